@@ -23,7 +23,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// child makes the test binary run the command: the systems are started by it.
+// child makes the test binary run the command, because the command starts the systems.
 const child = "TSUMUGI_BENCH_CHILD"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{rounds: 1, quick: true, dir: t.TempDir(), progress: io.Discard}
 }
 
-// TestEverySystemDeliversTheText runs each measurement small: what is compared must be the same work.
+// TestEverySystemDeliversTheText runs each measurement on a small scale: all systems must do the same work.
 func TestEverySystemDeliversTheText(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{ours, oursHTTP, r3labs, tmaxmax, bare} {
@@ -60,7 +60,7 @@ func TestEverySystemDeliversTheText(t *testing.T) {
 			}
 			twice := 0.0
 			if name == r3labs {
-				twice = resumers // It sends the event that the client names again.
+				twice = resumers // It repeats the event that the client names.
 			}
 			for row, want := range map[string]float64{
 				"N = 3: watchers whose text differs": 0, "5 × 50/s: tokens lost or twice": 0,
@@ -77,7 +77,7 @@ func TestEverySystemDeliversTheText(t *testing.T) {
 	}
 }
 
-func TestReaderCountsWhatIsLostAndTwice(t *testing.T) {
+func TestReaderCountsLostAndRepeatedTokens(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		tokens           []int
@@ -118,7 +118,7 @@ func TestReaderJoinsTokensOfTwoEvents(t *testing.T) {
 	}
 }
 
-// TestEverySystemAnswers has each system that can be had in process ask the model.
+// TestEverySystemAnswers asks the model through each system that can run in process.
 func TestEverySystemAnswers(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{alone, lean, naive} {
@@ -194,7 +194,7 @@ func TestTwoServersDeliverTheText(t *testing.T) {
 	}
 }
 
-func TestAnswerReaderKnowsTheClock(t *testing.T) {
+func TestAnswerReaderReadsTheClock(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Truncate(time.Microsecond)
 	text := llmtest.NumberedText(4, began)

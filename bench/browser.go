@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// browserRun is what the browser's part prints.
+// browserRun is the output of the browser's part.
 type browserRun struct {
 	Chromium  string  `json:"chromium"`
 	Seconds   float64 `json:"seconds"`
@@ -33,7 +33,7 @@ type browserRun struct {
 	ChatKB    float64 `json:"chat_js_kb"`
 }
 
-// measureBrowser has Chromium show an answer of 100 KB that comes at 200 tokens/s.
+// measureBrowser shows an answer of 100 KB at 200 tokens/s in Chromium.
 func measureBrowser(ctx context.Context, b *bench) error {
 	p, err := startProduct(ctx, b)
 	if err != nil {
@@ -66,7 +66,7 @@ func measureBrowser(ctx context.Context, b *bench) error {
 	return measureLoad(ctx, b, p)
 }
 
-// measureLoad has Chromium open the chat page with an empty cache on a slow computer.
+// measureLoad opens the chat page in Chromium with an empty cache on a throttled CPU.
 func measureLoad(ctx context.Context, b *bench, p *product) error {
 	const column, rowUsable, rowJS = "tsumugi", "ms until the composer takes what is typed",
 		"JavaScript loaded by then, KB gz"

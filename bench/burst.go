@@ -21,7 +21,7 @@ const (
 	rowConnection = "N = %d: KiB a connection"
 )
 
-// measureBurst has one stream watched by many, and tokens published as fast as the system takes them.
+// measureBurst publishes tokens on one stream with many watchers as fast as the system accepts them.
 func measureBurst(ctx context.Context, b *bench) error {
 	t := newTable("One stream, N watchers, bursts",
 		"300 tokens (N = 1000) or 10,000 (N = 10) are published as fast as the system takes them; the next burst follows "+
@@ -52,12 +52,12 @@ func measureBurst(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// crowd is the clients of one stream that receives bursts. One of them reads every event; all sum the bytes.
-type crowd struct {
+// burstClients are the clients of one stream that receives bursts. One of them reads every event; all sum the bytes.
+type burstClients struct {
 	conns   []net.Conn
 	tallies []*tally
-	target  atomic.Int64  // How many events each is to have.
-	missing atomic.Int64  // How many watchers have fewer.
+	target  atomic.Int64  // Number of events that each client shall have.
+	missing atomic.Int64  // Number of watchers with fewer.
 	arrived chan struct{} // Receives when missing gets 0.
 	failed  chan error
 	done    sync.WaitGroup
@@ -88,7 +88,7 @@ func burst(ctx context.Context, b *bench, t *table, name string, n int) error {
 	if n < 100 {
 		events = 10_000
 	}
-	if err := c.burst(s, events); err != nil { // Connections and heap are warm afterwards.
+	if err := c.burst(s, events); err != nil { // Warms up connections and heap.
 		return err
 	}
 	lasting := 1000 * time.Millisecond
@@ -122,9 +122,9 @@ func burst(ctx context.Context, b *bench, t *table, name string, n int) error {
 	return nil
 }
 
-// gather connects n clients and waits until the system has them.
-func gather(ctx context.Context, s *system, n int) (*crowd, error) {
-	c := &crowd{arrived: make(chan struct{}, 1), failed: make(chan error, n)}
+// gather connects n clients and waits until the system has registered them.
+func gather(ctx context.Context, s *system, n int) (*burstClients, error) {
+	c := &burstClients{arrived: make(chan struct{}, 1), failed: make(chan error, n)}
 	table := crc32.MakeTable(crc32.Castagnoli)
 	for i := range n {
 		conn, err := wire.Dial(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
@@ -146,26 +146,26 @@ func gather(ctx context.Context, s *system, n int) (*crowd, error) {
 	return c, s.awaitSessions(ctx, n)
 }
 
-// reached is called by each watcher when it has got further. Nothing is published between the last watcher's arrival
-// and the next target, so that a watcher is at its target once.
-func (c *crowd) reached(events int) bool {
+// reached is called by each watcher on progress. Nothing is published between the last watcher's arrival and the next
+// target, so each watcher reaches its target exactly once.
+func (c *burstClients) reached(events int) bool {
 	if int64(events) == c.target.Load() && c.missing.Add(-1) == 0 {
 		c.arrived <- struct{}{}
 	}
 	return false
 }
 
-// patience is how long a system may take for what others do in a moment.
-const patience = 60 * time.Second
+// waitTimeout bounds every wait for a system.
+const waitTimeout = 60 * time.Second
 
 // burst publishes events and waits until every watcher has them.
-func (c *crowd) burst(s *system, events int) error {
+func (c *burstClients) burst(s *system, events int) error {
 	c.missing.Store(int64(len(c.conns)))
 	c.target.Add(int64(events))
 	if _, err := s.tell(order{Op: "burst", Events: events}); err != nil {
 		return err
 	}
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(waitTimeout)
 	defer timeout.Stop()
 	select {
 	case <-c.arrived:
@@ -178,7 +178,7 @@ func (c *crowd) burst(s *system, events int) error {
 }
 
 // leave closes the connections and waits for the watchers' goroutines.
-func (c *crowd) leave(cancel func()) {
+func (c *burstClients) leave(cancel func()) {
 	cancel()
 	for _, conn := range c.conns {
 		_ = conn.Close()
@@ -186,9 +186,9 @@ func (c *crowd) leave(cancel func()) {
 	c.done.Wait()
 }
 
-// wrong returns how many watchers did not receive exactly the published text: the one that reads every event compares
-// the text, the others their bytes with its.
-func (c *crowd) wrong(published int) int {
+// wrong returns the number of watchers that did not receive exactly the published text: the one that reads every event
+// compares the text, the others compare their sums with it.
+func (c *burstClients) wrong(published int) int {
 	first := c.tallies[len(c.tallies)/2]
 	if first.full.sum() != wantedText(0, published) || first.full.events != published {
 		return len(c.tallies)

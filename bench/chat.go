@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
-// alone is the model itself, asked without anything between.
+// alone is the model itself, without a system in between.
 const alone = "the model alone"
 
 // Rows of the sections.
@@ -37,13 +37,13 @@ const (
 	rowBusy   = "questions that got no answer: too busy"
 )
 
-// The answers of the section.
+// Lengths of the section's answers.
 const (
 	tokensPerSecond = 50
 	answerTokens    = 300
 )
 
-// addedTable is what systems add to the time to the first token.
+// addedTable is the table of the time that systems add before the first token.
 func addedTable(of string) *table {
 	return newTable("Added to the time to the first token: "+of,
 		"From sending the question to reading the first text of the answer, less the same quantile of asking the model directly. "+
@@ -51,7 +51,7 @@ func addedTable(of string) *table {
 		"", alone, ours, lean, naive, aiSDK)
 }
 
-// measureOne measures one chat, before anything else has used the machine.
+// measureOne measures a single chat, before anything else has loaded the machine.
 func measureOne(ctx context.Context, b *bench) error {
 	first := addedTable("one chat")
 	b.report.Sections = append(b.report.Sections, first)
@@ -64,7 +64,7 @@ func measureOne(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// measureChat has many chats ask the model through each system, and directly.
+// measureChat asks the model in many chats through each system, and directly.
 func measureChat(ctx context.Context, b *bench) error {
 	first := addedTable("many chats")
 	t := newTable("From the provider to the client",
@@ -86,7 +86,8 @@ func measureChat(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// chatRounds measures parts of each system, by turns. t is nil where only the first token is looked at.
+// chatRounds measures parts of each system, alternating between the systems. t is nil if only the first token is
+// measured.
 func (b *bench) chatRounds(ctx context.Context, what string, rounds int, first, t *table, parts ...chatPart) error {
 	if err := b.nodeVersions(ctx); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (b *bench) chatRounds(ctx context.Context, what string, rounds int, first, 
 	return nil
 }
 
-// nodeVersions notes what the peer on Node consists of.
+// nodeVersions records the versions of the peer on Node.
 func (b *bench) nodeVersions(ctx context.Context) error {
 	version, err := exec.CommandContext(ctx, "node", "--version").Output()
 	if err != nil {
@@ -134,7 +135,7 @@ func (b *bench) chatGoals(first, t *table) {
 	}
 	r.atMost("CPU a token, as fast as possible, × "+naive, of(rowFast, naive), 0.25, 2, "×")
 	r.atMost("CPU a token, as fast as possible, × "+aiSDK, of(rowFast, aiSDK), 1.0/30, 3, "×")
-	// The peers store nothing, and PostgreSQL would have most of the cores: see docs/benchmarks.md.
+	// The peers store nothing, and PostgreSQL would take most of the cores: see docs/benchmarks.md.
 	most := t.median(rowMost, lean)
 	r.atLeast("tokens/s at most, no database, × "+naive, most/t.median(rowMost, naive), 4, 1, "×")
 	r.atLeast("tokens/s at most, no database, × "+aiSDK, most/t.median(rowMost, aiSDK), 30, 1, "×")
@@ -148,15 +149,15 @@ type chatSystem struct {
 	model   *process
 	server  *process // Nil for the model alone.
 	address string
-	mark    string // What stands before the text of an event.
+	mark    string // The bytes before an event's text.
 	stop    func()
 
-	// requests returns so many requests that ask the same, each in a thread of its own or all in one, where there are
+	// requests returns n requests with the same question, each in a thread of its own or all in one, if the system has
 	// threads.
 	requests func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error)
 }
 
-// startChat starts a system afresh.
+// startChat starts a new process of a system.
 func startChat(ctx context.Context, b *bench, name string) (*chatSystem, error) {
 	if name == ours {
 		return startProductChat(ctx, b)
@@ -205,7 +206,7 @@ func startChat(ctx context.Context, b *bench, name string) (*chatSystem, error) 
 	return c, nil
 }
 
-// startProductChat starts the real server with its database. Every question is signed in, and asked in a new thread.
+// startProductChat starts the real server with its database. Every question is authenticated and asked in a new thread.
 func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 	p, err := startProduct(ctx, b)
 	if err != nil {
@@ -250,7 +251,7 @@ type chatRound struct {
 	wrong, refused int
 }
 
-// chatPart is what is measured with one start of a system.
+// chatPart is a part of the measurement for which a system is started once.
 type chatPart func(*chatRound, context.Context, *chatSystem) error
 
 func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
@@ -266,7 +267,7 @@ func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
 		}
 	}
 	switch {
-	case m.table == nil && m.wrong+m.refused > 0: // One chat is too much for nobody.
+	case m.table == nil && m.wrong+m.refused > 0: // One chat overloads no system.
 		return fmt.Errorf("%d texts differ, %d questions got no answer", m.wrong, m.refused)
 	case m.table != nil && m.name != alone:
 		m.table.add(rowTexts, m.name, 0, float64(m.wrong))
@@ -275,8 +276,7 @@ func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
 	return nil
 }
 
-// script is a question that the model answers with so many tokens, after a time to think, at a pace. 0 is as fast as
-// possible.
+// script returns a question that the model answers with n tokens, after a delay, at a pace. 0 is as fast as possible.
 func script(tokens, thinkMS, perSecond int) string {
 	if perSecond == 0 {
 		perSecond = -1
@@ -285,7 +285,7 @@ func script(tokens, thinkMS, perSecond int) string {
 		tokens, thinkMS, perSecond)
 }
 
-// warm has connections, plans, heap and compiled code as they are in a server that has run for a while.
+// warm brings connections, query plans, heap and compiled code into the state of a server that has run for a while.
 func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
 	_, err := m.load(ctx, c, chatLoad{chats: 10, answers: 50, tokens: 50})
 	return err
@@ -300,7 +300,7 @@ func (m *chatRound) one(ctx context.Context, c *chatSystem) error {
 	)
 }
 
-// ask has one chat ask so many questions, a part of them in a quick run.
+// ask asks n questions in one chat, fewer in a quick run.
 func (m *chatRound) ask(ctx context.Context, c *chatSystem, row string, questions int, l chatLoad) error {
 	if m.bench.quick {
 		questions /= 4
@@ -314,7 +314,7 @@ func (m *chatRound) ask(ctx context.Context, c *chatSystem, row string, question
 	return nil
 }
 
-// few measures 200 chats and 50, and one between the loads.
+// few measures 200 and 50 chats, and a single one between the loads.
 func (m *chatRound) few(ctx context.Context, c *chatSystem) error {
 	if err := errors.Join(m.ask(ctx, c, rowAfter, 200, chatLoad{}), m.paced(ctx, c, 200, 3*time.Second)); err != nil {
 		return err
@@ -339,19 +339,19 @@ func (m *chatRound) few(ctx context.Context, c *chatSystem) error {
 	return nil
 }
 
-// quantiles notes the times to the first token.
+// quantiles records the times to the first token.
 func (m *chatRound) quantiles(row string, r chatResult) {
 	for _, q := range []int{50, 99} {
 		m.first.add(fmt.Sprintf(row, q), m.name, 2, quantile(r.first, float64(q)/100))
 	}
 }
 
-// thousand measures 1,000 chats, and one between the loads.
+// thousand measures 1,000 chats, and a single one between the loads.
 func (m *chatRound) thousand(ctx context.Context, c *chatSystem) error {
 	return errors.Join(m.ask(ctx, c, rowAfter, 200, chatLoad{}), m.paced(ctx, c, 1000, 5*time.Second))
 }
 
-// paced measures chats at a model's pace, that begin evenly within a time shorter than their answers.
+// paced measures chats at a model's pace that begin at even intervals within a time shorter than their answers.
 func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp time.Duration) error {
 	tokens := answerTokens
 	if m.bench.quick {
@@ -374,7 +374,7 @@ func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp ti
 	}
 	m.table.add(fmt.Sprintf(rowCPU, chats), m.name, 1, r.perToken())
 	if chats == 1000 {
-		m.table.add(rowStream, m.name, 0, r.grown/float64(len(r.first))) // Of those that were answered.
+		m.table.add(rowStream, m.name, 0, r.grown/float64(len(r.first))) // Of the answered ones.
 	}
 	return nil
 }

@@ -10,38 +10,38 @@ import (
 	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
-// chatLoad is chats that ask a system.
+// chatLoad is a number of chats that ask a system.
 type chatLoad struct {
 	chats     int
-	answers   int // Of all chats together.
+	answers   int // All chats together.
 	tokens    int // Of an answer.
 	thinkMS   int
-	oneThread bool          // All is asked in one thread, and not each question in a new one.
+	oneThread bool          // Every question goes to one thread instead of a new one.
 	perSecond int           // Tokens of an answer; 0 is as fast as possible.
 	ramp      time.Duration // The chats begin evenly within it.
-	lasting   time.Duration // No more is asked afterwards; 0 is until all is answered.
+	lasting   time.Duration // Questions stop afterwards; 0 is until all are answered.
 }
 
-// chatResult is what a load has measured.
+// chatResult is the result of a load.
 type chatResult struct {
 	first  []float64 // Milliseconds to the first text of each answer.
-	lags   []float64 // Milliseconds of each token, from when it was due.
+	lags   []float64 // Milliseconds of each token, from its due time.
 	tokens int
 	took   time.Duration
 	cpu    time.Duration // Of the server.
-	grown  float64       // KiB of memory that the server grew by, at most.
+	grown  float64       // Maximum growth of the server's memory in KiB.
 }
 
 // perToken returns the server's CPU time in µs a token.
 func (r chatResult) perToken() float64 { return float64(r.cpu.Microseconds()) / float64(r.tokens) }
 
-// load has chats ask until all questions are answered or the time is over. Answers that differ are counted.
+// load asks until all questions are answered or the time is over. It counts answers that differ.
 func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatResult, error) {
 	requests, err := c.requests(ctx, script(l.tokens, l.thinkMS, l.perSecond), l.answers, l.oneThread)
 	if err != nil {
 		return chatResult{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*patience) // One of the systems queues for long.
+	ctx, cancel := context.WithTimeout(ctx, 5*waitTimeout) // One of the systems has long queues.
 	defer cancel()
 	w := &chatWork{system: c, load: l, requests: requests}
 	observed, err := observe(c.server)
@@ -67,22 +67,22 @@ func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatRe
 	return w.result, err
 }
 
-// chatWork is a load at work.
+// chatWork is a running load.
 type chatWork struct {
 	system   *chatSystem
 	load     chatLoad
 	requests [][]byte
 	began    time.Time
-	next     atomic.Int64 // The request that is asked next.
+	next     atomic.Int64 // The next request.
 
 	mu      sync.Mutex
 	result  chatResult // Guarded by mu.
 	wrong   int        // Guarded by mu.
-	refused int        // Guarded by mu. Questions that got no answer.
+	refused int        // Guarded by mu. Unanswered questions.
 	refusal error      // Guarded by mu. The last reason.
 }
 
-// chat asks from its beginning on, one question after the other.
+// chat asks one question after the other, from its start time on.
 func (w *chatWork) chat(ctx context.Context, begin time.Time) {
 	timer := time.NewTimer(time.Until(begin))
 	defer timer.Stop()
@@ -100,7 +100,7 @@ func (w *chatWork) chat(ctx context.Context, begin time.Time) {
 	}
 }
 
-// ask asks and reads the answer to its end. The connection is there before the clock starts, as a browser's is.
+// ask asks and reads the answer to its end. The connection is established before the clock starts, like a browser's.
 func (w *chatWork) ask(ctx context.Context, request []byte) {
 	var every time.Duration
 	if w.load.perSecond > 0 {
@@ -131,18 +131,18 @@ func (w *chatWork) ask(ctx context.Context, request []byte) {
 	w.result.tokens += w.load.tokens
 }
 
-// observation is what a server uses from a moment on.
+// observation measures a server's resources from its start on.
 type observation struct {
 	of      *process
 	cpu     time.Duration
 	memory  float64
-	most    float64 // KiB. Belongs to the goroutine that looks until done is closed.
+	most    float64 // KiB. Belongs to the sampling goroutine until done is closed.
 	stop    chan struct{}
 	done    chan struct{}
 	failure error
 }
 
-// observe begins to watch a server's memory. A nil server uses nothing.
+// observe starts sampling a server's memory. A nil server uses nothing.
 func observe(server *process) (*observation, error) {
 	o := &observation{of: server}
 	if server == nil {

@@ -45,7 +45,7 @@ func (h *ourHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// r3labsHub is r3labs/sse with its defaults. It replays all or nothing, and numbers the events itself if it does.
+// r3labsHub is r3labs/sse with its defaults. It replays everything or nothing, and then numbers the events itself.
 type r3labsHub struct{ *r3sse.Server }
 
 func newR3labsHub(replay int) r3labsHub {
@@ -92,12 +92,12 @@ func (h tmaxmaxHub) Publish(name string, n int) {
 	}
 	m.AppendData(string(appendData(nil, n)))
 	if err := h.Server.Publish(m, name); err != nil {
-		panic("tmaxmax/go-sse: " + err.Error()) // Only a closed server or a wrong message.
+		panic("tmaxmax/go-sse: " + err.Error()) // Only for a closed server or an invalid message.
 	}
 }
 
-// bareHub is the least that a server on net/http can do which sends each event when it is there: the frames are
-// ready-made and shared, a client is an index, one broadcast wakes all, and each event is one write and one flush.
+// bareHub is the minimum for a server on net/http that sends each event at once: frames are prepared and shared, a
+// client is an index, one broadcast wakes all, and each event is one write and one flush.
 type bareHub struct {
 	mu      sync.RWMutex
 	streams map[string]*bareStream // Guarded by mu.
@@ -167,8 +167,8 @@ func (h *bareHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rawHub writes the frames to the clients' TCP connections and does nothing else: what the system calls cost. A client
-// that stalls stops it.
+// rawHub writes the frames to the clients' TCP connections and does nothing else: it is the cost of the system calls. A
+// stalled client blocks it.
 type rawHub struct {
 	mu      sync.RWMutex
 	streams map[string]*rawStream // Guarded by mu.

@@ -14,7 +14,7 @@ const (
 	rowIdleHeap = "KiB of Go's heap and stacks a connection"
 )
 
-// measureIdle has many clients who watch a stream on which nothing happens.
+// measureIdle connects many clients to a stream without events.
 func measureIdle(ctx context.Context, b *bench) error {
 	count := 10_000
 	if b.quick {
@@ -45,7 +45,7 @@ func idle(ctx context.Context, b *bench, t *table, name string, count int) error
 	}
 	defer s.stop()
 	memory := func() (rss, heap float64, err error) {
-		r, err := s.tell(order{Op: "heap"}) // It collects garbage, so that only what is held counts.
+		r, err := s.tell(order{Op: "heap"}) // Collects garbage, so that only live memory counts.
 		if err != nil {
 			return 0, 0, err
 		}

@@ -1,9 +1,8 @@
-// Command bench measures Tsumugi against the goals of docs/benchmarks.md, and against others in the same run. It starts
+// Command bench measures Tsumugi against the goals of docs/benchmarks.md, and against peers in the same run. It starts
 // every server as a process of its own on 127.0.0.1, puts load on it from this one, and reads the server's CPU time and
 // memory from /proc, so it runs on Linux only. `just bench` builds what it needs and calls it.
 //
-// It is no part of the product. It imports package stream, which it measures, and the peers that it is measured
-// against.
+// It is not part of the product. It imports package stream, which it measures, and the peers.
 package main
 
 import (
@@ -39,8 +38,8 @@ type section struct {
 	run  func(ctx context.Context, b *bench) error
 }
 
-// sections returns the parts of a run in their order. What one person meets comes first, while the machine is quiet:
-// see docs/benchmarks.md.
+// sections returns the parts of a run in order. Those about a single person come first, while the machine is quiet: see
+// docs/benchmarks.md.
 func sections() []section {
 	return []section{
 		{"one", measureOne},
@@ -62,22 +61,22 @@ func sections() []section {
 type bench struct {
 	tsumugi   string // Programs.
 	fakemodel string
-	aisdk     string // The folder of the peer on Node, with its packages.
-	scripts   string // The folder of the browser's parts.
+	aisdk     string // Folder of the peer on Node, with its packages.
+	scripts   string // Folder of the browser's parts.
 	rounds    int
 	quick     bool
-	dir       string // Of this run alone; removed at its end.
+	dir       string // Temporary; removed at the end.
 	progress  io.Writer
 	began     time.Time
 	report    report
 }
 
-// say tells how far the run is.
+// say prints the progress of the run.
 func (b *bench) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(b.progress, "%5.0f s  "+format+"\n", append([]any{time.Since(b.began).Seconds()}, args...)...)
 }
 
-// run parses the arguments, of which "peer" is only used by the command itself, and measures.
+// run parses the arguments and measures. The argument "peer" is used by the command itself only.
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
 	if len(args) == 2 && args[0] == "peer" {
 		var s spec
@@ -122,7 +121,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		return errors.New("--rounds must be 1 or more")
 	}
 	err := b.measure(ctx, wanted)
-	b.report.write(out) // What was measured before a failure, too.
+	b.report.write(out) // Also the results before a failure.
 	if *file != "" {
 		err = errors.Join(err, b.report.save(*file))
 	}
@@ -138,8 +137,8 @@ func (b *bench) measure(ctx context.Context, wanted []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	// The database runs as another user where this one is root, and must be able to get to its folder.
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // Nothing secret is in it.
+	// As root, the database runs as another user, who must be able to reach its folder.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // It contains no secrets.
 		return err
 	}
 	b.dir = dir

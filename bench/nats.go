@@ -33,7 +33,7 @@ const (
 	rowCrossCPU  = "%d × %d/s: CPU µs a token, %s"
 )
 
-// measureNATS has streams watched through the server that writes them, and through another one.
+// measureNATS watches streams through the server that writes them, and through another one.
 func measureNATS(ctx context.Context, b *bench) error {
 	t := newTable("Two servers, joined by NATS",
 		"Streams with one watcher each, as above; the fast path. CPU is told for each process: what writes costs the server that "+
@@ -54,7 +54,7 @@ func measureNATS(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	for _, r := range t.Rows { // The difference of the medians.
+	for _, r := range t.Rows { // Difference of the medians.
 		if same, other := t.median(r.Name, sameServer), t.median(r.Name, otherServer); other == other && same == same {
 			r.Values[added] = []float64{other - same}
 		}
@@ -62,7 +62,7 @@ func measureNATS(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// cross measures one way once.
+// cross measures one path once.
 func cross(ctx context.Context, b *bench, t *table, way string, p pace, seconds int) error {
 	nats, err := startSystem(ctx, b, spec{Name: natsServer}, 0)
 	if err != nil {
@@ -121,7 +121,7 @@ func cpuOf(systems ...*system) ([]time.Duration, error) {
 	return used, failed
 }
 
-// runNATS runs a NATS server, which keeps its streams in memory, until in ends.
+// runNATS runs a NATS server with streams in memory, until in ends.
 func runNATS(in io.Reader, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "tsumugi-bench-nats-")
 	if err != nil {
@@ -148,7 +148,7 @@ func runNATS(in io.Reader, out io.Writer) error {
 type bridgedHub struct{ *ourHub }
 
 func newBridgedHub(ctx context.Context, url string) (bridgedHub, error) {
-	transport, err := bridge.Connect(ctx, bridge.Config{URL: url}) // It lives as long as the process.
+	transport, err := bridge.Connect(ctx, bridge.Config{URL: url}) // Lives as long as the process.
 	if err != nil {
 		return bridgedHub{}, err
 	}
@@ -157,7 +157,7 @@ func newBridgedHub(ctx context.Context, url string) (bridgedHub, error) {
 	}}, nil
 }
 
-// ServeHTTP waits for the text of another server if it is not written here.
+// ServeHTTP waits for the text of another server if it is not written by this one.
 func (h bridgedHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	interest := h.hub.Join(r.URL.Query().Get("stream"))
 	if interest.Text() == nil {

@@ -18,13 +18,13 @@ const (
 	rowPacedLost = "%d × %d/s: tokens lost or twice"
 )
 
-// pace is streams that each have one watcher and tokens at a fixed rate.
+// pace is a number of streams with one watcher each and tokens at a fixed rate.
 type pace struct {
 	streams, perSecond int
-	systems            []string // Besides ours.
+	systems            []string // In addition to ours.
 }
 
-// paces returns what is measured; a quick run is content with the first ones.
+// paces returns the measurements; a quick run has only the first ones.
 func (b *bench) paces() []pace {
 	all := []pace{
 		{200, 50, []string{r3labs, bare, raw}},
@@ -39,7 +39,7 @@ func (b *bench) paces() []pace {
 	return all
 }
 
-// measurePaced has many streams with a watcher each, at the pace of a model.
+// measurePaced measures many streams with one watcher each, at the pace of a model.
 func measurePaced(ctx context.Context, b *bench) error {
 	t := newTable("Many streams, one watcher each, paced",
 		"Streams × tokens a second on each. The time of a token is counted from when it was due by the clock, so that a "+
@@ -56,7 +56,8 @@ func measurePaced(ctx context.Context, b *bench) error {
 			b.say("Paced streams, %d × %d/s, round %d of %d", p.streams, p.perSecond, round+1, b.rounds)
 			turns := b.turns(append([]string{ours, oursHTTP}, p.systems...))
 			if p.streams == 5000 {
-				// Nearly both cores are needed: whatever else happens shows, and takes more seconds to even out.
+				// This load needs nearly both cores, so that any disturbance shows, and takes more seconds to average
+				// out.
 				turns = slices.Concat(turns, turns)
 			}
 			for _, name := range turns {
@@ -70,8 +71,8 @@ func measurePaced(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// turns returns the systems in the order of a round: there and back, so that a machine that gets slower or faster
-// meanwhile is as slow for all.
+// turns returns the systems in the order of a round: forwards and backwards, so that drift of the machine's speed
+// affects all alike.
 func (b *bench) turns(systems []string) []string {
 	if b.quick {
 		return systems
@@ -114,7 +115,7 @@ func paced(ctx context.Context, b *bench, t *table, name string, p pace, seconds
 	if err != nil {
 		return err
 	}
-	// A value a second: one moment in which the machine did something else spoils one of them, and not the whole.
+	// One value per second: a moment in which the machine did something else spoils one of them and not the whole.
 	for _, second := range lags {
 		t.add(fmt.Sprintf(rowLag, p.streams, p.perSecond), name, 1, quantile(second, 0.99))
 	}
@@ -125,8 +126,8 @@ func paced(ctx context.Context, b *bench, t *table, name string, p pace, seconds
 }
 
 // pace publishes on the system's streams, each of which is watched by a client of another system, or of the same. It
-// returns the milliseconds that each token took, by the second in which it was due, how many were lost or came twice,
-// and the publisher's CPU time.
+// returns the delays of the tokens in milliseconds, grouped by the second in which they were due, the number of lost
+// and repeated ones, and the publisher's CPU time.
 func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int) (lags [][]float64, wrong int,
 	used time.Duration, err error,
 ) {
@@ -168,7 +169,7 @@ func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int)
 	return lags, wrong, after - before, err
 }
 
-// watching is clients of which each has a stream, or a place in one, of its own.
+// watching is a set of clients, each with a stream, or a position in one, of its own.
 type watching struct {
 	conns   []net.Conn
 	cancel  context.CancelFunc
@@ -176,12 +177,12 @@ type watching struct {
 	readers sync.WaitGroup
 }
 
-// watchAll connects a client for each reader. A client ends when its reader has all, or after the patience.
+// watchAll connects a client for each reader. A client ends when its reader has everything, or after waitTimeout.
 func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, request func(i int) []byte) (*watching,
 	error,
 ) {
 	w := &watching{}
-	w.ctx, w.cancel = context.WithTimeout(ctx, patience)
+	w.ctx, w.cancel = context.WithTimeout(ctx, waitTimeout)
 	for i, r := range readers {
 		conn, err := wire.Dial(w.ctx, s.address, request(i))
 		if err != nil {
@@ -195,7 +196,7 @@ func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, req
 	return w, nil
 }
 
-// wait returns when every reader has all or has been cut off.
+// wait returns when every reader has everything or has been cut off.
 func (w *watching) wait() { w.readers.Wait() }
 
 func (w *watching) leave() {

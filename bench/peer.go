@@ -21,36 +21,36 @@ import (
 
 // The systems that are compared.
 const (
-	ours     = "tsumugi"           // As it is run: the fast path where the connection allows it.
+	ours     = "tsumugi"           // As in production: the fast path if the connection allows it.
 	oursHTTP = "tsumugi, net/http" // Behind TLS or HTTP/2.
 	r3labs   = "r3labs/sse"
 	tmaxmax  = "tmaxmax/go-sse"
 	bare     = "bare net/http"
 	raw      = "raw TCP"
 
-	lean  = "tsumugi, no database" // Our reading of the model and our streams, without database and sign-in.
+	lean  = "tsumugi, no database" // Our model client and streams, without database and authentication.
 	naive = "naive Go"
 	aiSDK = "AI SDK on Node"
 )
 
-// spec is what a system's process is told when it starts.
+// spec is the configuration of a system's process.
 type spec struct {
 	Name        string `json:"name"`
-	Replay      int    `json:"replay,omitempty"`       // How many events it must be able to send again.
-	WriteBuffer int    `json:"write_buffer,omitempty"` // Bytes that the kernel keeps for a client; 0 is its choice.
-	Provider    string `json:"provider,omitempty"`     // Base URL of the model, for those that ask one.
-	NATS        string `json:"nats,omitempty"`         // URL, for those that are joined by it.
+	Replay      int    `json:"replay,omitempty"`       // Number of events that it must be able to replay.
+	WriteBuffer int    `json:"write_buffer,omitempty"` // Size of a socket buffer in bytes; 0 is the kernel's default.
+	Provider    string `json:"provider,omitempty"`     // Base URL of the model, for systems that use one.
+	NATS        string `json:"nats,omitempty"`         // URL, for systems that use it.
 }
 
-// hub is a system under test: streams to which tokens are published, and clients that watch them over HTTP.
+// hub is a system under test: tokens are published on its streams, and clients watch them over HTTP.
 type hub interface {
-	// Open makes a stream known. It comes before everything else on that stream.
+	// Open creates a stream. It is called before any other method for that stream.
 	Open(stream string)
 
-	// Publish sends token n. A stream's tokens are published by one goroutine, in order from 0.
+	// Publish sends token n. One goroutine publishes a stream's tokens in order, from 0.
 	Publish(stream string, n int)
 
-	// ServeHTTP sends the stream that the query names, from the Last-Event-ID on if the hub was made to replay.
+	// ServeHTTP sends the stream named in the query, from the Last-Event-ID on if the hub can replay.
 	http.Handler
 }
 
@@ -77,31 +77,31 @@ func newHub(ctx context.Context, s spec) (hub, error) {
 	return nil, fmt.Errorf("no system is called %q", s.Name)
 }
 
-// order is what the load generator tells the process of a system, a line of JSON each.
+// order is a command of the load generator to the process of a system, one line of JSON each.
 type order struct {
 	Op      string `json:"op"`                // open, sessions, burst, pace or heap
-	Streams int    `json:"streams,omitempty"` // open, pace: streams 0 to Streams-1.
-	Events  int    `json:"events,omitempty"`  // burst, pace: how many a stream.
-	Start   int64  `json:"start,omitempty"`   // pace: when the first stream's first token is due, Unix time in ns.
-	Every   int64  `json:"every,omitempty"`   // pace: ns between a stream's tokens.
+	Streams int    `json:"streams,omitempty"` // For open and pace: streams 0 to Streams-1.
+	Events  int    `json:"events,omitempty"`  // For burst and pace: tokens per stream.
+	Start   int64  `json:"start,omitempty"`   // For pace: when the first stream's first token is due, Unix time in ns.
+	Every   int64  `json:"every,omitempty"`   // For pace: ns between a stream's tokens.
 }
 
 // reply is the answer to an order.
 type reply struct {
 	Address  string `json:"address,omitempty"`  // The first line, before any order.
-	Sessions int    `json:"sessions,omitempty"` // How many requests to watch have come.
-	Heap     uint64 `json:"heap,omitempty"`     // heap: bytes that live on Go's heap, and of its stacks.
+	Sessions int    `json:"sessions,omitempty"` // Number of watch requests so far.
+	Heap     uint64 `json:"heap,omitempty"`     // For heap: bytes of live heap and stacks.
 }
 
 // peer runs one system in a process of its own.
 type peer struct {
 	hub      hub
 	sessions atomic.Int64
-	next     []int // By stream: the number of the next token.
+	next     []int // Number of the next token, by stream.
 }
 
-// runPeer serves a system on a free port and carries out the orders from in until it ends, which it does at the latest
-// when the load generator does.
+// runPeer serves a system on a free port and executes the orders from in until that ends, at the latest with the load
+// generator.
 func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
 	wire.RaiseFileLimit()
 	if s.Name == natsServer {
@@ -129,14 +129,14 @@ func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	err = p.obey(listener.Addr().String(), in, out)
-	_ = server.Close() // What is still being sent is of no use.
+	_ = server.Close() // Data still in transit is of no use.
 	if e := <-served; err == nil && !errors.Is(e, http.ErrServerClosed) {
 		err = e
 	}
 	return err
 }
 
-// smallBuffers has the kernel keep little for each client, so that one who stalls is noticed early.
+// smallBuffers shrinks the socket buffers of each client, so that a stalled one is noticed early.
 type smallBuffers struct {
 	net.Listener
 	size int
@@ -186,7 +186,7 @@ func (p *peer) obey(address string, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// liveHeap gives back what is not needed, and returns what is.
+// liveHeap collects garbage and returns the size of what is live.
 func liveHeap() uint64 {
 	var stats runtime.MemStats
 	debug.FreeOSMemory()
@@ -194,7 +194,7 @@ func liveHeap() uint64 {
 	return stats.HeapAlloc + stats.StackInuse
 }
 
-// publish sends a stream's next tokens as fast as the hub takes them.
+// publish sends a stream's next tokens as fast as the hub accepts them.
 func (p *peer) publish(stream, events int) {
 	name := strconv.Itoa(stream)
 	for range events {
@@ -203,8 +203,8 @@ func (p *peer) publish(stream, events int) {
 	}
 }
 
-// pace publishes on all streams at a fixed rate, a goroutine each, as generations do. The streams' clocks are spread
-// evenly over the interval, and do not drift.
+// pace publishes on all streams at a fixed rate with one goroutine each, like generations. The streams' clocks are
+// spread evenly over the interval, and do not drift.
 func (p *peer) pace(o order) {
 	var publishers sync.WaitGroup
 	for stream := range o.Streams {

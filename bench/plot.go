@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// plot is a picture of some rows of a table: a group of bars a row, a bar a system.
+// plot is a picture of some rows of a table: a group of bars per row, a bar per system.
 type plot struct {
 	file  string // Without .svg.
 	title string
@@ -16,7 +16,7 @@ type plot struct {
 	omit  []string // Columns that are not shown.
 }
 
-// plots are the pictures of a run, by the beginning of the title of the table that they show.
+// plots are the pictures of a run, by the prefix of their table's title.
 func plots() map[string][]plot {
 	return map[string][]plot{
 		"One stream": {
@@ -76,7 +76,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328 }
 </style>
 `
 
-// axis maps values to pixels: on a logarithmic scale where they differ by more than a power of ten.
+// axis maps values to pixels, on a logarithmic scale if they differ by more than a power of ten.
 type axis struct {
 	low, high float64
 	log       bool
@@ -98,12 +98,12 @@ func (a axis) at(value float64) float64 {
 	return barsFrom + max(2, share*(barsTo-barsFrom))
 }
 
-// draw returns the picture as SVG, or "" if nothing of it was measured. It is readable on light and on dark pages.
+// draw returns the picture as SVG, or "" if none of it was measured. It is readable on light and dark pages.
 func (p plot) draw(t *table) string {
 	var values []float64
 	for _, name := range p.rows {
 		for _, column := range p.columns(t) {
-			// A logarithmic scale has no place for what is nothing, or less by the accident of a measurement.
+			// A logarithmic scale has no place for values that are zero, or negative because of measurement noise.
 			if v := t.median(name, column); v > 0 {
 				values = append(values, v)
 			}

@@ -18,16 +18,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a server that is measured.
+// process is a measured server.
 type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Scanner
 	logs  *os.File
-	grace time.Duration // How long it is given to end.
+	grace time.Duration // The time that it has to exit.
 }
 
-// startProcess starts a program whose output goes to a log file in dir. It is ended by stop, or with ctx.
+// startProcess starts a program whose output goes to a log file in dir. It ends with stop or ctx.
 func startProcess(ctx context.Context, dir, name string, environ []string, program string, args ...string) (*process,
 	error,
 ) {
@@ -66,8 +66,8 @@ func (p *process) await(pattern string) (string, error) {
 	return "", fmt.Errorf("%s ended: %s", filepath.Base(p.cmd.Path), logs)
 }
 
-// drain reads the rest of the output, which nobody needs, so that the program can go on writing. The goroutine ends
-// with the program.
+// drain discards the rest of the output, so that the program does not block on writing. Its goroutine ends with the
+// program.
 func (p *process) drain() {
 	go func() {
 		for p.out.Scan() {
@@ -76,19 +76,19 @@ func (p *process) drain() {
 	}()
 }
 
-// stop ends the program and waits for it. One that is stuck, as some are after a client has stalled, is killed after a
+// stop ends the program and waits for it. One that hangs, as some do after a client has stalled, is killed after a
 // while.
 func (p *process) stop() {
 	_ = p.in.Close()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	kill := time.AfterFunc(p.grace, func() { _ = p.cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = p.cmd.Wait() // Ended by a signal, as it should be.
+	_ = p.cmd.Wait() // Ended by a signal, as expected.
 	_ = p.logs.Close()
 }
 
-// cpu returns the time that the process has spent computing, in it and in the kernel for it: its CPU clock, since /proc
-// tells it in steps of 10 ms.
+// cpu returns the process's CPU time in user and kernel mode. It reads the CPU clock, because /proc has a resolution of
+// 10 ms.
 func (p *process) cpu() (time.Duration, error) {
 	var at unix.Timespec
 	clock := ^p.cmd.Process.Pid<<3 | 2                           // As clock_getcpuclockid makes it.
@@ -98,7 +98,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(at.Nano()), nil
 }
 
-// memory returns how much memory of the machine the process holds, in KiB.
+// memory returns the process's resident memory in KiB.
 func (p *process) memory() (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -119,7 +119,7 @@ type system struct {
 	streams int
 }
 
-// startSystem starts this program again as the process of a hub, with streams opened.
+// startSystem starts this program again as the process of a hub, and opens streams.
 func startSystem(ctx context.Context, b *bench, of spec, streams int) (*system, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -147,7 +147,7 @@ func startSystem(ctx context.Context, b *bench, of spec, streams int) (*system, 
 	return s, nil
 }
 
-// tell gives an order and waits until it is carried out.
+// tell sends an order and waits until it is executed.
 func (s *system) tell(o order) (reply, error) {
 	line, err := json.Marshal(o)
 	if err != nil {
@@ -168,11 +168,10 @@ func (s *system) answer() (reply, error) {
 	return r, json.Unmarshal(s.out.Bytes(), &r)
 }
 
-// settle is how long a server is left alone after its clients have come: go-sse tells nobody when a client is
-// subscribed.
+// settle is the pause after clients have connected: go-sse does not report when a client is subscribed.
 const settle = 150 * time.Millisecond
 
-// awaitSessions waits until so many clients watch.
+// awaitSessions waits until n clients watch.
 func (s *system) awaitSessions(ctx context.Context, n int) error {
 	for {
 		r, err := s.tell(order{Op: "sessions"})

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// What stands before a token's text: in the events of a UI message stream, and in the chunks of an OpenAI-compatible
+// The bytes before a token's text in the events of a UI message stream, and in the chunks of an OpenAI-compatible
 // model.
 const (
 	deltaMark   = `"delta":"`
@@ -21,22 +21,22 @@ const (
 
 // reader is a sink that reads every event and decodes the tokens in it.
 type reader struct {
-	mark       []byte // What the text of an event begins with.
-	want       int    // It has all when so many tokens have come, lost ones counted.
-	whole      bool   // It has all when the end mark has come.
-	next       int    // The number of the token that is expected.
+	mark       []byte // The bytes before an event's text.
+	want       int    // It is complete after this many tokens, lost ones included.
+	whole      bool   // It is complete after the end mark.
+	next       int    // Number of the next token.
 	lost       int
 	duplicated int
 	events     int
 	hash       hash.Hash // Of the text.
 	first      time.Time // When the first text was read.
-	lags       []float64 // Milliseconds from when a token was due to when it was read, if due is set.
+	lags       []float64 // Milliseconds from a token's due time to its arrival, if due is set.
 	due        func(n int) time.Time
-	line       []byte // The part of a line that has come.
-	part       []byte // The part of a token that has come: an event may end inside one.
+	line       []byte // The beginning of an incomplete line.
+	part       []byte // The beginning of an incomplete token: an event may end inside one.
 
-	clocked bool          // The text tells in its first tokens when it was due.
-	every   time.Duration // Between its tokens; 0 where they come as fast as possible.
+	clocked bool          // The first tokens of the text encode its due time.
+	every   time.Duration // Between its tokens; 0 if they are sent as fast as possible.
 	clock   int           // The first token.
 }
 
@@ -45,7 +45,7 @@ func newReader(first, want int) *reader {
 	return &reader{mark: []byte(deltaMark), next: first, want: first + want, hash: sha256.New()}
 }
 
-// newAnswerReader returns a reader of a whole answer, an llmtest.NumberedText of so many tokens.
+// newAnswerReader returns a reader of a whole answer, an llmtest.NumberedText of n tokens.
 func newAnswerReader(mark string, tokens int, every time.Duration) *reader {
 	return &reader{
 		mark: []byte(mark), want: tokens, whole: true, hash: sha256.New(), clocked: true, every: every,
@@ -107,7 +107,7 @@ func (r *reader) text(text []byte, at time.Time) {
 	r.part = append(r.part, text...)
 }
 
-// tell is given the tokens that tell when the first token was due.
+// tell processes the tokens that encode when the first token was due.
 func (r *reader) tell(n int) {
 	if r.next == 0 {
 		r.clock = n
@@ -121,7 +121,7 @@ func (r *reader) tell(n int) {
 	r.lags = append(r.lags, float64(r.first.Sub(began))/1e6) // The first token's.
 }
 
-// right reports whether everything came, once and in order, and nothing else.
+// right reports whether everything arrived once and in order, and nothing else.
 func (r *reader) right() bool {
 	return r.lost == 0 && r.duplicated == 0 && r.next == r.want && len(r.part) == 0
 }
@@ -138,24 +138,24 @@ func wantedText(first, n int) string {
 func (r *reader) sum() string { return fmt.Sprintf("%x", r.hash.Sum(nil)) }
 
 // tally is a sink that counts events by their line breaks and sums their bytes, at little more than the cost of reading
-// them. Two watchers of one stream received the same if count and sum are the same.
+// them. If count and sum of two watchers of a stream are equal, they received the same.
 type tally struct {
-	head  []byte // What came before the first token.
+	head  []byte // Bytes before the first token.
 	begun bool
 	lines int
 	sum   uint32
 	table *crc32.Table
-	full  *reader // Reads every event too, if it is set: the watcher whose text is compared with what was published.
+	full  *reader // Also reads every event, if set, to compare the text with the published one.
 
-	// reached is called with the number of whole events whenever it has grown. It reports whether to stop.
+	// reached is called with the number of whole events whenever it grows. It reports whether to stop.
 	reached func(events int) bool
 }
 
 const (
-	// dataStart is what a token's line begins with.
+	// dataStart is the prefix of a token's line.
 	dataStart = `data: {"type":"text-delta","id":"0","delta":"`
 
-	// An event has three line breaks: of its id, its data and its end.
+	// An event has three line breaks: after its data, its id and at its end.
 	eventLines = 3
 )
 
@@ -169,7 +169,7 @@ func (t *tally) Take(b []byte, at time.Time) bool {
 		if start < 0 {
 			return false
 		}
-		b, t.begun, t.lines = t.head[start:], true, 1 // The id's line has gone by.
+		b, t.begun, t.lines = t.head[start:], true, 1 // The id's line is complete.
 	}
 	t.lines += bytes.Count(b, []byte{lineBreak})
 	t.sum = crc32.Update(t.sum, t.table, b)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// report is everything that a run has measured.
+// report has the results of a run.
 type report struct {
 	Machine  machine  `json:"machine"`
 	Began    string   `json:"began"`
@@ -25,21 +25,21 @@ type report struct {
 	Goals    []goal   `json:"goals"`
 }
 
-// machine is where it was measured.
+// machine describes the machine.
 type machine struct {
 	CPU      string            `json:"cpu"`
 	Cores    int               `json:"cores"`
 	System   string            `json:"system"`
 	Versions map[string]string `json:"versions"`
-	Load     string            `json:"load_average"` // When the run began, over 1, 5 and 15 minutes.
+	Load     string            `json:"load_average"` // At the start of the run, over 1, 5 and 15 minutes.
 }
 
-// table is one section: what was measured (rows) of whom (columns).
+// table is one section: quantities (rows) by system (columns).
 type table struct {
 	Title   string   `json:"title"`
 	Method  string   `json:"method"`
 	Columns []string `json:"columns"`
-	Base    string   `json:"base,omitempty"` // The column that the others are divided by. Empty for no ratios.
+	Base    string   `json:"base,omitempty"` // The column that the ratios refer to. Empty for no ratios.
 	Rows    []*row   `json:"rows"`
 }
 
@@ -47,10 +47,10 @@ type table struct {
 type row struct {
 	Name   string               `json:"name"`
 	Digits int                  `json:"-"`
-	Values map[string][]float64 `json:"values"` // By column, one a round.
+	Values map[string][]float64 `json:"values"` // By column, one per round.
 }
 
-// goal is something that we mean to reach.
+// goal is a limit that a result must meet.
 type goal struct {
 	What string `json:"what"`
 	Goal string `json:"goal"`
@@ -62,7 +62,7 @@ func newTable(title, method, base string, columns ...string) *table {
 	return &table{Title: title, Method: method, Columns: columns, Base: base}
 }
 
-// add notes a round's value of a quantity.
+// add records a round's value of a quantity.
 func (t *table) add(name, column string, digits int, value float64) {
 	r := t.row(name)
 	if r == nil {
@@ -103,7 +103,7 @@ func (t *table) subtract(base string) {
 	}
 }
 
-// measured returns of how many of the columns a quantity was measured.
+// measured returns the number of columns for which a quantity was measured.
 func (t *table) measured(name string, columns []string) int {
 	n := 0
 	for _, column := range columns {
@@ -114,7 +114,7 @@ func (t *table) measured(name string, columns []string) int {
 	return n
 }
 
-// worst returns the greatest value of a quantity over the rounds: what must never happen has no median.
+// worst returns the greatest value of a quantity over the rounds, for what must never happen.
 func (t *table) worst(name, column string) float64 {
 	if r := t.row(name); r != nil && len(r.Values[column]) > 0 {
 		return slices.Max(r.Values[column])
@@ -149,7 +149,7 @@ func (t *table) write(w io.Writer) {
 	}
 }
 
-// cell is a median, with its ratio to the base column's.
+// cell formats a median with its ratio to the base column's.
 func (t *table) cell(r *row, column string) string {
 	value := quantile(r.Values[column], 0.5)
 	if math.IsNaN(value) {
@@ -162,7 +162,7 @@ func (t *table) cell(r *row, column string) string {
 	return text
 }
 
-// ratio prints a ratio with three digits that mean something.
+// ratio formats a ratio with three significant digits.
 func ratio(x float64) string {
 	switch {
 	case x >= 9.95:
@@ -175,7 +175,7 @@ func ratio(x float64) string {
 	return number(x, 3) + "×"
 }
 
-// number prints a number with commas between thousands.
+// number formats a number with commas between thousands.
 func number(x float64, digits int) string {
 	text := strconv.FormatFloat(x, 'f', digits, 64)
 	whole, fraction, _ := strings.Cut(text, ".")
@@ -192,7 +192,7 @@ func number(x float64, digits int) string {
 	return sign + whole + fraction
 }
 
-// atMost notes a goal that holds if value is no more than limit, unless it was not measured.
+// atMost adds a goal that is met if value is at most limit, unless it was not measured.
 func (r *report) atMost(what string, value, limit float64, digits int, unit string) {
 	if math.IsNaN(value) {
 		return
@@ -202,7 +202,7 @@ func (r *report) atMost(what string, value, limit float64, digits int, unit stri
 	})
 }
 
-// atLeast notes a goal that holds if value is no less than limit, unless it was not measured.
+// atLeast adds a goal that is met if value is at least limit, unless it was not measured.
 func (r *report) atLeast(what string, value, limit float64, digits int, unit string) {
 	if math.IsNaN(value) {
 		return
@@ -255,7 +255,7 @@ func (r *report) save(name string) error {
 	return os.WriteFile(name, append(text, '\n'), 0o600)
 }
 
-// thisMachine finds out what it can; what it cannot stays empty.
+// thisMachine describes this machine; unknown fields stay empty.
 func thisMachine() machine {
 	m := machine{Cores: runtime.NumCPU(), Versions: map[string]string{"Go": strings.TrimPrefix(runtime.Version(),
 		"go")}}
@@ -278,7 +278,7 @@ func thisMachine() machine {
 	return m
 }
 
-// peerModules are the libraries whose versions matter.
+// peerModules are the libraries whose versions are reported.
 func peerModules() []string {
 	return []string{
 		"github.com/r3labs/sse/v2", "github.com/tmaxmax/go-sse", "github.com/sashabaranov/go-openai",
@@ -286,5 +286,5 @@ func peerModules() []string {
 	}
 }
 
-// now is when a run began, as it is printed.
+// now returns the start time of a run, as it is printed.
 func now() string { return time.Now().UTC().Format("2006-01-02 15:04 UTC") }

@@ -21,7 +21,7 @@ const (
 	rowResumeText = "clients whose text differs"
 )
 
-// measureResume has many clients come back at once that lack the same 5,000 events.
+// measureResume reconnects many clients at once that all lack the same 5,000 events.
 func measureResume(ctx context.Context, b *bench) error {
 	t := newTable("100 clients resume 5,000 events",
 		"All come at once with the id of the first event they have; counted are the tokens behind it. In brackets the ratio to "+

@@ -21,15 +21,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// What is retrieved from: documents of a thread, with two passages a page.
+// The documents of a thread, with two passages per page.
 const (
 	retrieveSources = 20
 	retrievePages   = 1000 // Of each.
 	retrieveQueries = 60
 )
 
-// measureRetrieve asks questions of the documents of a thread: each of a server that has just started, and then of one
-// that has answered others.
+// measureRetrieve asks questions of the documents of a thread: each of a newly started server, and then of one that has
+// answered others.
 func measureRetrieve(ctx context.Context, b *bench) error {
 	pages := retrievePages
 	if b.quick {
@@ -88,7 +88,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 				if err != nil || len(found) == 0 {
 					return fmt.Errorf("%d passages: %w", len(found), err)
 				}
-				if i >= retrieveQueries { // The others warm it.
+				if i >= retrieveQueries { // The others warm it up.
 					took[state] = append(took[state], float64(time.Since(began).Microseconds())/1000)
 				}
 			}
@@ -105,7 +105,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// fillSources stores data sources as readings end.
+// fillSources stores processed data sources.
 func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource.Owner, random *rand.Rand,
 	pages int,
 ) (ids []uuid.UUID, err error) {
@@ -140,8 +140,8 @@ func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource
 	return ids, err
 }
 
-// pageText returns a text of so many characters: words of offices, and between them characters that are rarer the
-// higher they stand in Unicode.
+// pageText returns a text of n characters: office vocabulary, and between the words characters that are rarer the
+// higher their code point.
 func pageText(random *rand.Rand, length int) string {
 	var text strings.Builder
 	for text.Len() < 3*length {

@@ -18,22 +18,22 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// The demo user who asks.
+// The demo user.
 const (
 	demoUser     = "user@demo.example"
-	demoPassword = "Tsumugi-Bench-1" //nolint:gosec // Of a database that lives as long as the run.
+	demoPassword = "Tsumugi-Bench-1" //nolint:gosec // For a temporary database.
 )
 
-// product is Tsumugi as people run it, with a database of its own, and the model that it asks.
+// product is Tsumugi as it is installed, with a database of its own, and its model.
 type product struct {
 	model    *process
 	server   *process
-	modelURL string // With /v1.
+	modelURL string // Ends in /v1.
 	url      string
 	database string        // Connection string; "" for one of its own.
-	took     time.Duration // From starting the server to being ready.
+	took     time.Duration // From the start of the process until it is ready.
 	client   *tsumugi.Client
-	skill    tsumugi.Skill // To chat with.
+	skill    tsumugi.Skill // For chats.
 }
 
 // startProduct starts both on free ports and signs the demo user in.
@@ -119,13 +119,13 @@ func hostOf(url string) string {
 	return address
 }
 
-// raisedLimits returns the settings that let one person have all chats of a run, as far as the program knows them.
+// raisedLimits returns the settings that allow one person to have all chats of a run, as far as the program knows them.
 func raisedLimits(ctx context.Context, program string) ([]string, error) {
 	help, err := exec.CommandContext(ctx, program, "serve", "--help").Output()
 	var settings []string
 	for _, setting := range []string{
 		"TSUMUGI_LIMITS=off", "TSUMUGI_MAX_GENERATIONS=20000",
-		// Of earlier versions, which benchmarks compare with.
+		// Of earlier versions, for comparisons.
 		"TSUMUGI_MAX_STREAMS_PER_USER=20000", "TSUMUGI_MAX_GENERATIONS_PER_USER=20000", "TSUMUGI_MESSAGES_PER_MINUTE=0",
 	} {
 		name, _, _ := strings.Cut(setting, "=")
@@ -136,13 +136,14 @@ func raisedLimits(ctx context.Context, program string) ([]string, error) {
 	return settings, err
 }
 
-// raiseContract lets the demo organization have all tokens of a run, if the program knows contracts.
+// raiseContract gives the demo organization enough tokens for a run, if the program has contracts.
 func raiseContract(ctx context.Context, program, data string) error {
 	help, err := exec.CommandContext(ctx, program, "--help").Output()
 	if err != nil || !bytes.Contains(help, []byte("contract set")) {
 		return err
 	}
-	set := exec.CommandContext(ctx, program, "contract", "set", "--data="+data, "--organization=デモ株式会社", "--tokens=1000000000000") //nolint:gosec // The server's own program.
+	// The measured program.
+	set := exec.CommandContext(ctx, program, "contract", "set", "--data="+data, "--organization=デモ株式会社", "--tokens=1000000000000") //nolint:gosec
 	set.Env = append(os.Environ(), "DATABASE_URL=")
 	if out, err := set.CombinedOutput(); err != nil {
 		return fmt.Errorf("contract set: %w: %s", err, out)
@@ -150,7 +151,7 @@ func raiseContract(ctx context.Context, program, data string) error {
 	return nil
 }
 
-// ready waits until the server takes traffic.
+// ready waits until the server accepts traffic.
 func (p *product) ready(ctx context.Context) error {
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/readyz", nil)
@@ -184,7 +185,7 @@ func (p *product) stop() {
 	}
 }
 
-// threads makes so many new threads, some at a time.
+// threads creates n threads, several at a time.
 func (p *product) threads(ctx context.Context, n int) ([]string, error) {
 	ids, failed := make([]string, n), make([]error, n)
 	var next atomic.Int64
@@ -192,7 +193,7 @@ func (p *product) threads(ctx context.Context, n int) ([]string, error) {
 	for range 8 {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				// With a title, so that the model is not asked for one.
+				// With a title, so that none is requested from the model.
 				var thread tsumugi.Thread
 				thread, failed[i] = p.client.NewThread(ctx, p.skill.ID, "計測")
 				ids[i] = thread.ID

@@ -14,7 +14,7 @@ import (
 const (
 	stalledWatchers = 20
 	stalledEvents   = 10_000
-	stalledBuffer   = 8 << 10 // Bytes that the kernel keeps on either side.
+	stalledBuffer   = 8 << 10 // Socket buffer in bytes, on either side.
 )
 
 // Rows of the section.
@@ -23,7 +23,7 @@ const (
 	rowStalledGrown = "MB that the server grew by"
 )
 
-// measureStalled has one of the watchers of a stream stop reading.
+// measureStalled stops one of the watchers of a stream from reading.
 func measureStalled(ctx context.Context, b *bench) error {
 	t := newTable("One of 20 watchers stops reading",
 		"10,000 tokens are published as fast as the system takes them, while one client reads nothing and the kernel keeps "+
@@ -46,7 +46,7 @@ func measureStalled(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// progress is a sink that notes how far its reader is, for others to see.
+// progress is a sink that publishes the progress of its reader.
 type progress struct {
 	*reader
 	got *atomic.Int64 // Events of all readers.
@@ -66,9 +66,9 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	if err != nil {
 		return err
 	}
-	s.grace = 100 * time.Millisecond // Some are stuck.
+	s.grace = 100 * time.Millisecond // Some are blocked.
 	defer s.stop()
-	mute, err := dialMute(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
+	mute, err := dialStalled(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 		return err
 	}
 	told := make(chan struct{})
-	go func() { // It ends when the system's process does, at the latest.
+	go func() { // Ends with the system's process at the latest.
 		_, _ = s.tell(order{Op: "burst", Events: stalledEvents})
 		close(told)
 	}()
@@ -115,7 +115,7 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	return nil
 }
 
-// waitWhileGrowing returns when a count has reached a number, or has not grown for a while.
+// waitWhileGrowing waits until a count has reached a number, or has stopped growing.
 func waitWhileGrowing(ctx context.Context, count *atomic.Int64, want int64) {
 	const givenUp = 2 * time.Second
 	last, since := int64(0), time.Now()
@@ -127,8 +127,8 @@ func waitWhileGrowing(ctx context.Context, count *atomic.Int64, want int64) {
 	}
 }
 
-// dialMute connects a client for which the kernel keeps little and that never reads.
-func dialMute(ctx context.Context, address string, request []byte) (net.Conn, error) {
+// dialStalled connects a client with a small socket buffer that never reads.
+func dialStalled(ctx context.Context, address string, request []byte) (net.Conn, error) {
 	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		var failed error
 		err := c.Control(func(fd uintptr) {

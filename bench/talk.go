@@ -16,10 +16,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// systemPrompt is what all who ask the model tell it first.
+// systemPrompt is the system message of every system that asks the model.
 const systemPrompt = "あなたは日本の職場で働く人を助けるアシスタントです。"
 
-// prompt is what the servers of this file are sent, by POST.
+// prompt is the body of a POST to the servers of this file.
 type prompt struct {
 	Prompt string `json:"prompt"`
 }
@@ -30,14 +30,13 @@ func readPrompt(w http.ResponseWriter, r *http.Request) (string, error) {
 	return p.Prompt, err
 }
 
-// asker is a hub without streams of its own: it answers each request by asking the model.
+// asker is a hub without streams of its own: it asks the model for each request.
 type asker struct{ http.HandlerFunc }
 
 func (asker) Open(string)         {}
 func (asker) Publish(string, int) {}
 
-// newLeanChat is the way of a token through Tsumugi without what stands around it: the model's client, a text, its
-// stream.
+// newLeanChat is the path of a token through Tsumugi without the rest: the model client, a text, its stream.
 func newLeanChat(provider string) (asker, error) {
 	model, err := llm.NewClient(llm.Config{BaseURL: provider, APIKey: "bench", Model: "m"})
 	if err != nil {
@@ -53,7 +52,7 @@ func newLeanChat(provider string) (asker, error) {
 		text := stream.NewText(stream.Head{MessageID: "1", Run: 1})
 		// The stream may go on without the request's goroutine, and so without its context.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-		go func() { // It ends with the model's answer.
+		go func() { // Ends with the model's answer.
 			_, err := model.Stream(ctx, llm.Request{Messages: []llm.Message{
 				{Role: llm.RoleSystem, Content: systemPrompt}, {Role: llm.RoleUser, Content: question},
 			}}, text.AppendText)
@@ -69,8 +68,8 @@ func newLeanChat(provider string) (asker, error) {
 	}}, nil
 }
 
-// newNaiveChat is what one writes in Go in an afternoon: go-openai's Recv, and an event encoded, written and flushed
-// for each of its chunks.
+// newNaiveChat is the obvious implementation in Go: go-openai's Recv, and an event encoded, written and flushed for
+// each chunk.
 func newNaiveChat(provider string) asker {
 	config := openai.DefaultConfig("bench")
 	config.BaseURL = provider

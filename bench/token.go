@@ -6,10 +6,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// tokenBytes is the length of a token. All texts are made of llmtest's numbered tokens.
+// tokenBytes is the length of a token. All texts consist of llmtest's numbered tokens.
 const tokenBytes = llmtest.TokenBytes
 
-// appendData appends what a peer is given as the data of token n: the same chunk that our server writes.
+// appendData appends the data of token n for a peer: the same chunk that our server writes.
 func appendData(dst []byte, n int) []byte {
 	dst = append(dst, `{"type":"text-delta","id":"0","delta":"`...)
 	return append(llmtest.AppendToken(dst, n), `"}`...)

@@ -415,7 +415,7 @@ func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 	f.sendTo(s, f.question("続く"))
 	call := model.Next(t)
 	db.slow.Store(true)
-	feed.Missed() // Makes a server renew its lease to find what it has missed.
+	feed.MarkMissed() // Makes a server renew its lease to find what it has missed.
 	await(t, "a heartbeat", db.at)
 	stopped := make(chan struct{})
 	go func() {

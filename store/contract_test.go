@@ -275,21 +275,21 @@ func TestLimitNoticesOfAMonth(t *testing.T) {
 	}
 }
 
-// TestR45_MembersWhoChangeAreTold: changes of role, state, membership and the organization's way to sign in, and no
+// TestR45_MembersWhoChangeAreNotified: changes of role, state, membership and the organization's way to sign in, and no
 // others.
-func TestR45_MembersWhoChangeAreTold(t *testing.T) {
+func TestR45_MembersWhoChangeAreNotified(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	told := f.watchUsers(t)
-	wantTold(t, told, uuid.Nil)
+	wantNotified(t, told, uuid.Nil)
 	f.exec(t, `UPDATE users SET name = '別名', role = role, state = state, last_signed_in_at = now()`)
 	f.exec(t, `UPDATE organizations SET name = '別名', auth_type = auth_type`)
 	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.ann.UserID)
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, f.bob.UserID)
-	wantTold(t, told, f.bob.UserID)
+	wantNotified(t, told, f.bob.UserID)
 	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.b)
-	wantTold(t, told, f.mallory.UserID)
+	wantNotified(t, told, f.mallory.UserID)
 	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 }

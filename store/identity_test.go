@@ -80,27 +80,27 @@ func (f *fixture) watchUsers(t *testing.T) <-chan uuid.UUID {
 	return told
 }
 
-func TestR45_ChangedUsersAreTold(t *testing.T) {
+func TestR45_ChangedUsersAreNotified(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	grant := f.session(t, "ann")
 	told := f.watchUsers(t)
-	wantTold(t, told, uuid.Nil)
+	wantNotified(t, told, uuid.Nil)
 
 	f.exec(t, `SELECT pg_notify('tsumugi_user', 'no id')`)
 	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()})) // It is revoked already: nothing changes.
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	f.exec(t, `UPDATE users SET name = 'x', role = role, state = state`)
 	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.bob.UserID)
-	wantTold(t, told, f.bob.UserID)
+	wantNotified(t, told, f.bob.UserID)
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, f.ann.UserID)
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.b)
-	wantTold(t, told, f.mallory.UserID)
+	wantNotified(t, told, f.mallory.UserID)
 	f.exec(t, `DELETE FROM users WHERE id = $1`, f.bob.UserID)
-	wantTold(t, told, f.bob.UserID)
+	wantNotified(t, told, f.bob.UserID)
 }
 
 // TestR45_WatchThatStallsIsNoticed suspends the database's end of the listening connection, which causes no error.
@@ -108,16 +108,16 @@ func TestR45_WatchThatStallsIsNoticed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	told := f.watchUsers(t)
-	wantTold(t, told, uuid.Nil)
+	wantNotified(t, told, uuid.Nil)
 	pid := value[int](t, f, `
 		SELECT pid FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user' AND datname = current_database()`)
 	must(t, syscall.Kill(pid, syscall.SIGSTOP))
 	t.Cleanup(func() { must(t, syscall.Kill(pid, syscall.SIGCONT)) })
 	stopped := time.Now()
-	wantTold(t, told, uuid.Max, uuid.Nil)
+	wantNotified(t, told, uuid.Max, uuid.Nil)
 	t.Logf("noticed after %v", time.Since(stopped))
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, f.ann.UserID)
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 }
 
 func TestR45_OutdatedUsers(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// An idle connection is checked after this time. With listenPatience it is the longest delay of a notification if
+	// An idle connection is checked after this time. With listenTimeout it is the longest delay of a notification if
 	// the connection was lost unnoticed.
-	listenCheck    = 2 * time.Second
-	listenPatience = 2500 * time.Millisecond // For the database's answer to the check.
+	listenCheck   = 2 * time.Second
+	listenTimeout = 2500 * time.Millisecond // For the database's answer to the check.
 
 	listenPauseMin = 200 * time.Millisecond
 	listenPauseMax = 5 * time.Second
@@ -66,7 +66,7 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 		return false, err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenTimeout)
 		defer cancel()
 		_ = conn.Close(ctx) // The connection may be lost already.
 	}()
@@ -78,7 +78,7 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 	}
 	l.began()
 	for {
-		if err := hear(ctx, conn); err != nil {
+		if err := receive(ctx, conn); err != nil {
 			return true, err
 		}
 		if err := within(ctx, conn.Ping); err != nil {
@@ -87,8 +87,8 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 	}
 }
 
-// hear receives notifications until the connection has been idle for listenCheck.
-func hear(ctx context.Context, conn *pgx.Conn) error {
+// receive receives notifications until the connection has been idle for listenCheck.
+func receive(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		wait, cancel := context.WithTimeout(ctx, listenCheck)
 		err := conn.PgConn().WaitForNotification(wait)
@@ -104,7 +104,7 @@ func hear(ctx context.Context, conn *pgx.Conn) error {
 
 // within limits how long a call on the listening connection may take.
 func within(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, listenPatience)
+	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
 	defer cancel()
 	return do(ctx)
 }

@@ -29,7 +29,7 @@ func watched(t *testing.T, f *fixture) <-chan uuid.UUID {
 	return told
 }
 
-func wantTold(t *testing.T, told <-chan uuid.UUID, want ...uuid.UUID) {
+func wantNotified(t *testing.T, told <-chan uuid.UUID, want ...uuid.UUID) {
 	t.Helper()
 	for _, id := range want {
 		select {
@@ -43,18 +43,18 @@ func wantTold(t *testing.T, told <-chan uuid.UUID, want ...uuid.UUID) {
 	}
 }
 
-func TestAddedNotificationsAreTold(t *testing.T) {
+func TestNewNotificationsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	told := watched(t, f)
-	wantTold(t, told, uuid.Nil)
+	wantNotified(t, told, uuid.Nil)
 
 	byStore, bySQL := newID(), newID()
 	must(t, f.PublishNotification(t.Context(), org.Notification{ID: byStore, Title: "x", Level: org.LevelInfo}))
 	f.exec(t, `SELECT pg_notify('tsumugi_notification', 'no id')`)
 	f.exec(t, `INSERT INTO notifications (id, organization_id, title, level) VALUES ($1, $2, 'x', 'warning')`, bySQL,
 		f.a)
-	wantTold(t, told, byStore, bySQL)
+	wantNotified(t, told, byStore, bySQL)
 
 	n, err := f.FindNotification(t.Context(), bySQL)
 	if err != nil || n.OrganizationID == nil || *n.OrganizationID != f.a || n.Level != org.LevelWarning || n.Read {
@@ -68,14 +68,14 @@ func TestInterruptedWatchGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	told := watched(t, f)
-	wantTold(t, told, uuid.Nil)
+	wantNotified(t, told, uuid.Nil)
 	for range 2 {
 		f.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_notification' AND datname = current_database()`)
-		wantTold(t, told, uuid.Max, uuid.Nil)
+		wantNotified(t, told, uuid.Max, uuid.Nil)
 	}
 	id := newID()
 	must(t, f.PublishNotification(t.Context(), org.Notification{ID: id, Title: "x", Level: org.LevelInfo}))
-	wantTold(t, told, id)
+	wantNotified(t, told, id)
 }
 
 func TestUpcomingNotifications(t *testing.T) {

@@ -285,8 +285,8 @@ func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) (mor
 	return more, err
 }
 
-// PutOffAccountChange implements org.Store.
-func (db *DB) PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error {
+// DeferAccountChange implements org.Store.
+func (db *DB) DeferAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error {
 	_, err := db.pool.Exec(ctx, `UPDATE account_changes SET due_at = now() + $2::interval WHERE user_id = $1`, userID,
 		pause)
 	return translate(err)

@@ -93,14 +93,14 @@ func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) err
 	})
 }
 
-// Operated is the database of a user pool for an operator, whose changes are logged.
-type Operated struct {
+// AuditedPool is the database of a user pool for an operator, whose changes are logged.
+type AuditedPool struct {
 	*DB
 	By org.Doer
 }
 
 // RotatePoolKey implements pool.Store.
-func (o Operated) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
+func (o AuditedPool) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
 	return o.tx(ctx, func(tx pgx.Tx) error {
 		if err := rotatePoolKey(ctx, tx, next, retireAt); err != nil {
 			return err

@@ -19,9 +19,9 @@ func (db *DB) CreateOrganization(ctx context.Context, o org.Organization) error 
 	return insertOrganization(ctx, db.pool, o)
 }
 
-// FoundOrganization adds an organization with its first members in one transaction: an organization without members
-// would block a later one of the same name. The errors are those of CreateOrganization and CreateUser.
-func (db *DB) FoundOrganization(ctx context.Context, o org.Organization, members []identity.NewUser) error {
+// CreateOrganizationWithMembers adds an organization with its first members in one transaction: an organization without
+// members would block a later one of the same name. The errors are those of CreateOrganization and CreateUser.
+func (db *DB) CreateOrganizationWithMembers(ctx context.Context, o org.Organization, members []identity.NewUser) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := insertOrganization(ctx, tx, o); err != nil {
 			return err

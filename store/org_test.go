@@ -136,7 +136,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-func TestFoundOrganizationIsAllOrNothing(t *testing.T) {
+func TestOrganizationAndMembersAreCreatedTogether(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	founded := org.Organization{ID: newID(), Name: "新会社", AuthType: "cognito", MailDomains: []string{"new.example"}}
@@ -147,11 +147,11 @@ func TestFoundOrganizationIsAllOrNothing(t *testing.T) {
 		}
 	}
 	twice := []identity.NewUser{member("dan"), member("dan")}
-	wantCode(t, f.FoundOrganization(t.Context(), founded, twice), fault.Conflict)
+	wantCode(t, f.CreateOrganizationWithMembers(t.Context(), founded, twice), fault.Conflict)
 	if n := value[int](t, f, `SELECT count(*) FROM organizations WHERE id = $1`, founded.ID); n != 0 {
 		t.Error("an organization without its members was left behind")
 	}
-	must(t, f.FoundOrganization(t.Context(), founded, []identity.NewUser{member("dan"), member("eve")}))
+	must(t, f.CreateOrganizationWithMembers(t.Context(), founded, []identity.NewUser{member("dan"), member("eve")}))
 	if n := value[int](t, f, `SELECT count(*) FROM users WHERE organization_id = $1`, founded.ID); n != 2 {
 		t.Errorf("%d members", n)
 	}

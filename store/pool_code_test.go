@@ -173,7 +173,7 @@ func TestPoolUserIsChanged(t *testing.T) {
 }
 
 // Listeners are notified of each member whose sessions end, once per change, and of nobody else.
-func TestR45_RevokedGrantsAreTold(t *testing.T) {
+func TestR45_RevokedGrantsAreNotified(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
 	ctx := t.Context()

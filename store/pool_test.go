@@ -157,11 +157,12 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 	}
 
 	// An operator's rotation is logged, or fails.
-	nobody := store.Operated{DB: f.DB}
+	nobody := store.AuditedPool{DB: f.DB}
 	if err := nobody.RotatePoolKey(ctx, key("unlogged", f.now.Add(3*time.Hour)), retire); err == nil {
 		t.Error("the log took nobody")
 	}
-	must(t, store.Operated{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx, key("fourth", f.now.Add(3*time.Hour)),
+	must(t, store.AuditedPool{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx,
+		key("fourth", f.now.Add(3*time.Hour)),
 		retire))
 	events, total, err := f.ListEvents(ctx, org.AuditQuery{Limit: 10})
 	must(t, err)

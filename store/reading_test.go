@@ -250,8 +250,8 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	wantCode(t, err, fault.Conflict)
 }
 
-// TestFilesHaveALimitTogether: one per person and one per organization.
-func TestFilesHaveALimitTogether(t *testing.T) {
+// TestStorageLimits: one per person and one per organization.
+func TestStorageLimits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann := datasource.Owner(f.ann)

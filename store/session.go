@@ -30,8 +30,8 @@ func sessionOver(began, how string) string {
 	        CASE ` + how + ` WHEN 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END))`
 }
 
-// NoteSession implements identity.SessionStore.
-func (db *DB) NoteSession(ctx context.Context, use identity.SessionUse) error {
+// RecordSession implements identity.SessionStore.
+func (db *DB) RecordSession(ctx context.Context, use identity.SessionUse) error {
 	a := use.Actor
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO sessions AS s (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address)

@@ -64,7 +64,7 @@ func TestSessionsRunOut(t *testing.T) {
 		"used since, though begun long before": {sso, 6 * day, time.Hour, false},
 	} {
 		a := f.annIn(uuid.New(), c.how, time.Now().Add(-c.began))
-		must(t, f.NoteSession(t.Context(), identity.SessionUse{Actor: a, UserAgent: "x"}))
+		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a, UserAgent: "x"}))
 		f.exec(t, `UPDATE sessions SET used_at = now() - $2::interval WHERE id = $1`, a.Session, c.unused)
 		if got := f.over(t, a); got != c.over {
 			t.Errorf("%s: over %v", name, got)
@@ -88,7 +88,7 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	a := f.annIn(grant.ID, identity.AuthFederated, time.Now())
 	a.Subject = grant.Sub.String()
 	use := identity.SessionUse{Actor: a, UserAgent: "Mozilla/5.0 (Windows NT 10.0) Chrome/130.0 Safari/537.36"}
-	must(t, f.NoteSession(t.Context(), use))
+	must(t, f.RecordSession(t.Context(), use))
 	list, err := f.ListSessions(t.Context(), f.a, f.ann.UserID)
 	if err != nil || len(list) != 1 || identity.Agent(list[0].UserAgent) != "Chrome（Windows）" ||
 		list[0].Address.String() != "203.0.113.5" ||
@@ -97,11 +97,11 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	}
 	f.exec(t, `UPDATE sessions SET used_at = now() - interval '9 hours'`)
 	told := f.watchUsers(t)
-	wantTold(t, told, uuid.Nil)
+	wantNotified(t, told, uuid.Nil)
 	must(t, f.EndStaleSessions(t.Context()))
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 	f.exec(t, `UPDATE organizations SET sso_idle_minutes = 1440`)
-	must(t, f.NoteSession(t.Context(), use))
+	must(t, f.RecordSession(t.Context(), use))
 	if !f.over(t, a) {
 		t.Error("it has come back")
 	}
@@ -127,12 +127,12 @@ func TestSessionsByPasswordThatSingleSignOnEnded(t *testing.T) {
 		before := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
 		sso := f.annIn(uuid.New(), identity.AuthFederated, time.Now().Add(-time.Minute))
 		for _, a := range []identity.Actor{before, sso} {
-			must(t, f.NoteSession(t.Context(), identity.SessionUse{Actor: a}))
+			must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a}))
 		}
 		f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.a)
 		f.exec(t, `UPDATE organizations SET auth_type = 'cognito' WHERE id = $1`, f.a)
 		after := f.annIn(uuid.New(), identity.AuthCognito, time.Now())
-		must(t, f.NoteSession(t.Context(), identity.SessionUse{Actor: after}))
+		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: after}))
 		if f.over(t, before) != over || f.over(t, sso) || f.over(t, after) {
 			t.Errorf("%s: over before %v, single sign-on %v, after %v", role, f.over(t, before), f.over(t, sso),
 				f.over(t, after))
@@ -147,19 +147,19 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	var own []identity.Actor
 	for range 4 {
 		a := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
-		must(t, f.NoteSession(t.Context(), identity.SessionUse{Actor: a}))
+		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a}))
 		own = append(own, a)
 	}
 	told := f.watchUsers(t)
-	wantTold(t, told, uuid.Nil)
+	wantNotified(t, told, uuid.Nil)
 	bob := own[0]
 	bob.ID = f.bob.UserID
 	wantCode(t, f.EndSession(t.Context(), bob, own[1].Session), fault.NotFound)
 	must(t, f.EndSession(t.Context(), own[0], own[1].Session))
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 	wantCode(t, f.EndSession(t.Context(), own[0], own[1].Session), fault.NotFound)
 	must(t, f.EndOtherSessions(t.Context(), own[0]))
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 	must(t, f.EndOtherSessions(t.Context(), own[0])) // There are none.
 	for i, a := range own {
 		if f.over(t, a) != (i > 0) {
@@ -181,7 +181,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 		}, nil
 	})
 	must(t, err)
-	wantTold(t, told, f.ann.UserID)
+	wantNotified(t, told, f.ann.UserID)
 	unseen := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
 	found, err := f.UserBySubject(t.Context(), claimsOf(unseen))
 	if err != nil || !found.SessionOver || !f.over(t, own[0]) {

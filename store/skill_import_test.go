@@ -115,7 +115,7 @@ func TestSkillsAreImported(t *testing.T) {
 	}
 }
 
-func TestImportsThatCannotBe(t *testing.T) {
+func TestInvalidImports(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx, by, nobody := t.Context(), org.Operator("ops"), newID()
@@ -139,8 +139,8 @@ func TestImportsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestImportsTakeTurns has several operators import the same file at once.
-func TestImportsTakeTurns(t *testing.T) {
+// TestImportsAreSerialized has several operators import the same file at once.
+func TestImportsAreSerialized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for round := range 10 {

@@ -56,7 +56,7 @@ func TestSkillsAreListedInOrderAndByOrganization(t *testing.T) {
 	wantCode(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, foreign), fault.NotFound)
 }
 
-func TestSkillsComeBackAsSaved(t *testing.T) {
+func TestSkillsRoundTrip(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := skill.Skill{

@@ -83,8 +83,8 @@ func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	f.nothingWaits(t)
 }
 
-// TestUploadsOfTheSameContentTakeTurns: one data source, however many concurrent uploads, and one job.
-func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
+// TestUploadsOfTheSameContentAreSerialized: one data source, however many concurrent uploads, and one job.
+func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const n = 10

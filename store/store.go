@@ -23,7 +23,7 @@ import (
 const (
 	defaultMaxConns = 16               // Unless the connection string sets pool_max_conns.
 	connectTimeout  = 5 * time.Second  // For each address.
-	openPatience    = 10 * time.Second // For a database that is starting up.
+	openTimeout     = 10 * time.Second // For a database that is starting up.
 	openPoll        = 100 * time.Millisecond
 	maxAttempts     = 4 // Of a transaction that the database asks to retry.
 )
@@ -106,7 +106,7 @@ func applySettings(ctx context.Context, conn *pgx.Conn, settings map[string]stri
 
 // awaitPing waits for a database that starts at the same time as this process.
 func awaitPing(ctx context.Context, pool *pgxpool.Pool) error {
-	deadline := time.NewTimer(openPatience)
+	deadline := time.NewTimer(openTimeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(openPoll)
 	defer tick.Stop()

@@ -237,7 +237,7 @@ func TestEndRacesTakeOver(t *testing.T) {
 	}
 }
 
-func TestRenewTellsWhatIsLostAndWhatIsToStop(t *testing.T) {
+func TestRenewReportsLostAndStopped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server, other := newID(), newID()
@@ -358,8 +358,8 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 	t.Logf("%d of 60 were taken over", taken)
 }
 
-// TestEndsThatCanNeverBeStoredSaySo has the database refuse an outcome for its contents.
-func TestEndsThatCanNeverBeStoredSaySo(t *testing.T) {
+// TestUnstorableOutcomesAreReported has the database refuse an outcome for its contents.
+func TestUnstorableOutcomesAreReported(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()

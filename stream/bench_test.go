@@ -10,11 +10,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// token is two characters, as long as what models send for Japanese.
+// token has two characters, a typical length for Japanese.
 const token = "回答"
 
-// BenchmarkAppendText is what publishing a token costs while so many watches wait for it. The watches read in
-// goroutines of their own; their reading is part of the CPU that a server spends, not of what the publisher waits for.
+// BenchmarkAppendText measures publishing a token while many watches wait for it. The watches read in goroutines of
+// their own; their reading counts as CPU time of the server, but the publisher does not wait for it.
 func BenchmarkAppendText(b *testing.B) {
 	for _, watches := range []int{0, 1, 1000} {
 		b.Run(fmt.Sprintf("watches=%d", watches), func(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkAppendText(b *testing.B) {
 	}
 }
 
-// read takes all that a watch has to say until it is over.
+// read takes everything from a watch until it is over.
 func read(ctx context.Context, watch *stream.Watch) {
 	for {
 		for watch.Take() != nil {
@@ -62,7 +62,7 @@ func longText() *stream.Text {
 	return text
 }
 
-// BenchmarkFind is what it costs to find a text where many look for theirs at once.
+// BenchmarkFind measures concurrent lookups of texts.
 func BenchmarkFind(b *testing.B) {
 	hub := stream.NewHub(stream.HubConfig{})
 	hub.Open(stream.Head{MessageID: "m", Run: 1})
@@ -75,7 +75,7 @@ func BenchmarkFind(b *testing.B) {
 	})
 }
 
-// BenchmarkWatchCatchUp is a client that comes late to an answer of 100 KB, or back to its last part.
+// BenchmarkWatchCatchUp measures a client that joins an answer of 100 KB late, or resumes near its end.
 func BenchmarkWatchCatchUp(b *testing.B) {
 	text := longText()
 	length := len(text.Text())
@@ -97,8 +97,7 @@ func BenchmarkWatchCatchUp(b *testing.B) {
 	}
 }
 
-// BenchmarkEscape is a late client of an answer of 100 KB, by what that is made of: encoding it as JSON is nearly all
-// of the work.
+// BenchmarkEscape measures encoding an answer of 100 KB as JSON, which is nearly all of the work for a late client.
 func BenchmarkEscape(b *testing.B) {
 	for name, piece := range map[string]string{
 		"japanese": "紡ぐ糸は、やがて布になります。", "english": "The thread becomes cloth. ",

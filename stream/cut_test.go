@@ -11,14 +11,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// runs are what one answer said each time it was begun. They have the same beginning, and one is a prefix of another.
+// runs are the texts of an answer's runs. They share a beginning, and one is a prefix of another.
 var runs = []string{"紡ぐとは、🧵", "紡ぐ", "紡ぐとは、\n糸を引くこと。"}
 
-// thoughts are what the model thought before each of the runs.
+// thoughts are the reasoning of each run.
 var thoughts = []string{"何を、聞かれたか。", "", "糸の、ことだ。"}
 
-// connection returns all that a client with a cursor is sent of one run: a part of the text is there, the other
-// follows. The last run comes to its end, an earlier one is abandoned.
+// connection returns everything that a client with a cursor receives of one run: part of the text exists, the rest
+// follows. The last run ends, an earlier one is abandoned.
 func connection(run int, last bool, cursor string) string {
 	text := newText(run)
 	pieces := strings.SplitAfter(runs[run-1], "、")
@@ -29,7 +29,7 @@ func connection(run int, last bool, cursor string) string {
 		}
 		text.AppendText(pieces[0])
 	}
-	// A client that has some of the text comes back when the model has thought, another one while it thinks.
+	// A client that has some of the text reconnects after the reasoning, another one during it.
 	if at, _ := stream.ParseCursor(cursor); at.Run == run && at.Offset > 0 {
 		think()
 		think = func() {}
@@ -47,7 +47,7 @@ func connection(run int, last bool, cursor string) string {
 	return "retry: 1000\n\n" + string(drain(w))
 }
 
-// take has a client take what came over one connection.
+// take passes what arrived over one connection to a client.
 func take(t *testing.T, c *streamtest.Reader, raw string) {
 	t.Helper()
 	if _, err := c.Read(raw); err != nil {
@@ -55,8 +55,8 @@ func take(t *testing.T, c *streamtest.Reader, raw string) {
 	}
 }
 
-// TestR05_CutAtEveryByteWithEveryRule holds that the text is exact however often and wherever the connections of a
-// client are cut, and whatever its rule is, over several runs. All states that a client can be in are gone through.
+// TestR05_CutAtEveryByteWithEveryRule: the text is exact however often and wherever the connections of a client are
+// cut, by every rule, over several runs. The test goes through all states that a client can be in.
 func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 	t.Parallel()
 	for n := range len(runs) {
@@ -67,7 +67,7 @@ func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 				t.Parallel()
 				states := map[streamtest.Reader]bool{{Rule: rule}: true}
 				for run := 1; run <= n+1; run++ {
-					for range 3 { // Connections, of which the last begins where the second was cut.
+					for range 3 { // Connections; the last one begins where the second was cut.
 						states = cutEverywhere(t, states, run, run == n+1)
 					}
 				}
@@ -116,7 +116,7 @@ func cutEverywhere(t *testing.T, states map[streamtest.Reader]bool, run int, las
 	return after
 }
 
-// TestR05_NoIDOfANewRunBeforeItsReset holds on which events ids stand, and that data comes before.
+// TestR05_NoIDOfANewRunBeforeItsReset checks which events have ids, and that data precedes them.
 func TestR05_NoIDOfANewRunBeforeItsReset(t *testing.T) {
 	t.Parallel()
 	for _, cursor := range []string{"", "1-3", "2-3", "2-0", "x"} {
@@ -142,8 +142,7 @@ func TestR05_NoIDOfANewRunBeforeItsReset(t *testing.T) {
 	}
 }
 
-// TestR07_EventsAreSmall holds that an event carries at most 4 KiB of text, live, caught up and mirrored, and splits no
-// character.
+// TestR07_EventsAreSmall: an event has at most 4 KiB of text, live, caught up and mirrored, and splits no character.
 func TestR07_EventsAreSmall(t *testing.T) {
 	t.Parallel()
 	said := "x" + strings.Repeat("紡🧵", 5000)

@@ -22,8 +22,8 @@ type chunk struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// parseEvents reads an event stream by the rules of the WHATWG, section 9.2.6. It is written apart from the code that
-// it checks. comments counts the lines that begin with a colon.
+// parseEvents parses an event stream by section 9.2.6 of the WHATWG's HTML standard. It shares no code with what it
+// checks. comments counts the lines that begin with a colon.
 func parseEvents(t testing.TB, raw []byte) (events []event, comments int) {
 	t.Helper()
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
@@ -55,9 +55,9 @@ func parseEvents(t testing.TB, raw []byte) (events []event, comments int) {
 	return events, comments
 }
 
-// client is what a client makes of the streams that it reads one after the other.
+// client is the state of a client that reads several streams one after the other.
 type client struct {
-	text      string // As of the end of the last read.
+	text      string // At the end of the last read.
 	reasoning string
 	cursor    string // Last event id.
 	terminal  []string
@@ -108,7 +108,7 @@ func (c *client) read(t testing.TB, raw []byte) {
 	}
 }
 
-// drain returns all that a watch has at present.
+// drain returns everything that a watch has at the moment.
 func drain(w *stream.Watch) []byte {
 	var all []byte
 	for b := w.Take(); b != nil; b = w.Take() {

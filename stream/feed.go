@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// feedQueue is how many events a subscription may be behind by.
+// feedQueue is the number of events that a subscription may lag behind.
 const feedQueue = 256
 
 // Feed carries small events by topic to the current subscribers of the topic, on this server and on those that its
@@ -26,7 +26,7 @@ func NewFeed(transport Transport) (*Feed, error) {
 	if transport == nil {
 		return f, nil
 	}
-	stop, err := transport.Subscribe(f.deliver, f.Missed)
+	stop, err := transport.Subscribe(f.deliver, f.MarkMissed)
 	f.stop = stop
 	return f, err
 }
@@ -42,8 +42,8 @@ func (f *Feed) Close() {
 	}
 }
 
-// Wanted reports whether the events of a topic may have a subscriber. If not, they need not be made.
-func (f *Feed) Wanted(topic string) bool {
+// HasSubscribers reports whether a topic may have subscribers. If not, its events need not be created.
+func (f *Feed) HasSubscribers(topic string) bool {
 	if f.transport != nil {
 		return true
 	}
@@ -68,11 +68,12 @@ func (f *Feed) deliver(topic string, event []byte) {
 	}
 }
 
-// Tell is Publish for the subscribers of this server only: for events that every server learns of by itself.
-func (f *Feed) Tell(topic string, event []byte) { f.deliver(topic, event) }
+// PublishLocal publishes an event to the subscribers of this server only, for events that every server learns of by
+// itself.
+func (f *Feed) PublishLocal(topic string, event []byte) { f.deliver(topic, event) }
 
-// Missed has every subscription of this server return ErrMissed.
-func (f *Feed) Missed() {
+// MarkMissed makes every subscription of this server return ErrMissed.
+func (f *Feed) MarkMissed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for topic, subscribers := range f.topics {

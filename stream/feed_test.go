@@ -23,9 +23,9 @@ func TestSubscriptionsToSeveralTopicsKeepTheOrder(t *testing.T) {
 	s := feed.Subscribe("user/1", "all")
 	defer s.Leave()
 	feed.Publish("user/1", []byte("a"))
-	feed.Tell("all", []byte("b"))
+	feed.PublishLocal("all", []byte("b"))
 	feed.Publish("user/2", []byte("c"))
-	feed.Missed()
+	feed.MarkMissed()
 	feed.Publish("user/1", []byte("d"))
 	for _, want := range []string{"a", "b", "missed", "d"} {
 		event, err := s.Next(t.Context())
@@ -44,14 +44,14 @@ func TestSubscriptionsToSeveralTopicsKeepTheOrder(t *testing.T) {
 	}
 }
 
-func TestSubscriberThatIsTooSlowIsTold(t *testing.T) {
+func TestSlowSubscriberGetsErrTooSlow(t *testing.T) {
 	t.Parallel()
 	feed := newFeed(t)
 	slow, other := feed.Subscribe("a"), feed.Subscribe("b")
 	defer slow.Leave()
 	defer other.Leave()
 	for range 1000 {
-		feed.Publish("a", []byte("x")) // Does not wait.
+		feed.Publish("a", []byte("x")) // Does not block.
 	}
 	if _, err := slow.Next(t.Context()); !errors.Is(err, stream.ErrTooSlow) {
 		t.Errorf("got %v", err)

@@ -58,7 +58,7 @@ func NewHub(cfg HubConfig) *Hub {
 		if err == nil {
 			h.unsubscribe = unsubscribe
 		} else {
-			cfg.Logger.Error("subscribing to events of other servers failed; they get texts late", "err", err)
+			cfg.Logger.Error("subscribing to other servers' events failed; they receive texts late", "err", err)
 		}
 	}
 	return h

@@ -57,8 +57,8 @@ func (l *log) room() []byte {
 	return l.tail.buf[n:n]
 }
 
-// append adds the bytes of an event. told is the position of a watch that has read them.
-func (l *log) append(frame []byte, told Position) {
+// append adds the bytes of an event. position is the position of a watch that has read them.
+func (l *log) append(frame []byte, position Position) {
 	s := l.tail
 	n := int(s.n.Load())
 	if n+len(frame) > len(s.buf) {
@@ -68,7 +68,7 @@ func (l *log) append(frame []byte, told Position) {
 	if at := s.buf[n:]; len(frame) > 0 && &frame[0] != &at[0] {
 		copy(at, frame)
 	}
-	s.end = told
+	s.end = position
 	s.n.Store(int64(n + len(frame)))
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// gappy is a transport that loses one entry of the first log that is followed through it.
+// gappy is a transport that drops one entry of the first log followed through it.
 type gappy struct {
 	*streamtest.Node
 	lose  int // From 1.
@@ -27,7 +27,7 @@ func (g *gappy) Follow(ctx context.Context, messageID string, deliver func([]byt
 	})
 }
 
-func TestR30_AHoleIsSeenAndMended(t *testing.T) {
+func TestR30_HoleIsDetectedAndFilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := streamtest.NewNetwork()
@@ -146,8 +146,8 @@ func TestMirrorEndsWithItsLastInterest(t *testing.T) {
 	})
 }
 
-// TestMirrorSurvivesEntriesThatAreNone: whatever stands in the log, the server goes on.
-func TestMirrorSurvivesEntriesThatAreNone(t *testing.T) {
+// TestMirrorSurvivesMalformedEntries: whatever the log contains, the server keeps running.
+func TestMirrorSurvivesMalformedEntries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := streamtest.NewNetwork()

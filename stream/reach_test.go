@@ -9,9 +9,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestReachWaitsForTheClientsPlace has a client come to a server whose mirror of a text has not got as far as the
-// client, or is still of an earlier run: it is served once its place is there, and does not begin anew.
-func TestReachWaitsForTheClientsPlace(t *testing.T) {
+// TestReachWaitsForTheCursor: a client reaches a server whose mirror is behind the client's cursor, or still has an
+// earlier run. It is served once the mirror has caught up, without a reset.
+func TestReachWaitsForTheCursor(t *testing.T) {
 	t.Parallel()
 	network := streamtest.NewNetwork()
 	writing := stream.NewHub(stream.HubConfig{Transport: network.Node()})
@@ -42,7 +42,7 @@ func TestReachWaitsForTheClientsPlace(t *testing.T) {
 	for next := interest.Text(); next == nil || next.Run() != 2; next = interest.Text() {
 		<-interest.Opened()
 	}
-	// The wait for a place that never comes ends with the context; for one of an earlier run there is none.
+	// The wait for a cursor that is never reached ends with the context; a cursor of an earlier run is not waited for.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if !interest.Text().Reach(ctx, "2-999") || !interest.Text().Reach(t.Context(), "1-999") ||

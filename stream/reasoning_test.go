@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// TestReasoningIsTimed holds how long the model has thought by what a client gets, whenever the client comes.
+// TestReasoningIsTimed checks the duration of the reasoning that a client receives, whenever it connects.
 func TestReasoningIsTimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 const (
 	appendTimeout = 5 * time.Second // For one entry.
-	relayPatience = time.Minute     // How long the end of a text is retried.
+	relayTimeout  = time.Minute     // How long the end of a text is retried.
 	firstPause    = 50 * time.Millisecond
 	longestPause  = 2 * time.Second
 
@@ -18,7 +18,7 @@ const (
 	gatherTime = 500 * time.Millisecond
 )
 
-// topicFollowed is the topic of events that name a message that another server follows.
+// topicFollowed is the topic of events that name a message followed by another server.
 const topicFollowed = "followed"
 
 // relay sends a text that is written here to other servers. It is one more reader of the text, for which the publisher
@@ -28,18 +28,18 @@ func (h *Hub) relay(t *Text) {
 	w := h.cfg.Transport.Writer(t.head.MessageID, t.head.Run)
 	defer w.Close()
 	var (
-		told   Position
+		sent   Position
 		entry  []byte
 		pause  backoff
 		giveUp time.Time // Zero until the text is over.
 		log    = h.cfg.Logger.With("message_id", t.head.MessageID, "run", t.head.Run)
 		failed = false // The last entry was not stored.
 	)
-	for h.awaitChange(t, told) {
-		u, next := t.Since(told)
+	for h.awaitChange(t, sent) {
+		u, next := t.Since(sent)
 		// Not u.End: of a long text, the update that fails may be an earlier one.
 		if giveUp.IsZero() && t.ended.Load() {
-			giveUp = time.Now().Add(relayPatience)
+			giveUp = time.Now().Add(relayTimeout)
 		}
 		entry = u.Append(entry[:0])
 		if failed {
@@ -50,7 +50,7 @@ func (h *Hub) relay(t *Text) {
 		switch {
 		case err == nil:
 			h.counters.sent.Add(1)
-			told, pause = next, backoff{}
+			sent, pause = next, backoff{}
 			h.gather(t)
 			continue
 		case errors.Is(err, ErrStale):
@@ -60,7 +60,7 @@ func (h *Hub) relay(t *Text) {
 			return
 		case errors.Is(err, ErrLost):
 			log.Warn("the log of a text is lost, sending the text again")
-			told = Position{}
+			sent = Position{}
 		default:
 			log.Warn("sending a text to other servers failed, trying again", "err", err)
 		}
@@ -74,8 +74,8 @@ func (h *Hub) relay(t *Text) {
 	}
 }
 
-// gather waits before the next entry while no other server follows the text: an entry costs more than everything else
-// that is done for a token.
+// gather waits before the next entry while no other server follows the text, because an entry costs more than
+// everything else that is done for a token.
 func (h *Hub) gather(t *Text) {
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
@@ -96,7 +96,7 @@ func (h *Hub) receive(topic string, event []byte) {
 	h.setFollowed(h.texts[string(event)])
 }
 
-// missed is called when events of other servers may have been missed: any text may be followed.
+// missed is called when events of other servers may have been missed: any text may be followed by now.
 func (h *Hub) missed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +105,7 @@ func (h *Hub) missed() {
 	}
 }
 
-// setFollowed has changes of a text sent at once from now on, if it is written here. The caller holds mu.
+// setFollowed makes the relay of a text, if there is one, send changes at once from now on. The caller holds mu.
 func (h *Hub) setFollowed(t *Text) {
 	if t == nil || t.followed == nil {
 		return
@@ -125,9 +125,9 @@ func (h *Hub) append(w LogWriter, entry []byte) error {
 
 // awaitChange waits until a text has more than a position. It returns false if it never will, or if the hub stops while
 // the text goes on.
-func (h *Hub) awaitChange(t *Text, told Position) bool {
+func (h *Hub) awaitChange(t *Text, sent Position) bool {
 	for {
-		more, over := t.beyond(told)
+		more, over := t.beyond(sent)
 		switch {
 		case over || h.root.Err() != nil:
 			return false
@@ -142,13 +142,13 @@ func (h *Hub) awaitChange(t *Text, told Position) bool {
 	}
 }
 
-// backoff is the pauses between retries, each longer than the one before. The zero value begins with the shortest.
+// backoff yields growing pauses between retries. The zero value begins with the shortest.
 type backoff struct{ last time.Duration }
 
 // wait pauses. It returns false if the context ends.
 func (b *backoff) wait(ctx context.Context) bool {
 	b.last = min(max(2*b.last, firstPause), longestPause)
-	timer := time.NewTimer(b.last/2 + rand.N(b.last/2+1)) //nolint:gosec // Spreads retries; no secret.
+	timer := time.NewTimer(b.last/2 + rand.N(b.last/2+1)) //nolint:gosec // Spreads retries; not a secret.
 	defer timer.Stop()
 	select {
 	case <-timer.C:

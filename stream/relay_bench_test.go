@@ -6,18 +6,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// BenchmarkRelay is what telling another server of a token costs beside the transport: to find what is new and encode
-// it, and to read and apply it there.
+// BenchmarkRelay measures sending a token to another server without the transport: creating and encoding the update,
+// decoding and applying it.
 func BenchmarkRelay(b *testing.B) {
 	origin := stream.NewText(stream.Head{MessageID: "m", Run: 1})
 	var entry []byte
 	b.Run("encode", func(b *testing.B) {
-		var told stream.Position
+		var sent stream.Position
 		b.ReportAllocs()
 		for b.Loop() {
 			origin.AppendText(token)
 			var u stream.Update
-			u, told = origin.Since(told)
+			u, sent = origin.Since(sent)
 			entry = u.Append(entry[:0])
 		}
 	})

@@ -15,7 +15,7 @@ import (
 
 var firstRun = stream.Head{MessageID: "0190", Run: 1, Metadata: json.RawMessage(`{"thread_id":"t"}`)}
 
-// joined returns servers on one network, each with its node.
+// joined returns servers on one network, each with a node of its own.
 func joined(t *testing.T, n int) (*streamtest.Network, []*streamtest.Node, []*stream.Hub) {
 	t.Helper()
 	network := streamtest.NewNetwork()
@@ -40,7 +40,7 @@ func readAll(t *testing.T, hub *stream.Hub) *streamtest.Client {
 	return c
 }
 
-func TestRelayTellsAgainWhatMayNotHaveArrived(t *testing.T) {
+func TestRelayResendsUnacknowledgedUpdates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, nodes, hubs := joined(t, 2)
@@ -62,8 +62,8 @@ func TestRelayTellsAgainWhatMayNotHaveArrived(t *testing.T) {
 	})
 }
 
-// TestRelayTellsAllAgainWhenTheLogIsLost: NATS keeps texts in memory, and may be restarted.
-func TestRelayTellsAllAgainWhenTheLogIsLost(t *testing.T) {
+// TestRelayResendsEverythingWhenTheLogIsLost: NATS keeps texts in memory, and may be restarted.
+func TestRelayResendsEverythingWhenTheLogIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network, _, hubs := joined(t, 3)
@@ -91,7 +91,7 @@ func TestRelayTellsAllAgainWhenTheLogIsLost(t *testing.T) {
 	})
 }
 
-// TestR30_PublisherNeverWaitsForTheLink: what is written while it is cut arrives afterwards, in few entries.
+// TestR30_PublisherNeverWaitsForTheLink: text written while the link is cut arrives afterwards, in few entries.
 func TestR30_PublisherNeverWaitsForTheLink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestR30_PublisherNeverWaitsForTheLink(t *testing.T) {
 	})
 }
 
-// TestWhatIsFollowedNowhereElseGathers: an entry costs its writer more than a token does otherwise.
-func TestWhatIsFollowedNowhereElseGathers(t *testing.T) {
+// TestUnfollowedTextIsBatched: an entry costs its writer more than everything else that is done for a token.
+func TestUnfollowedTextIsBatched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network, _, hubs := joined(t, 2)
@@ -145,7 +145,7 @@ func TestWhatIsFollowedNowhereElseGathers(t *testing.T) {
 		if n := write(100); n != 100 {
 			t.Errorf("%d entries of 100 tokens that are followed", n)
 		}
-		// The writer of the next run hears of it too.
+		// The writer of the next run learns of it too.
 		text = hubs[0].Open(stream.Head{MessageID: firstRun.MessageID, Run: 2})
 		text.AppendText("糸")
 		synctest.Wait()
@@ -168,7 +168,7 @@ func TestStaleRunIsDropped(t *testing.T) {
 		kept := network.Entries(firstRun.MessageID)
 		w := first.Watch("")
 		first.AppendText("続き")
-		time.Sleep(time.Second) // It gathers, since nobody follows it elsewhere.
+		time.Sleep(time.Second) // Batched, because no other server follows it.
 		drain(w)
 		if _, over := w.Wait(); !over || hubs[0].Find(firstRun.MessageID) != nil || hubs[0].Stats().StaleRuns != 1 {
 			t.Errorf("over %v, %+v", over, hubs[0].Stats())
@@ -179,7 +179,7 @@ func TestStaleRunIsDropped(t *testing.T) {
 	})
 }
 
-func TestStopTellsOthersOfTheEndFirst(t *testing.T) {
+func TestStopSendsTheEndFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, nodes, hubs := joined(t, 2)
@@ -227,7 +227,7 @@ func TestStopIsBounded(t *testing.T) {
 	})
 }
 
-// TestRelayGivesUp: a text that is over does not stay in memory for ever because NATS is away.
+// TestRelayGivesUp: a completed text does not stay in memory for ever because NATS is down.
 func TestRelayGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

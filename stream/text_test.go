@@ -13,7 +13,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// sample has characters of one to four bytes, joined ones, and all that could break a line of an event stream.
+// sample has characters of one to four bytes, combining ones, and everything that could break a line of an event
+// stream.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
 func TestR02_TextArrivesByteForByte(t *testing.T) {
@@ -94,7 +95,7 @@ func TestR04_CursorsRiseAndOneEndComesLast(t *testing.T) {
 				text.AppendText("絹糸")
 			}
 			text.Finish(end)
-			// Nothing follows the end.
+			// Nothing may follow the end.
 			text.AppendText("もっと")
 			text.PutTitle("見出し", time.Time{})
 			text.Finish(done)
@@ -210,7 +211,7 @@ func TestR07_ManyDropsOneAnswer(t *testing.T) {
 				text.AppendText([]string{"紡", "ぐ\n", "🧵", "x", "**糸**"}[rng.IntN(5)])
 			}
 			raw := drain(w)
-			// The connection breaks anywhere: what follows the last whole event is lost.
+			// The connection breaks at any byte: what follows the last whole event is lost.
 			cut := strings.LastIndex(string(raw[:rng.IntN(len(raw)+1)]), "\n\n")
 			if cut >= 0 {
 				c.read(t, raw[:cut+2])
@@ -224,7 +225,7 @@ func TestR07_ManyDropsOneAnswer(t *testing.T) {
 	}
 }
 
-func TestR08_CursorsThatDoNotHoldAreReset(t *testing.T) {
+func TestR08_InvalidCursorsAreReset(t *testing.T) {
 	t.Parallel()
 	text := newText(2)
 	text.AppendText("こんにちは")
@@ -269,7 +270,7 @@ func TestAbandonedTextEndsWithoutATerminalEvent(t *testing.T) {
 	}
 }
 
-func TestHubTellsWhoWaitsThatATextIsOpened(t *testing.T) {
+func TestInterestIsNotifiedOfANewText(t *testing.T) {
 	t.Parallel()
 	hub := stream.NewHub(stream.HubConfig{})
 	interest := hub.Join("m")
@@ -299,7 +300,7 @@ func TestHubTellsWhoWaitsThatATextIsOpened(t *testing.T) {
 	}
 }
 
-func TestLatePartsAreTheLatestOfTheirKind(t *testing.T) {
+func TestLateWatchGetsTheLatestParts(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
 	text.PutStep("summarize", "running", "1/12")

@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// exchange sends an update over the wire.
+// exchange encodes and decodes an update.
 func exchange(t testing.TB, u stream.Update) stream.Update {
 	t.Helper()
 	entry := u.Append(nil)
@@ -26,9 +26,9 @@ func exchange(t testing.TB, u stream.Update) stream.Update {
 	return got
 }
 
-// TestUpdatesMakeTheSameText writes a text in random steps, and tells another one of it at random times, now and then
-// what it knows already.
-func TestUpdatesMakeTheSameText(t *testing.T) {
+// TestUpdatesReproduceTheText writes a text in random steps, and applies updates of it to another one at random times,
+// some of them twice.
+func TestUpdatesReproduceTheText(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -94,14 +94,14 @@ func TestUpdatesAreBounded(t *testing.T) {
 		origin.PutSource(stream.Source{SourceID: strings.Repeat("s",
 			1000) + string(rune('a'+i%26)) + string(rune('a'+i/26)), Title: strings.Repeat("題", 300)})
 	}
-	origin.PutTitle(strings.Repeat("長", 100_000), time.Time{}) // Not published: no title is that long.
+	origin.PutTitle(strings.Repeat("長", 100_000), time.Time{}) // Not published: the title is too long.
 	origin.PutReasoning(strings.Repeat("考x🧵", 50_000), time.Minute)
 	origin.AppendText(strings.Repeat("糸x🧵", 100_000))
 	origin.Finish(done)
 	entries := 0
-	for at, told := (stream.Position{}), false; !told; entries++ {
+	for at, complete := (stream.Position{}), false; !complete; entries++ {
 		u, next := origin.Since(at)
-		at, told = next, next == at
+		at, complete = next, next == at
 		if err := mirror.Apply(exchange(t, u)); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestApplyRefusesHoles(t *testing.T) {
 	}
 }
 
-// TestUpdatesWithOddMetadata: what is put into events as it came is an object.
+// TestUpdatesWithOddMetadata: only an object may be copied into an event unchanged.
 func TestUpdatesWithOddMetadata(t *testing.T) {
 	t.Parallel()
 	for metadata, want := range map[string]string{
@@ -172,7 +172,7 @@ func TestUpdatesWithOddMetadata(t *testing.T) {
 	}
 }
 
-// FuzzR27_ParseUpdate reads bytes from the network: no panic, and what is read can be written and shown.
+// FuzzR27_ParseUpdate: arbitrary bytes cause no panic, and whatever is parsed can be applied and encoded again.
 func FuzzR27_ParseUpdate(f *testing.F) {
 	text := newText(1)
 	text.PutStep("retrieval", "running", "1/2")

@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// stalled returns a text of several megabytes, written in deltas of one character, and a client that has read its first
-// bytes and nothing since.
+// stalled returns a text of several megabytes, written in deltas of one character, and a watch that has read only its
+// first bytes.
 func stalled(t *testing.T) (*stream.Text, *stream.Watch, *client) {
 	t.Helper()
 	text := newText(1)
@@ -72,8 +72,8 @@ func TestStalledWatchIsCaughtUpFromTheText(t *testing.T) {
 	}
 }
 
-// TestStalledWatchPinsNoLog is the goal of docs/benchmarks.md: a reader that stalls costs at most 2 MB.
-func TestStalledWatchPinsNoLog(t *testing.T) { //nolint:paralleltest // It measures the heap.
+// TestStalledWatchPinsNoLog: a stalled reader costs at most 2 MB, the goal in docs/benchmarks.md.
+func TestStalledWatchPinsNoLog(t *testing.T) { //nolint:paralleltest // Measures the heap, so not in parallel.
 	heap := func() int {
 		runtime.GC()
 		runtime.GC()
@@ -83,7 +83,7 @@ func TestStalledWatchPinsNoLog(t *testing.T) { //nolint:paralleltest // It measu
 	}
 	before := heap()
 	text, w, _ := stalled(t)
-	length := 2 * len(text.Text()) // As much again for the room it grows into.
+	length := 2 * len(text.Text()) // As much again for the capacity that it grows into.
 	if grown := heap() - before - length; grown > 2<<20 {
 		t.Errorf("a stalled watch holds %d KiB beside the text", grown>>10)
 	}

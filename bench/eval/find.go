@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 )
 
-// Goals of finding, in percent.
+// Goals of retrieval, in percent.
 var goals = []struct {
 	name     string
 	all      bool
@@ -31,11 +31,11 @@ type article struct {
 	index    *index.Document
 	packed   index.Packed
 	passages []extract.Passage
-	golds    [][2]int // Where its paragraphs stand, in bytes; the title is none.
+	golds    [][2]int // Byte ranges of its paragraphs, without the title.
 }
 
-// measureFinding asks every question of its own article and of all of them. A question is answered by the first passage
-// that has text of the gold paragraph; its rank is its place among the passages.
+// measureFinding asks every question of its own article and of all articles. A question is answered by the first
+// passage with text of the gold paragraph; its rank is that passage's place.
 func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, dir string) (met bool, _ error) {
 	articles, number, err := readArticles(ctx, reader, dir)
 	if err != nil {
@@ -109,7 +109,7 @@ func readArticles(ctx context.Context, reader *child.Extractor, dir string) (lis
 	return list, number, nil
 }
 
-// paragraphs returns where the paragraphs of an article stand: all but the first one, which is its title.
+// paragraphs returns the byte ranges of an article's paragraphs, except the first one, which is its title.
 func paragraphs(text string) (list [][2]int) {
 	offset := 0
 	for _, p := range strings.Split(text, "\n\n") {

@@ -1,5 +1,5 @@
-// Command eval measures how documents are read and found, on data that stands outside of the repository: `just eval
-// [DIR]`. It reads files as the server does, in children of its own program, and exits 1 if a goal is missed. It is no
+// Command eval measures the extraction and retrieval of documents on data outside the repository: `just eval [DIR]`. It
+// reads files as the server does, in child processes of its own program, and exits 1 if a goal is missed. It is not
 // part of the product.
 package main
 
@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 )
 
-// errMissed says that a goal was missed; what was measured says which.
+// errMissed means that a goal was missed; the printed figures show which.
 var errMissed = errors.New("a goal is missed")
 
 func main() {
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 
 // pagesOf reads a file as the server does.
 func pagesOf(ctx context.Context, reader *child.Extractor, name string) (pages []extract.Page, err error) {
-	file, err := os.Open(name) //nolint:gosec // The caller names it.
+	file, err := os.Open(name) //nolint:gosec // Named by the user.
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func pagesOf(ctx context.Context, reader *child.Extractor, name string) (pages [
 	return pages, err
 }
 
-// linesOf reads a file of one JSON value a line.
+// linesOf reads a file with one JSON value per line.
 func linesOf[T any](name string) (list []T, err error) {
-	file, err := os.Open(name) //nolint:gosec // The caller names it.
+	file, err := os.Open(name) //nolint:gosec // Named by the user.
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 )
 
-// sample is a file, and what reading it must bring.
+// sample is a file and its expected text.
 type sample struct {
 	File     string
 	Expected struct {
@@ -34,9 +34,9 @@ type sample struct {
 	}
 }
 
-// measureReading reads every file and tells what is wrong with what comes out.
+// measureReading reads every file and prints the errors in the result.
 func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, dir string) (met bool, _ error) {
-	content, err := os.ReadFile(filepath.Join(dir, "manifest.json")) //nolint:gosec // The caller names it.
+	content, err := os.ReadFile(filepath.Join(dir, "manifest.json")) //nolint:gosec // Named by the user.
 	if err != nil {
 		return false, err
 	}
@@ -61,7 +61,7 @@ func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, d
 	return right == len(manifest.Files), nil
 }
 
-// faults reads a file and returns what is not as expected.
+// faults reads a file and returns the differences from what is expected.
 func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string) (wrong []string) {
 	pages, err := s.read(ctx, reader, dir)
 	if refused, ok := errors.AsType[*extract.Unreadable](err); ok {
@@ -107,7 +107,7 @@ func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string)
 	return wrong
 }
 
-// read refuses by name what the server does not take at all.
+// read refuses files by name that the server does not accept.
 func (s sample) read(ctx context.Context, reader *child.Extractor, dir string) ([]extract.Page, error) {
 	if _, ok := extract.FormatOf(s.File); !ok {
 		return nil, &extract.Unreadable{Code: extract.Unsupported, Reason: "-"}
@@ -115,7 +115,7 @@ func (s sample) read(ctx context.Context, reader *child.Extractor, dir string) (
 	return pagesOf(ctx, reader, filepath.Join(dir, s.File))
 }
 
-// textOf returns a text that stands alone, or as an object's.
+// textOf returns a text that is given as a string or in an object.
 func textOf(raw json.RawMessage) (text string) {
 	var object struct{ Text string }
 	if json.Unmarshal(raw, &text) != nil && json.Unmarshal(raw, &object) == nil {
@@ -124,7 +124,7 @@ func textOf(raw json.RawMessage) (text string) {
 	return text
 }
 
-// squeezed returns a text as texts are compared: NFKC, lower case, without white space.
+// squeezed normalizes a text for comparison: NFKC, lower case, without white space.
 func squeezed(text string) string {
 	runes := []rune(strings.ToLower(norm.NFKC.String(text)))
 	return string(slices.DeleteFunc(runes, unicode.IsSpace))

@@ -23,13 +23,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// house is as much of the server as the scenarios see, with our streams and without a database. It may be told to do
-// wrong.
-type house struct {
+// fakeServer implements the part of the server that the scenarios use, with our streams and without a database. It can
+// be made to misbehave.
+type fakeServer struct {
 	model   llm.Model
 	streams *sse.Server
-	limit   int64 // Of streams at a time; 0 for none.
-	wrong   bool  // What is stored is not what was streamed.
+	limit   int64 // Of concurrent streams; 0 for none.
+	wrong   bool  // The stored text differs from the streamed one.
 
 	open atomic.Int64
 	ids  atomic.Int64
@@ -43,8 +43,8 @@ type written struct {
 	stop context.CancelFunc
 }
 
-// newHouse serves a house until the test is over, and returns its URL.
-func newHouse(t *testing.T, h *house) string {
+// newFakeServer serves a fakeServer until the test ends, and returns its URL.
+func newFakeServer(t *testing.T, h *fakeServer) string {
 	t.Helper()
 	model := httptest.NewServer(llmtest.NewHandler(0))
 	t.Cleanup(model.Close)
@@ -75,7 +75,7 @@ func newHouse(t *testing.T, h *house) string {
 	return server.URL
 }
 
-func (h *house) ask(w http.ResponseWriter, r *http.Request) {
+func (h *fakeServer) ask(w http.ResponseWriter, r *http.Request) {
 	var body struct{ Content string }
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -87,7 +87,7 @@ func (h *house) ask(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	h.answers[id] = a
 	h.mu.Unlock()
-	go func() { // It ends with the answer.
+	go func() { // Ends with the answer.
 		defer cancel()
 		_, err := h.model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: body.Content}}},
 			a.text.AppendText)
@@ -100,13 +100,13 @@ func (h *house) ask(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"answer":{"id":%q}}`, id)
 }
 
-func (h *house) find(id string) *written {
+func (h *fakeServer) find(id string) *written {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.answers[id]
 }
 
-func (h *house) list(w http.ResponseWriter, _ *http.Request) {
+func (h *fakeServer) list(w http.ResponseWriter, _ *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var list struct {
@@ -122,7 +122,7 @@ func (h *house) list(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-func (h *house) watch(w http.ResponseWriter, r *http.Request) {
+func (h *fakeServer) watch(w http.ResponseWriter, r *http.Request) {
 	text, cursor := h.find(r.PathValue("id")).text, r.Header.Get("Last-Event-ID")
 	if text.AtEnd(cursor) {
 		w.WriteHeader(http.StatusNoContent)
@@ -139,9 +139,11 @@ func (h *house) watch(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (h *house) stopAnswer(_ http.ResponseWriter, r *http.Request) { h.find(r.PathValue("id")).stop() }
+func (h *fakeServer) stopAnswer(_ http.ResponseWriter, r *http.Request) {
+	h.find(r.PathValue("id")).stop()
+}
 
-// figures runs a scenario and returns what it found.
+// figures runs a scenario and returns its figures.
 func figures(t *testing.T, url string, args ...string) (map[string]float64, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "result.json")
@@ -166,7 +168,8 @@ const (
 
 func TestR76_Idle(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{}), "idle", "--streams", "20", "--answers", "2", "--duration", "10ms")
+	got, err := figures(t, newFakeServer(t, &fakeServer{}), "idle", "--streams", "20", "--answers", "2", "--duration",
+		"10ms")
 	if err != nil || got[rowRight] != 20 || got["memory of the server, MB"] != 100 || got["goroutines"] != 42 {
 		t.Errorf("%v %v", got, err)
 	}
@@ -174,7 +177,8 @@ func TestR76_Idle(t *testing.T) {
 
 func TestR77_Deliver(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{}), "deliver", "--streams", "20", "--answers", "3", "--rate", "100",
+	got, err := figures(t, newFakeServer(t, &fakeServer{}), "deliver", "--streams", "20", "--answers", "3", "--rate",
+		"100",
 		"--duration", "300ms")
 	if err != nil || got[rowRight] != 20 || got["tokens delivered when they were due"] != 20*30 {
 		t.Errorf("%v %v", got, err)
@@ -183,7 +187,7 @@ func TestR77_Deliver(t *testing.T) {
 
 func TestR31_Drop(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{}), "drop", "--streams", "20", "--answers", "2", "--rate", "50",
+	got, err := figures(t, newFakeServer(t, &fakeServer{}), "drop", "--streams", "20", "--answers", "2", "--rate", "50",
 		"--duration", "1s")
 	if err != nil || got[rowRight] != 20 || got["times that a client came back"] < 20 {
 		t.Errorf("%v %v", got, err)
@@ -192,12 +196,12 @@ func TestR31_Drop(t *testing.T) {
 
 func TestR31_Cap(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{limit: 10}), "cap", "--streams", "40")
+	got, err := figures(t, newFakeServer(t, &fakeServer{limit: 10}), "cap", "--streams", "40")
 	if err != nil || got[rowRight] != 10 || got["streams that were answered 503"] != 30 ||
 		got["different Retry-After among them"] < 2 {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err = figures(t, newHouse(t, &house{}), "cap", "--streams", "5"); err == nil ||
+	if _, err = figures(t, newFakeServer(t, &fakeServer{}), "cap", "--streams", "5"); err == nil ||
 		!strings.Contains(err.Error(), "nobody was refused") {
 		t.Errorf("without a limit: %v", err)
 	}
@@ -205,7 +209,8 @@ func TestR31_Cap(t *testing.T) {
 
 func TestR78_Mixed(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{}), "mixed", "--chats", "4", "--rate", "1000", "--duration", "1s")
+	got, err := figures(t, newFakeServer(t, &fakeServer{}), "mixed", "--chats", "4", "--rate", "1000", "--duration",
+		"1s")
 	if err != nil || got[rowRight] < 8 || got[rowRight] != 2*got["questions"] {
 		t.Errorf("%v %v", got, err)
 	}
@@ -213,7 +218,8 @@ func TestR78_Mixed(t *testing.T) {
 
 func TestATextThatDiffersFailsTheRun(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{wrong: true}), "deliver", "--streams", "4", "--answers", "2", "--rate",
+	got, err := figures(t, newFakeServer(t, &fakeServer{wrong: true}), "deliver", "--streams", "4", "--answers", "2",
+		"--rate",
 		"100", "--duration", "100ms")
 	if err == nil || got[rowWrong] != 4 {
 		t.Errorf("%v %v", got, err)

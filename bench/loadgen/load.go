@@ -13,17 +13,17 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// load is a run of a scenario.
+// load is one run of a scenario.
 type load struct {
 	options
 	client     *tsumugi.Client
-	skill      tsumugi.Skill // To chat with.
+	skill      tsumugi.Skill // For chats.
 	progress   io.Writer
 	began      time.Time
 	stats      stats
 	probe      *probe
 	report     report
-	connecting chan struct{} // Holds a value for each client that connects.
+	connecting chan struct{} // A semaphore for connecting clients.
 	clients    sync.WaitGroup
 
 	mu       sync.Mutex
@@ -32,8 +32,8 @@ type load struct {
 	measured []sample
 }
 
-// atOnce is how many clients connect at a time: what comes after a network was gone is tested by coming back, not by
-// this.
+// atOnce is the number of clients that connect at the same time: a reconnection of all clients is a scenario of its
+// own.
 const atOnce = 256
 
 func newLoad(o options, client *tsumugi.Client, progress io.Writer) *load {
@@ -43,7 +43,7 @@ func newLoad(o options, client *tsumugi.Client, progress io.Writer) *load {
 	}
 }
 
-// note keeps the first failure of a client, to be told of if the run fails.
+// note keeps the first failure of a client, for the report of a failed run.
 func (l *load) note(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,17 +52,17 @@ func (l *load) note(err error) {
 	}
 }
 
-// say tells what is being done.
+// say prints the current step.
 func (l *load) say(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.doing = fmt.Sprintf(format, args...)
 }
 
-// asked is an answer that is being written.
+// asked is an answer in progress.
 type asked struct {
 	thread, message string
-	stored          string // The hash of its stored text, once it is over.
+	stored          string // The hash of its stored text, once it is complete.
 }
 
 // script is a question that the model answers with numbered tokens.
@@ -73,7 +73,7 @@ func script(tokens int, perSecond float64, thinkMS int) string {
 
 // ask asks in a new thread.
 func (l *load) ask(ctx context.Context, question string) (*asked, error) {
-	thread, err := l.client.NewThread(ctx, l.skill.ID, "計測") // With a title, so that the model is not asked for one.
+	thread, err := l.client.NewThread(ctx, l.skill.ID, "計測") // With a title, so that none is requested from the model.
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (l *load) ask(ctx context.Context, question string) (*asked, error) {
 	return &asked{thread: thread.ID, message: exchange.Answer.ID}, err
 }
 
-// askAll asks the same so many times, some at a time.
+// askAll asks the same question n times, several at a time.
 func (l *load) askAll(ctx context.Context, question string, n int) ([]*asked, error) {
 	l.say("asking")
 	all, failed := make([]*asked, n), make([]error, n)
@@ -98,7 +98,7 @@ func (l *load) askAll(ctx context.Context, question string, n int) ([]*asked, er
 	return all, errors.Join(append(failed, ctx.Err())...)
 }
 
-// watchAll has clients watch the answers, by turns.
+// watchAll distributes clients over the answers.
 func (l *load) watchAll(ctx context.Context, answers []*asked, every time.Duration, once bool) []*watch {
 	all := make([]*watch, l.streams)
 	for i := range all {
@@ -109,7 +109,7 @@ func (l *load) watchAll(ctx context.Context, answers []*asked, every time.Durati
 	return all
 }
 
-// until waits for something, for at most a time.
+// until waits for a condition, for a limited time.
 func (l *load) until(ctx context.Context, limit time.Duration, what string, done func() bool) error {
 	l.say("%s", what)
 	for end := time.Now().Add(limit); !done(); {
@@ -125,12 +125,12 @@ func (l *load) until(ctx context.Context, limit time.Duration, what string, done
 	return nil
 }
 
-// attached waits until all clients are there.
+// attached waits until all clients are connected.
 func (l *load) attached(ctx context.Context) error {
 	return l.until(ctx, 2*time.Minute, "connecting", func() bool { return l.stats.attached.Load() >= int64(l.streams) })
 }
 
-// settle waits until all clients have all, and compares what they have with what is stored. cancel ends those that have
+// settle waits until all clients have the whole text, and compares it with the stored one. cancel ends those that do
 // not.
 func (l *load) settle(ctx context.Context, cancel context.CancelFunc, limit time.Duration, clients []*watch) error {
 	l.say("waiting for the ends")
@@ -153,11 +153,11 @@ func (l *load) settle(ctx context.Context, cancel context.CancelFunc, limit time
 	return errors.Join(late, l.compare(context.WithoutCancel(ctx), clients))
 }
 
-// compare counts the clients whose text is the stored one, and those whose text differs.
+// compare counts the clients whose text equals the stored one, and those whose text differs.
 func (l *load) compare(ctx context.Context, clients []*watch) error {
 	for _, w := range clients {
 		if w.status != 0 {
-			continue // It was refused, and has nothing.
+			continue // It was refused and has no text.
 		}
 		if w.asked.stored == "" {
 			var err error

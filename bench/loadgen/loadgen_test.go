@@ -40,14 +40,14 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-func TestWatchTimesWhatCameWhenItWasDue(t *testing.T) {
+func TestWatchTimesDueTokens(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Truncate(time.Microsecond)
 	const token, every = llmtest.TokenBytes, 10 * time.Millisecond
 	text := llmtest.NumberedText(6, began)
 	l := &load{client: &tsumugi.Client{}}
 	w := newWatch(l, &asked{}, every)
-	w.live = began.Add(15 * time.Millisecond) // Tokens 0 and 1 came before the client.
+	w.live = began.Add(15 * time.Millisecond) // Tokens 0 and 1 were sent before the client joined.
 	for at := 0; at < len(text); at += 3 * token {
 		w.take(tsumugi.Event{Type: "text-delta", Text: string(text[at : at+3*token])}, began.Add(55*time.Millisecond))
 	}

@@ -1,14 +1,14 @@
-// Command loadgen puts load on a running server, whose model is test/fakes/model, and checks that nothing is lost or
+// Command loadgen puts load on a running server whose model is test/fakes/model, and checks that no text is lost or
 // repeated:
 //
 //	fakemodel --listen 127.0.0.1:9911 &
 //	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1 TSUMUGI_LIMITS=off bin/tsumugi serve &
 //	loadgen --url http://127.0.0.1:8080 --password Tsumugi-Demo-1 deliver --streams 10000
 //
-// Every client is one of clients/go: it comes back after the time that the server names, and goes on from its cursor.
-// Its text must be, byte for byte, what is stored in the end, with no gap and no repetition on the way. The exit status
-// is 1 if one differs, or if the server did not do what the scenario is about. docs/benchmarks.md describes the
-// scenarios. It is no part of the product; it imports clients/go, bench/wire and internal/llm/llmtest.
+// Every client is one of clients/go: it reconnects after the time that the server asks for, and resumes at its cursor.
+// Its text must equal the stored one byte for byte, without a gap or a repetition on the way. The exit status is 1 if a
+// text differs, or if the server did not behave as the scenario requires. docs/benchmarks.md describes the scenarios.
+// It is no part of the product; it imports clients/go, bench/wire and internal/llm/llmtest.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// options are the flags. A scenario takes those that its usage lists.
+// options are the flags. A scenario accepts those that its usage lists.
 type options struct {
 	url, email, password string
 	pid                  int

@@ -13,7 +13,8 @@ import (
 // mixedTokens is the length of an answer.
 const mixedTokens = 150
 
-// mixed has people do all that people do, for a time, and looks whether the server's memory and goroutines stay.
+// mixed simulates the usual activities of people for a while, and checks that the server's memory and goroutines stay
+// flat.
 func mixed(ctx context.Context, l *load) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -25,7 +26,7 @@ func mixed(ctx context.Context, l *load) error {
 	turns := 0
 	for i := range l.chats {
 		all.Go(func() {
-			// One after the other, so that not all do the same at the same time.
+			// Staggered, so that not all do the same at the same time.
 			err := sleep(ctx, 3*time.Second*time.Duration(i)/time.Duration(l.chats))
 			for err == nil && time.Now().Before(end) {
 				if err = l.turn(ctx); err == nil {
@@ -51,9 +52,9 @@ func mixed(ctx context.Context, l *load) error {
 	return errors.Join(failed...)
 }
 
-// turn is a question with what somebody does while it is answered.
+// turn is a question and a person's activity while it is answered.
 func (l *load) turn(ctx context.Context) error {
-	a, err := l.ask(ctx, script(mixedTokens, l.rate, rand.IntN(200))) //nolint:gosec // A load, no secret.
+	a, err := l.ask(ctx, script(mixedTokens, l.rate, rand.IntN(200))) //nolint:gosec // Load, not a secret.
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,8 @@ func (l *load) turn(ctx context.Context) error {
 	return l.client.Call(ctx, http.MethodDelete, "/v1/thread/"+a.thread, nil, nil)
 }
 
-// flat compares a quantity in the second quarter of the time with the last one: the first is for warming up. It belongs
-// to holders of mu.
+// flat compares a quantity in the second quarter of the time with the last quarter; the first one is for warming up. It
+// must be called with mu held.
 func (l *load) flat(name string, allowance float64, of func(sample) float64) {
 	n := len(l.measured)
 	median := func(samples []sample) float64 {
@@ -104,7 +105,7 @@ func (l *load) flat(name string, allowance float64, of func(sample) float64) {
 		return values[len(values)/2]
 	}
 	if n < 8 || of(l.measured[0]) == 0 {
-		return // Too short, or not to be had.
+		return // Too short, or not available.
 	}
 	early, late := median(l.measured[n/4:n/2]), median(l.measured[n*3/4:])
 	l.report.add(name+", second quarter", early)

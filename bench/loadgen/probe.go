@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// probe reads what the server uses: from its metrics, and from /proc where its process is known.
+// probe reads the server's use of resources from its metrics, and from /proc if its process is known.
 type probe struct {
 	pid     int
 	metrics string
 	client  http.Client
 }
 
-// sample is what the server uses at a time. What is not known is 0.
+// sample is the server's use of resources at a time. Unknown values are 0.
 type sample struct {
 	at         time.Time
-	memory     float64 // MB of the machine.
-	cpu        float64 // Seconds since it was started.
+	memory     float64 // Resident MB.
+	cpu        float64 // CPU seconds since its start.
 	goroutines float64
 }
 

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// report is what a run has found.
+// report is the result of a run.
 type report struct {
 	Scenario string   `json:"scenario"`
 	URL      string   `json:"url"`
 	Began    string   `json:"began"`
 	Figures  []figure `json:"figures"`
-	Failures []string `json:"failures"` // Why the run has failed; empty if it has not.
+	Failures []string `json:"failures"` // Why the run failed; empty if it did not.
 }
 
-// figure is one quantity, whose name tells its unit.
+// figure is one quantity, with the unit in its name.
 type figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -29,7 +29,7 @@ type figure struct {
 
 func (r *report) add(name string, value float64) { r.Figures = append(r.Figures, figure{name, value}) }
 
-// fail notes that the server did not do what it must.
+// fail records a violation by the server.
 func (r *report) fail(format string, args ...any) {
 	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
 }
@@ -59,7 +59,7 @@ func (r *report) save(name string) error {
 	return os.WriteFile(name, append(text, '\n'), 0o600)
 }
 
-// count adds what the clients have counted.
+// count adds the clients' counters.
 func (l *load) count() {
 	s, r := &l.stats, &l.report
 	ms := func(q float64) float64 { return float64(s.lag.quantile(q).Microseconds()) / 1000 }
@@ -93,7 +93,7 @@ func (l *load) count() {
 	}
 }
 
-// showProgress prints a line a second, and keeps what the server uses, until stop is called, which waits for it.
+// showProgress prints a line every second and keeps the samples, until stop is called, which waits for it.
 func (l *load) showProgress(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup

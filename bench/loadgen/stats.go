@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// histogram counts durations, to within a sixty-fourth of each. It is safe for concurrent use; its zero value is empty.
+// histogram counts durations with a relative error of at most 1/64. It is safe for concurrent use; its zero value is
+// empty.
 type histogram struct {
 	counts [(64 - precision) << precision]atomic.Uint64
 	total  atomic.Uint64
 	most   atomic.Int64
 }
 
-// precision is how many bits of a number of microseconds count, beside the first.
+// precision is the number of significant bits of a number of microseconds, beside the first.
 const precision = 6
 
-// add counts a duration. A negative one counts as none: clocks are not that exact.
+// add counts a duration. A negative one counts as zero: clocks are not that exact.
 func (h *histogram) add(d time.Duration) {
 	us := uint64(max(d.Microseconds(), 0))
 	h.counts[bucketOf(us)].Add(1)
@@ -39,7 +40,7 @@ func startOf(bucket int) uint64 {
 	return uint64(bucket-shift<<precision) << shift
 }
 
-// quantile returns a duration that a share q of all does not exceed, give or take the precision; 0 if there are none.
+// quantile returns the duration that a share q of all does not exceed, within the precision; 0 if there are none.
 func (h *histogram) quantile(q float64) time.Duration {
 	total := h.total.Load()
 	rank := uint64(q*float64(total) + 0.999999)
@@ -52,19 +53,19 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// stats is what the clients count. It is safe for concurrent use.
+// stats are the clients' counters. They are safe for concurrent use.
 type stats struct {
-	attached   atomic.Int64 // Clients that are being sent a stream.
+	attached   atomic.Int64 // Clients with an open stream.
 	events     atomic.Int64 // Events with text.
-	tokens     atomic.Int64 // Tokens that came when they were due, not afterwards to a client who had missed them.
-	gaps       atomic.Int64 // Times that text was missing, so that a client asked for the whole anew.
-	repeated   atomic.Int64 // Events of text that a client had already.
+	tokens     atomic.Int64 // Tokens that were received live, not caught up by a client that had missed them.
+	gaps       atomic.Int64 // Gaps after which a client requested the whole text again.
+	repeated   atomic.Int64 // Events with text that a client already had.
 	wrong      atomic.Int64 // Clients whose text differs from the stored one.
-	right      atomic.Int64 // Clients whose text is the stored one.
-	resets     atomic.Int64 // Times that a client was told to forget what it had.
+	right      atomic.Int64 // Clients whose text equals the stored one.
+	resets     atomic.Int64 // Resets that a client received.
 	reconnects atomic.Int64
 	refused    atomic.Int64 // Streams that were answered 429 or 503.
-	failed     atomic.Int64 // Clients who were told that the answer failed.
-	broken     atomic.Int64 // Connections that could not be made, or were answered otherwise.
-	lag        histogram    // Of the tokens, from when they were due.
+	failed     atomic.Int64 // Clients that received a failure of the answer.
+	broken     atomic.Int64 // Connections that failed, or were answered otherwise.
+	lag        histogram    // Of the tokens, from their due time.
 }

@@ -18,26 +18,26 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// watch is one client of one answer, until that is over. What it has belongs to its goroutine.
+// watch is one client of one answer, until that ends. Its text belongs to its goroutine.
 type watch struct {
 	load   *load
 	asked  *asked
 	answer *tsumugi.Answer
-	once   bool // It does not come back when it is refused.
+	once   bool // It does not retry when it is refused.
 	leave  context.CancelFunc
 
-	every time.Duration // Between the tokens of the numbered text; 0 to time none.
+	every time.Duration // Between the tokens of the numbered text; 0 measures nothing.
 	have  int           // Bytes of the text.
 	hash  hash.Hash     // Of the text.
-	begin []byte        // The text's beginning, which tells when it was due.
+	begin []byte        // The beginning of the text, which encodes its due time.
 	first time.Time     // When the first of it was read.
-	due   time.Time     // When its first token was.
-	live  time.Time     // Since when the client is there: earlier tokens came late for a reason.
+	due   time.Time     // The due time of its first token.
+	live  time.Time     // When the client connected: earlier tokens were late for that reason.
 	done  bool
 
 	tries      int
-	status     int    // Of the refusal, if it was refused and does not come back.
-	retryAfter string // The header that came with it.
+	status     int    // Of the refusal, if it was refused and does not retry.
+	retryAfter string // Its header.
 
 	mu   sync.Mutex
 	conn net.Conn // Guarded by mu. Nil while there is none.
@@ -74,7 +74,7 @@ func (w *watch) run(ctx context.Context) {
 	w.done = true
 }
 
-// take takes an event that was read at a time.
+// take processes an event that was read at a time.
 func (w *watch) take(event tsumugi.Event, at time.Time) {
 	switch event.Type {
 	case "data-reset":
@@ -86,7 +86,7 @@ func (w *watch) take(event tsumugi.Event, at time.Time) {
 	}
 }
 
-// text takes a piece of the text.
+// text processes a piece of the text.
 func (w *watch) text(text []byte, at time.Time) {
 	w.load.stats.events.Add(1)
 	from := w.have
@@ -108,7 +108,7 @@ func (w *watch) text(text []byte, at time.Time) {
 	}
 }
 
-// time notes how late a token was read, unless it came before the client was there.
+// time records the delay of a token, unless it was sent before the client connected.
 func (w *watch) time(n int, at time.Time) {
 	if w.every == 0 || w.due.IsZero() {
 		return
@@ -122,7 +122,8 @@ func (w *watch) time(n int, at time.Time) {
 // sum returns the hash of the text.
 func (w *watch) sum() string { return fmt.Sprintf("%x", w.hash.Sum(nil)) }
 
-// RoundTrip makes one connection: net/http's transport has two goroutines for each. Only so many connect at a time.
+// RoundTrip makes one connection by hand, because net/http's transport needs two goroutines for each. It limits how
+// many connect at the same time.
 func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, stats := req.Context(), &w.load.stats
 	select {
@@ -173,13 +174,13 @@ func (w *watch) request(ctx context.Context, req *http.Request) (*http.Response,
 	return nil, err
 }
 
-// body is that of a response, and the connection that it comes over.
+// body is a response's body and its connection.
 type body struct {
 	io.Reader
 	watch   *watch
 	conn    net.Conn
 	stop    func() bool
-	streams bool // It is counted as attached.
+	streams bool // Counted as attached.
 }
 
 func (b *body) Close() error {
@@ -198,7 +199,7 @@ func (w *watch) hold(conn net.Conn) {
 	w.conn = conn
 }
 
-// cut breaks the connection, as a network does that goes away.
+// cut breaks the connection, as a network failure does.
 func (w *watch) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Address returns host and port of a server that is reached by plain HTTP.
+// Address returns the host and port of a server that is reached by plain HTTP.
 func Address(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" || u.Host == "" || (u.Path != "" && u.Path != "/") {
@@ -19,7 +19,7 @@ func Address(server string) (string, error) {
 	return u.Host, nil
 }
 
-// Caller returns a client for the calls beside the streams, which keeps its connections.
+// Caller returns a client for all calls but streams. It keeps its connections.
 func Caller() *http.Client {
 	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 64, DisableCompression: true,

@@ -1,6 +1,6 @@
-// Package wire writes and reads requests and responses of plain HTTP/1.1 by hand, since net/http's client would cost
-// more than the servers that are measured with it. The load generators bench and bench/loadgen use it; it is no part of
-// the product, and imports the standard library only.
+// Package wire writes and reads requests and responses of plain HTTP/1.1 by hand, because net/http's client would cost
+// more than the servers that it measures. The load generators bench and bench/loadgen use it. It is not part of the
+// product and imports the standard library only.
 package wire
 
 import (
@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// Get returns the request for an event stream. token is "" for nobody's, lastEventID for a stream from its beginning.
+// Get returns the request for an event stream. An empty token is not sent, and without lastEventID the stream is read
+// from its beginning.
 func Get(address, path, token, lastEventID string) []byte {
 	request := "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nAccept: text/event-stream\r\n" + authorization(token)
 	if lastEventID != "" {
@@ -27,7 +28,7 @@ func Get(address, path, token, lastEventID string) []byte {
 	return []byte(request + "\r\n")
 }
 
-// Post returns a request with a JSON body whose answer is an event stream. token is "" for nobody's.
+// Post returns a request with a JSON body whose answer is an event stream. An empty token is not sent.
 func Post(address, path, token string, body []byte) []byte {
 	return append(fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n%s"+
 		"Content-Length: %d\r\n\r\n", path, address, authorization(token), len(body)), body...)
@@ -53,37 +54,38 @@ func Dial(ctx context.Context, address string, request []byte) (net.Conn, error)
 	return conn, nil
 }
 
-// Sink takes the body of an event stream.
+// Sink receives the body of an event stream.
 type Sink interface {
-	// Take is given the next bytes, which are valid during the call, and when they were read. It reports whether the
-	// sink has all that it waits for; it is given no more then.
+	// Take receives the next bytes, which are valid during the call only, and the time when they were read. It reports
+	// whether the sink is complete; it is not called again then.
 	Take(b []byte, at time.Time) bool
 }
 
-// Sizes of read buffers: for bursts, and where a token comes at a time.
+// Sizes of read buffers: for bursts, and for single tokens.
 const (
 	BigBuffer   = 64 << 10
 	SmallBuffer = 4 << 10
 )
 
-// StatusError is an answer with another status than 200.
+// StatusError is a response with a status other than 200.
 type StatusError struct {
 	Status     int
 	RetryAfter string // The header.
-	Body       string // Its beginning.
+	Body       string // The beginning of the body.
 }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server answered %d: %s", e.Status, e.Body)
 }
 
-// Follow reads a response into a sink until that has all (nil), the stream ends (io.EOF), the connection breaks, or ctx
-// ends. Another status than 200 is a *StatusError. begun, if it is not nil, is called when the head has come.
+// Follow reads a response into a sink until that is complete (nil), the stream ends (io.EOF), the connection breaks, or
+// ctx ends. A status other than 200 is a *StatusError. begun, if not nil, is called when the header has arrived.
 func Follow(ctx context.Context, conn net.Conn, buffer int, begun func(), into Sink) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	buffered := bufio.NewReaderSize(conn, buffer)
-	response, err := http.ReadResponse(buffered, nil) //nolint:bodyclose // The body is the connection, which is the caller's.
+	// The body is the connection, which the caller closes.
+	response, err := http.ReadResponse(buffered, nil) //nolint:bodyclose
 	if err != nil {
 		return err
 	}
@@ -124,17 +126,18 @@ func copyTo(into Sink, from *bufio.Reader, chunks *dechunker) error {
 	}
 }
 
-// dechunker undoes the chunked coding, without copying. net/http's own is not used, since the response's body is read
-// past it.
+// dechunker decodes the chunked coding without copying. net/http's decoder is not used, because the body is read
+// directly from the connection.
 type dechunker struct {
-	left int    // Bytes of the current chunk that are to come.
-	line []byte // The part of a size line that has come.
-	end  int    // Bytes of the line break behind a chunk that are to come.
+	left int    // Remaining bytes of the current chunk.
+	line []byte // The beginning of an incomplete size line.
+	end  int    // Remaining bytes of the line break after a chunk.
 }
 
 var errChunk = errors.New("wire: a chunk's size cannot be read")
 
-// feed passes the body's bytes in b on. It stops and returns true as soon as take does. The last chunk is io.EOF.
+// feed passes the body's bytes in b to take. It stops and returns true as soon as take does. For the last chunk it
+// returns io.EOF.
 func (d *dechunker) feed(b []byte, take func([]byte) bool) (bool, error) {
 	for len(b) > 0 {
 		switch {

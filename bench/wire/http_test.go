@@ -33,7 +33,7 @@ func TestDechunkerUndoesAnyCut(t *testing.T) {
 	}
 }
 
-// collector is a sink that takes everything until so much has come.
+// collector is a sink that collects a number of bytes.
 type collector struct {
 	text string
 	want int

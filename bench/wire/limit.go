@@ -2,14 +2,14 @@ package wire
 
 import "syscall"
 
-// RaiseFileLimit lets this process, and those that it starts, have as many connections as the system allows, and
-// returns how many that is; 0 if it cannot be found out.
+// RaiseFileLimit raises the limit of open files for this process and its children to the system's maximum, and returns
+// it; 0 if it is unknown.
 func RaiseFileLimit() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 		return 0
 	}
 	limit.Cur = limit.Max
-	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) // What needs more says so itself.
+	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) // Whatever needs more reports it.
 	return int(limit.Cur)
 }

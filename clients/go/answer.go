@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Cursor is a place in an answer: the run that writes it, and the bytes of its text.
+// Cursor is a position in an answer: its run, and the number of bytes of text.
 type Cursor struct{ Run, Offset int }
 
 func (c Cursor) String() string { return strconv.Itoa(c.Run) + "-" + strconv.Itoa(c.Offset) }
@@ -28,23 +28,23 @@ func parseCursor(id string) (Cursor, bool) {
 	return Cursor{int(r), int(o)}, found && err == nil && err2 == nil && r > 0
 }
 
-// Event is something that has come of an answer.
+// Event is an event of an answer's stream.
 type Event struct {
-	// Type is that of the chunk: "start", "text-delta", "data-reset", "data-step", "source-document", "source-url",
+	// Type is the type of the chunk: "start", "text-delta", "data-reset", "data-step", "source-document", "source-url",
 	// "reasoning-delta", "data-title", "finish", "abort" (it was stopped), and others that a newer server may send.
-	// Steps, sources, reasoning and the title come again on each connection.
+	// Steps, sources, reasoning and the title are repeated on each connection.
 	Type string
-	// Text is what a text-delta adds to the text. A data-reset means: forget the text, it is written anew.
+	// Text is what a text-delta appends to the text. A data-reset means that the text so far must be discarded.
 	Text string
-	// Cursor is how far the text is with this event.
+	// Cursor is the position after this event.
 	Cursor Cursor
 	// Chunk is the whole chunk. It is valid until the next event.
 	Chunk json.RawMessage
 }
 
-// AnswerError is an answer that has failed. What was written of it is kept.
+// AnswerError means that an answer has failed. Its partial text is kept.
 type AnswerError struct {
-	Code      string // Its stable name, such as model_interrupted.
+	Code      string // A stable name, such as model_interrupted.
 	Message   string // For the person, in Japanese.
 	Retryable bool
 }
@@ -53,32 +53,32 @@ func (e *AnswerError) Error() string {
 	return "tsumugi: the answer failed: " + e.Code + ": " + e.Message
 }
 
-// ErrUnreachable is a question that could not be handed over. Asking it again with the same request id is safe.
+// ErrUnreachable means that a question could not be delivered. Repeating it with the same request id is safe.
 var ErrUnreachable = errors.New("tsumugi: the server cannot be reached")
 
-// ErrInconsistent is a stream that makes no sense, also when it is asked for anew.
+// ErrInconsistent means that a stream violates the protocol, even after it was requested again.
 var ErrInconsistent = errors.New("tsumugi: the stream makes no sense")
 
-// Answer is an answer that is followed. It belongs to one goroutine.
+// Answer follows an answer. It belongs to one goroutine.
 type Answer struct {
 	MessageID, ThreadID, QuestionID string // Known from the start event on.
 
-	// What a server that keeps its promise leaves at zero.
-	Gaps    int // Times that text was missing, so that the whole was asked for anew.
-	Repeats int // Events of text that had come before, and were passed over.
+	// Counters that stay zero with a correct server.
+	Gaps    int // Gaps after which the whole text was requested again.
+	Repeats int // Events with text that had already arrived, and were skipped.
 
 	client   *Client
-	question *Question // Nil for an answer that somebody else asked for.
+	question *Question // Nil for an answer to another client's question.
 	path     string
 	cursor   Cursor
-	distrust bool // The text is to be told anew.
-	ended    bool // finish or abort has come.
+	distrust bool // The text must be requested from its start.
+	ended    bool // finish or abort has arrived.
 	done     bool
 	retry    time.Duration
 	failures int
 }
 
-// Ask asks, and follows the answer. It does nothing before Events or Read is called.
+// Ask returns the answer to a question. Nothing is sent before Events or Read is called.
 func (c *Client) Ask(q Question) *Answer {
 	if q.RequestID == "" {
 		q.RequestID = newRequestID()
@@ -86,19 +86,19 @@ func (c *Client) Ask(q Question) *Answer {
 	return &Answer{client: c, question: &q, path: "/v1/message/stream", retry: firstWait}
 }
 
-// Follow follows an answer from its beginning, whether it is complete or not. A server that cannot be reached is waited
-// for until ctx ends.
+// Follow returns an answer from its beginning, whether it is complete or not. An unreachable server is retried until
+// ctx ends.
 func (c *Client) Follow(messageID string) *Answer {
 	path := "/v1/message/" + url.PathEscape(messageID) + "/stream"
 	return &Answer{client: c, MessageID: messageID, path: path, retry: firstWait}
 }
 
-// FollowThread follows the answer that is being written in a thread. Where there is none, it ends without an event.
+// FollowThread returns the answer that is being written in a thread. If there is none, it ends without an event.
 func (c *Client) FollowThread(threadID string) *Answer {
 	return &Answer{client: c, path: "/v1/thread/" + url.PathEscape(threadID) + "/stream", retry: firstWait}
 }
 
-// Read follows the answer to its end, and returns its text. With an error it returns what there is of the text.
+// Read follows the answer to its end and returns its text. With an error it returns the text so far.
 func (a *Answer) Read(ctx context.Context) (string, error) {
 	var text strings.Builder
 	for event, err := range a.Events(ctx) {
@@ -114,20 +114,20 @@ func (a *Answer) Read(ctx context.Context) (string, error) {
 }
 
 const (
-	firstWait   = 1800 * time.Millisecond // Until the server names its own.
+	firstWait   = 1800 * time.Millisecond // Until the server sends one.
 	longestWait = 10 * time.Second
-	handOver    = 20 * time.Second // A question that the server has not taken by then is given back.
+	handOver    = 20 * time.Second // A question that the server has not accepted by then is returned.
 	silence     = 40 * time.Second // The server sends a heartbeat every 15 s.
-	mostFaults  = 6                // Internal errors in a row, for an answer that the server has.
+	mostFaults  = 6                // Consecutive internal errors, for an answer that the server has accepted.
 	mostGaps    = 3
 )
 
-// errLeft says that the consumer has had enough.
+// errLeft means that the consumer has left the loop.
 var errLeft = errors.New("left")
 
-// Events follows the answer to its end, over as many connections as it takes. An error is the last thing that comes: a
-// *Problem, an *AnswerError, ErrUnreachable, ErrInconsistent, or that of ctx. Leaving the loop leaves the answer, which
-// is written on; Events called again goes on where it was.
+// Events follows the answer to its end, over as many connections as necessary. An error is the last element: a
+// *Problem, an *AnswerError, ErrUnreachable, ErrInconsistent, or that of ctx. Leaving the loop does not stop the
+// answer; calling Events again continues where it left off.
 func (a *Answer) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := a.follow(ctx, func(e Event) bool { return yield(e, nil) }); err != nil {
@@ -145,7 +145,7 @@ func (a *Answer) follow(ctx context.Context, yield func(Event) bool) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		wait, err := a.pardon(err, time.Since(began))
+		wait, err := a.retryWait(err, time.Since(began))
 		if err != nil {
 			return err
 		}
@@ -160,8 +160,8 @@ func (a *Answer) follow(ctx context.Context, yield func(Event) bool) error {
 	return nil
 }
 
-// pardon returns how long to wait at least after an error, or the error if another try does not mend it.
-func (a *Answer) pardon(err error, elapsed time.Duration) (time.Duration, error) {
+// retryWait returns the minimum wait after an error, or the error if retrying does not help.
+func (a *Answer) retryWait(err error, elapsed time.Duration) (time.Duration, error) {
 	accepted := a.MessageID != ""
 	var failed *AnswerError
 	var token *tokenError
@@ -181,8 +181,8 @@ func (a *Answer) pardon(err error, elapsed time.Duration) (time.Duration, error)
 	return 0, problem
 }
 
-// backoff returns the next wait. The server draws its time at random for each client, so the first wait is just that;
-// later ones double, with jitter.
+// backoff returns the next wait. The first one is the server's retry time, which is random already; later ones double,
+// with jitter.
 func (a *Answer) backoff() time.Duration {
 	wait := min(a.retry<<min(a.failures, 10), longestWait)
 	if a.failures++; a.failures > 1 {
@@ -191,7 +191,7 @@ func (a *Answer) backoff() time.Duration {
 	return wait
 }
 
-// connect makes one connection and takes what comes over it. Its error says why that ended before the answer did.
+// connect reads one connection. Its error is the reason why it ended before the answer did.
 func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -203,7 +203,7 @@ func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 	}
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if a.distrust {
-		header.Set("Last-Event-ID", "0-0") // No place in any run: the server begins anew, with data-reset.
+		header.Set("Last-Event-ID", "0-0") // Not a position in any run: the server starts over with data-reset.
 	} else if a.cursor.Offset > 0 {
 		header.Set("Last-Event-ID", a.cursor.String())
 	}
@@ -217,7 +217,7 @@ func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 		return nil
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		return errors.New("no event stream") // From something in between, such as a captive portal.
+		return errors.New("no event stream") // From an intermediary, such as a captive portal.
 	}
 	events := newEventReader(watched{resp.Body, watchdog})
 	for !a.done {
@@ -238,7 +238,7 @@ func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 	return nil
 }
 
-// watched is a body on which each byte puts the watchdog off.
+// watched is a body that resets the watchdog on each read.
 type watched struct {
 	io.Reader
 	watchdog *time.Timer
@@ -250,7 +250,7 @@ func (w watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// chunk has the fields that are looked at here.
+// chunk has the fields that are used here.
 type chunk struct {
 	Type            string `json:"type"`
 	Delta           string `json:"delta"`
@@ -268,7 +268,7 @@ type chunk struct {
 
 var errGap = errors.New("the text does not follow on")
 
-// gap gives the connection up, for one that tells the text anew.
+// gap ends the connection, so that the next one requests the text from its start.
 func (a *Answer) gap() error {
 	if a.Gaps++; a.Gaps > mostGaps {
 		return ErrInconsistent
@@ -277,7 +277,7 @@ func (a *Answer) gap() error {
 	return errGap
 }
 
-// take takes one event, and hands on what is new in it.
+// take processes one event, and yields what is new in it.
 func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	if string(event.data) == "[DONE]" {
 		if !a.ended || a.distrust {
@@ -296,14 +296,14 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	at, placed := parseCursor(event.id)
 	switch c.Type {
 	case "start":
-		if a.cursor.Offset == 0 { // Without a cursor, a new run is told by its start alone.
+		if a.cursor.Offset == 0 { // Without a cursor, only the start event announces a new run.
 			a.cursor.Run = c.MessageMetadata.Run
 		}
 		if a.QuestionID != "" {
 			return nil // Of a later connection.
 		}
 		a.MessageID, a.ThreadID, a.QuestionID = c.MessageID, c.MessageMetadata.ThreadID, c.MessageMetadata.UserMessageID
-		if a.question == nil { // From a thread: another answer may be written there later.
+		if a.question == nil { // From FollowThread: another answer may be written there later.
 			a.path = "/v1/message/" + url.PathEscape(a.MessageID) + "/stream"
 		}
 	case "data-reset":

@@ -21,7 +21,7 @@ var (
 	asking = tsumugi.Question{ThreadID: "thread", Content: "質問です。"}
 )
 
-// named is the length of "retry: 1": a client that was cut off before it waits for 1.8 s.
+// named is the length of "retry: 1": a client that is cut off before it waits for 1.8 s.
 const named = 10
 
 func TestAnyCutLosesAndRepeatsNothing(t *testing.T) {
@@ -74,7 +74,7 @@ func TestANewRunReplacesTheTextWhereverTheOldOneWasCut(t *testing.T) {
 	}
 }
 
-func TestEventsTellWhatComes(t *testing.T) {
+func TestEventsReportProgress(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(c call) any {
 		if c.n == 0 {
@@ -108,7 +108,7 @@ func TestEventsTellWhatComes(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesGoesOnWhereTheyWere(t *testing.T) {
+func TestFollowingResumesAfterLeaving(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(c call) any { return cut{body: script(1, first, c.cursor, false)} })
 	answer := s.client().Ask(asking)
@@ -140,7 +140,7 @@ func TestAFailedAnswerIsAnErrorWithItsText(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFollowOnIsAskedForAnew(t *testing.T) {
+func TestGapsAreRequestedAgain(t *testing.T) {
 	t.Parallel()
 	torn := strings.Replace(string(script(1, first, "", false)), `"んに"`, `"んにん"`, 1)
 	s := newServer(t, func(c call) any {
@@ -194,7 +194,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		problem tsumugi.Problem
-		again   bool // The call is made again.
+		again   bool // The call is repeated.
 	}{
 		"busy thread":     {tsumugi.Problem{Status: 409, Code: "thread_busy", MessageID: "m"}, false},
 		"no such message": {tsumugi.Problem{Status: 404, Code: "not_found"}, false},
@@ -259,14 +259,14 @@ func TestATokenThatHasExpiredIsReplacedOnce(t *testing.T) {
 	}
 }
 
-// network is a transport on which nothing gets through.
+// network is a transport on which every request fails.
 type network struct{}
 
 func (network) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("no route to host")
 }
 
-func TestAQuestionThatCannotBeHandedOverIsGivenBack(t *testing.T) {
+func TestUndeliverableQuestionIsReturned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -276,7 +276,7 @@ func TestAQuestionThatCannotBeHandedOverIsGivenBack(t *testing.T) {
 		if !errors.Is(err, tsumugi.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
 			t.Errorf("after %s: %v", took, err)
 		}
-		// An answer that is being written is not given up.
+		// An accepted answer is followed regardless.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := client.Follow("answer").Read(ctx); !errors.Is(err, context.DeadlineExceeded) {

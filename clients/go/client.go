@@ -1,5 +1,6 @@
-// Package tsumugi is a client for a Tsumugi server. It signs in, makes threads, asks, and follows answers while they
-// are written: an answer survives every broken connection, goes on where it was, and is never asked for twice.
+// Package tsumugi is a client for a Tsumugi server. It signs in, creates threads, asks questions, and follows answers
+// while they are written. An answer survives broken connections: it resumes where it was, and the model is never asked
+// twice.
 //
 //	client := &tsumugi.Client{URL: "https://tsumugi.example.com", Token: tsumugi.Bearer(token)}
 //	answer := client.Ask(tsumugi.Question{ThreadID: thread, Content: "経費の精算はいつまでですか。"})
@@ -24,8 +25,8 @@ import (
 	"time"
 )
 
-// TokenSource returns a bearer token. When the server has answered that the last one has expired, it is called once
-// more with expired set, and returns a new one. It must be safe for concurrent use.
+// TokenSource returns a bearer token. If the server rejects it as expired, it is called once more with expired set, and
+// returns a new one. It must be safe for concurrent use.
 type TokenSource func(ctx context.Context, expired bool) (string, error)
 
 // Bearer returns a source of one token: a personal access token, or an id token that lasts long enough.
@@ -33,28 +34,28 @@ func Bearer(token string) TokenSource {
 	return func(context.Context, bool) (string, error) { return token, nil }
 }
 
-// Client speaks to a server as one person. It is safe for concurrent use; its fields are not changed after the first
-// call.
+// Client makes calls to a server on behalf of one person. It is safe for concurrent use; its fields must not be changed
+// after the first call.
 type Client struct {
-	URL   string      // The server's, such as https://tsumugi.example.com, without a slash at the end.
+	URL   string      // Of the server, such as https://tsumugi.example.com, without a slash at the end.
 	Token TokenSource // Nil for calls that need none.
-	// Nil for http.DefaultClient. Its Timeout, if there is one, ends streams as well; they are resumed.
+	// Nil for http.DefaultClient. A Timeout also ends streams, which are then resumed.
 	HTTP *http.Client
 }
 
-// Problem is a refusal: the problem document (RFC 9457) that the server has answered with.
+// Problem is an error response of the server, a problem document (RFC 9457).
 type Problem struct {
 	Status     int           `json:"status"`
-	Code       string        `json:"code"`       // Its stable name, such as thread_busy.
+	Code       string        `json:"code"`       // A stable name, such as thread_busy.
 	Title      string        `json:"title"`      //
 	Detail     string        `json:"detail"`     // For the person, in Japanese.
-	RequestID  string        `json:"request_id"` // What the server's log calls the request.
-	MessageID  string        `json:"message_id"` // The answer that is being written, where a thread is busy.
-	Errors     []FieldError  `json:"errors"`     // What is wrong with the input.
-	RetryAfter time.Duration `json:"-"`          // When to try again; 0 if the server has named no time.
+	RequestID  string        `json:"request_id"` // The request's id in the server's log.
+	MessageID  string        `json:"message_id"` // The answer that is being written, if a thread is busy.
+	Errors     []FieldError  `json:"errors"`     // The errors in the input.
+	RetryAfter time.Duration `json:"-"`          // The wait before a retry; 0 if the server sent none.
 }
 
-// FieldError is a complaint about one field.
+// FieldError is an error in one field.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -64,7 +65,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("tsumugi: %d %s: %s", p.Status, p.Code, p.Detail)
 }
 
-// passing says whether the same call may succeed a little later.
+// passing reports whether the same call may succeed a little later.
 func (p *Problem) passing() bool {
 	switch p.Status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusBadGateway,
@@ -74,8 +75,8 @@ func (p *Problem) passing() bool {
 	return false
 }
 
-// Call makes a call of the API with a JSON body, nil for none, and decodes its answer, nil for none. A refusal is a
-// *Problem.
+// Call makes an API call with a JSON body, nil for none, and decodes the response into answer, nil for none. An error
+// response is a *Problem.
 func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
 	return c.call(ctx, method, c.URL+path, body, nil, answer)
 }
@@ -93,7 +94,7 @@ func (c *Client) call(ctx context.Context, method, at string, body any, header h
 	return json.NewDecoder(resp.Body).Decode(answer)
 }
 
-// send makes a call, if need be a second time with a new token. Another status than 2xx is a *Problem.
+// send makes a call, a second time with a new token if necessary. A status other than 2xx is a *Problem.
 func (c *Client) send(ctx context.Context, method, at string, body any, header http.Header) (*http.Response, error) {
 	var text []byte
 	if body != nil {
@@ -137,7 +138,7 @@ func (c *Client) client() *http.Client {
 	return c.HTTP
 }
 
-// tokenError is a failure to get a token that is no failure of the network: to try again changes nothing.
+// tokenError is a failure to get a token that a retry does not fix, unlike a network error.
 type tokenError struct{ err error }
 
 func (e *tokenError) Error() string { return "tsumugi: no token: " + e.err.Error() }
@@ -160,7 +161,7 @@ func (c *Client) authorize(ctx context.Context, req *http.Request, expired bool)
 	return &tokenError{err}
 }
 
-// problemLimit bounds what is read of a refusal.
+// problemLimit bounds the body of an error response.
 const problemLimit = 64 << 10
 
 func readProblem(resp *http.Response) *Problem {

@@ -1,6 +1,6 @@
 package tsumugi_test
 
-// What stands between the marks is shown by docs/streaming.md, and run here against a server that cuts at every byte.
+// The code between the marks is shown in docs/streaming.md, and run here against a server that cuts at every byte.
 
 import (
 	"context"
@@ -21,14 +21,14 @@ import (
 
 // documented: answer
 
-// answer is the text of an answer, and our own place in it: what a library has for the last id is not asked.
+// answer is the text of an answer with our own cursor: the library's last id is not used.
 type answer struct {
 	run  int
 	text string
 	done bool
 }
 
-// cursor is the Last-Event-ID to ask with, so that exactly the rest comes.
+// cursor returns the Last-Event-ID that requests exactly the rest.
 func (a *answer) cursor() string {
 	if a.text == "" {
 		return ""
@@ -36,7 +36,7 @@ func (a *answer) cursor() string {
 	return fmt.Sprintf("%d-%d", a.run, len(a.text))
 }
 
-// take takes an event in if it is whole and follows on the text: its id says how long the text is with it.
+// take accepts an event if it is whole and continues the text: its id is the length of the text after it.
 func (a *answer) take(id string, data []byte) {
 	if string(data) == "[DONE]" {
 		a.done = true
@@ -60,8 +60,8 @@ func (a *answer) take(id string, data []byte) {
 
 // documented: r3labs/sse
 
-// always waits the same time, until the answer is there or ctx ends. The library heeds no retry, and no ctx between its
-// tries.
+// always waits a constant time, until the answer is complete or ctx ends. The library ignores the retry field, and ctx
+// between its attempts.
 type always struct {
 	ctx  context.Context
 	a    *answer
@@ -91,10 +91,10 @@ func followWithR3labs(ctx context.Context, url, token string, wait time.Duration
 		_ = resp.Body.Close()
 		return fmt.Errorf("the server answered %s", resp.Status)
 	}
-	for !a.done && ctx.Err() == nil { // It takes a connection that was closed for the end of the stream.
+	for !a.done && ctx.Err() == nil { // It treats a closed connection as the end of the stream.
 		_ = client.SubscribeRawWithContext(ctx, func(event *r3labs.Event) {
 			a.take(string(event.ID), event.Data)
-			// In place of its own, which may be of an event that was cut off.
+			// Replaces the library's, which may be the id of an event that was cut off.
 			client.Headers["Last-Event-ID"] = a.cursor()
 			if a.done {
 				cancel()
@@ -116,7 +116,8 @@ func followWithGoSSE(ctx context.Context, url, token string, wait time.Duration)
 			return a, err
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
-		req.Header.Set("Last-Event-ID", a.cursor()) // Its Connection may send that of an event that was cut off.
+		// The library's Connection may send the id of an event that was cut off.
+		req.Header.Set("Last-Event-ID", a.cursor())
 		resp, err := http.DefaultClient.Do(req)
 		if err == nil {
 			for event, err := range tmaxmax.Read(resp.Body, nil) {
@@ -197,8 +198,9 @@ func TestDocumentedLinesAreThoseOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestCurlTellsACutFromAnEnd: a connection that was cut is exit status 18, so that a script knows to ask again.
-func TestCurlTellsACutFromAnEnd(t *testing.T) {
+// TestCurlDistinguishesACutFromAnEnd: curl exits with status 18 if the connection was cut, so that a script knows to
+// reconnect.
+func TestCurlDistinguishesACutFromAnEnd(t *testing.T) {
 	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {

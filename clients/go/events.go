@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// serverEvent is one event of an event stream, whole: the blank line that ends it has come. data is valid until the
-// next one.
+// serverEvent is one complete event of an event stream. data is valid until the next one.
 type serverEvent struct {
 	data  []byte
-	id    string        // Of this event, and not of one before.
-	retry time.Duration // 0 if it names none.
+	id    string        // Of this event, not inherited from an earlier one.
+	retry time.Duration // 0 if there is none.
 }
 
-// maxLine bounds a line. The server's are far shorter: 4 KiB of text, at worst six bytes for each in JSON.
+// maxLine bounds a line. The server's lines are far shorter: 4 KiB of text, at most six bytes for each in JSON.
 const maxLine = 1 << 20
 
 var byteOrderMark = []byte("\ufeff")
 
-// eventReader reads an event stream as the WHATWG's section on server-sent events describes it. An event that is cut
-// off before its blank line is no event.
+// eventReader parses an event stream by the WHATWG's section on server-sent events. It discards an event that is cut
+// off before its blank line.
 type eventReader struct {
 	lines *bufio.Scanner
-	first bool // No line has been read.
+	first bool // No line has been read yet.
 	data  []byte
 }
 
@@ -36,7 +35,7 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{lines: lines, first: true}
 }
 
-// next returns the next event that has data or names a time. At the end it returns io.EOF.
+// next returns the next event with data or a retry time. At the end it returns io.EOF.
 func (r *eventReader) next() (serverEvent, error) {
 	event, has := serverEvent{}, false
 	r.data = r.data[:0]
@@ -75,11 +74,11 @@ func (r *eventReader) next() (serverEvent, error) {
 	return serverEvent{}, io.EOF
 }
 
-// splitLine is a bufio.SplitFunc for lines that end in LF, CR LF or CR. What the end of the stream cuts off is no line.
+// splitLine is a bufio.SplitFunc for lines that end in LF, CR LF or CR. It discards an incomplete last line.
 func splitLine(data []byte, atEOF bool) (int, []byte, error) {
 	i := bytes.IndexAny(data, "\r\n")
 	switch {
-	case i < 0, data[i] == '\r' && i == len(data)-1 && !atEOF: // The LF may be still to come.
+	case i < 0, data[i] == '\r' && i == len(data)-1 && !atEOF: // An LF may follow.
 		return 0, nil, nil
 	case data[i] == '\r' && i+1 < len(data) && data[i+1] == '\n':
 		return i + 2, data[:i], nil

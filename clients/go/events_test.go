@@ -12,7 +12,7 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// read returns the events of a stream, a line each.
+// read returns the events of a stream, one line each.
 func read(r io.Reader) (string, error) {
 	var got strings.Builder
 	err := tsumugi.ReadEvents(r, func(data, id string, retry time.Duration) {
@@ -21,13 +21,13 @@ func read(r io.Reader) (string, error) {
 	return got.String(), err
 }
 
-// wire has an event of each form; its lines end as they end on the system.
+// wire has an event of each form, with every kind of line end.
 var wire = strings.Join([]string{
 	"\ufeffretry: 1500", "", // With a byte order mark.
 	": a heartbeat", "",
 	"data: 一", "id: 1-3", "",
-	"data:two", "data:  lines", "event: passed over", "", // The space is optional, and only one is taken off.
-	"id: 1-9", "", // An event without data is none, and its id belongs to no other.
+	"data:two", "data:  lines", "event: passed over", "", // The space is optional, and only one is removed.
+	"id: 1-9", "", // An event without data is dropped, together with its id.
 	"data", "", // A field without a colon is empty.
 	"data: x", "id: 1\x00", "retry: soon", "",
 	"data: cut off", "id: 1-99", "",
@@ -62,7 +62,7 @@ func TestALineWithoutEndIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzR02Events: however a stream is cut into reads, its events are the same, and what is cut off is none.
+// FuzzR02Events: however a stream is split into reads, its events are the same, and an incomplete one is dropped.
 func FuzzR02Events(f *testing.F) {
 	f.Add(wire, 3)
 	f.Add(strings.ReplaceAll(wire, "\n", "\r"), 10)
@@ -70,7 +70,7 @@ func FuzzR02Events(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, at int) {
 		whole, err := read(strings.NewReader(text))
 		if !errors.Is(err, io.EOF) {
-			t.Skip() // A line too long.
+			t.Skip() // The line is too long.
 		}
 		if got, _ := read(iotest.OneByteReader(strings.NewReader(text))); got != whole {
 			t.Errorf("byte by byte:\n%s\nwhole:\n%s", got, whole)
@@ -80,7 +80,7 @@ func FuzzR02Events(f *testing.F) {
 		}
 		got, _ := read(strings.NewReader(text[:at]))
 		if at > 0 && text[at-1] == '\r' {
-			return // Whether an LF follows decides where the line ends; either way it has ended.
+			return // The line has ended, whether an LF follows or not.
 		}
 		if !strings.HasPrefix(whole, got) {
 			t.Errorf("cut at %d:\n%s\nwhole:\n%s", at, got, whole)

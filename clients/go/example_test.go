@@ -11,12 +11,12 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// A command line that asks a question and prints the answer as it is written.
+// A command line program that asks a question and prints the answer while it is written.
 func Example() {
 	if err := ask("経費の精算はいつまでですか。"); err != nil {
 		var problem *tsumugi.Problem
 		if errors.As(err, &problem) {
-			log.Fatal(problem.Detail) // A sentence for the person, such as why they have to wait.
+			log.Fatal(problem.Detail) // A sentence for the user, such as why they have to wait.
 		}
 		log.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func ask(question string) error {
 	answer := client.Ask(tsumugi.Question{ThreadID: thread.ID, Content: question})
 	for event, err := range answer.Events(ctx) {
 		switch {
-		case errors.Is(err, context.Canceled): // Ctrl-C: to leave alone would stop nothing.
+		case errors.Is(err, context.Canceled): // Ctrl-C: leaving the loop alone would not stop the answer.
 			return client.Stop(context.WithoutCancel(ctx), answer.MessageID)
 		case err != nil:
 			return err

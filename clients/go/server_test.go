@@ -14,7 +14,7 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// run is one attempt of the server's to write the answer: its deltas, and how it ends.
+// run is one run of the server's answer: its deltas and its end.
 type run struct {
 	deltas []string
 	end    string // The last chunk; a finish if it is empty.
@@ -22,7 +22,7 @@ type run struct {
 
 func (r run) text() string { return strings.Join(r.deltas, "") }
 
-// script returns what a server sends of a run, from a cursor on, as docs/streaming.md describes it.
+// script returns what a server sends of a run after a cursor, as described in docs/streaming.md.
 func script(number int, r run, cursor string, idFirst bool) []byte {
 	var b bytes.Buffer
 	event := func(id, format string, args ...any) {
@@ -69,20 +69,21 @@ func script(number int, r run, cursor string, idFirst bool) []byte {
 	return b.Bytes()
 }
 
-// call is a request that the server has had.
+// call is a request that the server has received.
 type call struct {
 	method, path, query, cursor, token, body string
-	n                                        int // How many came before.
+	n                                        int // Number of earlier calls.
 }
 
-// server answers each call with what its function returns, and keeps a list of them.
+// server answers each call with the result of its function, and records the calls.
 type server struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls []call // Guarded by mu.
 }
 
-// cut is a stream that ends after its bytes: with the end of the chunked coding, or without it, as when a server dies.
+// cut is a stream that ends after its bytes, with the last chunk of the chunked coding, or without it, as when a server
+// dies.
 type cut struct {
 	body []byte
 	dies bool
@@ -130,7 +131,7 @@ func (s *server) client() *tsumugi.Client {
 	return &tsumugi.Client{URL: s.URL, Token: tsumugi.Bearer("token")}
 }
 
-// had returns the calls so far.
+// had returns the recorded calls.
 func (s *server) had() []call {
 	s.mu.Lock()
 	defer s.mu.Unlock()

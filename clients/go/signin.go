@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// renewAfter is the age at which a token, which is good for an hour, is replaced.
+// renewAfter is the age at which a token, which is valid for an hour, is replaced.
 const renewAfter = 30 * time.Minute
 
-// Password returns a source of tokens for somebody who signs in with a password, at the server's own user pool or at
-// AWS Cognito. A token is kept for half an hour. httpClient is nil for http.DefaultClient.
+// Password returns a source of tokens for a user who signs in with a password, at the server's own user pool or at AWS
+// Cognito. A token is reused for half an hour. httpClient is nil for http.DefaultClient.
 func Password(server, email, password string, httpClient *http.Client) TokenSource {
 	s := &signIn{client: Client{URL: server, HTTP: httpClient}, email: email, password: password}
 	return s.token
@@ -31,7 +31,7 @@ type signIn struct {
 func (s *signIn) token(ctx context.Context, expired bool) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A token that another call has just brought is not replaced again.
+	// Another call has just replaced the token.
 	if age := time.Since(s.since); s.last != "" && age < renewAfter && (!expired || age < time.Second) {
 		return s.last, nil
 	}

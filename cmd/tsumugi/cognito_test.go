@@ -20,8 +20,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// elsewhere is an external user pool: it has its own database and key and is reached over the network, like AWS's.
-type elsewhere struct {
+// externalPool is an external user pool: it has its own database and key and is reached over the network, like AWS's.
+type externalPool struct {
 	url         string
 	client      *cognitoidp.Client
 	credentials pool.Credentials
@@ -33,9 +33,9 @@ const (
 	elsewhereClient = "elsewhere0client"
 )
 
-func newElsewhere(t *testing.T) *elsewhere {
+func newExternalPool(t *testing.T) *externalPool {
 	t.Helper()
-	e := &elsewhere{credentials: pool.NewCredentials(), invited: make(chan pool.Invitation, 10)}
+	e := &externalPool{credentials: pool.NewCredentials(), invited: make(chan pool.Invitation, 10)}
 	server := httptest.NewUnstartedServer(nil)
 	e.url = "http://" + server.Listener.Addr().String()
 	users, err := pool.New(t.Context(), pool.Config{
@@ -55,19 +55,19 @@ func newElsewhere(t *testing.T) *elsewhere {
 	return e
 }
 
-func (e *elsewhere) SendInvitation(_ context.Context, invitation pool.Invitation) error {
+func (e *externalPool) SendInvitation(_ context.Context, invitation pool.Invitation) error {
 	e.invited <- invitation
 	return nil
 }
 
-func (e *elsewhere) SendResetCode(context.Context, pool.ResetCode) error { return nil }
+func (e *externalPool) SendResetCode(context.Context, pool.ResetCode) error { return nil }
 
-func (e *elsewhere) SendPasswordChanged(context.Context, pool.Notice) error { return nil }
+func (e *externalPool) SendPasswordChanged(context.Context, pool.Notice) error { return nil }
 
-func (e *elsewhere) SendNewDevice(context.Context, pool.Notice) error { return nil }
+func (e *externalPool) SendNewDevice(context.Context, pool.Notice) error { return nil }
 
 // environ returns the environment of the program.
-func (e *elsewhere) environ() []string {
+func (e *externalPool) environ() []string {
 	return []string{
 		"COGNITO_USER_POOL_ID=" + elsewhereID, "COGNITO_CLIENT_ID=" + elsewhereClient, "COGNITO_ENDPOINT=" + e.url,
 		"AWS_ACCESS_KEY_ID=" + e.credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + e.credentials.SecretAccessKey,
@@ -75,7 +75,7 @@ func (e *elsewhere) environ() []string {
 }
 
 // join signs an invited person in for the first time and returns the id token.
-func (e *elsewhere) join(t *testing.T, password string) string {
+func (e *externalPool) join(t *testing.T, password string) string {
 	t.Helper()
 	invitation := <-e.invited
 	first, err := e.signIn(t, invitation.Email, invitation.TemporaryPassword)
@@ -92,7 +92,7 @@ func (e *elsewhere) join(t *testing.T, password string) string {
 	return *second.AuthenticationResult.IdToken
 }
 
-func (e *elsewhere) signIn(t *testing.T, email, password string) (*cognitoidp.InitiateAuthOutput, error) {
+func (e *externalPool) signIn(t *testing.T, email, password string) (*cognitoidp.InitiateAuthOutput, error) {
 	t.Helper()
 	return e.client.InitiateAuth(t.Context(), &cognitoidp.InitiateAuthInput{
 		ClientId: aws.String(elsewhereClient), AuthFlow: types.AuthFlowTypeUserPasswordAuth,
@@ -100,12 +100,12 @@ func (e *elsewhere) signIn(t *testing.T, email, password string) (*cognitoidp.In
 	})
 }
 
-// TestPeopleInAUserPoolElsewhere runs the program with COGNITO_* settings: people are invited, sign in and are locked
+// TestExternalUserPool runs the program with COGNITO_* settings: people are invited, sign in and are locked
 // out at that user pool, with the same code as at the embedded one.
-func TestPeopleInAUserPoolElsewhere(t *testing.T) {
+func TestExternalUserPool(t *testing.T) {
 	t.Parallel()
 	const password = "Tsumugi-Elsewhere-1"
-	e, data := newElsewhere(t), filepath.Join(t.TempDir(), "data")
+	e, data := newExternalPool(t), filepath.Join(t.TempDir(), "data")
 	p := start(t, data, e.environ()...)
 	if strings.Contains(p.welcome, "demo.example") {
 		t.Error("demo users were made in somebody's user pool")
@@ -164,11 +164,11 @@ func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	}
 }
 
-// TestPasswordsElsewhereForMembersOfSingleSignOn: a member with an embedded account gets another account with a new
-// subject at the external user pool, and single sign-on recognizes that subject too.
-func TestPasswordsElsewhereForMembersOfSingleSignOn(t *testing.T) {
+// TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn: a member with an embedded account gets another account with a
+// new subject at the external user pool, and single sign-on recognizes that subject too.
+func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 	const email, name = "hana@corp.example", "中野 花"
-	e := newElsewhere(t)
+	e := newExternalPool(t)
 	for _, variable := range e.environ() {
 		key, value, _ := strings.Cut(variable, "=")
 		t.Setenv(key, value)

@@ -53,7 +53,7 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		}
 	}
 	// The database transaction comes last: a start that ends before it is repeated completely.
-	if err := db.FoundOrganization(ctx, organization, members); err != nil {
+	if err := db.CreateOrganizationWithMembers(ctx, organization, members); err != nil {
 		return nil, err
 	}
 	return accounts, db.PublishNotification(ctx, org.Notification{

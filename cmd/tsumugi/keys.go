@@ -27,7 +27,7 @@ func (c *keysRotateCommand) Run(ctx context.Context, out *output, logs *logOutpu
 	// No tokens are issued here, so neither the clients nor the issuer matter.
 	users, err := pool.New(ctx, pool.Config{
 		PoolID: poolID, ClientID: clientID, Issuer: "http://localhost" + poolPath + poolID, Logger: commandLog(logs),
-	}, store.Operated{DB: db, By: operator()})
+	}, store.AuditedPool{DB: db, By: operator()})
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ func (c console) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestMailsLeadIn follows the mails of a person who is invited and forgets the password: their contents work.
-func TestMailsLeadIn(t *testing.T) {
+// TestLinksInMailsSignIn follows the mails of a person who is invited and forgets the password: their contents work.
+func TestLinksInMailsSignIn(t *testing.T) {
 	t.Parallel()
 	ctx, db, printed := t.Context(), storetest.New(t), make(console, 10)
 	mailer, err := new(mailing).mailer(t.TempDir(), "https://chat.example", printed, slog.New(slog.DiscardHandler))

@@ -277,8 +277,9 @@ func (p *process) thread(t *testing.T, token string) string {
 	return thread.ID
 }
 
-// TestFirstLight starts the program on an empty folder, asks, and ends and starts it again in the ways that happen.
-func TestFirstLight(t *testing.T) {
+// TestServeAnswersAQuestion starts the program on an empty folder, asks, and ends and starts it again in the ways that
+// happen.
+func TestServeAnswersAQuestion(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	first := start(t, data)

@@ -40,8 +40,8 @@ func (e *enrolling) checkEnrolling() error {
 	return e.checkMail()
 }
 
-// stopPatience bounds the wait for mails that are being sent.
-const stopPatience = 10 * time.Second
+// stopTimeout bounds the wait for mails that are being sent.
+const stopTimeout = 10 * time.Second
 
 // accounts returns the org.Accounts of the configured identity provider. The caller must call stop.
 func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out *output, logs *logOutput) (_ accounts,
@@ -55,7 +55,7 @@ func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out
 	}
 	a, err := e.openAccounts(ctx, db, url, mailer, log)
 	stop = func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		if a.users != nil {
 			a.users.Stop(ctx)

@@ -416,7 +416,7 @@ func TestSearchThreads(t *testing.T) {
 	}
 }
 
-func TestAuthTypeDoesNotTellWhoExists(t *testing.T) {
+func TestAuthTypeDoesNotRevealWhoExists(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	ask := func(email string) api.AuthType {

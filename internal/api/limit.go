@@ -136,7 +136,7 @@ func (s *Server) admitGuess(ctx context.Context, account, address string) (leave
 const (
 	guessesAtOnce        = 4 // Per account and address.
 	addressGuessesAtOnce = 16
-	turnPatience         = 4 * time.Second // The same as in the user pool.
+	turnTimeout          = 4 * time.Second // The same as in the user pool.
 )
 
 // turns bounds the concurrent calls per account and per address.
@@ -166,7 +166,7 @@ func (t *turns) take(ctx context.Context, key string, atOnce int) (leave func(),
 			delete(t.lines, key)
 		}
 	}
-	timer := time.NewTimer(turnPatience)
+	timer := time.NewTimer(turnTimeout)
 	defer timer.Stop()
 	select {
 	case l.places <- struct{}{}:

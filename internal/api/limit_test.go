@@ -455,8 +455,8 @@ func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	})
 }
 
-// TestR64_WhatIsNotLookedAtIsNoGuess: attempts that the pool could not check do not count.
-func TestR64_WhatIsNotLookedAtIsNoGuess(t *testing.T) {
+// TestR64_UnexaminedCallsAreNotCounted: attempts that the pool could not check do not count.
+func TestR64_UnexaminedCallsAreNotCounted(t *testing.T) {
 	t.Parallel()
 	for kind, status := range map[string]int{
 		"ServiceUnavailableException:": 503, "InternalErrorException:": 500, "TooManyRequestsException:": 400,
@@ -518,8 +518,8 @@ func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 	}
 }
 
-// TestWhereFromIsLogged checks that the audit log and the request log contain the client address.
-func TestWhereFromIsLogged(t *testing.T) {
+// TestClientAddressIsLogged checks that the audit log and the request log contain the client address.
+func TestClientAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}

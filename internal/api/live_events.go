@@ -69,11 +69,11 @@ func (e *LiveEvents) NotificationPublished(n org.Notification) {
 	if n.Audience == org.AudienceAdmins {
 		topic = topicOfAdmins(topic)
 	}
-	e.feed.Tell(topic, encodeEvent(LiveNotification{Type: "notification", Notification: toNotification(n)}))
+	e.feed.PublishLocal(topic, encodeEvent(LiveNotification{Type: "notification", Notification: toNotification(n)}))
 }
 
 // NotificationsMissed implements org.Events.
-func (e *LiveEvents) NotificationsMissed() { e.feed.Missed() }
+func (e *LiveEvents) NotificationsMissed() { e.feed.MarkMissed() }
 
 // NotificationsRead implements org.Events.
 func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
@@ -92,7 +92,7 @@ func (e *LiveEvents) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
 
 // tell publishes an event to a person who has subscribers here.
 func (e *LiveEvents) tell(userID uuid.UUID, event func() any) {
-	if topic := topicOfUser(userID); e.feed.Wanted(topic) {
+	if topic := topicOfUser(userID); e.feed.HasSubscribers(topic) {
 		e.feed.Publish(topic, encodeEvent(event()))
 	}
 }

@@ -349,7 +349,7 @@ func TestClientThatDoesNotAnswerTheCloseIsCutOff(t *testing.T) {
 	})
 }
 
-func TestDrainIsSpreadAndHurriesWhenItsTimeIsUp(t *testing.T) {
+func TestDrainIsSpreadAndEndsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newLiveServer(t, api.LiveConfig{}, nil)
@@ -400,18 +400,18 @@ func TestSocketLivesAsLongAsItsNewToken(t *testing.T) {
 		c.auth("alice") // Who it is counts, not the token.
 		go func() {
 			<-time.After(time.Minute)
-			s.feed.Missed()
+			s.feed.MarkMissed()
 		}()
 		c.want("ready")
 	})
 }
 
-func TestMissedEventsAreToldByReady(t *testing.T) {
+func TestReadyAfterMissedEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newLiveServer(t, api.LiveConfig{}, nil)
 		c := s.dial().join("alice")
-		s.feed.Missed()
+		s.feed.MarkMissed()
 		s.feed.Publish(userTopic("alice"), []byte(`{"type":"thread","id":"`+newID()+`","deleted":true}`))
 		c.want("ready")
 		c.want("thread")

@@ -260,5 +260,5 @@ func bearer(r *http.Request) (string, error) {
 func (s *Server) noteUse(r *http.Request, actor identity.Actor) {
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	s.Identity.NoteUse(ctx, actor, r.UserAgent())
+	s.Identity.RecordUse(ctx, actor, r.UserAgent())
 }

@@ -24,9 +24,9 @@ func deviceOf(resp response) string {
 	return ""
 }
 
-// TestSignInsAreToldToAdministratorsAndTheirOwners signs in and out with browsers, which are known again, and reads the
-// audit log.
-func TestSignInsAreToldToAdministratorsAndTheirOwners(t *testing.T) {
+// TestSignInsAreShownToAdministratorsAndTheirOwners signs in and out with browsers, which are known again, and reads
+// the audit log.
+func TestSignInsAreShownToAdministratorsAndTheirOwners(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
 	f.account(&f.alice)

@@ -58,8 +58,8 @@ func TestR16_PanicGivesTheAdmissionBack(t *testing.T) {
 	}
 }
 
-// TestMethodsOfNobodyAreOneInMetrics: invented methods must not make a time series each.
-func TestMethodsOfNobodyAreOneInMetrics(t *testing.T) {
+// TestUnknownMethodsAreOneInMetrics: invented methods must not make a time series each.
+func TestUnknownMethodsAreOneInMetrics(t *testing.T) {
 	t.Parallel()
 	var methods []string
 	handler, err := api.New(api.Services{

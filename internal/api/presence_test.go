@@ -209,8 +209,8 @@ func TestR45_OtherSessionsComeBack(t *testing.T) {
 	}
 }
 
-// TestR45_MissedChangesAreMadeUpFor disconnects the server from the database's notifications.
-func TestR45_MissedChangesAreMadeUpFor(t *testing.T) {
+// TestR45_MissedChangesAreCaughtUp disconnects the server from the database's notifications.
+func TestR45_MissedChangesAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	gone, stays := f.join(f.alice.Subject), f.join(f.bob.Subject)

@@ -223,8 +223,8 @@ func (f *fixture) beginUpload(token string) (finish func() response) {
 	}
 }
 
-// TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing, however their session ends during the upload.
-func TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing(t *testing.T) {
+// TestR45_UploadAfterRemovalStoresNothing, however their session ends during the upload.
+func TestR45_UploadAfterRemovalStoresNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		end    func(f *fixture, token string)

@@ -96,7 +96,7 @@ func (s *signer) named(t *testing.T, kid string) string {
 	})
 }
 
-func TestR49_UnknownKeysCauseOneReadingAMinute(t *testing.T) {
+func TestR49_UnknownKeysCauseOneFetchAMinute(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)
 	synctest.Test(t, func(t *testing.T) {

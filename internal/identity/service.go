@@ -118,7 +118,7 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor
 // SignedIn records that the actor has begun to use the app. A failure is only logged: it must not lock anyone out.
 func (s *Service) SignedIn(ctx context.Context, actor Actor) {
 	if err := s.store.MarkSignedIn(ctx, actor.ID); err != nil && !errors.Is(err, context.Canceled) {
-		s.log.Warn("noting a sign-in failed", "user_id", actor.ID, "err", err)
+		s.log.Warn("recording a sign-in failed", "user_id", actor.ID, "err", err)
 	}
 }
 

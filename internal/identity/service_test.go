@@ -27,7 +27,7 @@ type members struct {
 	err   error
 	asked int // Calls of UserBySubject.
 
-	told     chan uuid.UUID // uuid.Nil: Listening. uuid.Max: Lost.
+	changes  chan uuid.UUID // uuid.Nil: Listening. uuid.Max: Lost.
 	outdated []uuid.UUID
 	within   time.Duration // The argument of the last call of Outdated.
 	failing  int           // How many more calls of Outdated fail.
@@ -54,7 +54,7 @@ func (m *members) WatchUsers(ctx context.Context, w identity.Watcher) {
 		select {
 		case <-ctx.Done():
 			return
-		case id := <-m.told:
+		case id := <-m.changes:
 			switch id {
 			case uuid.Nil:
 				w.Listening()
@@ -165,45 +165,45 @@ func (s *screens) take() []uuid.UUID {
 	return ended
 }
 
-func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
+func TestR45_ChangesAreNotifiedAndInterruptionsCaughtUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, b := uuid.New(), uuid.New()
-		store, open := &members{told: make(chan uuid.UUID)}, &screens{present: []uuid.UUID{a, b}}
+		store, open := &members{changes: make(chan uuid.UUID)}, &screens{present: []uuid.UUID{a, b}}
 		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
 		service.Start(open)
 		defer service.Stop()
 		want := func(what string, ids ...uuid.UUID) {
 			t.Helper()
 			synctest.Wait()
-			if told := open.take(); !slices.Equal(told, ids) {
-				t.Fatalf("%s: told %v, want %v", what, told, ids)
+			if changes := open.take(); !slices.Equal(changes, ids) {
+				t.Fatalf("%s: closed the streams of %v, want %v", what, changes, ids)
 			}
 		}
-		store.told <- uuid.Nil
+		store.changes <- uuid.Nil
 		want("at first")
-		store.told <- a
+		store.changes <- a
 		want("a change", a)
 
-		store.told <- uuid.Max
+		store.changes <- uuid.Max
 		<-time.After(10 * time.Minute)
-		store.told <- uuid.Max
+		store.changes <- uuid.Max
 		store.outdated = []uuid.UUID{b}
 		want("while the database is away")
-		store.told <- uuid.Nil
+		store.changes <- uuid.Nil
 		want("after an interruption", b)
 		if store.within < 11*time.Minute || store.within > 12*time.Minute {
 			t.Errorf("looked back %v", store.within)
 		}
-		store.told <- uuid.Max
+		store.changes <- uuid.Max
 		store.failing = 2 // Connections from before the interruption.
-		store.told <- uuid.Nil
+		store.changes <- uuid.Nil
 		want("the first answers are errors")
 		<-time.After(time.Second)
 		want("asked again", b)
-		store.told <- uuid.Max
+		store.changes <- uuid.Max
 		store.failing = 100 // Away again, for 20 s: streams stay open, since clients could not reconnect.
-		store.told <- uuid.Nil
+		store.changes <- uuid.Nil
 		<-time.After(10 * time.Second)
 		want("nobody knows who has changed")
 		<-time.After(20 * time.Second)
@@ -211,12 +211,13 @@ func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
 	})
 }
 
-// TestR45_ChangeBetweenTheTokenAndWhatItOpens: a request authenticated before a change must not open a stream after it.
-func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
+// TestR45_ChangeBetweenAuthenticationAndStream: a request authenticated before a change must not open a stream after
+// it.
+func TestR45_ChangeBetweenAuthenticationAndStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		user := identity.User{ID: uuid.New(), State: identity.StateActive}
-		store := &members{found: identity.Standing{User: user}, told: make(chan uuid.UUID)}
+		store := &members{found: identity.Standing{User: user}, changes: make(chan uuid.UUID)}
 		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
 		service.Start(&screens{})
 		defer service.Stop()
@@ -236,23 +237,23 @@ func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
 			}
 		}
 		recheck("nothing has changed", func() {}, 0, nil)
-		recheck("somebody else has", func() { store.told <- uuid.New() }, 1, nil)
-		recheck("an interruption is over", func() { store.told <- uuid.Max; store.told <- uuid.Nil }, 1, nil)
+		recheck("somebody else has", func() { store.changes <- uuid.New() }, 1, nil)
+		recheck("an interruption is over", func() { store.changes <- uuid.Max; store.changes <- uuid.Nil }, 1, nil)
 		recheck("another role", func() {
 			store.found.Role = identity.RoleOrganizationAdmin
-			store.told <- user.ID
+			store.changes <- user.ID
 		}, 1, nil)
 		if actor.Role != identity.RoleOrganizationAdmin {
 			t.Errorf("the role is %s", actor.Role)
 		}
 		recheck("their session has ended", func() {
 			store.found.SessionOver = true
-			store.told <- user.ID
+			store.changes <- user.ID
 		}, 1, identity.ErrExpired)
 	})
 }
 
-func TestIssuersAreToldApart(t *testing.T) {
+func TestIssuersAreDistinguished(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)
 	aws := identity.Issuer{

@@ -36,9 +36,9 @@ type SessionUse struct {
 
 // SessionStore is the part of Store that keeps sessions.
 type SessionStore interface {
-	// NoteSession records when and from where a session is used, and the session itself if it is new. A session that
+	// RecordSession records when and from where a session is used, and the session itself if it is new. A session that
 	// has ended stays as it is.
-	NoteSession(ctx context.Context, use SessionUse) error
+	RecordSession(ctx context.Context, use SessionUse) error
 
 	// ListSessions returns the active sessions of a user, most recently used first.
 	ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]Session, error)
@@ -55,14 +55,14 @@ type SessionStore interface {
 	EndStaleSessions(ctx context.Context) error
 }
 
-// NoteUse records the use of the actor's session. A failure is only logged: it must not lock anyone out.
-func (s *Service) NoteUse(ctx context.Context, actor Actor, userAgent string) {
+// RecordUse records the use of the actor's session. A failure is only logged: it must not lock anyone out.
+func (s *Service) RecordUse(ctx context.Context, actor Actor, userAgent string) {
 	if actor.Session == uuid.Nil || time.Since(actor.usedAt) < useNoted {
 		return
 	}
 	use := SessionUse{Actor: actor, UserAgent: userAgent[:min(len(userAgent), maxUserAgent)]}
-	if err := s.store.NoteSession(ctx, use); err != nil && !errors.Is(err, context.Canceled) {
-		s.log.WarnContext(ctx, "noting that a session is used failed", "user_id", actor.ID, "err", err)
+	if err := s.store.RecordSession(ctx, use); err != nil && !errors.Is(err, context.Canceled) {
+		s.log.WarnContext(ctx, "recording the use of a session failed", "user_id", actor.ID, "err", err)
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *Service) endStale(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if err := s.store.EndStaleSessions(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "ending sessions that have run out failed; it is tried again", "err", err)
+			s.log.WarnContext(ctx, "ending expired sessions failed, trying again later", "err", err)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (s *signer) token(t *testing.T, method jwt.SigningMethod, key any,
 	return signed
 }
 
-func TestR47_R48_TokensThatDoNotHold(t *testing.T) {
+func TestR47_R48_InvalidTokens(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)
 	v := s.verifier()

@@ -36,18 +36,18 @@ func (w *watch) run(ctx context.Context) {
 			w.changes.Add(1) // Some may have been missed.
 			w.catchUp(ctx)
 		},
-		Changed: w.tell,
+		Changed: w.notify,
 		Lost: func(err error) {
 			if w.lost.IsZero() {
 				w.lost = time.Now()
 			}
-			w.log.Warn("streams of users who change may go on for a while: the database does not tell of them", "err",
+			w.log.Warn("streams of changed users may stay open for a while: the database connection that announces them is lost", "err",
 				err)
 		},
 	})
 }
 
-func (w *watch) tell(userID uuid.UUID) {
+func (w *watch) notify(userID uuid.UUID) {
 	w.changes.Add(1) // First, so that an actor who opens a stream from now on is looked up again.
 	w.events.PersonChanged(userID)
 }
@@ -56,7 +56,7 @@ func (w *watch) tell(userID uuid.UUID) {
 // without the database, and most users have not changed.
 func (w *watch) catchUp(ctx context.Context) {
 	for _, id := range w.outdated(ctx) {
-		w.tell(id)
+		w.notify(id)
 	}
 	w.lost = time.Time{}
 }
@@ -76,7 +76,7 @@ func (w *watch) outdated(ctx context.Context) []uuid.UUID {
 			return outdated
 		}
 		if !failed {
-			w.log.Warn("looking for users who have changed failed; it is tried again", "err", err)
+			w.log.Warn("looking up changed users failed, trying again", "err", err)
 		}
 		select {
 		case <-time.After(lookPause):

@@ -39,7 +39,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(chunks), "ns/chunk")
 }
 
-// BenchmarkGoOpenAI is the same by go-openai's own reader, for comparison.
+// BenchmarkGoOpenAI is the same with go-openai's own reader, for comparison.
 func BenchmarkGoOpenAI(b *testing.B) {
 	cfg := openai.DefaultConfig("key")
 	body := answerBody(benchChunks)

@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// roundTrip is a transport that is one function.
+// roundTrip is a function as a transport.
 type roundTrip func(req *http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
@@ -33,7 +33,7 @@ func respond(contentType string, body []byte) roundTrip {
 	}
 }
 
-// newClient returns a client that waits little between attempts.
+// newClient returns a client with short waits between attempts.
 func newClient(t testing.TB, cfg llm.Config) *llm.Client {
 	t.Helper()
 	if cfg.Model == "" {
@@ -57,7 +57,7 @@ func question() llm.Request {
 	}}
 }
 
-// ask returns the text, the pieces it came in, and how it ended.
+// ask returns the text, its pieces, and the result.
 func ask(t testing.TB, model llm.Model, req llm.Request) (string, []string, llm.Result, error) {
 	t.Helper()
 	var pieces []string
@@ -125,8 +125,7 @@ func TestConnectionIsReused(t *testing.T) {
 	}
 }
 
-// A character that the provider cuts in two comes out whole, in raw bytes as in escapes; halves that stay alone are
-// replaced.
+// A character that the provider splits comes out whole, in raw bytes and in escapes; an unpaired half is replaced.
 func TestCharactersSplitOverChunks(t *testing.T) {
 	t.Parallel()
 	kanji, emoji := []byte("漢"), []byte("🎉")
@@ -175,7 +174,7 @@ func TestR24_TypedErrors(t *testing.T) {
 		step      llmtest.Step
 		code      fault.Code
 		retryable bool
-		requests  int // With two retries allowed.
+		requests  int // Two retries are allowed.
 	}{
 		"429":          {llmtest.Status(429, `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`), llm.CodeRateLimited, true, 3},
 		"429 for long": {llmtest.Status(429, ``, "Retry-After", "3600"), llm.CodeRateLimited, true, 1},
@@ -287,7 +286,7 @@ func TestR26_EndWithoutFinishReason(t *testing.T) {
 				t.Errorf("%q %+v", text, result)
 			}
 			if name == "half a chunk" && fault.CodeOf(err) == llm.CodeBadResponse {
-				return // The half line is read before the break shows.
+				return // The half line is read before the connection breaks.
 			}
 			wantCode(t, err, llm.CodeInterrupted)
 		})
@@ -385,11 +384,11 @@ func TestR27_BadStreams(t *testing.T) {
 	}
 }
 
-// What one read brings is one piece, up to a limit; what comes alone is given at once.
+// The contents of one read are one piece, up to a limit; a single chunk is emitted at once.
 func TestChunksThatComeTogetherAreOnePiece(t *testing.T) {
 	t.Parallel()
 	var together []byte
-	for range 3000 { // More than one piece may have.
+	for range 3000 { // More than the limit of a piece.
 		together = llmtest.AppendTextChunk(together, []byte("一二三"))
 	}
 	together = append(together, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"...)
@@ -425,7 +424,7 @@ func TestChunksThatComeTogetherAreOnePiece(t *testing.T) {
 	}
 }
 
-// pieceByPiece is a body that gives one piece a read.
+// pieceByPiece is a body that returns one piece per read.
 type pieceByPiece struct {
 	pieces [][]byte
 	read   int
@@ -485,7 +484,7 @@ func TestCallerCancels(t *testing.T) {
 	waitGone(t, provider.Wait(1))
 }
 
-// Servers that refuse an optional field are asked again without it, and that is remembered.
+// A request whose optional field is refused is repeated without it, and the refusal is remembered.
 func TestAdaptsToTheServer(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).

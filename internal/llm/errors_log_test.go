@@ -10,9 +10,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// TestErrorsQuoteNoQuestion has providers complain, with the question in their complaint: what is logged names the kind
-// of trouble, and where the complaint is of the account, its words.
-func TestErrorsQuoteNoQuestion(t *testing.T) {
+// TestErrorsDoNotQuoteTheQuestion makes providers quote the question in their errors: the log has only the kind of
+// error, and the text only of errors about the account.
+func TestErrorsDoNotQuoteTheQuestion(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int

@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// Only what says that the model has come to its end is a success, or an answer that is cut off; whatever else a server
-// says is a failure that keeps the text.
+// Only reasons that mean that the model has finished or was cut off are a success; any other reason is a failure that
+// keeps the text.
 func TestR26_FinishReasons(t *testing.T) {
 	t.Parallel()
 	for _, group := range []struct {
@@ -50,7 +50,7 @@ func TestR26_FinishReasons(t *testing.T) {
 	}
 }
 
-// A server that gives an answer up before its first token is asked again.
+// An answer that the server aborts before its first token is requested again.
 func TestR24_AbortBeforeTheFirstToken(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).

@@ -73,7 +73,7 @@ func FuzzR27_Stream(f *testing.F) {
 	})
 }
 
-// However the bytes of a text are spread over chunks, the same text comes out.
+// However the bytes of a text are split into chunks, the same text comes out.
 func FuzzR27_SplitCharacters(f *testing.F) {
 	f.Add("「有給休暇」は👩‍💻と𠮷野家で。\n\"\\", uint64(0x5a5a))
 	f.Add("\u0000\u2028 plain", uint64(1))
@@ -133,8 +133,7 @@ func validLiterals(parts ...string) bool {
 	return true
 }
 
-// However a text with reasoning at its beginning is spread over chunks, the same reasoning and the same answer come
-// out, as they do of the whole.
+// However a text that begins with reasoning is split into chunks, the same reasoning and the same answer come out.
 func FuzzR27_Think(f *testing.F) {
 	for _, seed := range []string{
 		"<think>考え</think>答え", "\n<think>\n考え\n</think>\n\n答え", "<think></think>答え",
@@ -165,7 +164,7 @@ func FuzzR27_Think(f *testing.F) {
 	})
 }
 
-// However the bytes of a response are spread over reads and lines end, the same events come out.
+// However the bytes of a response are split into reads and however its lines end, the same events come out.
 func FuzzR27_Lines(f *testing.F) {
 	for name := range servers {
 		_, body := recorded(f, name)
@@ -202,7 +201,7 @@ func FuzzR27_Lines(f *testing.F) {
 	})
 }
 
-// slowReader gives so many bytes a read.
+// slowReader returns a few bytes per read.
 type slowReader struct {
 	io.Reader
 	size int

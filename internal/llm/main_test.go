@@ -6,5 +6,5 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// Timers, streams and connections leave nothing behind.
+// Timers, streams and connections must not leak goroutines.
 func TestMain(m *testing.M) { leak.Main(m) }

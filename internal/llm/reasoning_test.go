@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-func TestReasoningIsToldApart(t *testing.T) {
+func TestReasoningIsSeparated(t *testing.T) {
 	t.Parallel()
 	think := func(pieces ...string) []llmtest.Step { return []llmtest.Step{llmtest.Text(pieces...)} }
 	for name, test := range map[string]struct {
@@ -59,7 +59,7 @@ func TestReasoningIsToldApart(t *testing.T) {
 	}
 }
 
-// What somebody has seen is not begun anew: reasoning counts as a token. Where nobody sees it, it does not.
+// Visible output is not retried: reasoning counts as a token if it is shown, otherwise it does not.
 func TestR24_NoRetryAfterReasoning(t *testing.T) {
 	t.Parallel()
 	scripts := func() *llmtest.Provider {

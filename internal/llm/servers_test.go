@@ -14,12 +14,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// said is what is read of a response.
+// said is what the client reads from a response.
 type said struct {
 	reasoning, text string
 	finish          llm.FinishReason // "" for a failure.
 	code            fault.Code       // "" for an answer.
-	input, output   int              // 0 where the server does not say.
+	input, output   int              // 0 if the server does not report it.
 }
 
 // servers are responses in the form that each server documents; see testdata/servers/README.md.
@@ -84,7 +84,7 @@ var servers = map[string]said{
 	"form-bare-error.sse":     {"", "途中", "", llm.CodeInterrupted, 0, 0},
 }
 
-// recorded returns the response of a file.
+// recorded returns the response in a file.
 func recorded(t testing.TB, name string) (contentType string, body []byte) {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", "servers", name))
@@ -97,7 +97,7 @@ func recorded(t testing.TB, name string) (contentType string, body []byte) {
 	return "text/event-stream", body
 }
 
-// askAll returns what a model says of a question, its reasoning too. Reasoning comes before the text, never after it.
+// askAll returns a model's answer with its reasoning, which must precede the text.
 func askAll(t testing.TB, model llm.Model) (said, error) {
 	t.Helper()
 	var got said
@@ -114,7 +114,7 @@ func askAll(t testing.TB, model llm.Model) (said, error) {
 	return got, err
 }
 
-func TestServersAreReadAsTheyMeanIt(t *testing.T) {
+func TestRecordedServers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/servers/*.*")
 	if err != nil {
@@ -129,7 +129,7 @@ func TestServersAreReadAsTheyMeanIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kind, body := recorded(t, name)
-			// At once, and byte by byte: a line, a character and a tag may end with a read anywhere.
+			// In one read, and byte by byte: a read may end inside a line, a character or a tag.
 			for _, reader := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
 				client := newClient(t, llm.Config{
 					MaxRetries: -1,

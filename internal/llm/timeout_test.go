@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// waitGone waits until the provider has seen its client leave.
+// waitGone waits until the provider has noticed that its client left.
 func waitGone(t *testing.T, request *llmtest.Received) {
 	t.Helper()
 	limit := time.NewTimer(time.Minute)
@@ -25,7 +25,8 @@ func waitGone(t *testing.T, request *llmtest.Received) {
 	}
 }
 
-// Over sockets, with short limits: what came before the stall is kept, and the provider sees its client leave.
+// Over sockets, with short limits: the text before the stall is kept, and the provider notices that its client has
+// left.
 func TestR25_StallsOverHTTP(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -68,7 +69,7 @@ func TestR25_StallsOverHTTP(t *testing.T) {
 	}
 }
 
-// A host that accepts the connection and then says nothing in the TLS handshake.
+// A host that accepts the connection and then stalls in the TLS handshake.
 func TestR25_StallWhileConnecting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -104,7 +105,8 @@ func TestR25_DefaultLimits(t *testing.T) {
 		}, 100 * time.Second, ""},
 		"pings for ever": {
 			append([]llmtest.Step{llmtest.Open()},
-				slices.Repeat([]llmtest.Step{llmtest.Raw(": OPENROUTER PROCESSING\n\n"), gap(15 * time.Second)}, 100)...),
+				slices.Repeat([]llmtest.Step{llmtest.Raw(": OPENROUTER PROCESSING\n\n"), gap(15 * time.Second)},
+					100)...),
 			5 * time.Minute, "",
 		},
 		"other noise": {append([]llmtest.Step{llmtest.Open()},
@@ -178,7 +180,7 @@ func TestR25_StallAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// The time that the caller spends in emit isn't counted against the provider.
+// The caller's time in emit does not count against the provider.
 func TestSlowEmit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,7 +201,7 @@ func TestBackoffAndRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		header   []string
-		min, max time.Duration // Of the whole, with two retries.
+		min, max time.Duration // In total, with two retries.
 	}{
 		"backoff":      {nil, 750 * time.Millisecond, 1500 * time.Millisecond},
 		"seconds":      {[]string{"Retry-After", "3"}, 6 * time.Second, 6 * time.Second},

@@ -288,8 +288,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSlowServersAreGivenUp has a server stall at each step: the timeout covers all of them together.
-func TestSlowServersAreGivenUp(t *testing.T) {
+// TestSlowServersTimeOut has a server stall at each step: the timeout covers all of them together.
+func TestSlowServersTimeOut(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA"} {
 		t.Run(step, func(t *testing.T) {
@@ -313,8 +313,8 @@ func TestSlowServersAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestCallersMayLeave has callers cancel while a server stalls: no connection stays open.
-func TestCallersMayLeave(t *testing.T) {
+// TestCanceledCallers has callers cancel while a server stalls: no connection stays open.
+func TestCanceledCallers(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"greeting", "EHLO", "RCPT"} {
 		s := serve(t, serverConfig{silentAt: step})

@@ -57,8 +57,8 @@ type AccountChange struct {
 }
 
 const (
-	storePatience    = 5 * time.Second
-	settlePatience   = 3 * time.Second  // The caller waits, although the change is already in effect.
+	storeTimeout     = 5 * time.Second
+	settleTimeout    = 3 * time.Second  // The caller waits, although the change is already in effect.
 	accountSweep     = 15 * time.Second // How often pending changes are retried.
 	accountClaim     = time.Minute      // How long a claimed change is not retried by others.
 	accountPauseMin  = 10 * time.Second
@@ -70,15 +70,16 @@ const (
 // settle sends pending changes of a member to the identity provider. They are already in effect here: a failure is
 // logged, and retried by the sweep.
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	changes, err := s.changes.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
 	if err != nil {
-		s.log.WarnContext(ctx, "telling the identity provider is put off", "user_id", userID, "err", err)
+		s.log.WarnContext(ctx, "sending account changes to the identity provider is deferred", "user_id", userID, "err",
+			err)
 		return
 	}
 	for _, c := range changes {
-		s.tell(ctx, c)
+		s.apply(ctx, c)
 	}
 }
 
@@ -99,62 +100,62 @@ func (s *Service) sweep(ctx context.Context) {
 
 // sweepOnce sends a batch of changes, one after the other, and returns how many there were. The batch is small, so that
 // no claim expires meanwhile.
-func (s *Service) sweepOnce(ctx context.Context) (told int) {
-	for told < accountBatch {
+func (s *Service) sweepOnce(ctx context.Context) (sent int) {
+	for sent < accountBatch {
 		changes, err := s.changes.ClaimAccountChanges(ctx, nil, accountClaim, 1)
 		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "looking for what the identity provider has to be told failed", "err", err)
+			s.log.WarnContext(ctx, "looking for pending account changes failed", "err", err)
 		}
 		if len(changes) == 0 {
 			break
 		}
-		s.tell(ctx, changes[0])
-		told++
+		s.apply(ctx, changes[0])
+		sent++
 	}
 	if err := s.invites.ForgetInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "forgetting old invitations failed", "err", err)
 	}
-	return told
+	return sent
 }
 
-// tell sends one claimed change.
-func (s *Service) tell(ctx context.Context, c AccountChange) {
+// apply sends one claimed change.
+func (s *Service) apply(ctx context.Context, c AccountChange) {
 	if c.Invite && c.Member != nil {
 		// Its server died while inviting. The client may repeat the call.
 		s.inviteMember(ctx, &Invitation{Email: c.Member.Email, Member: c.Member}, System())
 		return
 	}
-	calling, cancel := context.WithTimeout(ctx, providerPatience)
-	err := s.tellAccount(calling, c)
+	calling, cancel := context.WithTimeout(ctx, providerTimeout)
+	err := s.applyAccountChange(calling, c)
 	cancel()
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
-		s.log.InfoContext(ctx, "the identity provider does not know a member", "user_id", c.UserID)
+		s.log.InfoContext(ctx, "the identity provider does not know the member", "user_id", c.UserID)
 		err = nil // There is no account to change.
 	case fault.Invalid:
-		s.log.WarnContext(ctx, "the identity provider does not take a member's name", "user_id", c.UserID, "err", err)
+		s.log.WarnContext(ctx, "the identity provider refuses a member's name", "user_id", c.UserID, "err", err)
 		err = nil // The provider will never accept it.
 	}
-	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	more := false
 	if err != nil {
 		pause := min(accountPauseMin<<min(c.Attempts-1, 10), accountPauseMax)
-		s.log.WarnContext(ctx, "telling the identity provider failed, trying again later",
+		s.log.WarnContext(ctx, "sending an account change to the identity provider failed, trying again later",
 			"user_id", c.UserID, "attempts", c.Attempts, "again_in", pause, "err", err)
-		err = s.changes.PutOffAccountChange(noting, c.UserID, pause)
+		err = s.changes.DeferAccountChange(noting, c.UserID, pause)
 	} else {
 		more, err = s.changes.FinishAccountChange(noting, c)
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "noting what the identity provider was told failed", "user_id", c.UserID, "err", err)
+		s.log.WarnContext(ctx, "recording an account change failed", "user_id", c.UserID, "err", err)
 	}
 	if more {
 		s.settle(ctx, c.UserID)
 	}
 }
 
-func (s *Service) tellAccount(ctx context.Context, c AccountChange) error {
+func (s *Service) applyAccountChange(ctx context.Context, c AccountChange) error {
 	switch {
 	case c.Subject == "" || c.Reused:
 		return nil

@@ -184,12 +184,12 @@ func (b *Budget) begin(id uuid.UUID, known *balance) <-chan struct{} {
 // read reads a balance and publishes a notice if necessary. It runs in its own goroutine, one per organization.
 func (b *Budget) read(id uuid.UUID, known *balance) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(b.root, storePatience)
+	ctx, cancel := context.WithTimeout(b.root, storeTimeout)
 	defer cancel()
 	fresh, err := b.store.Balance(ctx, id)
 	if percent := fresh.percent(); err == nil && fresh.untold() {
 		if told := b.store.PublishLimitNotice(ctx, id, percent, limitNotice(id, percent, fresh)); told != nil {
-			b.log.WarnContext(ctx, "telling administrators of their tokens failed, trying again later",
+			b.log.WarnContext(ctx, "publishing a notice about token usage failed, trying again later",
 				"organization_id", id, "err", told)
 		} else {
 			fresh.Notified = percent

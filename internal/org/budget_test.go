@@ -64,7 +64,7 @@ func (p *purse) state() (reads int, notices []int) {
 	return p.reads, p.notices
 }
 
-func TestBudgetRarelyAsks(t *testing.T) {
+func TestBudgetRarelyReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &purse{balance: org.Balance{Limit: 1000}}
@@ -227,9 +227,9 @@ func TestStoppedBudgetSaysSo(t *testing.T) {
 	}
 }
 
-// TestLimitIsToldOnce: several servers see the same month cross its limits, and only administrators are notified, once
-// per limit.
-func TestLimitIsToldOnce(t *testing.T) {
+// TestLimitNoticeIsPublishedOnce: several servers see the same month cross its limits, and only administrators are
+// notified, once per limit.
+func TestLimitNoticeIsPublishedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	user := f.actor(f.a, "user", general)

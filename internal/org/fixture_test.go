@@ -168,7 +168,7 @@ func (a *accounts) take() []string {
 	return told
 }
 
-func (a *accounts) tell(words ...string) error {
+func (a *accounts) apply(words ...string) error {
 	what := strings.Join(words, " ")
 	a.mu.Lock()
 	meet := a.meets[what]
@@ -194,7 +194,7 @@ func (a *accounts) create(kind, email string) (string, error) {
 		a.waiting <- struct{}{}
 		<-hold
 	}
-	if err := a.tell(kind, email); err != nil {
+	if err := a.apply(kind, email); err != nil {
 		return "", err
 	}
 	a.mu.Lock()
@@ -212,19 +212,19 @@ func (a *accounts) Invite(_ context.Context, email, _ string) (string, error) {
 func (a *accounts) InviteFederated(_ context.Context, email, _ string) (string, error) {
 	return a.create("federate", email)
 }
-func (a *accounts) Resend(_ context.Context, email string) error { return a.tell("resend", email) }
+func (a *accounts) Resend(_ context.Context, email string) error { return a.apply("resend", email) }
 func (a *accounts) Rename(_ context.Context, subject, name string) error {
-	return a.tell("rename", subject, name)
+	return a.apply("rename", subject, name)
 }
 
 func (a *accounts) Disable(_ context.Context, subject string) error {
-	return a.tell("disable", subject)
+	return a.apply("disable", subject)
 }
 
-func (a *accounts) Enable(_ context.Context, subject string) error { return a.tell("enable", subject) }
+func (a *accounts) Enable(_ context.Context, subject string) error { return a.apply("enable", subject) }
 
 func (a *accounts) Delete(_ context.Context, subject string) error {
-	if err := a.tell("delete", subject); err != nil {
+	if err := a.apply("delete", subject); err != nil {
 		return err
 	}
 	a.mu.Lock()

@@ -21,12 +21,12 @@ import (
 const MaxInvitees = 100
 
 const (
-	maxAddress       = 254              // Characters of an address.
-	inviteTimeout    = 60 * time.Second // For all people of a call. It does not end with the request.
-	inviteClaim      = 90 * time.Second // After it the server of a call is considered dead.
-	inviteLook       = 250 * time.Millisecond
-	invitesAtOnce    = 4
-	providerPatience = 10 * time.Second // For one call to the identity provider.
+	maxAddress      = 254              // Characters of an address.
+	inviteTimeout   = 60 * time.Second // For all people of a call. It does not end with the request.
+	inviteClaim     = 90 * time.Second // After it the server of a call is considered dead.
+	inviteLook      = 250 * time.Millisecond
+	invitesAtOnce   = 4
+	providerTimeout = 10 * time.Second // For one call to the identity provider.
 )
 
 // Invitee is somebody who is to become a member.
@@ -146,7 +146,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // Sending mail may take longer than the client waits.
-	calling, cancel := context.WithTimeout(ctx, providerPatience)
+	calling, cancel := context.WithTimeout(ctx, providerTimeout)
 	if stranded {
 		member.AuthType = identity.AuthCognito
 		member.Subject, err = s.accounts.Invite(calling, member.Email, member.Name)
@@ -154,11 +154,11 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 		member.Subject, err = s.resend(calling, member)
 	}
 	cancel()
-	ctx, cancel = context.WithTimeout(ctx, storePatience)
+	ctx, cancel = context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err != nil {
 		if failed := s.invites.FailResend(ctx, member, by); failed != nil {
-			s.log.WarnContext(ctx, "logging that an invitation was not sent again failed", "user_id", userID, "err",
+			s.log.WarnContext(ctx, "storing that an invitation was not sent again failed", "user_id", userID, "err",
 				failed)
 		}
 		return err
@@ -276,10 +276,10 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	}
 	inviting.Wait()
 	// The members exist even if this is not stored: a repeated call finds them.
-	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancelEnd()
 	if err := s.invites.EndInvite(ctx, call.OrganizationID, call.RequestID, begun.Invitations); err != nil {
-		s.log.WarnContext(ctx, "storing what became of invitations failed", "request_id", call.RequestID, "err", err)
+		s.log.WarnContext(ctx, "storing the results of invitations failed", "request_id", call.RequestID, "err", err)
 	}
 	return begun.Invitations, nil
 }
@@ -306,10 +306,10 @@ func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error)
 // inviteMember has the identity provider invite a member who has a seat, and gives the seat up on failure.
 func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	member := *i.Member
-	calling, cancel := context.WithTimeout(ctx, providerPatience)
+	calling, cancel := context.WithTimeout(ctx, providerTimeout)
 	subject, err := s.inviteAccount(calling, member)
 	cancel()
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	invited := err == nil
 	if invited {
@@ -331,7 +331,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 			i.Result = InviteUnavailable // Trying again will not help.
 		}
 		if err := s.invites.AbandonInvite(ctx, member, i.Result, by); err != nil {
-			s.log.ErrorContext(ctx, "taking an invitation back failed, trying again later", "user_id", member.ID, "err",
+			s.log.ErrorContext(ctx, "revoking an invitation failed, trying again later", "user_id", member.ID, "err",
 				err)
 		}
 		return

@@ -164,8 +164,8 @@ func TestMembersAreFound(t *testing.T) {
 	}
 }
 
-// TestR45_ChangesAreTold: a change is committed before the provider receives it, which is at once.
-func TestR45_ChangesAreTold(t *testing.T) {
+// TestR45_ChangesAreNotified: a change is committed before the provider receives it, which is at once.
+func TestR45_ChangesAreNotified(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann := f.actor(f.a, "ann", general)
@@ -188,9 +188,9 @@ func TestR45_ChangesAreTold(t *testing.T) {
 	}
 }
 
-// TestWhatTheProviderMissedIsTold: changes are in effect while the provider is down, and it receives the final state
+// TestMissedAccountChangesAreRetried: changes are in effect while the provider is down, and it receives the final state
 // later.
-func TestWhatTheProviderMissedIsTold(t *testing.T) {
+func TestMissedAccountChangesAreRetried(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann, bob, cat := f.actor(f.a, "ann", general), f.actor(f.a, "bob", general), f.actor(f.a, "cat", general)
@@ -233,8 +233,8 @@ func TestWhatTheProviderMissedIsTold(t *testing.T) {
 	}
 }
 
-// TestChangesWhileTheProviderIsTold: the provider ends up with the current state.
-func TestChangesWhileTheProviderIsTold(t *testing.T) {
+// TestChangesDuringAnAccountChange: the provider ends up with the current state.
+func TestChangesDuringAnAccountChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann := f.actor(f.a, "ann", general)
@@ -364,8 +364,8 @@ func TestOperatorsMembers(t *testing.T) {
 	}
 }
 
-// TestNamesThatTheProviderDoesNotTake are kept here only, and do not block other changes.
-func TestNamesThatTheProviderDoesNotTake(t *testing.T) {
+// TestNamesRefusedByTheProvider are kept here only, and do not block other changes.
+func TestNamesRefusedByTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann := f.actor(f.a, "ann", general)

@@ -136,8 +136,8 @@ type AccountStore interface {
 	// which are due at once.
 	FinishAccountChange(ctx context.Context, change AccountChange) (more bool, err error)
 
-	// PutOffAccountChange makes a change due after a pause.
-	PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error
+	// DeferAccountChange makes a change due after a pause.
+	DeferAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error
 }
 
 // ReportStore reads what administrators see: the contract, its usage, and the audit log.

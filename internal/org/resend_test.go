@@ -243,8 +243,8 @@ func (h hasty) Resend(ctx context.Context, email string) error {
 	return h.accounts.Resend(ctx, email)
 }
 
-// TestResendingGoesOnWithoutWhoAsked: sending mail may take longer than the client waits.
-func TestResendingGoesOnWithoutWhoAsked(t *testing.T) {
+// TestResendingOutlivesItsRequest: sending mail may take longer than the client waits.
+func TestResendingOutlivesItsRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.invite(newID(), "new@example.com")

@@ -136,7 +136,7 @@ func (s *screen) take() ([]uuid.UUID, []time.Time) {
 	return told, when
 }
 
-func TestNoticesAreToldWhenTheirTimeHasCome(t *testing.T) {
+func TestNoticesAreAnnouncedWhenDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, s := newBoard(), &screen{}
@@ -204,7 +204,7 @@ func TestNoticesForLaterAreReadAgain(t *testing.T) {
 	})
 }
 
-func TestReadNoticesAreTold(t *testing.T) {
+func TestReadNoticesAreNotified(t *testing.T) {
 	t.Parallel()
 	s := &screen{}
 	service := org.NewService(newBoard(), nil, s, slog.New(slog.DiscardHandler))

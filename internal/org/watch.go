@@ -46,7 +46,7 @@ func (w *watch) listen(ctx context.Context) {
 		Listening: func() { pass(news{listening: true}) },
 		Added:     func(id uuid.UUID) { pass(news{id: id}) },
 		Lost: func(err error) {
-			w.log.Warn("notices may be late: the database does not tell of them", "err",
+			w.log.Warn("notices may be late: the database connection that announces them is lost", "err",
 				err)
 		},
 	})
@@ -115,7 +115,7 @@ func (w *watch) look(ctx context.Context) {
 	defer cancel()
 	upcoming, err := w.store.UpcomingNotifications(ctx)
 	if w.unread = err != nil; w.unread {
-		w.log.Warn("reading the notices to come failed", "err", err)
+		w.log.Warn("reading upcoming notices failed", "err", err)
 		return
 	}
 	w.upcoming = upcoming

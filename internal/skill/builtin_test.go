@@ -31,7 +31,7 @@ func builtin(t *testing.T) ([]skill.Category, []skill.Skill) {
 	return categories, skills
 }
 
-func TestBuiltinIsWhole(t *testing.T) {
+func TestBuiltinIsComplete(t *testing.T) {
 	t.Parallel()
 	categories, skills := builtin(t)
 	if len(skills) < 14 {

@@ -100,7 +100,7 @@ func TestCheckForm(t *testing.T) {
 	}
 }
 
-func TestCheckFormBoundsWhatItNames(t *testing.T) {
+func TestCheckFormErrorsAreBounded(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{"text": "本文", "style": "標準"}
 	for i := range 1000 {

@@ -54,7 +54,7 @@ skills:
 retire: [old-report]
 `
 
-func TestImportIsRead(t *testing.T) {
+func TestParseImport(t *testing.T) {
 	t.Parallel()
 	got, err := skill.ParseImport([]byte(sales))
 	if err != nil {
@@ -104,8 +104,8 @@ func TestDocumentedFileIsRead(t *testing.T) {
 	}
 }
 
-// TestImportNamesWhatIsWrong breaks one thing at a time.
-func TestImportNamesWhatIsWrong(t *testing.T) {
+// TestParseImportErrors breaks one thing at a time.
+func TestParseImportErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ old, new, says string }{
 		"unknown key": {

@@ -21,7 +21,7 @@ func newSeeded(t *testing.T, config skill.Config) (*skill.Service, *memoryStore)
 	return skill.NewService(store, config), store
 }
 
-func TestSeedRepeats(t *testing.T) {
+func TestSeedIsIdempotent(t *testing.T) {
 	t.Parallel()
 	service, store := newSeeded(t, skill.Config{})
 	first := store.skills
@@ -42,7 +42,7 @@ func TestSeedRepeats(t *testing.T) {
 	}
 }
 
-func TestWebSearchSaysThatItIsMissing(t *testing.T) {
+func TestWebSearchIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, configured := range []bool{false, true} {
 		service, _ := newSeeded(t, skill.Config{WebSearch: configured})

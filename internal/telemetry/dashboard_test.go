@@ -29,7 +29,7 @@ func everything(t *testing.T) string {
 	return scrape(t, tel)
 }
 
-func TestTheDashboardAndTheGuideNameTheMetricsThatThereAre(t *testing.T) {
+func TestDashboardAndGuideNameExistingMetrics(t *testing.T) {
 	t.Parallel()
 	dashboard, err := os.ReadFile("../../deploy/grafana/tsumugi.json")
 	if err != nil {

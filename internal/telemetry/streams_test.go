@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-func TestWhatTheHubAndTheAnswersDoIsShown(t *testing.T) {
+func TestStreamAndGenerationMetrics(t *testing.T) {
 	t.Parallel()
 	tel, err := telemetry.New(t.Context(), telemetry.Config{})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	leftoverPoll     = 10 * time.Millisecond
-	leftoverPatience = 15 * time.Second // For a predecessor's server to shut down by itself.
+	leftoverPoll    = 10 * time.Millisecond
+	leftoverTimeout = 15 * time.Second // For a predecessor's server to shut down by itself.
 )
 
 // clearLeftovers makes the data directory ready for a launch if the last server did not end cleanly. That server is
@@ -38,14 +38,14 @@ func (s *Server) clearLeftovers() error {
 			return fmt.Errorf("%w: another PostgreSQL server (process %d) works on %s; stop it first",
 				ErrInUse, left[0], s.folder.cluster)
 		}
-		if step := leftoverPatience / 3; ours && len(signals) > 0 &&
+		if step := leftoverTimeout / 3; ours && len(signals) > 0 &&
 			time.Since(begin) >= time.Duration(3-len(signals))*step {
 			for _, p := range left {
 				_ = syscall.Kill(p, signals[0]) // It may have ended already.
 			}
 			signals = signals[1:]
 		}
-		if time.Since(begin) > leftoverPatience+quitPatience {
+		if time.Since(begin) > leftoverTimeout+quitTimeout {
 			return fmt.Errorf("%w: the previous server (process %d) on %s does not end", ErrInUse, left[0],
 				s.folder.cluster)
 		}

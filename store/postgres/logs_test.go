@@ -56,9 +56,9 @@ func (r *recorder) with(text string) []entry {
 	})
 }
 
-// TestWhatPostgresSaysInSeveralLines: continuation lines have the level of their message, and people's texts, which
+// TestMultilineMessages: continuation lines have the level of their message, and people's texts, which
 // occur in statements and details, are never logged, however the server is configured.
-func TestWhatPostgresSaysInSeveralLines(t *testing.T) {
+func TestMultilineMessages(t *testing.T) {
 	t.Parallel()
 	log, cfg := newRecorder(), config(folder(t))
 	cfg.Logger = slog.New(log)

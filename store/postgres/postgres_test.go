@@ -202,8 +202,8 @@ func TestRefusesASecondServerOnTheSameFolder(t *testing.T) {
 	write(t, srv.DSN(), "still there") // The refusal did not harm the first one.
 }
 
-// TestStopLetsGoOfTheFolder has a child keep the files of this process open, as between fork and exec.
-func TestStopLetsGoOfTheFolder(t *testing.T) {
+// TestStopReleasesTheFolder has a child keep the files of this process open, as between fork and exec.
+func TestStopReleasesTheFolder(t *testing.T) {
 	t.Parallel()
 	cfg := config(folder(t))
 	srv := start(t, cfg)

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	maxCrashes   = 5           // Consecutive crashes after which the server is given up.
-	calm         = time.Minute // Running this long resets the count of crashes.
-	readyPoll    = 3 * time.Millisecond
-	quitPatience = 5 * time.Second // How long a server may take to end without a checkpoint.
+	maxCrashes  = 5           // Consecutive crashes after which the server is given up.
+	calm        = time.Minute // Running this long resets the count of crashes.
+	readyPoll   = 3 * time.Millisecond
+	quitTimeout = 5 * time.Second // How long a server may take to end without a checkpoint.
 )
 
 // process is one run of the server's program.
@@ -61,7 +61,7 @@ func (s *Server) supervise() {
 			s.err = err
 			return
 		}
-		s.log.Error("the database server is started again", "error", err, "crashes", crashes)
+		s.log.Error("restarting the database server", "error", err, "crashes", crashes)
 		if !s.pause(time.Duration(crashes-1) * 200 * time.Millisecond) {
 			return
 		}
@@ -187,10 +187,10 @@ func (s *Server) shutdown(p *process) {
 		return
 	case <-s.hurry:
 	case <-ctx.Done():
-		s.log.Warn("the database server takes too long to stop and is ended; the next start recovers it")
+		s.log.Warn("the database server takes too long to stop and is killed; the next start recovers it")
 	}
 	p.signal(syscall.SIGQUIT)
-	timer := time.NewTimer(quitPatience)
+	timer := time.NewTimer(quitTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.exited:

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	startPatience = 2 * time.Minute // Several packages may share two cores and read the programs from disk at once.
-	dropPatience  = 2 * time.Minute
-	testConns     = 10 // Per test: many run at once.
+	startTimeout = 2 * time.Minute // Several packages may share two cores and read the programs from disk at once.
+	dropTimeout  = 2 * time.Minute
+	testConns    = 10 // Per test: many run at once.
 )
 
 // New returns a database with the current schema and nothing in it. It is closed and dropped when the test ends.
@@ -52,7 +52,7 @@ func DSN(t testing.TB) string {
 		t.Fatalf("storetest: create database: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), dropPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 		defer cancel()
 		if err := b.drop(ctx, name); err != nil {
 			t.Errorf("storetest: drop database: %v", err)
@@ -89,7 +89,7 @@ func (p *process) get() (*backend, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.backend == nil && p.err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 		defer cancel()
 		p.backend, p.err = open(ctx)
 	}
@@ -135,7 +135,7 @@ func (b *backend) exec(ctx context.Context, sql string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	_, err := b.admin.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
 	return err

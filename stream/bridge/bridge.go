@@ -1,12 +1,11 @@
-// Package bridge joins the servers of one installation over NATS: it is the stream.Transport of every server but a lone
-// one.
+// Package bridge joins the servers of one installation over NATS. It implements stream.Transport.
 //
-// Texts travel in a JetStream stream that is kept in memory, with a subject for each message; a run appends to its
-// subject only while nobody else has, so that a server that was taken for dead cannot write into what its successor
-// writes. Live events travel over core NATS, which keeps nothing. Nothing here is the truth: what NATS loses is told
-// again by the server that writes it, or is found in the database.
+// Texts travel in a JetStream stream that is kept in memory, with one subject per message. A run appends to its subject
+// only if the last entry is the one it expects, so that a server that was considered dead cannot write into its
+// successor's text. Live events travel over core NATS, which stores nothing. NATS is never the source of truth: what it
+// loses is sent again by the server that writes the text, or is read from the database.
 //
-// The package knows of texts only that they are entries, in order. It imports NATS's client and stream.
+// To this package a text is a sequence of opaque entries. It imports NATS's client and stream.
 package bridge
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// writeTimeout is how long NATS may take nothing.
+// writeTimeout bounds a write to the NATS connection.
 const writeTimeout = 2 * time.Second
 
 // Names within NATS.
@@ -35,15 +34,15 @@ const (
 
 // Config tunes a Bridge. The zero value of a field means its default.
 type Config struct {
-	URL      string        // Of one or more NATS servers, with a comma between, and credentials if they ask for some.
-	Name     string        // What NATS calls this connection. Default "tsumugi".
-	Logger   *slog.Logger  // Nil discards.
-	Patience time.Duration // How long Connect waits for NATS. Default 5 s.
+	URL            string        // One or more NATS servers, separated by commas, with credentials if required.
+	Name           string        // What NATS calls this connection. Default "tsumugi".
+	Logger         *slog.Logger  // Nil discards.
+	ConnectTimeout time.Duration // How long Connect waits for NATS. Default 5 s.
 
-	MaxBytes  int64         // Of all texts that NATS keeps; the oldest go first. Default 256 MiB.
-	MaxAge    time.Duration // NATS keeps nothing for longer. Default 1 h.
-	Forget    time.Duration // A text that is over is kept for so long. Default 60 s.
-	Heartbeat time.Duration // NATS says so often that a mirror has missed nothing. Default 2 s.
+	MaxBytes  int64         // The total size of all texts; NATS discards the oldest first. Default 256 MiB.
+	MaxAge    time.Duration // The maximum age of an entry. Default 1 h.
+	Forget    time.Duration // How long a completed text is kept. Default 60 s.
+	Heartbeat time.Duration // The interval of NATS's idle heartbeats to a mirror. Default 2 s.
 }
 
 func (c Config) withDefaults() Config {
@@ -52,7 +51,7 @@ func (c Config) withDefaults() Config {
 			*d = value
 		}
 	}
-	set(&c.Patience, 5*time.Second)
+	set(&c.ConnectTimeout, 5*time.Second)
 	set(&c.MaxAge, time.Hour)
 	set(&c.Forget, time.Minute)
 	set(&c.Heartbeat, 2*time.Second)
@@ -74,25 +73,25 @@ type Bridge struct {
 	log    *slog.Logger
 	nc     *nats.Conn
 	js     jetstream.JetStream
-	closed chan struct{} // Closed when the connection is.
+	closed chan struct{} // Closed with the connection.
 
-	root    context.Context // Of what goes on in the background.
+	root    context.Context // The parent of the background contexts.
 	cancel  context.CancelFunc
-	janitor sync.WaitGroup // The goroutine that forgets.
-	ending  chan ended     // Texts that are over, for the janitor.
-	making  sync.Mutex     // Held while the stream is looked for or made.
+	janitor sync.WaitGroup // Waits for forget.
+	ending  chan ended     // Completed texts, for forget.
+	making  sync.Mutex     // Held while the stream is looked up or created.
 
 	mu     sync.Mutex
 	nextID int // Guarded by mu.
-	// Guarded by mu. Told of a reconnection (nil), or of a subscription that lost messages.
+	// Guarded by mu. Called after a reconnection (nil), or when a subscription has lost messages.
 	resync map[int]func(*nats.Subscription)
 }
 
 var _ stream.Transport = (*Bridge)(nil)
 
-// Connect connects to NATS and makes the stream of texts where there is none. A server must be able to start while NATS
-// is away, as it can go on then: after cfg.Patience the bridge is returned as it is, and joins the others once NATS is
-// there. Credentials that NATS refuses are an error, and so is the context's end.
+// Connect connects to NATS and creates the stream of texts if it does not exist. A server can start without NATS, just
+// as it keeps running without it: after cfg.ConnectTimeout Connect returns the bridge unconnected, and it connects when
+// NATS is available. Rejected credentials and the end of the context are errors.
 func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 	cfg = cfg.withDefaults()
 	b := &Bridge{
@@ -133,7 +132,7 @@ func (b *Bridge) options() []nats.Option {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond),
 		nats.ReconnectJitter(300*time.Millisecond, 500*time.Millisecond),
-		// The client writes under a lock that everybody needs who publishes: a link that takes nothing is given up
+		// The client writes while holding a lock that every publisher needs, so a stalled connection must be dropped
 		// soon.
 		nats.FlusherTimeout(writeTimeout),
 		nats.ReconnectOnFlusherError(),
@@ -144,11 +143,11 @@ func (b *Bridge) options() []nats.Option {
 				b.log.Warn("connection to NATS lost", "err", err)
 			}
 		}),
-		nats.ConnectHandler(func(*nats.Conn) { b.resyncAll(nil) }), // After a start without NATS.
+		nats.ConnectHandler(func(*nats.Conn) { b.resyncAll(nil) }), // The server started without NATS.
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			b.log.Info("connected to NATS again", "server", nc.ConnectedServerName())
 			b.resyncAll(nil)
-			b.tellMissed()
+			b.publishMissed()
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			b.log.Warn("NATS reports an error", "err", err)
@@ -160,7 +159,7 @@ func (b *Bridge) options() []nats.Option {
 	}
 }
 
-// Close sends what is pending and closes the connection, within 2 s. Hubs and feeds are stopped before.
+// Close flushes pending messages and closes the connection, within 2 s. Stop hubs and feeds first.
 func (b *Bridge) Close() {
 	b.cancel()
 	b.janitor.Wait()
@@ -171,12 +170,12 @@ func (b *Bridge) Close() {
 	<-b.closed
 }
 
-// Connected reports whether NATS is connected, as far as this side knows.
+// Connected reports whether the connection to NATS is up, as far as this side knows.
 func (b *Bridge) Connected() bool { return b.nc.IsConnected() }
 
 var errDisconnected = errors.New("bridge: not connected to NATS")
 
-// onResync has f called when messages may have been missed, until stop is called.
+// onResync registers f to be called when messages may have been missed, until stop is called.
 func (b *Bridge) onResync(f func(*nats.Subscription)) (stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +189,7 @@ func (b *Bridge) onResync(f func(*nats.Subscription)) (stop func()) {
 	}
 }
 
-// resyncAll tells of messages that a subscription, nil for all, may have missed.
+// resyncAll reports that a subscription, or with nil every one, may have missed messages.
 func (b *Bridge) resyncAll(sub *nats.Subscription) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

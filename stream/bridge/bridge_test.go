@@ -15,12 +15,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// cluster is three servers for the tests that break none of them.
+// cluster has three servers, for the tests that do not break any of them.
 var cluster *bridgetest.Cluster
 
 func TestMain(m *testing.M) { leak.Main(suite{m}) }
 
-// suite is the tests with the servers that they have in common.
+// suite runs the tests with the servers that they share.
 type suite struct{ *testing.M }
 
 // Run runs the tests and returns the exit code.
@@ -34,10 +34,11 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
-// connect returns a bridge by the servers at a URL, which have the stream of texts by then, until the test is over.
+// connect returns a bridge over the servers at a URL, on which the stream of texts exists. It is closed when the test
+// ends.
 func connect(t *testing.T, urls string) *bridge.Bridge {
 	t.Helper()
-	b, err := bridge.Connect(t.Context(), bridge.Config{URL: urls, Name: t.Name(), Patience: patience})
+	b, err := bridge.Connect(t.Context(), bridge.Config{URL: urls, Name: t.Name(), ConnectTimeout: testTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func connect(t *testing.T, urls string) *bridge.Bridge {
 	return b
 }
 
-func TestConnectedTellsWhetherTheLinkIsThere(t *testing.T) {
+func TestConnectedReportsTheLink(t *testing.T) {
 	t.Parallel()
 	link := bridgetest.NewLink(t, cluster.URL(0))
 	b := connect(t, link.URL())
@@ -61,7 +62,7 @@ func await(t *testing.T, f func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patience)
+	deadline := time.After(testTimeout)
 	for !f() {
 		select {
 		case <-tick.C:
@@ -71,8 +72,8 @@ func await(t *testing.T, f func() bool) {
 	}
 }
 
-// TestCredentialsStandInTheURL is a server that lets in who knows its password.
-func TestCredentialsStandInTheURL(t *testing.T) {
+// TestCredentialsInTheURL connects to a server that requires a password.
+func TestCredentialsInTheURL(t *testing.T) {
 	t.Parallel()
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
@@ -87,7 +88,7 @@ func TestCredentialsStandInTheURL(t *testing.T) {
 	u := url.URL{Scheme: "nats", Host: s.Addr().String(), User: url.UserPassword("tsumugi", "p:@/")}
 	connect(t, u.String()).Close()
 	u.User = url.UserPassword("tsumugi", "wrong")
-	_, err = bridge.Connect(t.Context(), bridge.Config{URL: u.String(), Patience: 500 * time.Millisecond})
+	_, err = bridge.Connect(t.Context(), bridge.Config{URL: u.String(), ConnectTimeout: 500 * time.Millisecond})
 	if err == nil || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("with a wrong password: %v", err)
 	}

@@ -21,15 +21,15 @@ import (
 
 var head = stream.Head{MessageID: "0190f3c2", Run: 1}
 
-// patience is how long anything may take.
-const patience = 3 * time.Minute
+// testTimeout bounds every wait of these tests.
+const testTimeout = 3 * time.Minute
 
 var finished = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
 
-// reading reads a message to its end in the background. seen returns once some of its text was seen.
+// reading reads a message to its end in the background. seen returns when some of its text has arrived.
 func reading(t *testing.T, hub *stream.Hub) (seen, done func() *streamtest.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	c := &streamtest.Client{}
 	first, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -103,7 +103,7 @@ func TestR30_TheOnlyNodeIsRestarted(t *testing.T) {
 	}
 }
 
-// TestServersStartAtTheSameTime: each makes the stream, and all find it.
+// TestServersStartAtTheSameTime: each tries to create the stream, and all of them can use it.
 func TestServersStartAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2} {
@@ -113,7 +113,7 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 			starting.Go(func() {
 				b, err := bridge.Connect(t.Context(), bridge.Config{
 					URL: nodes.URL(i % n), MaxBytes: int64(1+i) << 20,
-					Patience: patience,
+					ConnectTimeout: testTimeout,
 				})
 				if err != nil {
 					t.Error(err)
@@ -122,11 +122,11 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 				defer b.Close()
 				w := b.Writer("m", 1+i)
 				defer w.Close()
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 				defer cancel()
 				for err = w.Append(ctx, []byte("x")); err != nil &&
 					!errors.Is(err, stream.ErrStale); err = w.Append(ctx, []byte("x")) {
-					if ctx.Err() != nil { // Until then it may be that this node does not know of the stream yet.
+					if ctx.Err() != nil { // Until then this node may not know the stream yet.
 						t.Error(err)
 						return
 					}
@@ -137,7 +137,7 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestWriterIsFenced: whose turn it is, is decided by the log, whatever a server believes.
+// TestWriterIsFenced: the log decides which run may write, whatever a server believes.
 func TestWriterIsFenced(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URLs(0))
@@ -167,7 +167,7 @@ func TestWriterIsFenced(t *testing.T) {
 // entries returns the first bytes of a message's first n entries.
 func entries(t *testing.T, b *bridge.Bridge, messageID string, n int) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	var got []byte
 	err := b.Follow(ctx, messageID, func(entry []byte, _ bool) {
@@ -181,8 +181,7 @@ func entries(t *testing.T, b *bridge.Bridge, messageID string, n int) []byte {
 	return got
 }
 
-// TestWriterLearnsThatTheLogIsLost: what a run had written is purged behind its back, as it is when NATS loses its
-// memory.
+// TestWriterLearnsThatTheLogIsLost: a run's entries are purged while it writes, as when NATS loses its memory.
 func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URL(0))
@@ -199,7 +198,7 @@ func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 		if err := texts.Purge(t.Context(), jetstream.WithPurgeSubject(subject)); err != nil {
 			t.Fatal(err)
 		}
-		if i == 2 { // A stale run has come in its place.
+		if i == 2 { // Replaced by a stale run.
 			if err := b.Writer(id, 1).Append(t.Context(), []byte("x")); err != nil {
 				t.Fatal(err)
 			}
@@ -207,12 +206,12 @@ func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 	}
 }
 
-// TestEndedRunIsForgotten: NATS keeps no text for longer than it is needed, and of a later run it forgets nothing.
+// TestEndedRunIsForgotten: a text is purged when it is no longer needed, but entries of a later run are not.
 func TestEndedRunIsForgotten(t *testing.T) {
 	t.Parallel()
 	b, err := bridge.Connect(t.Context(), bridge.Config{
 		URL: cluster.URL(0), Forget: time.Nanosecond,
-		Patience: patience,
+		ConnectTimeout: testTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +241,7 @@ func TestEndedRunIsForgotten(t *testing.T) {
 	}
 }
 
-// texts returns the stream of texts as an operator sees it.
+// texts returns the JetStream stream of texts.
 func texts(t *testing.T) jetstream.Stream {
 	t.Helper()
 	nc, err := nats.Connect(cluster.URL(1))

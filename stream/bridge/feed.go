@@ -9,14 +9,14 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// feedBuffer is how many events may wait for their receiver.
+// feedBuffer is the number of events that may be queued for the receiver.
 const feedBuffer = 8192
 
-// settle is how long after a reconnection it is told that events were missed: until then, nodes that have not yet heard
-// of the new subscription may still let events go by.
+// settle is the delay after a reconnection before subscribers are told that events were missed: until then, nodes that
+// do not know the new subscription yet may still drop events.
 const settle = 200 * time.Millisecond
 
-// token makes any string one token of a subject.
+// token encodes any string as one token of a subject.
 func token(s string) string { return "t" + base64.RawURLEncoding.EncodeToString([]byte(s)) }
 
 func untoken(t string) (string, bool) {
@@ -25,25 +25,25 @@ func untoken(t string) (string, bool) {
 	return string(s), ok && err == nil
 }
 
-// missedToken stands for a topic where a server says that others may have missed events of its own: those that were on
-// their way when it lost its connection. No topic's token begins like it.
+// missedToken takes the place of a topic when a server announces that others may have missed its events: those that
+// were in flight when it lost its connection. No topic's token has this prefix.
 const missedToken = "missed"
 
-// tellMissed tells every other server that it may have missed events of this one.
-func (b *Bridge) tellMissed() {
+// publishMissed tells the other servers that they may have missed events of this one.
+func (b *Bridge) publishMissed() {
 	if err := b.nc.Publish(feedSubjects+missedToken, nil); err != nil {
-		b.log.Warn("telling other servers that they may have missed events failed", "err", err)
+		b.log.Warn("telling other servers about missed events failed", "err", err)
 	}
 }
 
-// Publish tells every other server of an event. See stream.Transport.
+// Publish implements stream.Transport.
 func (b *Bridge) Publish(topic string, event []byte) {
 	if err := b.nc.Publish(feedSubjects+token(topic), event); err != nil {
-		b.log.Warn("telling other servers of an event failed", "err", err)
+		b.log.Warn("publishing an event to other servers failed", "err", err)
 	}
 }
 
-// Subscribe calls receive with the events of other servers. See stream.Transport.
+// Subscribe implements stream.Transport.
 func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func()) (stop func(), err error) {
 	messages := make(chan *nats.Msg, feedBuffer)
 	sub, err := b.nc.ChanSubscribe(feedSubjects+"*", messages)
@@ -55,7 +55,7 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 		if of == nil || of == sub {
 			select {
 			case resync <- struct{}{}:
-			default: // It has still to be told of an earlier one.
+			default: // An earlier notification is still pending.
 			}
 		}
 	})

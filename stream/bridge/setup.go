@@ -9,21 +9,21 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// JetStream's codes that the client has no names for.
+// JetStream error codes that the client does not name.
 const (
 	codeNoPeers      jetstream.ErrorCode = 10005 // Fewer servers than replicas.
-	codeNotClustered jetstream.ErrorCode = 10074 // Replicas asked of a server that is alone.
+	codeNotClustered jetstream.ErrorCode = 10074 // Replicas requested of a server without a cluster.
 )
 
 const (
-	replicas   = 3 // Of the stream, where there are so many servers.
+	replicas   = 3 // Of the stream, if there are that many servers.
 	setupPause = 200 * time.Millisecond
 	setupCall  = 3 * time.Second
 )
 
-// begin waits for the connection and makes the stream, trying again until a leader is there.
+// begin waits for the connection and creates the stream, retrying until it has a leader.
 func (b *Bridge) begin(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, b.cfg.Patience)
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.ConnectTimeout)
 	defer cancel()
 	for {
 		err := b.ensure(ctx)
@@ -38,7 +38,7 @@ func (b *Bridge) begin(ctx context.Context) error {
 	}
 }
 
-// ensure makes the stream of texts, or brings it up to date where there is one.
+// ensure creates the stream of texts, or updates an existing one.
 func (b *Bridge) ensure(ctx context.Context) error {
 	if !b.nc.IsConnected() {
 		return errDisconnected
@@ -47,7 +47,7 @@ func (b *Bridge) ensure(ctx context.Context) error {
 	defer cancel()
 	err := b.makeStream(ctx, replicas)
 	if tooFewServers(err) {
-		// With fewer servers, copies would only make it stop more often.
+		// With fewer servers, replication would only make the stream stop more often.
 		err = b.makeStream(ctx, 1)
 	}
 	if err != nil {
@@ -82,19 +82,19 @@ func (b *Bridge) makeStream(ctx context.Context, copies int) error {
 		if tooFewServers(err) {
 			return err
 		}
-		b.log.Warn("the stream of texts keeps other settings than this server's", "err", err)
+		b.log.Warn("the stream of texts has other settings than this server", "err", err)
 	}
 	return nil
 }
 
-// awaitLeader returns once the stream takes entries.
+// awaitLeader returns when the stream accepts entries.
 func (b *Bridge) awaitLeader(ctx context.Context) error {
 	for {
 		s, err := b.js.Stream(ctx, StreamName)
 		if err != nil {
 			return err
 		}
-		// A server that is alone tells of no cluster.
+		// A single server reports no cluster.
 		if c := s.CachedInfo().Cluster; c == nil || c.Leader != "" {
 			return nil
 		}
@@ -106,8 +106,8 @@ func (b *Bridge) awaitLeader(ctx context.Context) error {
 	}
 }
 
-// restore makes the stream again when an error says that it is gone, as it is after a server that is alone has been
-// restarted. One caller does it for all.
+// restore creates the stream again if an error says that it is gone, as after the restart of a single server. One
+// caller does it for all.
 func (b *Bridge) restore(ctx context.Context, err error) {
 	gone := errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse)
 	if !gone || !b.making.TryLock() {

@@ -13,13 +13,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestServerStartsWhileNATSIsAway: it joins the others when NATS is there.
+// TestServerStartsWhileNATSIsAway: it joins the others when NATS is back.
 func TestServerStartsWhileNATSIsAway(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)
 	link := bridgetest.NewLink(t, nodes.URL(0))
 	link.Cut()
-	early, err := bridge.Connect(t.Context(), bridge.Config{URL: link.URL(), Patience: 300 * time.Millisecond})
+	early, err := bridge.Connect(t.Context(), bridge.Config{URL: link.URL(), ConnectTimeout: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +47,8 @@ func TestServerStartsWhileNATSIsAway(t *testing.T) {
 	}
 }
 
-// TestR19_OthersAreToldOfALostConnection: events that were on their way then never arrive, and only their sender can
-// know.
-func TestR19_OthersAreToldOfALostConnection(t *testing.T) {
+// TestR19_OthersLearnOfALostConnection: events in flight never arrive, and only their sender can know.
+func TestR19_OthersLearnOfALostConnection(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)
 	link := bridgetest.NewLink(t, nodes.URL(0))
@@ -64,15 +63,15 @@ func TestR19_OthersAreToldOfALostConnection(t *testing.T) {
 	link.Heal()
 	select {
 	case <-missed:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Error("a server that kept its connection is not told that events of another one are lost")
 	}
 }
 
-// TestLinkThatTakesNothingIsGivenUp: nobody who publishes waits for it for long, nor does the end of the server.
-func TestLinkThatTakesNothingIsGivenUp(t *testing.T) {
+// TestStalledLinkIsDropped: neither publishers nor the server's shutdown wait for it for long.
+func TestStalledLinkIsDropped(t *testing.T) {
 	t.Parallel()
-	b, err := bridge.Connect(t.Context(), bridge.Config{URL: stuck(t), Patience: 300 * time.Millisecond})
+	b, err := bridge.Connect(t.Context(), bridge.Config{URL: stuck(t), ConnectTimeout: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestLinkThatTakesNothingIsGivenUp(t *testing.T) {
 	}
 }
 
-// stuck returns the address of a server that greets each client and then reads nothing.
+// stuck returns the address of a server that greets each client and then stops reading.
 func stuck(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -14,22 +14,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// runHeader says which run an entry is of.
+// runHeader is the header with the run of an entry.
 const runHeader = "Tsumugi-Run"
 
-// conflicts is how often one Append looks again at what others have written.
+// conflicts bounds the retries of one Append after conflicting writes.
 const conflicts = 4
 
-// writer appends a run's entries: each only if the last one on its subject is the one that the writer believes to be,
-// its own or that of an earlier run.
+// writer appends a run's entries. Each append requires that the last entry on the subject is the one that the writer
+// expects: its own, or one of an earlier run.
 type writer struct {
 	b       *Bridge
 	subject string
 	run     int
 
-	known bool   // last was read, or is the writer's own.
+	known bool   // last is known.
 	last  uint64 // The sequence of the last entry on the subject, 0 for none.
-	wrote bool   // It is the writer's own.
+	wrote bool   // The writer has appended it.
 }
 
 // Writer returns the writer of one run of a message's log.
@@ -40,7 +40,7 @@ func (b *Bridge) Writer(messageID string, run int) stream.LogWriter {
 // textSubject returns the subject of a message's entries.
 func textSubject(messageID string) string { return textSubjects + token(messageID) }
 
-// Append adds an entry. See stream.LogWriter.
+// Append implements stream.LogWriter.
 func (w *writer) Append(ctx context.Context, entry []byte) error {
 	if !w.b.nc.IsConnected() {
 		return errDisconnected
@@ -80,8 +80,8 @@ func (w *writer) append(ctx context.Context, entry []byte) error {
 	return err
 }
 
-// look reads which entry is the last on the subject. If it is the writer's own, an acknowledgement was lost: what the
-// entry said will be said again, which changes nothing.
+// look reads the last entry on the subject. If the writer has appended it, its acknowledgement was lost; the entry will
+// be sent again, which changes nothing.
 func (w *writer) look(ctx context.Context) error {
 	s, err := w.b.js.Stream(ctx, StreamName)
 	if err != nil {
@@ -115,25 +115,25 @@ func runOf(h nats.Header) int {
 	return run
 }
 
-// Close has the run's entries, and those of earlier runs, forgotten after a while.
+// Close schedules the purge of the run's entries and those of earlier runs.
 func (w *writer) Close() {
 	if !w.wrote {
 		return
 	}
 	select {
 	case w.b.ending <- ended{w.subject, w.last, time.Now().Add(w.b.cfg.Forget)}:
-	default: // They go when they are old enough.
+	default: // They expire by their age.
 	}
 }
 
-// ended is a run whose entries may be forgotten.
+// ended is a run whose entries may be purged.
 type ended struct {
 	subject string
 	last    uint64
 	due     time.Time
 }
 
-// forget purges the entries of runs that are over. It is a goroutine of the bridge.
+// forget purges the entries of completed runs. It is a goroutine of the bridge.
 func (b *Bridge) forget() {
 	for {
 		var e ended
@@ -148,7 +148,7 @@ func (b *Bridge) forget() {
 			return
 		}
 		if err := b.purge(e); err != nil {
-			b.log.Warn("forgetting a text failed; it goes by its age", "err", err)
+			b.log.Warn("purging a text failed; it expires by its age", "err", err)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (b *Bridge) purge(e ended) error {
 	return s.Purge(ctx, jetstream.WithPurgeSubject(e.subject), jetstream.WithPurgeSequence(e.last+1))
 }
 
-// Follow calls deliver with a message's entries. See stream.Transport.
+// Follow implements stream.Transport.
 func (b *Bridge) Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error {
 	pause := 100 * time.Millisecond
 	for {
@@ -178,7 +178,7 @@ func (b *Bridge) Follow(ctx context.Context, messageID string, deliver func(entr
 			pause = 100 * time.Millisecond
 		}
 		select {
-		case <-time.After(rand.N(pause)): //nolint:gosec // Spreads the servers; no secret.
+		case <-time.After(rand.N(pause)): //nolint:gosec // Spreads the servers; not a secret.
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -191,11 +191,12 @@ var (
 	errResync = errors.New("bridge: entries may have been lost on the way")
 )
 
-// follow delivers from the first entry that is kept until one is lost on the way, or NATS says nothing any more. NATS
-// pushes them through a consumer that is this call's own, numbers them, and says when it is idle which number it is at.
+// follow delivers entries from the first stored one until one is lost in transit or NATS falls silent. NATS pushes them
+// through a consumer of this call, numbers them, and sends the current number in its idle heartbeats.
 func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry []byte, more bool)) error {
 	if !b.nc.IsConnected() {
-		return errDisconnected // Else the client would keep the request, and all those of later tries, for when it is.
+		// Otherwise the client would buffer this request, and those of later attempts, until it is connected.
+		return errDisconnected
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -204,7 +205,7 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = sub.Unsubscribe() }() // The consumer goes with it.
+	defer func() { _ = sub.Unsubscribe() }() // Deletes the consumer, too.
 	defer b.onResync(func(of *nats.Subscription) {
 		if of == nil || of == sub {
 			cancel(errResync)
@@ -240,7 +241,7 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 	}
 }
 
-// consume has NATS push a subject's entries to an inbox.
+// consume creates a consumer that pushes a subject's entries to an inbox.
 func (b *Bridge) consume(ctx context.Context, subject, inbox string) error {
 	ctx, cancel := context.WithTimeout(ctx, setupCall)
 	defer cancel()
@@ -253,7 +254,7 @@ func (b *Bridge) consume(ctx context.Context, subject, inbox string) error {
 	return err
 }
 
-// next waits for what a consumer says next. It says something with every heartbeat.
+// next waits for a consumer's next message, which may be a heartbeat.
 func (b *Bridge) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
 	timed, cancel := context.WithTimeout(ctx, 3*b.cfg.Heartbeat)
 	defer cancel()
@@ -264,13 +265,13 @@ func (b *Bridge) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, e
 	return msg, err
 }
 
-// allowMore answers NATS when it asks whether what it sent has arrived, before it sends more.
+// allowMore answers NATS's flow control request, on which it waits before it sends more.
 func (b *Bridge) allowMore(msg *nats.Msg) {
 	reply := msg.Reply
 	if reply == "" {
 		reply = msg.Header.Get("Nats-Consumer-Stalled")
 	}
 	if reply != "" {
-		_ = b.nc.Publish(reply, nil) // If it does not arrive, NATS falls silent, and we begin again.
+		_ = b.nc.Publish(reply, nil) // If the reply is lost, NATS falls silent, and following restarts.
 	}
 }

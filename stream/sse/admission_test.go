@@ -54,7 +54,7 @@ func TestAdmitCountsExactly(t *testing.T) {
 	}
 }
 
-// TestR31_DeadClientsMakeRoom has a page reloaded while there are as many streams as may be.
+// TestR31_DeadClientsMakeRoom reloads a page while the limit of streams is reached.
 func TestR31_DeadClientsMakeRoom(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
@@ -92,7 +92,7 @@ func TestR31_DeadClientsMakeRoom(t *testing.T) {
 	}
 }
 
-// TestR18_DrainSpreadsTheEnds has streams of all kinds end over five seconds.
+// TestR18_DrainSpreadsTheEnds ends streams of all kinds over five seconds.
 func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const streams, over = 100, 5 * time.Second
@@ -135,7 +135,7 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 			if _, err := s.Admit("person"); !errors.Is(err, sse.ErrDraining) {
 				t.Errorf("got %v", err)
 			}
-			text.AppendText("まだ続く") // Those that are left are still served.
+			text.AppendText("まだ続く") // The remaining ones are still served.
 			if err := <-drained; err != nil || open(s) != 0 {
 				t.Errorf("%v, %d are open", err, open(s))
 			}
@@ -156,8 +156,8 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 	})
 }
 
-// TestR45_StreamsOfOnePersonEnd has a person's streams ended while they are sent, held, and not begun, and another's go
-// on.
+// TestR45_StreamsOfOnePersonEnd ends a person's streams that are being sent, are held, or have not begun; another
+// person's go on.
 func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -194,10 +194,10 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 			readers.Go(func() {
 				r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 				r.Header.Set("Person", person)
-				r.Close = true // A request that is cut off before its answer is not made again.
+				r.Close = true // A request that is cut off before its response is not repeated.
 				resp, err := server.Client().Do(r)
 				if errors.Is(err, io.EOF) {
-					bodies <- "" // Ended while its head was sent.
+					bodies <- "" // Ended while its head was being sent.
 					return
 				}
 				if err != nil {
@@ -240,7 +240,7 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 				t.Errorf("%s: %v", person, err)
 			}
 		}
-		s.Close() // Ends the other's that is held.
+		s.Close() // Ends the other person's held stream.
 		readers.Wait()
 		if st := s.Stats(); st.Ends.Expired != 3 {
 			t.Errorf("got %+v", st.Ends)
@@ -248,7 +248,7 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 	})
 }
 
-func TestStatsTellTheLag(t *testing.T) {
+func TestStatsCountTheLag(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		s := sse.NewServer(cfg)
@@ -256,7 +256,7 @@ func TestStatsTellTheLag(t *testing.T) {
 		server := serve(t, text, s, ended)
 		_, resp := ask(t, server, "9-9")
 		lines := bufio.NewScanner(resp.Body)
-		next := func() { // The client has the latest piece: what comes next is waited for.
+		next := func() { // The client has the latest piece and waits for the next one.
 			for lines.Scan() && !strings.Contains(lines.Text(), "紡ぐ") {
 				continue
 			}

@@ -11,10 +11,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// token is a typical token of Japanese.
+// token is a typical Japanese token.
 const token = "回答"
 
-// flushes is a response that tells of each flush.
+// flushes is a response that signals each flush.
 type flushes chan struct{}
 
 func (flushes) Header() http.Header              { return http.Header{} }
@@ -23,8 +23,9 @@ func (flushes) SetWriteDeadline(time.Time) error { return nil }
 func (flushes) Write(b []byte) (int, error)      { return len(b), nil }
 func (f flushes) Flush()                         { f <- struct{}{} }
 
-// BenchmarkLend is a token from its publisher to the flush of its one client's response, net/http's own work left out.
-func BenchmarkLend(b *testing.B) {
+// BenchmarkPublishToFlush measures a token from publishing to the flush of its only client's response, without
+// net/http's own work.
+func BenchmarkPublishToFlush(b *testing.B) {
 	text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
 	server := sse.NewServer(sse.Config{})
 	defer server.Close()
@@ -45,7 +46,7 @@ func BenchmarkLend(b *testing.B) {
 	<-served
 }
 
-// BenchmarkReplay is a stored answer of 100 KB sent over HTTP's own writer.
+// BenchmarkReplay measures sending a stored answer of 100 KB through net/http's writer.
 func BenchmarkReplay(b *testing.B) {
 	content := strings.Repeat(token, 100_000/len(token))
 	server := sse.NewServer(sse.Config{})

@@ -16,7 +16,7 @@ func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	for i, stream := range streams {
 		// Each ends at a random time in a slice of its own.
 		slice := over / time.Duration(n)
-		at := time.Duration(i)*slice + rand.N(slice+1) //nolint:gosec // Spreads clients; no secret.
+		at := time.Duration(i)*slice + rand.N(slice+1) //nolint:gosec // Spreads clients; not a secret.
 		timer.Reset(time.Until(began.Add(at)))
 		select {
 		case <-timer.C:
@@ -54,7 +54,7 @@ func (s *Server) beginDrain() (streams []ender, empty <-chan struct{}) {
 	empty = s.empty
 	s.left()
 	streams = s.streams()
-	//nolint:gosec // Spreads clients; no secret.
+	//nolint:gosec // Spreads clients; not a secret.
 	rand.Shuffle(len(streams), func(i, j int) { streams[i], streams[j] = streams[j], streams[i] })
 	return streams, empty
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestR28_ClientsThatVanishAreNoticed holds that the stream of a client that has left ends: while nothing is sent, and
-// in the middle of a write.
+// TestR28_ClientsThatVanishAreNoticed: the stream of a client that has left ends, both while nothing is sent and in the
+// middle of a write.
 func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		for name, leave := range map[string]func(*stream.Text, net.Conn){
@@ -68,8 +68,8 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 	})
 }
 
-// TestHalfClosedClientsAreServed has clients close their sending side with the request, or later: while they are held,
-// and while they are sent something.
+// TestHalfClosedClientsAreServed: clients close their sending side with the request or later, while they are held or
+// served.
 func TestHalfClosedClientsAreServed(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -116,7 +116,7 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 			bodies = append(bodies, bufio.NewReader(resp.Body))
 		}
 		for i, body := range bodies {
-			for beats := 0; beats < 5; { // It was found to send nothing more, and is still there.
+			for beats := 0; beats < 5; { // It was found to be half closed, and is still connected.
 				line, err := body.ReadString('\n')
 				if err != nil {
 					t.Fatal(i, err)
@@ -143,7 +143,7 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 	})
 }
 
-func TestClientThatTalksOnIsIgnored(t *testing.T) {
+func TestInputAfterTheRequestIsIgnored(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
 	ended := make(chan error, 1)
@@ -174,7 +174,7 @@ func TestClientThatTalksOnIsIgnored(t *testing.T) {
 func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const together = 50
-		streams := 1000 // What net/http does with connections is not ours.
+		streams := 1000 // Goroutines of net/http are not counted.
 		if cfg.Fast {
 			streams = 10_000
 		}
@@ -196,19 +196,19 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 		for range streams / together {
 			var clients sync.WaitGroup
 			for range together {
-				clients.Go(func() { comeAndGo(t, server) })
+				clients.Go(func() { openAndLeave(t, server) })
 			}
 			clients.Wait()
-			text.AppendText("。") // Finds the clients that are gone.
+			text.AppendText("。") // Detects the clients that are gone.
 		}
-		for open(s) > 0 || s.Stats().Ends.Gone < uint64(streams) { // The last is counted when it is no longer open.
+		for open(s) > 0 || s.Stats().Ends.Gone < uint64(streams) { // The last one is counted after it is closed.
 			runtime.Gosched()
 		}
 		st := s.Stats()
 		if st.Opened != uint64(streams) || st.Ends.Gone != uint64(streams) || st.OpenFast+st.OpenHTTP != 0 {
 			t.Errorf("got %+v", st)
 		}
-		// Other tests run meanwhile; 10,000 would show.
+		// Other tests run at the same time; a leak of 10,000 would show.
 		if n := runtime.NumGoroutine(); n > goroutines+200 {
 			t.Errorf("%d goroutines before, %d after", goroutines, n)
 		}
@@ -218,8 +218,8 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 	})
 }
 
-// comeAndGo opens a stream and leaves when the first of it has come.
-func comeAndGo(t *testing.T, server *httptest.Server) {
+// openAndLeave opens a stream and leaves when its first bytes have arrived.
+func openAndLeave(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
@@ -239,7 +239,7 @@ func openFiles(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		return 0 // No such thing on this system.
+		return 0 // Not available on this system.
 	}
 	return len(list)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// BenchmarkIdleStream tells what a stream costs while nothing is sent, in KiB of the whole process's memory. The
-// clients are bare sockets that cost the process nothing.
+// BenchmarkIdleStream measures the memory of an idle stream, in KiB of the whole process. The clients are bare sockets
+// that cost the process nothing.
 func BenchmarkIdleStream(b *testing.B) {
 	const streams = 4000
 	for name, fast := range map[string]bool{"fast": true, "net-http": false} {
@@ -57,7 +57,7 @@ func BenchmarkIdleStream(b *testing.B) {
 	}
 }
 
-// connect opens so many streams by bare sockets, one after the other, and waits until each has got its beginning.
+// connect opens streams over bare sockets, one after the other, and waits until each has received its beginning.
 func connect(tb testing.TB, address net.Addr, n int) (fds []int) {
 	tb.Helper()
 	to := &syscall.SockaddrInet4{Port: address.(*net.TCPAddr).Port, Addr: [4]byte{127, 0, 0, 1}}
@@ -87,7 +87,7 @@ func connect(tb testing.TB, address net.Addr, n int) (fds []int) {
 	return fds
 }
 
-// inUse is what Go holds for the program: heap, stacks and its own records.
+// inUse returns the memory that the Go runtime uses: heap, stacks and metadata.
 func inUse() int64 {
 	debug.FreeOSMemory()
 	var m runtime.MemStats
@@ -95,7 +95,7 @@ func inUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse + m.MSpanInuse + m.OtherSys)
 }
 
-// resident is what the system holds for the program.
+// resident returns the resident memory of the process.
 func resident(tb testing.TB) int64 {
 	tb.Helper()
 	statm, err := os.ReadFile("/proc/self/statm")

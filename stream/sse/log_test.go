@@ -16,9 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// TestLogIsGoneOnceAllHaveReadIt holds that the server keeps nothing of what it has written: a segment that all
-// subscribers have read is collected, but for the last one.
-func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
+// TestReadLogIsCollected: a segment that all subscribers have read is garbage-collected, except for the last one.
+func TestReadLogIsCollected(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const watchers = 4
 		update := stream.Update{Run: 1} // Several segments at once.

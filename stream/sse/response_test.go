@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// TestR12_QuietStreamsOutliveTheirWriteDeadline has streams say nothing for longer than a write may take. HTTP/2 resets
-// a stream whose deadline has passed, even if nothing is written.
+// TestR12_QuietStreamsOutliveTheirWriteDeadline keeps streams quiet for longer than the write timeout. HTTP/2 resets a
+// stream whose deadline has passed, even if nothing is being written.
 func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -50,7 +50,7 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 				if line == ":\n" {
 					beats++
 				}
-				if beats == 2 && line == ":\n" { // One as it begins, one when it was quiet. Two more from Serve.
+				if beats == 2 && line == ":\n" { // One at the beginning, one after a quiet time. Two more from Serve.
 					close(ready)
 				}
 			}
@@ -67,7 +67,7 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 	}
 }
 
-// TestR13_StreamWhoseTimeIsUpIsCutOff ends a stream while it is quiet. What was sent is no whole response.
+// TestR13_StreamWhoseTimeIsUpIsCutOff ends a stream while it is quiet. The response is incomplete.
 func TestR13_StreamWhoseTimeIsUpIsCutOff(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)

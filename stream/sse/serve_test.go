@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// ask opens a stream with a client that knows nothing but HTTP, and returns the connection and the response.
+// ask opens a stream with a bare HTTP client, and returns the connection and the response.
 func ask(t testing.TB, server *httptest.Server, lastEventID string) (net.Conn, *http.Response) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -46,7 +46,8 @@ func askOver(t testing.TB, conn net.Conn, proto, lastEventID string) *http.Respo
 	return resp
 }
 
-// readBody reads a stream to its end. An end without the last chunk is an end, too: it says "come back".
+// readBody reads a stream to its end. An end without the last chunk is accepted: it means that the client should
+// reconnect.
 func readBody(t testing.TB, body io.Reader) []byte {
 	t.Helper()
 	raw, err := io.ReadAll(body)
@@ -56,8 +57,9 @@ func readBody(t testing.TB, body io.Reader) []byte {
 	return raw
 }
 
-// TestFastPathIsTakenWhereItCan holds which connections are taken over, and that the events are the same.
-func TestFastPathIsTakenWhereItCan(t *testing.T) {
+// TestWhichConnectionsAreTakenOver checks which connections are taken over, and that the events are the same either
+// way.
+func TestWhichConnectionsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, proto string
@@ -82,7 +84,7 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 			}
 			defer conn.Close()
 			resp := askOver(t, conn, c.proto, "")
-			first := make([]byte, 1) // The head comes before the stream is one of the server's.
+			first := make([]byte, 1) // The head is sent before the stream is registered.
 			if _, err := io.ReadFull(resp.Body, first); err != nil {
 				t.Fatal(err)
 			}
@@ -105,8 +107,8 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 	}
 }
 
-// TestR05_DropsAndResumesOverTheWire has clients that come and go at random while an answer is written, so that it has
-// one, several or no watchers, and holds what each has in the end.
+// TestR05_DropsAndResumesOverTheWire: clients come and go at random while an answer is written, so that it has one,
+// several or no watchers. The test checks the final text of each.
 func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const readers, visits = 5, 150
@@ -114,7 +116,7 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 		s := sse.NewServer(cfg)
 		server := serve(t, text, s, nil)
 		var clients sync.WaitGroup
-		var last atomic.Bool // They stay to the end from now on.
+		var last atomic.Bool // From now on they stay to the end.
 		for i := range readers {
 			clients.Go(func() {
 				rng := rand.New(rand.NewPCG(5, uint64(i)))
@@ -138,7 +140,7 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 			})
 		}
 		for tokens, opened := uint64(0), uint64(0); opened < visits; opened = s.Stats().Opened {
-			if tokens < 100*(opened+1) { // About as fast as they read.
+			if tokens < 100*(opened+1) { // About as fast as the clients read.
 				text.AppendText("紡ぐ")
 				tokens++
 			}
@@ -161,7 +163,7 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 			text := newText(1)
 			ended := make(chan error, 2)
 			server := serve(t, text, sse.NewServer(cfg), ended)
-			for range 2 { // Alone, and late.
+			for range 2 { // Alone, and after the end.
 				_, resp := ask(t, server, "")
 				finish(text)
 				var c streamtest.Client
@@ -170,7 +172,7 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 				if err := <-ended; errors.Is(err, stream.ErrAbandoned) == c.Done || c.Done != (name == "finished") {
 					t.Errorf("%s: %v, done %v", name, err, c.Done)
 				}
-				if c.Done != (broken == nil) { // A client that has a part must not take it for the whole.
+				if c.Done != (broken == nil) { // A client that has a part must not mistake it for the whole.
 					t.Errorf("%s: the body ends with %v", name, broken)
 				}
 			}
@@ -178,7 +180,7 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 	})
 }
 
-// TestHeldStreamsAreTakenOver has a client wait before there is a text.
+// TestHeldStreamsAreTakenOver holds a client before there is a text.
 func TestHeldStreamsAreTakenOver(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -215,8 +217,8 @@ func TestHeldStreamsAreTakenOver(t *testing.T) {
 	})
 }
 
-// TestCloseEndsWhatIsUnderWay closes a server that writes to clients of which some read nothing.
-func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+// TestCloseEndsOpenStreams closes a server some of whose clients have stopped reading.
+func TestCloseEndsOpenStreams(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const streams = 10
 		text := newText(1)
@@ -244,7 +246,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 		for s.Stats().Bytes < 1<<20 {
 			runtime.Gosched()
 		}
-		server.CloseClientConnections() // Has net/http give up its writes.
+		server.CloseClientConnections() // Makes net/http abort its writes.
 		s.Close()
 		for range streams {
 			if err := <-ended; !errors.Is(err, sse.ErrDraining) && (cfg.Fast || !errors.Is(err, sse.ErrGone)) {

@@ -166,7 +166,7 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 
 // appendRetry appends the retry field, with a time drawn at random.
 func (s *Server) appendRetry(dst []byte) []byte {
-	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; no secret.
+	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; not a secret.
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
 }
 

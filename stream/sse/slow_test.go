@@ -18,14 +18,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestSlowReaderIsDroppedAndHurtsNobody has one client of twenty read nothing.
-func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
+// TestSlowReaderIsDroppedAndDelaysNobody: one client of twenty does not read.
+func TestSlowReaderIsDroppedAndDelaysNobody(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const readers, events = 19, 10_000
 		token := strings.Repeat("紡", 20)
 		text := newText(1)
 		ended := make(chan error, readers+1)
-		cfg.WriteTimeout = 6 * time.Second // In which each of the others reads something, however busy the machine is.
+		cfg.WriteTimeout = 6 * time.Second // Long enough for each of the others to read something on a busy machine.
 		s := sse.NewServer(cfg)
 		server := serve(t, text, s, ended)
 		stalled, _ := ask(t, server, "")
@@ -54,7 +54,7 @@ func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
 	})
 }
 
-// TestSlowClientThatCatchesUpStays has a client pause for less than the time for a write, and be sent more long after.
+// TestSlowClientThatCatchesUpStays: a client pauses for less than the write timeout, and is sent more text long after.
 func TestSlowClientThatCatchesUpStays(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		cfg.WriteTimeout, cfg.Heartbeat = 6*time.Second, 6500*time.Millisecond
@@ -98,13 +98,13 @@ func slowEnds(t *testing.T, ended <-chan error, n int) (slow int) {
 	return slow
 }
 
-// stuck is a response whose writes wait until they are let go.
+// stuck is a response whose writes block until they are released.
 type stuck struct {
 	header  http.Header
-	began   chan<- struct{} // Told of the first write. Has room.
+	began   chan<- struct{} // Receives the first write. Buffered.
 	letGo   <-chan struct{}
 	writing atomic.Int32
-	all     *atomic.Int32 // Writes that are under way to any.
+	all     *atomic.Int32 // Writes in progress, of all responses.
 	most    *atomic.Int32
 	body    strings.Builder
 }
@@ -128,8 +128,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.body.Write(b)
 }
 
-// TestSlowClientsCostOneWriteEach holds what clients of net/http that take nothing can cost at most: one write for each
-// stream that was admitted, however much is published, in the goroutine that net/http has for it anyway.
+// TestSlowClientsCostOneWriteEach: stalled clients on net/http cost at most one write for each admitted stream, however
+// much is published, in the goroutine that net/http has for it anyway.
 func TestSlowClientsCostOneWriteEach(t *testing.T) {
 	t.Parallel()
 	const all, tokens = 5, 2000

@@ -21,12 +21,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// The peer's client leaves its reader behind when it is unsubscribed.
+// The peer's client leaks its reader when it is unsubscribed.
 func TestMain(m *testing.M) {
 	leak.Main(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
-// sample holds what is easy to get wrong: characters of one to four bytes, lines that look like fields, control
+// sample has what is easy to get wrong: characters of one to four bytes, lines that look like fields, control
 // characters.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
@@ -34,7 +34,7 @@ var done = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
 
 func newText(run int) *stream.Text { return stream.NewText(stream.Head{MessageID: "0190", Run: run}) }
 
-// read has a client read whole events.
+// read passes whole events to a client.
 func read(t testing.TB, c *streamtest.Client, raw []byte) {
 	t.Helper()
 	if err := c.Read(raw); err != nil {
@@ -42,7 +42,7 @@ func read(t testing.TB, c *streamtest.Client, raw []byte) {
 	}
 }
 
-// onBothPaths runs a test once with each way to send.
+// onBothPaths runs a test once for each way of sending.
 func onBothPaths(t *testing.T, test func(t *testing.T, cfg sse.Config)) {
 	t.Parallel()
 	for name, fast := range map[string]bool{"fast": true, "net-http": false} {
@@ -62,7 +62,7 @@ func serve(t *testing.T, text *stream.Text, s *sse.Server, ended chan<- error) *
 	})
 }
 
-// serveWith answers every request with a handler. The kernel keeps little of what a client has not read.
+// serveWith serves every request with a handler. Socket buffers are small.
 func serveWith(t *testing.T, s *sse.Server, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(sse.HalfClose(handler))
@@ -79,7 +79,7 @@ func serveWith(t *testing.T, s *sse.Server, handler http.HandlerFunc) *httptest.
 	return server
 }
 
-// once returns a Done that passes its argument on and may be called once.
+// once returns a Done that passes its argument on and must be called at most once.
 func once(t *testing.T, ended chan<- error) func(error) {
 	var calls atomic.Int32
 	return func(err error) {
@@ -102,7 +102,7 @@ func TestR01_HeadOfAStream(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		server := serve(t, text, sse.NewServer(cfg), nil)
-		resp, err := server.Client().Get(server.URL) // Returns although the text says nothing yet.
+		resp, err := server.Client().Get(server.URL) // Returns although the text is still empty.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestR01_HeadOfAStream(t *testing.T) {
 	})
 }
 
-func TestHoldBeatsUntilThereIsSomethingToSend(t *testing.T) {
+func TestHoldSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := sse.NewServer(sse.Config{})
@@ -148,7 +148,7 @@ func TestHoldBeatsUntilThereIsSomethingToSend(t *testing.T) {
 	})
 }
 
-// always has a client of r3labs/sse reconnect at once until the context ends.
+// always makes a client of r3labs/sse reconnect at once until the context ends.
 type always struct{ ctx context.Context }
 
 func (always) Reset() {}
@@ -160,7 +160,7 @@ func (a always) NextBackOff() time.Duration {
 	return time.Millisecond
 }
 
-// TestR3labsClientReadsTheStream reads with a client that we did not write, over a dropped connection.
+// TestR3labsClientReadsTheStream reads with a third-party client, over a dropped connection.
 func TestR3labsClientReadsTheStream(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -189,10 +189,10 @@ func TestR3labsClientReadsTheStream(t *testing.T) {
 		next := func() {
 			e := <-events
 			if len(e.Data) == 0 {
-				return // It hands comments and retry on as events without data.
+				return // It passes comments and retry on as events without data.
 			}
 			id := ""
-			if bytes.Contains(e.Data, []byte("text-delta")) { // It has an event without an id keep the last one.
+			if bytes.Contains(e.Data, []byte("text-delta")) { // It gives an event without an id the last one.
 				id = "\nid: " + string(e.ID)
 			}
 			read(t, &c, []byte("data: "+string(e.Data)+id+"\n\n"))
@@ -204,7 +204,7 @@ func TestR3labsClientReadsTheStream(t *testing.T) {
 		_ = (<-conns).Close()
 		text.AppendText(sample)
 		text.Finish(done)
-		for !c.Done { // Where the peer ends by itself. Its Unsubscribe blocks for ever if that is just happening.
+		for !c.Done { // The peer may end by itself; its Unsubscribe would then block for ever.
 			next()
 		}
 		if c.Text != sample+sample {

@@ -51,7 +51,7 @@ type ending struct {
 // takeOver sends a delivery over a connection that net/http has given up.
 func (s *Server) takeOver(conn net.Conn, d Delivery) {
 	c := &subscriber{
-		server: s, conn: conn, raw: rawConn(conn), admission: d.Admission, quiet: s.drawQuiet(),
+		server: s, conn: conn, raw: rawConn(conn), admission: d.Admission, quiet: s.randomQuiet(),
 		watch: *d.Watch, done: d.Done, greet: !d.Begun,
 	}
 	c.last.Store(int64(s.clock(time.Now())))

@@ -11,9 +11,11 @@ import (
 // sweepEvery returns the time between two sweeps.
 func (s *Server) sweepEvery() time.Duration { return min(time.Second, s.cfg.Heartbeat/8) }
 
-// drawQuiet draws after how much silence a subscriber gets a heartbeat: in time, if the sweep before it just missed it.
-func (s *Server) drawQuiet() time.Duration {
-	return s.cfg.Heartbeat - s.sweepEvery() - rand.N(s.cfg.Heartbeat/3) //nolint:gosec // Spreads heartbeats; no secret.
+// randomQuiet draws after how much silence a subscriber gets a heartbeat: in time, if the sweep before it just missed
+// it.
+func (s *Server) randomQuiet() time.Duration {
+	// Spreads heartbeats; not a secret.
+	return s.cfg.Heartbeat - s.sweepEvery() - rand.N(s.cfg.Heartbeat/3) //nolint:gosec
 }
 
 // sweep looks at every subscriber once in a while: whether it is there, and whether its heartbeat is due or its time is

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// pipes hands out connections that know no time but that of a synctest bubble.
+// pipes creates connections that use only the clock of a synctest bubble.
 type pipes struct{ conns chan net.Conn }
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -60,7 +60,7 @@ func bubble(
 	})
 }
 
-// timed is what was read, and when.
+// timed is a piece that was read, and when.
 type timed struct {
 	raw   []byte
 	reads []time.Time
@@ -97,7 +97,7 @@ func TestR12_HeartbeatsWhileTheModelIsSilent(t *testing.T) {
 				body := ask()
 				readers.Go(func() { reads[i] = readTimed(body) })
 			}
-			time.Sleep(20 * time.Second) // Of the bubble's clock.
+			time.Sleep(20 * time.Second) // By the bubble's clock.
 			text.AppendText("あ")
 			time.Sleep(60 * time.Second)
 			s.Close()
@@ -144,7 +144,7 @@ func TestR13_StreamsEndWhenTheirTimeIsUp(t *testing.T) {
 				}
 			}
 			check(readTimed(ask()))
-			// One that has less time comes while the sweep waits for its next look.
+			// A stream with an earlier deadline joins while the sweep waits.
 			other := ask()
 			began := <-began
 			time.Sleep(10 * time.Millisecond)
@@ -160,8 +160,8 @@ func TestR13_StreamsEndWhenTheirTimeIsUp(t *testing.T) {
 	})
 }
 
-// TestEveryWatcherIsToldAtOnce has one, three and one watcher of a text that is in no hurry.
-func TestEveryWatcherIsToldAtOnce(t *testing.T) {
+// TestEveryWatcherIsWokenAtOnce: one, three and one watcher of a text that is published slowly.
+func TestEveryWatcherIsWokenAtOnce(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		handler := func(s *sse.Server) http.HandlerFunc {
@@ -201,7 +201,7 @@ func awaitText(t *testing.T, body *bufio.Reader, characters int) {
 			t.Fatal(err)
 		}
 	}
-	for line := ""; line != "\n"; { // A pipe's writer waits until all was read.
+	for line := ""; line != "\n"; { // A pipe's writer blocks until everything is read.
 		line, _ = body.ReadString('\n')
 	}
 }

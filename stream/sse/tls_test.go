@@ -38,14 +38,14 @@ func overTLS(
 	}
 	server.StartTLS()
 	t.Cleanup(func() {
-		server.CloseClientConnections() // Has net/http give up its writes.
+		server.CloseClientConnections() // Makes net/http abort its writes.
 		s.Close()
 		server.Close()
 	})
 	return server, conns
 }
 
-// TestR01_RetryIsSentToClientsHeldForNoTime has a text come between the head and the first heartbeat.
+// TestR01_RetryIsSentToClientsHeldForNoTime: the text begins between the head and the first heartbeat.
 func TestR01_RetryIsSentToClientsHeldForNoTime(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -69,11 +69,11 @@ func TestR01_RetryIsSentToClientsHeldForNoTime(t *testing.T) {
 	})
 }
 
-// TestSlowStreamHurtsNoOtherOfItsConnection has one of several HTTP/2 streams on a connection not be read.
-func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
+// TestSlowStreamDelaysNoOtherOfItsConnection: one of several HTTP/2 streams on a connection is not read.
+func TestSlowStreamDelaysNoOtherOfItsConnection(t *testing.T) {
 	t.Parallel()
 	const readers, events = 3, 3500
-	token := strings.Repeat("紡", 500) // Together more than a stream's window.
+	token := strings.Repeat("紡", 500) // Together more than a stream's flow control window.
 	text := newText(1)
 	ended := make(chan error, readers+1)
 	s := sse.NewServer(sse.Config{WriteTimeout: 8 * time.Second})
@@ -129,7 +129,7 @@ func (c *panicking) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// TestPanicOfAWriterEndsItsStreamAlone has a wrapper of a response panic in a write.
+// TestPanicOfAWriterEndsItsStreamAlone: a wrapper of a response panics in a write.
 func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -186,8 +186,8 @@ func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 	}
 }
 
-// TestR05_StreamsOverTLSAreCutOffAtRandom has clients leave, be ended, run out of time and not read, and holds what
-// each has in the end, that each stream ended once and that every admission was given back.
+// TestR05_StreamsOverTLSAreCutOffAtRandom: clients leave, are ended, time out and stop reading. The test checks the
+// final text of each, that each stream ends once, and that every admission is released.
 func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -226,7 +226,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 				})
 			}
 			for n := 0; streams.Load() < visits; n++ {
-				if int64(n) < 100*(streams.Load()+1) { // About as fast as they read.
+				if int64(n) < 100*(streams.Load()+1) { // About as fast as the clients read.
 					text.AppendText("紡ぐ")
 				}
 				if n%50 == 0 {
@@ -247,7 +247,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 	}
 }
 
-// visit opens a stream and reads of it, all if it is the last one.
+// visit opens a stream and reads some of it, or everything on the last visit.
 func visit(t *testing.T, c *streamtest.Client, server *httptest.Server, path string, last bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -275,7 +275,7 @@ func visit(t *testing.T, c *streamtest.Client, server *httptest.Server, path str
 	}
 }
 
-// stuckConn is a connection that is not read any more once it is stuck.
+// stuckConn is a connection that stops reading once it is stuck.
 type stuckConn struct {
 	net.Conn
 	stuck atomic.Bool
@@ -289,7 +289,7 @@ func (c *stuckConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// TestCloseOutlastsConnectionsThatTakeNothing has the clients of whole connections, with several streams each, stop
+// TestCloseOutlastsConnectionsThatTakeNothing: the clients of whole connections, with several streams each, stop
 // reading.
 func TestCloseOutlastsConnectionsThatTakeNothing(t *testing.T) {
 	t.Parallel()

@@ -9,9 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Client is what a client makes of the streams that it reads one after the other. Its methods return an error where the
-// promise of the wire is broken: a cursor that does not say how long the text is or does not rise, an event after the
-// end.
+// Client is the state of a client that reads several streams one after the other. Its methods return an error if the
+// protocol is violated: a cursor that is not the length of the text or does not rise, an event after the end.
 type Client struct {
 	Text      string
 	Reasoning string
@@ -24,7 +23,7 @@ type Client struct {
 	Run       int
 }
 
-// Read takes whole events in.
+// Read processes whole events.
 func (c *Client) Read(raw []byte) error {
 	text := []byte(c.Text)
 	defer func() { c.Text = string(text) }()
@@ -80,7 +79,7 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 	case "start":
 		c.Run = ch.Metadata.Run
 		if c.Cursor == "" {
-			c.Reasoning = "" // It has asked for everything.
+			c.Reasoning = "" // It requested the text from its start.
 		}
 	case "reasoning-start":
 		if c.Reasoning != "" {
@@ -118,8 +117,8 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 	return text, nil
 }
 
-// Follow reads a message through a hub as a server's clients do: it comes back with its cursor when a stream ends
-// without [DONE], until the answer is done, or until until, which may be nil, says so.
+// Follow reads a message through a hub as a server's clients do: it reconnects with its cursor when a stream ends
+// without [DONE], until the answer is complete, or until the function until, which may be nil, returns true.
 func (c *Client) Follow(ctx context.Context, hub *stream.Hub, messageID string, until func(*Client) bool) error {
 	interest := hub.Join(messageID)
 	defer interest.Leave()
@@ -141,7 +140,7 @@ func (c *Client) Follow(ctx context.Context, hub *stream.Hub, messageID string, 
 	return nil
 }
 
-// watch reads one stream until it is over, or until until says so.
+// watch reads one stream until it is over, or until the function until returns true.
 func (c *Client) watch(ctx context.Context, text *stream.Text, until func(*Client) bool) (left bool, err error) {
 	w := text.Watch(c.Cursor)
 	for {

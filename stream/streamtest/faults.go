@@ -35,9 +35,9 @@ func testTakeOver(t *testing.T, w World) {
 		MessageID: h.MessageID,
 		Run:       1,
 	}); w.Successor.Hub.Find(h.MessageID) != second {
-		t.Error("an earlier run took the place of a later one")
+		t.Error("an earlier run replaced a later one")
 	} else if _, over := late.Watch("9-9").Wait(); over {
-		t.Error("the start of an abandoned text is not told")
+		t.Error("the start of an abandoned text was not sent")
 	}
 	w.Writer.Hub.Close(first)
 	w.Successor.Hub.Close(second)
@@ -45,7 +45,7 @@ func testTakeOver(t *testing.T, w World) {
 
 func testCut(t *testing.T, w World) {
 	if w.Reader.Cut == nil {
-		return // There is no link.
+		return // Without a link.
 	}
 	for _, who := range []Server{w.Reader, w.Writer} {
 		ctx := within(t)
@@ -112,7 +112,7 @@ func testFeed(t *testing.T, w World) {
 	}
 }
 
-// reach returns once the reader's server receives the events of the writer's: a new subscription takes a moment to be
+// reach returns when the reader's server receives the events of the writer's: a new subscription takes a moment to be
 // known everywhere.
 func reach(ctx context.Context, t *testing.T, w World) {
 	t.Helper()
@@ -135,7 +135,7 @@ func reach(ctx context.Context, t *testing.T, w World) {
 
 func testFeedCut(t *testing.T, w World) {
 	if w.Reader.Cut == nil {
-		return // There is no link.
+		return // Without a link.
 	}
 	ctx := within(t)
 	topic := "user/" + head().MessageID

@@ -8,8 +8,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Network joins hubs and feeds of one process as a bridge joins those of several, with logs in memory. It is safe for
-// concurrent use.
+// Network joins hubs and feeds of one process as a bridge joins several, with logs in memory. It is safe for concurrent
+// use.
 type Network struct {
 	mu      sync.Mutex
 	logs    map[string][]entry // Guarded by mu. By message.
@@ -35,11 +35,12 @@ type Node struct {
 
 	cut       bool                    // Guarded by the network's mu.
 	receivers map[chan event]struct{} // Guarded by the network's mu.
-	lostAcks  int                     // Guarded by the network's mu. So many appends fail though they are kept.
-	followers int                     // Guarded by the network's mu.
+	// Guarded by the network's mu. The number of next appends that fail although they are stored.
+	lostAcks  int
+	followers int // Guarded by the network's mu.
 }
 
-// event is one of a feed's. Without a payload it says that some were missed.
+// event is an event of a feed. A nil payload means that some were missed.
 type event struct {
 	topic   string
 	payload []byte
@@ -56,13 +57,13 @@ func (n *Network) Node() *Node {
 	return node
 }
 
-// broadcast belongs to holders of mu.
+// broadcast must be called with mu held.
 func (n *Network) broadcast() {
 	close(n.changed)
 	n.changed = make(chan struct{})
 }
 
-// Lose forgets all that is kept.
+// Lose forgets all entries.
 func (n *Network) Lose() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +79,7 @@ func (n *Network) Forget(messageID string, entries int) {
 	n.broadcast()
 }
 
-// Entries returns how many entries of a message are kept.
+// Entries returns the number of stored entries of a message.
 func (n *Network) Entries(messageID string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -103,14 +104,14 @@ func (d *Node) setCut(cut bool) {
 	d.network.broadcast()
 }
 
-// LoseAcks has the next appends fail though what they append is kept.
+// LoseAcks makes the next n appends fail although their entries are stored.
 func (d *Node) LoseAcks(n int) {
 	d.network.mu.Lock()
 	defer d.network.mu.Unlock()
 	d.lostAcks = n
 }
 
-// Followers returns how many logs are followed through the node.
+// Followers returns the number of logs that are followed through the node.
 func (d *Node) Followers() int {
 	d.network.mu.Lock()
 	defer d.network.mu.Unlock()
@@ -133,7 +134,7 @@ type writer struct {
 	last      uint64 // The writer's latest entry.
 }
 
-// Writer is stream.Transport's.
+// Writer implements stream.Transport.
 func (d *Node) Writer(messageID string, run int) stream.LogWriter {
 	return &writer{node: d, messageID: messageID, run: run}
 }
@@ -170,7 +171,7 @@ func (w *writer) Append(_ context.Context, data []byte) error {
 
 func (w *writer) Close() {}
 
-// Follow is stream.Transport's.
+// Follow implements stream.Transport.
 func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error {
 	n := d.network
 	n.mu.Lock()
@@ -215,7 +216,7 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 	return ctx.Err()
 }
 
-// Publish is stream.Transport's.
+// Publish implements stream.Transport.
 func (d *Node) Publish(topic string, payload []byte) {
 	n := d.network
 	n.mu.Lock()
@@ -233,7 +234,7 @@ func (d *Node) Publish(topic string, payload []byte) {
 	}
 }
 
-// Subscribe is stream.Transport's.
+// Subscribe implements stream.Transport.
 func (d *Node) Subscribe(receive func(topic string, payload []byte), missed func()) (stop func(), err error) {
 	receiver := make(chan event, 1<<16)
 	n := d.network

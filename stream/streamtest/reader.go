@@ -8,30 +8,30 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Rule says when a client takes an event id.
+// Rule is the moment at which a client adopts an event id.
 type Rule string
 
-// The rules of the clients in use.
+// The rules of common clients.
 const (
 	AtBlankLine Rule = "at the blank line" // The WHATWG's rule: EventSource.
-	WithData    Rule = "with data"         // Libraries that pass events on: eventsource-parser, go-sse.
+	WithData    Rule = "with data"         // Libraries that deliver whole events: eventsource-parser, go-sse.
 	AtLine      Rule = "at its line"       // fetch-event-source: before the event is whole.
 
-	// AtLineChecked is AtLine as docs/streaming.md asks for: a client whose id is not the length of its text begins
-	// anew.
+	// AtLineChecked is AtLine as docs/streaming.md requires: a client whose id is not the length of its text starts
+	// over.
 	AtLineChecked Rule = "at its line, checked"
 )
 
-// Reader is a client with a rule, which reads connections that are cut anywhere. It can be compared.
+// Reader is a client with a rule that reads connections that are cut anywhere. It is comparable.
 type Reader struct {
 	Rule         Rule
 	Text, Cursor string
 	Reasoning    string
 	Done         bool
-	Torn         bool // It holds the id of an event of which it never saw the end: the cut that AtLine cannot survive.
+	Torn         bool // It has the id of an event whose end it never received, which AtLine cannot survive.
 }
 
-// Read takes what came over one connection. It reports whether the client leaves by itself.
+// Read processes what arrived over one connection. It reports whether the client disconnects by itself.
 func (c *Reader) Read(raw string) (left bool, err error) {
 	id, data := "", ""
 	for {
@@ -69,7 +69,7 @@ func (c *Reader) Read(raw string) (left bool, err error) {
 	}
 }
 
-// event takes an event. It reports whether the client can go on.
+// event processes an event. It reports whether the client can continue.
 func (c *Reader) event(id, data string) (goesOn bool, err error) {
 	if c.Done = data == "[DONE]"; c.Done {
 		return true, nil
@@ -80,7 +80,7 @@ func (c *Reader) event(id, data string) (goesOn bool, err error) {
 	}
 	switch ch.Type {
 	case "start":
-		if c.Cursor == "" { // It has asked for everything.
+		if c.Cursor == "" { // It requested the text from its start.
 			c.Reasoning = ""
 		}
 	case "data-reset":

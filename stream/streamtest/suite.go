@@ -1,5 +1,4 @@
-// Package streamtest is what every way of joining servers must do, as a suite of tests, and what such tests need: a
-// network in memory and a client.
+// Package streamtest has the tests that every stream.Transport must pass, a network in memory and a client.
 package streamtest
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Server is one of several that are joined.
+// Server is one of several joined servers.
 type Server struct {
 	Hub  *stream.Hub
 	Feed *stream.Feed
 
-	// Cut breaks the server's link to the others, Heal mends it. Both are nil where nothing can be cut.
+	// Cut breaks the server's link to the others, Heal restores it. Both are nil if there is no link.
 	Cut, Heal func()
 }
 
-// NewServer returns a server that is joined to others by a transport, nil for none, until the test is over.
+// NewServer returns a server on a transport, nil for a single server. It is closed when the test ends.
 func NewServer(tb testing.TB, transport stream.Transport) Server {
 	tb.Helper()
 	hub := stream.NewHub(stream.HubConfig{Transport: transport})
@@ -36,7 +35,7 @@ func NewServer(tb testing.TB, transport stream.Transport) Server {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		hub.Stop(ctx)
 		feed.Close()
@@ -44,22 +43,23 @@ func NewServer(tb testing.TB, transport stream.Transport) Server {
 	return Server{Hub: hub, Feed: feed}
 }
 
-// World is the servers of one test. In a world of one server, all three are the same.
+// World has the servers of one test. In a world of one server, all three are the same.
 type World struct {
 	Writer, Successor, Reader Server
-	Rounds                    int // How often what races is tried.
+	Rounds                    int // How often a race is repeated.
 }
 
-// alone reports whether there is one server only.
+// alone reports whether there is only one server.
 func (w World) alone() bool { return w.Writer.Hub == w.Reader.Hub }
 
-// patience is how long anything in the suite may take.
-const patience = 10 * time.Minute
+// testTimeout bounds every wait of the suite.
+const testTimeout = 10 * time.Minute
 
-// sample has characters of one to four bytes, joined ones, and all that could break a line of an event stream.
+// sample has characters of one to four bytes, combining ones, and everything that could break a line of an event
+// stream.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
-// Finished is an end.
+// Finished is the end of a successful answer.
 var Finished = stream.End{
 	Outcome: stream.Finished, FinishReason: "stop", Metadata: json.RawMessage(`{"usage":{"output_tokens":3}}`),
 }
@@ -99,10 +99,10 @@ func Suite(t *testing.T, newWorld func(t *testing.T) World) {
 	}
 }
 
-// within returns a context for as long as anything may take.
+// within returns a context with testTimeout.
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -144,7 +144,7 @@ func testEnds(t *testing.T, w World) {
 		if c.End != string(end.Outcome) || len(c.Titles) > 0 {
 			t.Errorf("ends with %q, titles %q", c.End, c.Titles)
 		}
-		// Byte for byte what a client of the writer gets.
+		// The same bytes as for a client of the writer.
 		if own, other := text.Watch("").Take(), interest.Text().Watch("").Take(); !bytes.Equal(own, other) {
 			t.Errorf("the reader's server tells\n%s\nthe writer's\n%s", other, own)
 		}
@@ -219,7 +219,7 @@ func testDrops(t *testing.T, w World) {
 	follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
 	equal(t, &c, text.Text())
 	if c.Resets > 0 && !w.alone() {
-		// The mirror had gone with its last watcher and was begun again: what the client has is still good.
+		// The mirror ended with its last watcher and was begun again: the client's cursor is still valid.
 		t.Errorf("%d resets", c.Resets)
 	}
 	w.Writer.Hub.Close(text)
@@ -234,7 +234,7 @@ func testCursors(t *testing.T, w World) {
 	for _, cursor := range []string{"1-1", "1-16", "7-3", "1-+3", "abc", "1-99999999999999999999"} {
 		interest := w.Reader.Hub.Join(h.MessageID)
 		var whole Client
-		follow(ctx, t, &whole, w.Reader.Hub, h.MessageID) // The text is known from here on, while there is interest.
+		follow(ctx, t, &whole, w.Reader.Hub, h.MessageID) // From now on the text is mirrored, while there is interest.
 		c := Client{Text: "古い文字"}
 		raw := interest.Text().Watch(cursor).Take()
 		interest.Leave()
@@ -276,7 +276,7 @@ func testNextRun(t *testing.T, w World) {
 	case <-ctx.Done():
 		t.Fatal("the next run was not seen")
 	}
-	// The server that was only slow goes on writing: no client sees it, and the server is notified.
+	// The server was only slow and goes on writing: no client sees it, and the server learns of it.
 	first.AppendText("、古い続き")
 	first.Finish(Finished)
 	second.AppendText("書きます")
@@ -336,7 +336,7 @@ func testReasoning(t *testing.T, w World) {
 	}
 	text.AppendReasoning(thought)
 	thought = "まず、" + thought
-	// One that comes back while the model thinks, and has no cursor, and one that comes late.
+	// A client that reconnects during the reasoning, without a cursor, and one that joins late.
 	for _, client := range []*Client{&c, &late} {
 		err = client.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return c.Reasoning == thought })
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// How servers are looked after, and how much of a request is kept to be sent again.
+// Health checks of the servers, and the size of a request that is kept for a retry.
 const (
 	probeEvery   = 250 * time.Millisecond
 	probeTimeout = time.Second
@@ -25,24 +25,24 @@ const (
 	maxKept      = 1 << 20
 )
 
-// Balancer spreads requests over servers: each goes to the one of those that are ready which has the fewest. Streams
-// and WebSockets pass as they come; no client belongs to a server. A request whose server refuses the connection goes
-// to the next one; nothing is sent twice.
+// Balancer distributes requests over servers: each goes to the ready server with the fewest requests in progress.
+// Streams and WebSockets pass through unbuffered; there are no sticky sessions. If a server refuses the connection, the
+// next one is tried; nothing is sent twice.
 type Balancer struct {
 	servers   []*backend
 	proxy     *httputil.ReverseProxy
 	transport *http.Transport
 	cancel    context.CancelFunc
-	probes    sync.WaitGroup // A goroutine for each server.
+	probes    sync.WaitGroup // One goroutine per server.
 }
 
 type backend struct {
 	address string
 	ready   atomic.Bool
-	active  atomic.Int64 // Requests under way.
+	active  atomic.Int64 // Requests in progress.
 }
 
-// NewBalancer returns a balancer for servers at these addresses and begins to look after them. Close ends that.
+// NewBalancer returns a balancer for servers at these addresses and starts their health checks. Close stops them.
 func NewBalancer(addresses []string, log *slog.Logger) *Balancer {
 	b := &Balancer{transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -66,14 +66,14 @@ func NewBalancer(addresses []string, log *slog.Logger) *Balancer {
 	return b
 }
 
-// Close ends the looking after. The HTTP server that uses the balancer is closed before.
+// Close stops the health checks. Close the HTTP server that uses the balancer first.
 func (b *Balancer) Close() {
 	b.cancel()
 	b.probes.Wait()
 	b.transport.CloseIdleConnections()
 }
 
-// watch asks a server again and again whether it takes traffic.
+// watch polls a server's readiness.
 func (b *Balancer) watch(ctx context.Context, server *backend, log *slog.Logger) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: probeTimeout}
 	tick := time.NewTicker(probeEvery)
@@ -93,10 +93,10 @@ func (b *Balancer) watch(ctx context.Context, server *backend, log *slog.Logger)
 
 type visitKey struct{}
 
-// visit remembers which server a request is at.
+// visit is a request and the server that handles it.
 type visit struct{ server *backend }
 
-// leave belongs to the request's goroutine, like move.
+// leave must be called by the request's goroutine, like move.
 func (v *visit) leave() {
 	if v.server != nil {
 		v.server.active.Add(-1)
@@ -122,7 +122,7 @@ func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.proxy.ServeHTTP(w, r)
 }
 
-// keepBody reads a body that is small enough, so that it can be sent to another server.
+// keepBody buffers a small body, so that it can be sent to another server.
 func keepBody(r *http.Request) error {
 	if r.Body == nil || r.ContentLength == 0 || r.ContentLength > maxKept {
 		return nil
@@ -144,7 +144,7 @@ func keepBody(r *http.Request) error {
 	return err
 }
 
-// RoundTrip implements http.RoundTripper for the proxy: it finds the server.
+// RoundTrip implements http.RoundTripper for the proxy: it chooses the server.
 func (b *Balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	v, _ := r.Context().Value(visitKey{}).(*visit)
 	var refused error
@@ -181,14 +181,14 @@ func requestTo(r *http.Request, server *backend) (*http.Request, error) {
 	return out, nil
 }
 
-// isRefusal says whether no connection was made, so that nothing was sent.
+// isRefusal reports whether no connection was made, so that nothing was sent.
 func isRefusal(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// candidates returns the servers in the order in which they are to be tried. Those that are not ready come last: where
-// none is, because the database is away, say, they know best what to answer.
+// candidates returns the servers in the order in which they are tried. Those that are not ready come last: if none is
+// ready, for example because the database is down, their own error is the best response.
 func (b *Balancer) candidates() []*backend {
 	type candidate struct {
 		*backend
@@ -202,7 +202,8 @@ func (b *Balancer) candidates() []*backend {
 		}
 		all = append(all, c)
 	}
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // Spreads the load; no secret.
+	// Spreads the load; not a secret.
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec
 	slices.SortStableFunc(all, func(x, y candidate) int { return int(x.rank - y.rank) })
 	servers := make([]*backend, len(all))
 	for i, c := range all {
@@ -211,7 +212,7 @@ func (b *Balancer) candidates() []*backend {
 	return servers
 }
 
-// refuse answers for a server that could not be reached or broke off, as the servers themselves do.
+// refuse responds for a server that could not be reached or broke off, in the form that the servers use.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusBadGateway
 	if isRefusal(err) {
@@ -221,7 +222,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // The client has gone.
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(3))) //nolint:gosec // Spreads clients; no secret.
+	w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(3))) //nolint:gosec // Spreads clients; not a secret.
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `{"type":"about:blank","title":"`+http.StatusText(status)+`","status":`+strconv.Itoa(status)+
 		`,"code":"unavailable","detail":"サーバーに接続できません。少し待ってから、もう一度お試しください。"}`)

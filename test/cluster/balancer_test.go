@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// balance puts a balancer before servers at these addresses and returns where it is.
+// balance starts a balancer for servers at these addresses and returns its address.
 func balance(t *testing.T, addresses ...string) string {
 	t.Helper()
 	b := cluster.NewBalancer(addresses, slog.New(slog.DiscardHandler))
@@ -31,7 +31,7 @@ func balance(t *testing.T, addresses ...string) string {
 	return front.URL
 }
 
-// serve starts a server that is ready when it says so, or its handler for nil, and returns its address.
+// serve starts a server with a handler and a readiness check, nil for always ready, and returns its address.
 func serve(t *testing.T, ready *atomic.Bool, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +96,7 @@ func echo(name string) http.HandlerFunc {
 	}
 }
 
-// TestRefusedRequestsGoElsewhere has one server that is not there: no request fails, and each arrives whole and once.
+// TestRefusedRequestsGoElsewhere: one server is down. No request fails, and each arrives whole and once.
 func TestRefusedRequestsGoElsewhere(t *testing.T) {
 	t.Parallel()
 	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
@@ -125,7 +125,7 @@ func TestRefusedRequestsGoElsewhere(t *testing.T) {
 	})
 }
 
-func TestNobodyIsThere(t *testing.T) {
+func TestNoServerIsReachable(t *testing.T) {
 	t.Parallel()
 	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
 	if err != nil {
@@ -137,8 +137,8 @@ func TestNobodyIsThere(t *testing.T) {
 	}
 }
 
-// TestServersThatAreNotReadyGetNothingNew says that a server which is about to stop is left alone, and that all are
-// asked where none is ready.
+// TestServersThatAreNotReadyGetNothingNew: a server that is about to stop gets no requests; if no server is ready, all
+// are tried.
 func TestServersThatAreNotReadyGetNothingNew(t *testing.T) {
 	t.Parallel()
 	readyA, readyB := yes(), yes()
@@ -162,7 +162,7 @@ func TestServersThatAreNotReadyGetNothingNew(t *testing.T) {
 	await(t, "both are asked", func() bool { _, answer := post(t, url, ""); return strings.HasPrefix(answer, "b") })
 }
 
-// TestStreamsPassAtOnceAndAreSpread opens streams and reads the first byte of each before the rest is written.
+// TestStreamsPassAtOnceAndAreSpread reads the first byte of each stream before the rest is written.
 func TestStreamsPassAtOnceAndAreSpread(t *testing.T) {
 	t.Parallel()
 	var open, probes [2]atomic.Int64
@@ -184,7 +184,7 @@ func TestStreamsPassAtOnceAndAreSpread(t *testing.T) {
 		}
 	}
 	url := balance(t, serve(t, nil, stream(0)), serve(t, nil, stream(1)))
-	// The balancer looks at a server again only when it has noted the last answer.
+	// The balancer polls a server only after it has processed the last response.
 	await(t, "both are known to be ready", func() bool { return probes[0].Load() > 1 && probes[1].Load() > 1 })
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var bodies []io.ReadCloser
@@ -230,7 +230,8 @@ func TestWebSocketsPass(t *testing.T) {
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: new(http.Transport)}}) //nolint:bodyclose // There is none.
+	// None is available.
+	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: new(http.Transport)}}) //nolint:bodyclose
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ func TestWebSocketsPass(t *testing.T) {
 	}
 }
 
-// TestLinkIsCutAndHealed passes bytes through a link in each of its states.
+// TestLinkIsCutAndHealed sends bytes through a link in each of its states.
 func TestLinkIsCutAndHealed(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

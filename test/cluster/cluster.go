@@ -19,51 +19,51 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// Config says what to run. Program, Servers and Data are required.
+// Config describes a cluster. Program, Servers and Data are required.
 type Config struct {
 	Program string   // The built program.
-	Servers int      // How many.
-	NATS    int      // How many nodes. Default 3.
-	Data    string   // Folder for everything: postgres/, nats/, logs/.
+	Servers int      // Number of servers.
+	NATS    int      // Number of nodes. Default 3.
+	Data    string   // Folder for all data: postgres/, nats/, logs/.
 	Listen  string   // Address of the balancer. Default: a free port of this machine.
-	Host    string   // Where the servers and the NATS nodes listen. Default 127.0.0.1.
-	Environ []string // Environment of the servers; what they share is added.
+	Host    string   // Host on which the servers and NATS nodes listen. Default 127.0.0.1.
+	Environ []string // Environment of the servers; shared settings are added.
 
 	// PostgresSettings are further settings of the database. Durable makes a commit survive a power cut.
 	PostgresSettings map[string]string
 	Durable          bool
 
-	// Fragile puts a Link between each server and each NATS node, so that it can be cut.
+	// Fragile puts a Link between each server and each NATS node, so that they can be separated.
 	Fragile bool
-	// KeepAlive starts a server again that ends by itself.
+	// KeepAlive restarts a server that exits by itself.
 	KeepAlive bool
-	// Report is told what a person would want to know; it may be nil. It is called from several goroutines.
+	// Report receives progress messages for the user; it may be nil. It is called from several goroutines.
 	Report func(text string)
 }
 
-// Cluster is everything that runs. Its methods that take a number mean the server of that number, from 0. They are safe
-// for concurrent use, but for one server at a time.
+// Cluster is a running cluster. Methods with an index act on that server, from 0. They are safe for concurrent use on
+// different servers.
 type Cluster struct {
 	cfg       Config
 	log       *slog.Logger
 	logFile   io.Closer
 	database  *postgres.Server
 	nats      *natsNodes
-	links     [][]*Link // By server and node, where it is Fragile.
+	links     [][]*Link // By server and node, if Fragile.
 	addresses []string  // Of the servers.
 	balancer  *Balancer
 	front     *http.Server
 	address   net.Addr
-	running   sync.WaitGroup // The front and, where KeepAlive is set, a goroutine for each server.
+	running   sync.WaitGroup // The front and, if KeepAlive is set, one goroutine per server.
 
 	ended context.Context //nolint:containedctx // Until Stop.
 	end   context.CancelFunc
 
 	mu      sync.Mutex
-	servers []*Process // Guarded by mu. The last process of each.
+	servers []*Process // Guarded by mu. The last process of each server.
 }
 
-// Start starts everything and returns when all servers take traffic. ctx bounds the start only. Stop ends it.
+// Start starts a cluster and returns when all servers accept traffic. ctx bounds the start only. Stop ends it.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.NATS == 0 {
 		cfg.NATS = 3
@@ -94,7 +94,8 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 
 func (c *Cluster) start(ctx context.Context) error {
 	logs := filepath.Join(c.cfg.Data, "logs")
-	if err := os.MkdirAll(logs, 0o755); err != nil { //nolint:gosec // The database's account passes through the folder above.
+	// The database's account must pass through the parent folder.
+	if err := os.MkdirAll(logs, 0o755); err != nil { //nolint:gosec
 		return err
 	}
 	file, err := os.OpenFile(filepath.Join(logs, "cluster.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -110,13 +111,14 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startParts(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	c.balancer = NewBalancer(c.addresses, c.log.With("part", "balancer")) //nolint:contextcheck // It lives until Stop.
+	c.balancer = NewBalancer(c.addresses, c.log.With("part", "balancer")) //nolint:contextcheck // Lives until Stop.
 	c.front = &http.Server{Handler: c.balancer, ReadHeaderTimeout: 10 * time.Second}
 	c.running.Go(func() { _ = c.front.Serve(listener) }) // Until Stop.
 	return nil
 }
 
-// startParts starts what is behind the balancer. The first server starts alone: it makes the schema and the demo.
+// startParts starts everything behind the balancer. The first server starts alone and creates the schema and the demo
+// data.
 func (c *Cluster) startParts(ctx context.Context) error {
 	if err := c.StartPostgres(ctx); err != nil {
 		return err
@@ -146,7 +148,7 @@ func (c *Cluster) startParts(ctx context.Context) error {
 	}
 	if c.cfg.KeepAlive {
 		for i := range c.cfg.Servers {
-			c.running.Go(func() { c.keepAlive(i) }) //nolint:contextcheck // It lives until Stop.
+			c.running.Go(func() { c.keepAlive(i) }) //nolint:contextcheck // Lives until Stop.
 		}
 	}
 	return nil
@@ -181,17 +183,17 @@ func (c *Cluster) URL() string { return "http://" + c.address.String() }
 // DSN returns the connection string of the database.
 func (c *Cluster) DSN() string { return c.database.DSN() }
 
-// Len returns how many servers there are.
+// Len returns the number of servers.
 func (c *Cluster) Len() int { return c.cfg.Servers }
 
-// Server returns the last process of a server, which may have ended.
+// Server returns the last process of a server, which may have exited.
 func (c *Cluster) Server(i int) *Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.servers[i]
 }
 
-// Restart starts a server, after its process has ended, and returns when it takes traffic.
+// Restart starts a server whose process has exited, and returns when it accepts traffic.
 func (c *Cluster) Restart(ctx context.Context, i int) error {
 	p, err := Launch(ctx, ProcessConfig{
 		Program: c.cfg.Program, Listen: c.addresses[i], Data: c.cfg.Data,
@@ -207,7 +209,7 @@ func (c *Cluster) Restart(ctx context.Context, i int) error {
 	return nil
 }
 
-// environ returns the settings that make a server one of several.
+// environ returns the settings that join a server to the cluster.
 func (c *Cluster) environ(i int) []string {
 	nats := make([]string, c.cfg.NATS)
 	for node := range nats {
@@ -221,7 +223,7 @@ func (c *Cluster) environ(i int) []string {
 		"DATABASE_URL="+c.database.DSN(), "NATS_URL="+strings.Join(nats, ","), "TSUMUGI_PUBLIC_URL="+c.URL())
 }
 
-// keepAlive starts a server again whenever it has ended, until the cluster stops.
+// keepAlive restarts a server whenever it exits, until the cluster stops.
 func (c *Cluster) keepAlive(i int) {
 	for {
 		p := c.Server(i)
@@ -229,7 +231,7 @@ func (c *Cluster) keepAlive(i int) {
 		if c.ended.Err() != nil {
 			return
 		}
-		c.cfg.Report(fmt.Sprintf("サーバー %d が終了しました（%s）。起動し直します。", i+1, p.How()))
+		c.cfg.Report(fmt.Sprintf("サーバー %d が終了しました（%s）。起動し直します。", i+1, p.ExitReason()))
 		for {
 			err := c.Restart(c.ended, i)
 			if err == nil {
@@ -243,57 +245,57 @@ func (c *Cluster) keepAlive(i int) {
 			}
 		}
 		if c.ended.Err() != nil {
-			c.Kill(i) // Stop has not seen it.
+			c.Kill(i) // Stop has not seen this process.
 			return
 		}
 	}
 }
 
-// Kill ends a server without a warning.
+// Kill kills a server.
 func (c *Cluster) Kill(i int) { c.Server(i).Kill() }
 
-// StopServer stops a server in order.
+// StopServer stops a server gracefully.
 func (c *Cluster) StopServer(ctx context.Context, i int) error { return c.Server(i).Stop(ctx) }
 
-// CutNATS breaks the connections of a server to NATS off until HealNATS. The cluster is Fragile.
+// CutNATS breaks the connections of a server to NATS until HealNATS. The cluster must be Fragile.
 func (c *Cluster) CutNATS(i int) {
 	for _, link := range c.links[i] {
 		link.Cut()
 	}
 }
 
-// SilenceNATS has everything between a server and NATS get lost until HealNATS. The cluster is Fragile.
+// SilenceNATS holds back all traffic between a server and NATS until HealNATS. The cluster must be Fragile.
 func (c *Cluster) SilenceNATS(i int) {
 	for _, link := range c.links[i] {
 		link.Silence()
 	}
 }
 
-// HealNATS joins a server to NATS again.
+// HealNATS restores the connections of a server to NATS.
 func (c *Cluster) HealNATS(i int) {
 	for _, link := range c.links[i] {
 		link.Heal()
 	}
 }
 
-// StopNATS ends a NATS node.
+// StopNATS stops a NATS node.
 func (c *Cluster) StopNATS(node int) {
 	c.nats.nodes[node].Shutdown()
 	c.nats.nodes[node].WaitForShutdown()
 }
 
-// StartNATS starts a NATS node again, and does not wait for it: see AwaitNATS.
+// StartNATS restarts a NATS node without waiting for it: see AwaitNATS.
 func (c *Cluster) StartNATS(node int) error { return c.nats.start(node) }
 
-// AwaitNATS returns when all NATS nodes are up to date and one leads.
+// AwaitNATS returns when all NATS nodes are up to date and have a leader.
 func (c *Cluster) AwaitNATS(ctx context.Context) error { return c.nats.await(ctx) }
 
 // StopPostgres stops the database.
 func (c *Cluster) StopPostgres(ctx context.Context) error { return c.database.Stop(ctx) }
 
-// StartPostgres starts the database at the address that it had before.
+// StartPostgres restarts the database at its previous address.
 func (c *Cluster) StartPostgres(ctx context.Context) error {
-	// Each server keeps up to 16 connections.
+	// Each server has up to 16 connections.
 	settings := map[string]string{"max_connections": strconv.Itoa(50 + 20*c.cfg.Servers)}
 	for name, value := range c.cfg.PostgresSettings {
 		settings[name] = value
@@ -306,8 +308,7 @@ func (c *Cluster) StartPostgres(ctx context.Context) error {
 	return err
 }
 
-// Stop stops everything in order: the servers, which are given as long as they want unless the context ends, then what
-// they need.
+// Stop stops everything gracefully: first the servers, which may take until the context ends, then the rest.
 func (c *Cluster) Stop(ctx context.Context) error {
 	c.end()
 	c.mu.Lock()
@@ -321,7 +322,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 		}
 		select {
 		case <-p.Exited():
-			continue // It was ended before.
+			continue // It has been ended before.
 		default:
 		}
 		stops.Go(func() {

@@ -7,22 +7,21 @@ import (
 	"sync"
 )
 
-// Link is a stretch of network that can fail: it passes TCP connections on to an address. It is safe for concurrent
-// use.
+// Link is a network path that can fail: it forwards TCP connections to an address. It is safe for concurrent use.
 type Link struct {
 	target   string
 	listener net.Listener
 	ended    context.Context
 	end      context.CancelFunc
-	running  sync.WaitGroup // accept, and the two directions of each connection.
+	running  sync.WaitGroup // Goroutines: accept, and the two directions of each connection.
 
 	mu    sync.Mutex
-	cut   bool                  // Guarded by mu. Connections are broken off.
-	open  chan struct{}         // Guarded by mu. Closed while bytes pass.
+	cut   bool                  // Guarded by mu. Connections are closed.
+	open  chan struct{}         // Guarded by mu. Closed while bytes are forwarded.
 	conns map[net.Conn]struct{} // Guarded by mu. Both ends of each connection.
 }
 
-// NewLink begins to pass connections on. Close ends it.
+// NewLink starts a link to an address. Close ends it.
 func NewLink(ctx context.Context, target string) (*Link, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -31,14 +30,14 @@ func NewLink(ctx context.Context, target string) (*Link, error) {
 	l := &Link{target: target, listener: listener, open: make(chan struct{}), conns: make(map[net.Conn]struct{})}
 	close(l.open)
 	l.ended, l.end = context.WithCancel(context.Background())
-	l.running.Go(l.accept) //nolint:contextcheck // It lives until Close.
+	l.running.Go(l.accept) //nolint:contextcheck // Lives until Close.
 	return l, nil
 }
 
-// Address returns where the link is entered.
+// Address returns the address on which the link listens.
 func (l *Link) Address() string { return l.listener.Addr().String() }
 
-// Cut breaks all connections off, and new ones as soon as they come.
+// Cut closes all connections, and new ones as soon as they arrive.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	l.cut = true
@@ -46,18 +45,18 @@ func (l *Link) Cut() {
 	l.breakOff()
 }
 
-// Silence lets nothing through and tells nobody, as when packets are lost: connections stay, and wait.
+// Silence forwards nothing without closing anything, as when packets are lost: connections stay open and wait.
 func (l *Link) Silence() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case <-l.open:
 		l.open = make(chan struct{})
-	default: // It is silent.
+	default: // It is silent already.
 	}
 }
 
-// Heal ends Cut and Silence. What was under way when it fell silent arrives now.
+// Heal ends Cut and Silence. Data that was held back by Silence arrives now.
 func (l *Link) Heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +98,7 @@ func (l *Link) accept() {
 	}
 }
 
-// keep notes a connection, or closes it where it cannot be.
+// keep registers a connection, or closes it if the link is cut.
 func (l *Link) keep(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +119,7 @@ func (l *Link) drop(conns ...net.Conn) {
 	}
 }
 
-// connect passes one connection on until either end closes it.
+// connect forwards one connection until either end closes it.
 func (l *Link) connect(near net.Conn) {
 	defer l.drop(near)
 	if !l.wait() {
@@ -141,7 +140,7 @@ func (l *Link) connect(near net.Conn) {
 	back.Wait()
 }
 
-// wait returns when bytes pass, and whether the link still is.
+// wait returns when bytes may be forwarded, and whether the link is still open.
 func (l *Link) wait() bool {
 	l.mu.Lock()
 	open := l.open

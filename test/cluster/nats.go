@@ -25,7 +25,7 @@ type natsNodes struct {
 	options []*server.Options
 }
 
-// startNATS starts n nodes on a host and returns when streams can be made.
+// startNATS starts n nodes on a host and returns when streams can be created.
 func startNATS(ctx context.Context, host, dir string, n int) (*natsNodes, error) {
 	nats := &natsNodes{nodes: make([]*server.Server, n)}
 	var routes []*url.URL
@@ -43,7 +43,7 @@ func startNATS(ctx context.Context, host, dir string, n int) (*natsNodes, error)
 			ServerName: fmt.Sprintf("nats-%d", i+1), Host: host, Port: client, NoSigs: true, NoLog: true,
 			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i+1)), JetStreamMaxMemory: natsMemory,
 			JetStreamMaxStore: natsDisk,
-			// Clients learn of no other address than those that they are given: a link that is cut stays the only way.
+			// Nodes do not advertise addresses to clients, so that a cut link is the only path.
 			Cluster: server.ClusterOpts{Name: "tsumugi", Host: host, Port: route, NoAdvertise: true},
 		})
 	}
@@ -74,7 +74,7 @@ func (n *natsNodes) start(i int) error {
 	return nil
 }
 
-// await waits until all take clients and one leads.
+// await waits until all nodes accept clients and have a leader.
 func (n *natsNodes) await(ctx context.Context) error {
 	for i, node := range n.nodes {
 		if !node.ReadyForConnections(startTimeout) {
@@ -104,7 +104,7 @@ func (n *natsNodes) ready() bool {
 	return leads
 }
 
-// address returns where clients reach a node.
+// address returns a node's address for clients.
 func (n *natsNodes) address(i int) string {
 	return net.JoinHostPort(n.options[i].Host, strconv.Itoa(n.options[i].Port))
 }

@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// Ports for addresses that somebody else must know before they are listened on. They lie below those that systems give
-// to outgoing connections, so that a server finds its port free when it comes back.
+// Ports for addresses that must be known before they are listened on. They are below the ephemeral ports of outgoing
+// connections, so that a server's port is still free when it is restarted.
 const (
 	lowestPort = 20000
 	ports      = 12000
 )
 
-// Loopback returns a host of this machine that hardly anybody else uses: one of the millions that Linux has, on which
-// neither another process nor an outgoing connection takes a port while its server is away. Elsewhere it is 127.0.0.1.
+// Loopback returns a loopback address that other programs are unlikely to use, so that a server's port is still free
+// when it is restarted: on Linux a random address of 127.0.0.0/8, elsewhere 127.0.0.1.
 func Loopback(ctx context.Context) string {
 	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String() //nolint:gosec // As below.
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
@@ -27,7 +27,7 @@ func Loopback(ctx context.Context) string {
 	return host
 }
 
-// FreeAddress returns an address of a host of this machine on which nobody listens at the moment.
+// FreeAddress returns an address of a local host with a port that is free at the moment.
 func FreeAddress(ctx context.Context, host string) (string, error) {
 	port, err := freePort(ctx, host)
 	return net.JoinHostPort(host, strconv.Itoa(port)), err
@@ -35,7 +35,7 @@ func FreeAddress(ctx context.Context, host string) (string, error) {
 
 func freePort(ctx context.Context, host string) (int, error) {
 	for range 1000 {
-		port := lowestPort + rand.IntN(ports) //nolint:gosec // Avoids others; no secret.
+		port := lowestPort + rand.IntN(ports) //nolint:gosec // Avoids collisions; not a secret.
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
 			continue

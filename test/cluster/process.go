@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// startTimeout bounds the start of a server, with the creation of a database of its own, and of the NATS nodes, with
+// startTimeout bounds the start of a server, including the creation of its database, and of the NATS nodes, including
 // the election of a leader.
 const startTimeout = 3 * time.Minute
 
-// ProcessConfig says which server runs where.
+// ProcessConfig configures a server process.
 type ProcessConfig struct {
 	Program string   // The built program.
 	Listen  string   // Address and port.
@@ -35,12 +35,12 @@ type Process struct {
 	cmd    *exec.Cmd
 	log    *os.File
 	out    *welcome
-	exited chan struct{} // Closed when the process has ended.
-	term   sync.Once     // A second signal would cut the stop short.
+	exited chan struct{} // Closed when the process has exited.
+	term   sync.Once     // Once: a second signal would cut the stop short.
 }
 
-// Launch starts a server and returns when it takes traffic. ctx bounds the start only. The goroutine that waits for the
-// process ends with it: see Kill and Stop.
+// Launch starts a server and returns when it accepts traffic. ctx bounds the start only. The goroutine that waits for
+// the process ends with it: see Kill and Stop.
 func Launch(ctx context.Context, cfg ProcessConfig) (*Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -63,28 +63,28 @@ func Launch(ctx context.Context, cfg ProcessConfig) (*Process, error) {
 	case <-p.out.complete:
 		return p, p.awaitReady(ctx)
 	case <-p.exited:
-		return nil, fmt.Errorf("the server at %s did not start: %s", cfg.Listen, p.lastWords())
+		return nil, fmt.Errorf("the server at %s did not start: %s", cfg.Listen, p.logTail())
 	case <-ctx.Done():
 		p.Kill()
-		return nil, fmt.Errorf("the server at %s did not start in time: %s", cfg.Listen, p.lastWords())
+		return nil, fmt.Errorf("the server at %s did not start in time: %s", cfg.Listen, p.logTail())
 	}
 }
 
-// run starts the process and waits for its end. It keeps its thread: the kernel ends the process when the thread that
-// started it does.
+// run starts the process and waits for its end. It locks its thread, because the kernel kills the process when the
+// thread that started it ends.
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err := p.cmd.Start()
 	started <- err
 	if err == nil {
-		_ = p.cmd.Wait() // The state tells.
+		_ = p.cmd.Wait() // ProcessState has the result.
 	}
 	_ = p.log.Close()
 	close(p.exited)
 }
 
-// awaitReady waits until the server says that it takes traffic.
+// awaitReady waits until the server reports that it is ready.
 func (p *Process) awaitReady(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -96,15 +96,15 @@ func (p *Process) awaitReady(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-p.exited:
-			return fmt.Errorf("the server at %s ended: %s", p.cfg.Listen, p.lastWords())
+			return fmt.Errorf("the server at %s ended: %s", p.cfg.Listen, p.logTail())
 		case <-ctx.Done():
 			p.Kill()
-			return fmt.Errorf("the server at %s is not ready: %s", p.cfg.Listen, p.lastWords())
+			return fmt.Errorf("the server at %s is not ready: %s", p.cfg.Listen, p.logTail())
 		}
 	}
 }
 
-// probe asks a server whether it takes traffic.
+// probe asks a server whether it is ready.
 func probe(ctx context.Context, client *http.Client, address string) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
@@ -124,16 +124,16 @@ func (p *Process) URL() string { return "http://" + p.cfg.Listen }
 // PID returns the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Welcome returns what the server told the person who started it.
+// Welcome returns the server's message to the person who started it.
 func (p *Process) Welcome() string { return p.out.String() }
 
-// Exited is closed when the process has ended.
+// Exited is closed when the process has exited.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// How says how the process ended. Only once Exited is closed.
-func (p *Process) How() string { return p.cmd.ProcessState.String() }
+// ExitReason describes how the process ended. Call it only after Exited is closed.
+func (p *Process) ExitReason() string { return p.cmd.ProcessState.String() }
 
-// Kill ends the process without a warning and waits for its end.
+// Kill kills the process and waits for its end.
 func (p *Process) Kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.exited
@@ -142,8 +142,8 @@ func (p *Process) Kill() {
 // Term asks the process to stop and does not wait.
 func (p *Process) Term() { p.term.Do(func() { p.signal(syscall.SIGTERM) }) }
 
-// Stop asks the process to stop and waits for its end, which is forced when the context ends. It returns an error
-// unless the process ended well.
+// Stop asks the process to stop and waits for its end; it kills the process when the context ends. It returns an error
+// unless the process exited with status 0.
 func (p *Process) Stop(ctx context.Context) error {
 	p.Term()
 	select {
@@ -153,31 +153,31 @@ func (p *Process) Stop(ctx context.Context) error {
 		return fmt.Errorf("the server at %s did not stop: %w", p.cfg.Listen, context.Cause(ctx))
 	}
 	if !p.cmd.ProcessState.Success() {
-		return fmt.Errorf("the server at %s: %s: %s", p.cfg.Listen, p.How(), p.lastWords())
+		return fmt.Errorf("the server at %s: %s: %s", p.cfg.Listen, p.ExitReason(), p.logTail())
 	}
 	return nil
 }
 
-// Pause holds the process up: it does nothing, keeps its connections and does not know.
+// Pause suspends the process: it keeps its connections and does not notice.
 func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused process go on.
+// Resume continues a paused process.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
-func (p *Process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // Exited tells if there is none any more.
+func (p *Process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // Exited reports a process that has ended.
 
-// lastWords returns the end of the log.
-func (p *Process) lastWords() string {
+// logTail returns the end of the log.
+func (p *Process) logTail() string {
 	text, _ := os.ReadFile(p.cfg.Log)
 	const most = 2 << 10
 	return string(bytes.TrimSpace(text[max(0, len(text)-most):]))
 }
 
-// welcome collects what a server prints when it has started. The rest is thrown away.
+// welcome collects what a server prints when it has started, and discards the rest.
 type welcome struct {
 	mu       sync.Mutex      // Guards text.
-	text     strings.Builder // Until complete.
-	complete chan struct{}   // Closed when it was told how to end the server.
+	text     strings.Builder // Until it is complete.
+	complete chan struct{}   // Closed when the last line, how to end the server, has been read.
 }
 
 // Write implements io.Writer.

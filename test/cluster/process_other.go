@@ -4,5 +4,6 @@ package cluster
 
 import "syscall"
 
-// attributes puts a server into a group of its own, so that Ctrl-C in a terminal reaches the one who stops it in order.
+// attributes puts a server into a process group of its own, so that Ctrl-C in a terminal reaches only this process,
+// which stops it gracefully.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,5 +1,5 @@
-// Package fakes is how the commands begin, serve and end that stand in for somebody else's server. It imports the
-// standard library only.
+// Package fakes is the common part of the commands that stand in for external servers. It imports the standard library
+// only.
 package fakes
 
 import (
@@ -27,7 +27,7 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	}
 }
 
-// Parse reads flags and refuses whatever else there is.
+// Parse parses flags and refuses other arguments.
 func Parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -38,11 +38,11 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Serve listens at an address and serves until ctx ends. open is told the server's URL and returns what is served, and
-// what is written to stdout as soon as connections are taken, so that a test which listens on port 0 learns the port.
-// patience is how long a request's header may take.
+// Serve listens on an address and serves until ctx ends. open receives the server's URL and returns the handler and a
+// text, which is written to stdout once connections are accepted, so that a test that listens on port 0 learns the
+// port. headerTimeout bounds reading a request's header.
 func Serve(
-	ctx context.Context, address string, patience time.Duration, stdout io.Writer,
+	ctx context.Context, address string, headerTimeout time.Duration, stdout io.Writer,
 	open func(url string) (http.Handler, string, error),
 ) error {
 	var config net.ListenConfig
@@ -55,7 +55,7 @@ func Serve(
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
 	if _, err := io.WriteString(stdout, greeting); err != nil {

@@ -1,7 +1,7 @@
-// Package leak looks for goroutines that the tests of a package have left behind.
+// Package leak finds goroutines that the tests of a package have left running.
 //
-// It is goleak with patience: goleak waits for less than half a second, in which on a busy machine not even the
-// connection of an HTTP client that was closed has always ended. It is for tests only.
+// It is goleak with a longer timeout: goleak waits for less than half a second, which on a busy machine is not always
+// enough even for the closed connections of an HTTP client. It is for tests only.
 package leak
 
 import (
@@ -11,23 +11,22 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long a goroutine may take to end after the last test.
-const patience = 30 * time.Second
+// waitTimeout is how long a goroutine may take to end after the last test.
+const waitTimeout = 30 * time.Second
 
-// Main runs the tests of a package, as TestMain does, and fails them if goroutines are left that the options do not
-// name.
+// Main runs the tests of a package, for its TestMain, and fails if goroutines are left that the options do not exclude.
 func Main(m goleak.TestingM, options ...goleak.Option) {
 	goleak.VerifyTestMain(patient{m, options}, options...)
 }
 
-// None fails a test that is not parallel to others if goroutines are left that the options do not name.
+// None fails a non-parallel test if goroutines are left that the options do not exclude.
 func None(t testing.TB, options ...goleak.Option) {
 	t.Helper()
 	wait(options)
 	goleak.VerifyNone(t, options...)
 }
 
-// patient is tests that end once no goroutine is left.
+// patient are tests that end when no goroutine is left.
 type patient struct {
 	goleak.TestingM
 	options []goleak.Option
@@ -42,9 +41,9 @@ func (p patient) Run() int {
 	return code
 }
 
-// wait returns once no goroutine is left, or in vain.
+// wait returns when no goroutine is left, or after waitTimeout.
 func wait(options []goleak.Option) {
-	for end := time.Now().Add(patience); time.Now().Before(end) && goleak.Find(options...) != nil; {
+	for end := time.Now().Add(waitTimeout); time.Now().Before(end) && goleak.Find(options...) != nil; {
 		continue // Find has waited for a moment.
 	}
 }

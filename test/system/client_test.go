@@ -20,14 +20,14 @@ const (
 	demoPassword = "Tsumugi-Demo-1"
 )
 
-// client speaks to the product on behalf of one person. It is safe for concurrent use.
+// client makes calls to the product on behalf of one person. It is safe for concurrent use.
 type client struct {
 	http  *http.Client
 	token string
-	skill string // One to chat with.
+	skill string // The id of a chat skill.
 }
 
-// problem is how the product says no.
+// problem is an error response of the product.
 type problem struct {
 	Status     int
 	Code       string
@@ -37,7 +37,7 @@ type problem struct {
 
 func (p *problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail) }
 
-// retryAfter returns how long to wait before the next try.
+// retryAfter returns the wait before the next attempt.
 func (p *problem) retryAfter() time.Duration {
 	seconds, err := strconv.Atoi(p.RetryAfter)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *problem) retryAfter() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// passing says whether the same call may be made again, as it is.
+// passing reports whether the same call may be repeated.
 func (p *problem) passing() bool {
 	switch p.Status {
 	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusTooManyRequests:
@@ -68,7 +68,7 @@ func readProblem(resp *http.Response) error {
 	return p
 }
 
-// newRequest makes a request with a JSON body, or none for nil.
+// newRequest creates a request with a JSON body, none for nil.
 func (c *client) newRequest(ctx context.Context, method, url string, body any) (*http.Request, error) {
 	var content io.Reader = http.NoBody
 	if body != nil {
@@ -89,7 +89,7 @@ func (c *client) newRequest(ctx context.Context, method, url string, body any) (
 	return req, nil
 }
 
-// call makes one call. The error of an answer that is none is a *problem.
+// call makes one call. An error response is a *problem.
 func (c *client) call(ctx context.Context, method, url string, body, into any) error {
 	req, err := c.newRequest(ctx, method, url, body)
 	if err != nil {
@@ -114,13 +114,13 @@ func (c *client) do(req *http.Request, into any) error {
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// signIn returns a client of the demo user, who may reach any server with it.
+// signIn returns a client of the demo user, for any server.
 func signIn(t *testing.T, base string) *client {
 	t.Helper()
 	return signInAs(t, base, demoUser)
 }
 
-// signInAs is signIn for anybody whose password is the demo users'.
+// signInAs is signIn for any user with the demo users' password.
 func signInAs(t *testing.T, base, email string) *client {
 	t.Helper()
 	c := &client{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}}
@@ -160,7 +160,7 @@ func (c *client) poolClient(t *testing.T, base string) string {
 	return way.ClientID
 }
 
-// callPool makes one call of the user pool's protocol. The error of an answer that is none is a *problem.
+// callPool makes one call of the user pool's protocol. An error response is a *problem.
 func (c *client) callPool(ctx context.Context, base, operation string, body, into any) error {
 	req, err := c.newRequest(ctx, http.MethodPost, base+"/pool/", body)
 	if err != nil {
@@ -178,7 +178,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// thread starts a thread.
+// thread creates a thread.
 func (c *client) thread(t *testing.T, base string) string {
 	t.Helper()
 	var thread struct{ ID string }
@@ -186,7 +186,7 @@ func (c *client) thread(t *testing.T, base string) string {
 	return thread.ID
 }
 
-// question is one that is asked, with what the scripted model answers.
+// question is a question with the scripted model's answer.
 type question struct {
 	RequestID string `json:"request_id"`
 	ThreadID  string `json:"thread_id"`
@@ -194,7 +194,7 @@ type question struct {
 	want      string
 }
 
-// message is what is stored.
+// message is a stored message.
 type message struct {
 	ID           string
 	ThreadID     string `json:"thread_id"`
@@ -214,7 +214,7 @@ func (c *client) ask(t *testing.T, base string, q question) exchange {
 	return e
 }
 
-// messages returns what is stored of a thread, oldest first.
+// messages returns the stored messages of a thread, oldest first.
 func (c *client) messages(ctx context.Context, base, threadID string) ([]message, error) {
 	var all []message
 	for {
@@ -236,11 +236,11 @@ func (c *client) messages(ctx context.Context, base, threadID string) ([]message
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// patiently makes a call that may be repeated until it is not told to come back.
+// patiently makes a repeatable call, retrying while the response asks for it.
 func patiently(ctx context.Context, call func() error) error {
 	for {
 		err := call()
-		p, isProblem := err.(*problem) //nolint:errorlint // Nobody has wrapped it.
+		p, isProblem := err.(*problem) //nolint:errorlint // It is never wrapped.
 		if err == nil || ctx.Err() != nil || (isProblem && !p.passing()) {
 			return err
 		}
@@ -252,17 +252,17 @@ func patiently(ctx context.Context, call func() error) error {
 	}
 }
 
-// threadPatiently starts a thread while servers come and go.
-func (c *client) threadPatiently(ctx context.Context, where func() string) (id string, err error) {
+// threadWithRetries creates a thread while servers restart.
+func (c *client) threadWithRetries(ctx context.Context, where func() string) (id string, err error) {
 	var thread struct{ ID string }
 	body := map[string]any{"skill_id": c.skill, "request_id": newID()}
 	err = patiently(ctx, func() error { return c.call(ctx, http.MethodPost, where()+"/v1/thread", body, &thread) })
 	return thread.ID, err
 }
 
-// askPatiently asks a question in a thread of its own while servers come and go.
-func (c *client) askPatiently(ctx context.Context, t *testing.T, where func() string, a answer) (asked, bool) {
-	threadID, err := c.threadPatiently(ctx, where)
+// askWithRetries asks a question in a thread of its own while servers restart.
+func (c *client) askWithRetries(ctx context.Context, t *testing.T, where func() string, a answer) (asked, bool) {
+	threadID, err := c.threadWithRetries(ctx, where)
 	q := a.in(threadID)
 	var e exchange
 	if err == nil {

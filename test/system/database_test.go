@@ -21,8 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestR21_DatabaseRestartsInMidAnswer restarts PostgreSQL while answers are being written: their streams do not even
-// notice.
+// TestR21_DatabaseRestartsInMidAnswer restarts PostgreSQL while answers are being written: their streams are not
+// affected.
 func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
@@ -55,15 +55,15 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	join(ctx, t, &fs.wait)
 }
 
-// TestR21_DatabaseIsAwayForHalfAMinute stops PostgreSQL for 30 s: what is being written goes on, what is new is refused
-// soon and in so many words, nothing piles up, and all is well again by itself.
+// TestR21_DatabaseIsAwayForHalfAMinute stops PostgreSQL for 30 s: running answers continue, new requests are refused
+// soon with an explanation, nothing piles up, and the servers recover by themselves.
 func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	threadID := r.thread(t, r.anywhere())
-	all := r.askMany(t, r.at(0)(), 20, answer{chars: 2400, rate: 20}) // They last as long as the database is away.
+	all := r.askMany(t, r.at(0)(), 20, answer{chars: 2400, rate: 20}) // They last as long as the database is down.
 	var fs followers
 	var begun, spoken sync.WaitGroup
 	away := make(chan struct{})
@@ -91,7 +91,7 @@ func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 	close(away)
 	before := [2]int{r.threads(t, 0), r.threads(t, 1)}
 	slowest, refused := r.refusedWhile(ctx, t, threadID, stopped.Add(30*time.Second))
-	join(ctx, t, &spoken) // They went on being written without the database.
+	join(ctx, t, &spoken) // They were written without the database.
 	for i := range before {
 		if after := r.threads(t, i); after > before[i]+50 {
 			t.Errorf("server %d: %d goroutines or threads, %d before", i+1, after, before[i])
@@ -108,7 +108,7 @@ func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 		slowest.Round(time.Millisecond), healed.Round(time.Millisecond), time.Since(began).Round(time.Millisecond),
 		fs.sum(func(f *follower) int { return f.resets }))
 	if resets := fs.sum(func(f *follower) int { return f.resets }); resets > 0 {
-		t.Errorf("%d answers were begun anew, though their server lived", resets)
+		t.Errorf("%d answers were restarted though their server lived", resets)
 	}
 	r.stored(t, r.anywhere(), all)
 }
@@ -138,13 +138,13 @@ func (r *rig) refusedWhile(ctx context.Context, t *testing.T, threadID string, u
 		asks.Wait()
 		pause(ctx, time.Second)
 	}
-	if slowest > time.Minute { // Five seconds, where the machine does nothing else.
+	if slowest > time.Minute { // Five seconds on an idle machine.
 		t.Errorf("a question was refused after %v", slowest)
 	}
 	return slowest, refused
 }
 
-// refusedInJapanese says whether err is a problem with this status that a person can read.
+// refusedInJapanese reports whether err is a problem with this status and a Japanese text.
 func refusedInJapanese(err error, status int) bool {
 	p, ok := errors.AsType[*problem](err)
 	return ok && p.Status == status && len([]rune(p.Detail)) > 5 &&
@@ -162,8 +162,7 @@ func (r *rig) threads(t *testing.T, server int) int {
 	return n
 }
 
-// fullDisk makes the database say that its disk is full whenever something is to be stored, and returns what makes
-// room.
+// fullDisk makes the database report a full disk on every write, and returns a function that ends this.
 func fullDisk(ctx context.Context, t *testing.T, dsn string) (room func()) {
 	t.Helper()
 	exec := func(sql string) {
@@ -181,7 +180,7 @@ func fullDisk(ctx context.Context, t *testing.T, dsn string) (room func()) {
 	return func() { exec(`DROP FUNCTION full_disk() CASCADE`) }
 }
 
-// TestR23_FullDisk has the database say that its disk is full, as it does when the disk is.
+// TestR23_FullDisk makes the database report a full disk.
 func TestR23_FullDisk(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
@@ -190,8 +189,8 @@ func TestR23_FullDisk(t *testing.T) {
 	r.fullDisk(ctx, t, func() (room func()) { return fullDisk(ctx, t, r.DSN()) })
 }
 
-// TestR23_FullDiskForReal fills the disk that the database is on, where this process may make one that is small enough;
-// elsewhere the database is given no room in another way.
+// TestR23_FullDiskForReal fills the database's disk, if this process may mount a small one; otherwise TestR23_FullDisk
+// has to do.
 func TestR23_FullDiskForReal(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -218,13 +217,13 @@ func TestR23_FullDiskForReal(t *testing.T) {
 	})
 }
 
-// zeros has no end.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// fullDisk fills the database's disk while answers are being written: they are kept, and stored once there is room;
-// what is new is refused, what is there can be read.
+// fullDisk fills the database's disk while answers are being written: they are kept, and stored once there is room; new
+// requests are refused, stored data can be read.
 func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func())) {
 	t.Helper()
 	before := r.askMany(t, r.at(0)(), 1, answer{chars: 20})
@@ -251,7 +250,7 @@ func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func
 		threads = append(threads, r.thread(t, r.anywhere()))
 	}
 	room := fill()
-	// A disk is full for what needs room: a few questions may still find some.
+	// A few questions may still fit on a full disk.
 	refused := false
 	for _, threadID := range threads {
 		q := answer{chars: 10}.in(threadID)

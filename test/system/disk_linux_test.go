@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// smallDisk puts a disk with little room at a folder until the test ends, and says whether that is allowed here.
+// smallDisk mounts a small disk on a folder until the test ends, and reports whether that is allowed here.
 func smallDisk(t *testing.T, dir string) bool {
 	t.Helper()
 	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=160m") != nil {

@@ -4,5 +4,5 @@ package system_test
 
 import "testing"
 
-// smallDisk would put a disk with little room at a folder, and says that this is not possible here.
+// smallDisk reports that no disk can be mounted on this system.
 func smallDisk(*testing.T, string) bool { return false }

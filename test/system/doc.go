@@ -1,6 +1,6 @@
-// Package system tests the product as it runs in the field: processes of the built program, with a real PostgreSQL, a
-// NATS cluster, a balancer and a scripted model, while parts of it are ended, held up and cut off. Each test is named
-// after what it holds, with the number of its row in the list of what must hold.
+// Package system tests the product as in production: processes of the built program with a real PostgreSQL, a NATS
+// cluster, a balancer and a scripted model, while parts of it are killed, suspended and disconnected. Each test has the
+// number of its row in docs/reliability.md in its name.
 //
-// It has tests only. They import cluster and internal/llm/llmtest, and speak to the product by HTTP.
+// It has tests only. They import cluster and internal/llm/llmtest, and use the product over HTTP.
 package system

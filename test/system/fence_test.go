@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestR20_PausedServerIsFenced holds a server up for longer than its lease. Its answers go on elsewhere, and when it
-// goes on itself it does not know: it must not say one more character of what it was writing, nor store it.
+// TestR20_PausedServerIsFenced suspends a server for longer than its lease. Its answers are taken over, and when it
+// resumes it does not know that: it must neither publish nor store another character of them.
 func TestR20_PausedServerIsFenced(t *testing.T) {
 	t.Parallel()
 	model := newHeldModel(t)
@@ -22,7 +22,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 	var stale, loyal followers
 	var connected, begun, taken sync.WaitGroup
 	for _, a := range all {
-		// One knows the server that is held up only, one may go anywhere.
+		// One uses the suspended server only, the other one any server.
 		there, elsewhere := r.watcher(a, r.at(0)), r.watcher(a, r.at(1))
 		connected.Add(2)
 		begun.Add(2)
@@ -32,7 +32,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 			f.onEvent = func(e event) {
 				if e.Type == "text-delta" {
 					started()
-					if f == there && resumed.Load() && !f.anew() {
+					if f == there && resumed.Load() && !f.restarted() {
 						t.Errorf("message %s: the old run says %q", f.messageID, e.Delta)
 					}
 				}
@@ -42,7 +42,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 		next, onEvent := sync.OnceFunc(taken.Done), elsewhere.onEvent
 		elsewhere.onEvent = func(e event) {
 			onEvent(e)
-			if e.Type == "text-delta" && elsewhere.anew() {
+			if e.Type == "text-delta" && elsewhere.restarted() {
 				next()
 			}
 		}
@@ -54,14 +54,14 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 	join(ctx, t, &begun)
 	r.Server(0).Pause()
 	join(ctx, t, &taken)
-	pause(ctx, 3*time.Second) // What it sent before it was held up has arrived, and is read.
+	pause(ctx, 3*time.Second) // Everything that it sent before the suspension has arrived and is read.
 	resumed.Store(true)
 	r.Server(0).Resume()
-	model.end() // Not before: there is something to take over, however late the servers are.
+	model.end() // Not before: there must be something to take over, however slow the servers are.
 	join(ctx, t, &stale.wait)
 	join(ctx, t, &loyal.wait)
 	for _, f := range append(stale.all, loyal.all...) {
-		if !f.anew() || f.resets == 0 {
+		if !f.restarted() || f.resets == 0 {
 			t.Errorf("message %s: run %d after %d resets", f.messageID, f.run, f.resets)
 		}
 	}

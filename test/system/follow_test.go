@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// follower reads one answer as docs/streaming.md says, from whatever server it is sent to, and comes back until it has
-// the end. It checks each event on the way. It belongs to one goroutine; what is exported to its hooks is read by them
-// only.
+// follower reads one answer as described in docs/streaming.md, from any server, and reconnects until it has the end. It
+// checks each event on the way. It belongs to one goroutine, which also calls the hooks.
 type follower struct {
 	client *client
 	where  func() string // The server for the next connection, with http://.
@@ -25,16 +24,16 @@ type follower struct {
 	path   string
 	body   any
 
-	onEvent func(e event)        // After the event was taken in; may be nil.
+	onEvent func(e event)        // Called after each event; may be nil.
 	onDrop  dropHook             // May be nil.
-	onBegin func(*http.Response) // A connection has begun to answer; may be nil.
-	silence time.Duration        // Without a byte for so long the connection is given up. 0: 40 s.
+	onBegin func(*http.Response) // Called when a connection begins to respond; may be nil.
+	silence time.Duration        // A connection without data for this time is dropped. 0: 40 s.
 
 	messageID   string
 	lastID      string // The cursor.
-	run, first  int    // The run, and the one that it met first.
+	run, first  int    // The current run, and the first one that it read.
 	text        []byte
-	needsReset  bool   // The connection's cursor was not taken: only a reset may follow.
+	needsReset  bool   // The connection's cursor was not accepted: only a reset may follow.
 	ended       string // The terminal event.
 	done        bool   // [DONE]
 	retry       time.Duration
@@ -42,7 +41,8 @@ type follower struct {
 	resets      int
 }
 
-// dropHook is told that a connection has ended without [DONE], why, and how long the client was told to wait.
+// dropHook is called when a connection has ended without [DONE], with the reason and the time that the client was asked
+// to wait.
 type dropHook func(err error, pause time.Duration)
 
 // event is one event of a stream.
@@ -52,7 +52,7 @@ type event struct {
 	chunk
 }
 
-// chunk is what the data of an event may hold.
+// chunk is the data of an event.
 type chunk struct {
 	Type      string
 	MessageID string `json:"messageId"`
@@ -63,14 +63,14 @@ type chunk struct {
 	Data      json.RawMessage
 }
 
-// errBroken is what no server may ever do.
+// errBroken is a violation of the protocol, which no server may commit.
 type errBroken struct{ what string }
 
 func (e *errBroken) Error() string { return "the promise is broken: " + e.what }
 
 func broken(format string, args ...any) error { return &errBroken{fmt.Sprintf(format, args...)} }
 
-// follow returns nil when the answer is there, whole, and an error when the promise is broken or the context ends.
+// follow returns nil when the answer is complete, and an error when the protocol is violated or the context ends.
 func (f *follower) follow(ctx context.Context) error {
 	for !f.done {
 		err := f.connect(ctx)
@@ -88,7 +88,7 @@ func (f *follower) follow(ctx context.Context) error {
 			pause = p.retryAfter()
 		}
 		if pause == 0 {
-			pause = 500 * time.Millisecond // Nobody has named a time yet.
+			pause = 500 * time.Millisecond // No time was sent yet.
 		}
 		if f.onDrop != nil {
 			f.onDrop(err, pause)
@@ -103,7 +103,7 @@ func (f *follower) follow(ctx context.Context) error {
 	return nil
 }
 
-// connect makes the call once and reads what comes.
+// connect makes the call once and reads the response.
 func (f *follower) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,7 +117,7 @@ func (f *follower) connect(ctx context.Context) error {
 	if f.silence == 0 {
 		f.silence = 40 * time.Second
 	}
-	// A server that says nothing for so long is no longer there.
+	// A server that sends nothing for this time is considered dead.
 	watchdog := time.AfterFunc(f.silence, cancel)
 	defer watchdog.Stop()
 	f.connections++
@@ -131,7 +131,7 @@ func (f *follower) connect(ctx context.Context) error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusNoContent && f.method == http.MethodGet:
-		f.done = true // Complete, and the cursor is at the end.
+		f.done = true // The answer is complete and the cursor is at its end.
 		return nil
 	case resp.StatusCode != http.StatusOK:
 		return readProblem(resp)
@@ -141,7 +141,7 @@ func (f *follower) connect(ctx context.Context) error {
 	return f.read(&watched{resp.Body, func() { watchdog.Reset(f.silence) }})
 }
 
-// watched tells of every read that brings something.
+// watched calls a function on every successful read.
 type watched struct {
 	io.Reader
 	alive func()
@@ -155,7 +155,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read takes in events until the stream ends. An event counts once the blank line that ends it is there.
+// read processes events until the stream ends. An event counts once its blank line has arrived.
 func (f *follower) read(body io.Reader) error {
 	lines := bufio.NewReader(body)
 	var id, data string
@@ -178,7 +178,7 @@ func (f *follower) read(body io.Reader) error {
 			f.retry = time.Duration(ms) * time.Millisecond
 		case "":
 			if value != "" || data == "" {
-				continue // A comment, or the end of nothing.
+				continue // A comment, or a blank line without an event.
 			}
 			e := event{id: id, data: data}
 			id, data = "", ""
@@ -193,7 +193,7 @@ func (f *follower) read(body io.Reader) error {
 	}
 }
 
-// take takes in one event.
+// take processes one event.
 func (f *follower) take(e *event, first bool) error {
 	if f.done {
 		return broken("%s after [DONE]", e.data)
@@ -251,7 +251,7 @@ func (f *follower) start(e *event) error {
 		return broken("run %d after run %d", e.Metadata.Run, f.run)
 	}
 	f.needsReset = len(f.text) > 0 && e.Metadata.Run != f.run
-	// A terminal event that came without [DONE] comes again.
+	// A terminal event without [DONE] is repeated.
 	f.messageID, f.run, f.ended = e.MessageID, e.Metadata.Run, ""
 	if f.first == 0 {
 		f.first = f.run
@@ -259,8 +259,8 @@ func (f *follower) start(e *event) error {
 	return nil
 }
 
-// anew reports whether the answer was begun anew since the client met it.
-func (f *follower) anew() bool { return f.run > f.first }
+// restarted reports whether the answer has been restarted since the client first read it.
+func (f *follower) restarted() bool { return f.run > f.first }
 
 func cursor(run, offset int) string { return strconv.Itoa(run) + "-" + strconv.Itoa(offset) }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// hangPostgres stops every process of the database with SIGSTOP, so that connections stay open and nothing is answered.
-// resume lets them go on.
+// hangPostgres stops every process of the database with SIGSTOP, so that connections stay open without a response.
+// resume continues them.
 func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func()) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, dsn)
@@ -29,13 +29,13 @@ func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func())
 	postmaster, err := strconv.Atoi(first)
 	must(t, err)
 	stopped := []int{postmaster}
-	must(t, syscall.Kill(postmaster, syscall.SIGSTOP)) // First: it starts no others then.
+	must(t, syscall.Kill(postmaster, syscall.SIGSTOP)) // First, so that it starts no others.
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
 	must(t, err)
 	for field := range strings.FieldsSeq(string(children)) {
 		pid, err := strconv.Atoi(field)
 		must(t, err)
-		if syscall.Kill(pid, syscall.SIGSTOP) == nil { // It may have ended.
+		if syscall.Kill(pid, syscall.SIGSTOP) == nil { // It may have exited.
 			stopped = append(stopped, pid)
 		}
 	}
@@ -48,8 +48,8 @@ func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func())
 	return resume
 }
 
-// TestR21_DatabaseHangsUnderTheUserPool stops the database under calls of the user pool. Each is answered 503 within
-// the 5 s that every call has, and none of them counts against the account or the address that it came from.
+// TestR21_DatabaseHangsUnderTheUserPool suspends the database during calls to the user pool. Each gets a 503 within the
+// limit of 5 s, and none counts against the account or the client's address.
 func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
@@ -103,7 +103,7 @@ func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 		all.Wait()
 	}
 	t.Logf("the slowest of 150 calls took %v", slowest.Round(time.Millisecond))
-	if slowest > 10*time.Second { // Five seconds, where the machine does nothing else.
+	if slowest > 10*time.Second { // Five seconds on an idle machine.
 		t.Errorf("a call was refused after %v", slowest)
 	}
 

@@ -11,14 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// kills is how often servers are killed.
+// kills is the number of kills.
 const kills = 50
 
-// settle is within what everything must have come to its end after the last fault: 15 s, where the machine does nothing
-// else.
+// settle is the time within which everything must be complete after the last fault: 15 s on an idle machine.
 const settle = 2 * time.Minute
 
-// talkers are people who ask and ask while servers die.
+// talkers are conversations that continue while servers die.
 type talkers struct {
 	enough chan struct{}
 	wait   sync.WaitGroup
@@ -27,7 +26,7 @@ type talkers struct {
 	questions, resets int // Guarded by mu.
 }
 
-// startTalkers begins n conversations through where.
+// startTalkers starts n conversations through the servers that where returns.
 func (c *client) startTalkers(ctx context.Context, t *testing.T, n int, where func() string, a answer) *talkers {
 	talks := &talkers{enough: make(chan struct{})}
 	for i := range n {
@@ -44,7 +43,7 @@ func (c *client) startTalkers(ctx context.Context, t *testing.T, n int, where fu
 	return talks
 }
 
-// end lets everybody finish the answer that they wait for, and returns how long that took.
+// end waits until all conversations have finished their current answer, and returns the duration.
 func (k *talkers) end() time.Duration {
 	began := time.Now()
 	close(k.enough)
@@ -52,8 +51,8 @@ func (k *talkers) end() time.Duration {
 	return time.Since(began)
 }
 
-// TestR20_KilledServerWithADatabaseOfItsOwn kills the only server again and again at a random token, with its database,
-// while people talk to it.
+// TestR20_KilledServerWithADatabaseOfItsOwn kills the only server repeatedly at a random token, with its database,
+// while conversations are running.
 func TestR20_KilledServerWithADatabaseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)
@@ -70,13 +69,13 @@ func TestR20_KilledServerWithADatabaseOfItsOwn(t *testing.T) {
 	if took := talks.end(); took > settle {
 		t.Errorf("everything was answered %v after the last start", took)
 	} else {
-		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills,
+		t.Logf("%d kills in %v, %d questions, %d answers restarted, all complete after %v", kills,
 			killed.Round(time.Second),
 			talks.questions, talks.resets, took.Round(time.Millisecond))
 	}
 }
 
-// TestR20_KilledServersOfACluster kills random servers, one after the other, while people talk through the balancer.
+// TestR20_KilledServersOfACluster kills random servers, one after the other, during conversations through the balancer.
 func TestR20_KilledServersOfACluster(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, shortLease)
@@ -94,14 +93,14 @@ func TestR20_KilledServersOfACluster(t *testing.T) {
 	if took := talks.end(); took > settle {
 		t.Errorf("everything was answered %v after the last start", took)
 	} else {
-		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills,
+		t.Logf("%d kills in %v, %d questions, %d answers restarted, all complete after %v", kills,
 			killed.Round(time.Second),
 			talks.questions, talks.resets, took.Round(time.Millisecond))
 	}
 }
 
-// TestR20_TakeoverWithinTenSeconds kills a server, with the lease that is usual, and measures until its answers are
-// being written elsewhere, and until those who watch them are told.
+// TestR20_TakeoverWithinTenSeconds kills a server with the default lease, and measures the time until its answers are
+// being written elsewhere, and until their watchers have received a reset.
 func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
@@ -121,7 +120,7 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 			case "text-delta":
 				started()
 			case "start":
-				if f.anew() && f.run > run {
+				if f.restarted() && f.run > run {
 					run = f.run
 					mu.Lock()
 					defer mu.Unlock()
@@ -142,10 +141,10 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	if len(took) != len(fs.all) {
 		t.Fatalf("%d of %d answers were begun anew", len(took), len(fs.all))
 	}
-	if takeover > time.Minute { // Ten seconds, where the machine does nothing else.
+	if takeover > time.Minute { // Ten seconds on an idle machine.
 		t.Errorf("all answers were taken over after %v", takeover)
 	}
-	// Clients that were connected elsewhere are told to come back, which takes up to three seconds more.
+	// Clients of other servers are asked to reconnect, which takes up to three seconds more.
 	if longest := slices.Max(took); longest > takeover+time.Minute {
 		t.Errorf("a client saw its answer go on after %v", longest)
 	}
@@ -153,7 +152,7 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 		slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
 }
 
-// awaitTakeover waits until every answer that is being written is in its second run.
+// awaitTakeover waits until every running answer is in its second run.
 func (r *rig) awaitTakeover(ctx context.Context, t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, r.DSN())
@@ -166,7 +165,7 @@ func (r *rig) awaitTakeover(ctx context.Context, t *testing.T) {
 	})
 }
 
-// pause waits: what is tested may happen at any moment.
+// pause waits for a random time, so that faults happen at any moment.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -13,12 +13,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// TestR31_DroppedStreamsComeBack breaks two thousand streams off at once: all resume, each at its character. That it
-// takes less than ten seconds is measured where nothing else runs, by loadgen's scenario drop.
+// TestR31_DroppedStreamsComeBack cuts two thousand streams at once: all resume, each at its own cursor. The limit of
+// ten seconds is measured on an idle machine, by loadgen's scenario drop.
 func TestR31_DroppedStreamsComeBack(t *testing.T) {
 	t.Parallel()
 	const streams = 2000
-	back := make(chan struct{}) // Closed when all are.
+	back := make(chan struct{}) // Closed when all are connected.
 	s := newSingle(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
@@ -32,7 +32,7 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 	var took []time.Duration
 	var begun sync.WaitGroup
 	var fs followers
-	// They are being written for as long as it takes.
+	// They are written for as long as necessary.
 	all := s.askMany(t, s.url(), 20, answer{chars: 16000, rate: 5})
 	for i := range streams {
 		a := all[i%len(all)]
@@ -43,7 +43,7 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 			started(resp)
 			mu.Lock()
 			defer mu.Unlock()
-			// Clients that a busy server had sent away come back as well.
+			// Clients that a busy server rejected reconnect as well.
 			if !dropped.IsZero() && !returned && resp.StatusCode < 300 {
 				returned = true
 				if took = append(took, time.Since(dropped)); len(took) == streams {
@@ -92,8 +92,8 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 		slices.Max(took).Round(time.Millisecond))
 }
 
-// TestR31_AboveTheCapClientsAreSentAway opens more streams than a server takes: those beyond are told when to come
-// back, each another time, and do so.
+// TestR31_AboveTheCapClientsAreSentAway opens more streams than a server admits: the excess clients receive a random
+// Retry-After, and come back.
 func TestR31_AboveTheCapClientsAreSentAway(t *testing.T) {
 	t.Parallel()
 	const most = 50
@@ -117,7 +117,7 @@ func TestR31_AboveTheCapClientsAreSentAway(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			refused[p.RetryAfter]++
-			if times++; times == 2*most { // Nobody has left before everybody has come.
+			if times++; times == 2*most { // No client leaves before all have connected.
 				model.begin()
 			}
 			if p.Status != http.StatusServiceUnavailable || p.Detail == "" {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// parallel is how many tests run at once: they wait more than they compute.
+// parallel is the number of tests that run at the same time: they mostly wait.
 const parallel = "4"
 
 func TestMain(m *testing.M) {
@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the program under test. A test binary has no other place for what its tests have in common.
+// built is the program under test. A test binary has no other place for state that its tests share.
 var built program
 
-// program is built when the first test asks for it, without the race detector: it is measured, too.
-// TSUMUGI_TEST_PROGRAM names one that is there.
+// program is built when the first test needs it, without the race detector, because some tests measure it.
+// TSUMUGI_TEST_PROGRAM names an existing one.
 type program struct {
 	once sync.Once
-	dir  string // Where it was built.
+	dir  string // The folder in which it was built.
 	err  error
 }
 

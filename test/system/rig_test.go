@@ -19,13 +19,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// patience bounds what a test waits for where nothing else is said, on however busy a machine.
+// patience bounds the waits of a test that have no limit of their own, even on a busy machine.
 const patience = 5 * time.Minute
 
-// shortLease is how long a server may be silent where a test has many die and need not wait for the usual 8 s.
+// shortLease is the lease in tests that kill many servers and need not wait for the default of 8 s.
 const shortLease = "TSUMUGI_LEASE=2s"
 
-// settings are those of every server: its model does what the question says, and one person may open many streams.
+// settings are those of every server: its model follows the directive in the question, and one person may open many
+// streams.
 func settings(t *testing.T, more ...string) []string {
 	t.Helper()
 	model := httptest.NewServer(llmtest.NewHandler(20 * time.Millisecond))
@@ -40,7 +41,7 @@ func settings(t *testing.T, more ...string) []string {
 	}, more...)
 }
 
-// heldModel is a model that says nothing until it is told to begin, and ends no answer until it is told to.
+// heldModel is a model that neither begins nor ends an answer until it is released.
 type heldModel struct {
 	setting    string
 	begin, end func()
@@ -66,7 +67,7 @@ func newHeldModel(t *testing.T) heldModel {
 	}
 }
 
-// heldWriter keeps a stream's end back.
+// heldWriter holds back the end of a stream.
 type heldWriter struct {
 	http.ResponseWriter
 	request *http.Request
@@ -92,7 +93,7 @@ type rig struct {
 	*client
 }
 
-// newRig starts so many servers.
+// newRig starts n servers.
 func newRig(t *testing.T, servers int, more ...string) *rig {
 	t.Helper()
 	return newRigOn(t, folder(t), servers, more...)
@@ -109,7 +110,7 @@ func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	})
 	must(t, err)
 	t.Cleanup(func() {
-		// Nothing is lost that anybody wants: the servers need not stop in order.
+		// The data is not needed any more: the servers need not stop gracefully.
 		for i := range servers {
 			c.Kill(i)
 		}
@@ -125,7 +126,7 @@ func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	return r
 }
 
-// folder returns a new folder that the database's account can reach, too.
+// folder returns a new folder that the database's account can reach.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tsumugi-system-*")
@@ -139,13 +140,13 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// at returns where a client goes that knows one server.
+// at returns the address function of a client that uses one server.
 func (r *rig) at(server int) func() string {
 	url := r.Server(server).URL()
 	return func() string { return url }
 }
 
-// anywhere returns where a client goes that knows the balancer.
+// anywhere returns the address function of a client that uses the balancer.
 func (r *rig) anywhere() string { return r.URL() }
 
 // single is one server with a database of its own, and a person who uses it.
@@ -170,7 +171,7 @@ func newSingle(t *testing.T, more ...string) *single {
 	s.restart(t)
 	t.Cleanup(func() {
 		s.running().Kill()
-		// The database that the server had started stops when it sees that the server is gone, and writes until then.
+		// The database that the server started stops when it notices that the server is gone, and writes until then.
 		await(t, "the database has stopped", patience, func() bool {
 			_, err := postgres.Running(filepath.Join(s.cfg.Data, "postgres"))
 			return errors.Is(err, postgres.ErrNotRunning)
@@ -181,7 +182,7 @@ func newSingle(t *testing.T, more ...string) *single {
 	return s
 }
 
-// restart starts the server, whose process has ended.
+// restart starts the server after its process has exited.
 func (s *single) restart(t *testing.T) {
 	t.Helper()
 	p, err := cluster.Launch(t.Context(), s.cfg)
@@ -199,14 +200,14 @@ func (s *single) running() *cluster.Process {
 
 func (s *single) url() string { return "http://" + s.cfg.Listen }
 
-// showLogs shows the end of every log of a test that has failed.
+// showLogs prints the end of every log of a failed test.
 func showLogs(t *testing.T, dir string) {
 	if !t.Failed() {
 		return
 	}
 	_ = filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() || filepath.Ext(path) != ".log" || strings.Contains(path, "postgres") {
-			return nil //nolint:nilerr // What cannot be read is not shown.
+			return nil //nolint:nilerr // Unreadable logs are skipped.
 		}
 		text, _ := os.ReadFile(path)
 		const most = 6 << 10
@@ -230,7 +231,7 @@ func await(t *testing.T, what string, limit time.Duration, f func() bool) {
 	}
 }
 
-// join waits for what the members of a group have to do, for as long as ctx lets it.
+// join waits for a group until ctx ends.
 func join(ctx context.Context, t *testing.T, group *sync.WaitGroup) {
 	t.Helper()
 	done := make(chan struct{})
@@ -245,15 +246,15 @@ func join(ctx context.Context, t *testing.T, group *sync.WaitGroup) {
 	}
 }
 
-// answer is how the model answers a question.
+// answer describes the model's answer.
 type answer struct {
 	chars int
-	rate  float64 // Tokens of four characters a second; 0 is 50.
+	rate  float64 // Tokens of four characters per second; 0 is 50.
 	seed  uint64
-	more  string // Further fields of the directive, with a comma before.
+	more  string // Further fields of the directive, with a leading comma.
 }
 
-// in returns the question that is answered so.
+// in returns a question with this answer.
 func (a answer) in(threadID string) question {
 	rate := a.rate
 	if rate == 0 {
@@ -266,7 +267,7 @@ func (a answer) in(threadID string) question {
 	}
 }
 
-// asked is a question whose answer is being written.
+// asked is a question with an answer in progress.
 type asked struct {
 	question
 	exchange
@@ -306,12 +307,12 @@ type followers struct {
 	wait sync.WaitGroup
 }
 
-// run follows f in the background and holds its text against what the model said.
+// run follows f in the background and compares its text with the model's.
 func (fs *followers) run(ctx context.Context, t *testing.T, f *follower, want string) {
 	fs.all = append(fs.all, f)
 	fs.wait.Go(func() {
 		if err := f.follow(ctx); errors.Is(err, context.Canceled) {
-			return // The test has ended otherwise.
+			return // The test has failed already.
 		} else if err != nil {
 			t.Error(err)
 		} else if got := string(f.text); digest(got) != digest(want) {
@@ -328,7 +329,7 @@ func (fs *followers) sum(of func(f *follower) int) (n int) {
 	return n
 }
 
-// stored checks that each question is stored once, with its answer, whole.
+// stored checks that each question is stored once, with its complete answer.
 func (c *client) stored(t *testing.T, base string, all []asked) {
 	t.Helper()
 	for _, a := range all {
@@ -345,14 +346,14 @@ func (c *client) stored(t *testing.T, base string, all []asked) {
 	}
 }
 
-// talk asks one question after another, of various lengths, in a thread until enough is closed, follows each answer to
-// its end, and then holds all that is stored against what was asked and answered. It returns how many questions it
-// asked, and how often an answer was begun anew.
+// talk asks questions with answers of various lengths in a thread, one after the other, until enough is closed, follows
+// each answer to its end, and then checks the stored messages. It returns the number of questions, and how often an
+// answer was restarted.
 func (c *client) talk(ctx context.Context, t *testing.T, where func() string, enough <-chan struct{},
 	a answer,
 ) (questions, resets int) {
 	var wants []string
-	threadID, err := c.threadPatiently(ctx, where)
+	threadID, err := c.threadWithRetries(ctx, where)
 	if err != nil {
 		t.Error(err)
 		return 0, 0
@@ -360,7 +361,7 @@ func (c *client) talk(ctx context.Context, t *testing.T, where func() string, en
 	for {
 		select {
 		case <-enough:
-			c.talked(ctx, t, where, threadID, wants)
+			c.checkThread(ctx, t, where, threadID, wants)
 			return len(wants), resets
 		default:
 		}
@@ -380,8 +381,8 @@ func (c *client) talk(ctx context.Context, t *testing.T, where func() string, en
 	}
 }
 
-// talked checks what is stored of a thread.
-func (c *client) talked(ctx context.Context, t *testing.T, where func() string, threadID string, wants []string) {
+// checkThread checks the stored messages of a thread.
+func (c *client) checkThread(ctx context.Context, t *testing.T, where func() string, threadID string, wants []string) {
 	var messages []message
 	err := patiently(ctx, func() (err error) {
 		messages, err = c.messages(ctx, where(), threadID)
@@ -404,7 +405,7 @@ func (c *client) talked(ctx context.Context, t *testing.T, where func() string, 
 	}
 }
 
-// spoken returns a hook that tells of the first piece of text.
+// spoken returns a hook that signals the first piece of text.
 func spoken(group *sync.WaitGroup) func(event) {
 	done := sync.OnceFunc(group.Done)
 	return func(e event) {
@@ -414,7 +415,7 @@ func spoken(group *sync.WaitGroup) func(event) {
 	}
 }
 
-// ready returns what a server says about itself: a status, or 0 if it cannot be reached.
+// ready returns the status of a server's readiness check, or 0 if it cannot be reached.
 func ready(ctx context.Context, base string) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
 	if err != nil {
@@ -429,7 +430,7 @@ func ready(ctx context.Context, base string) int {
 	return resp.StatusCode
 }
 
-// isProblem says whether err is one with this status.
+// isProblem reports whether err is a problem with this status.
 func isProblem(err error, status int) bool {
 	p, ok := errors.AsType[*problem](err)
 	return ok && p.Status == status

@@ -62,14 +62,14 @@ func TestR17_StopThroughAnotherServer(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("watches ended %v after the stop", took)
-	// A second, where the machine does nothing else.
+	// One second on an idle machine.
 	if len(took) != 10 || took[len(took)-1] > time.Minute {
 		t.Errorf("watches ended %v after the stop", took)
 	}
 }
 
 // TestR30_ServerIsCutOffFromTheOthers breaks the link between a server and NATS, in two ways, while it writes answers
-// that are watched through all servers, and heals it: everybody gets everything, without a restart.
+// that are watched through all servers, and heals it: every watcher receives the whole text, without a restart.
 func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
@@ -108,7 +108,7 @@ func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 			time.Since(healed).Round(time.Millisecond), others.sum(func(f *follower) int { return f.connections }),
 			others.sum(func(f *follower) int { return f.resets }))
 		if resets := own.sum(func(f *follower) int { return f.resets }); resets > 0 {
-			t.Errorf("%s: %d answers were begun anew, whose server lived", name, resets)
+			t.Errorf("%s: %d answers were restarted though their server lived", name, resets)
 		}
 		r.stored(t, r.at(2)(), all)
 	}
@@ -117,7 +117,7 @@ func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 	}
 }
 
-// TestNATSNodesDie ends one node after the other while people talk: a cluster of three goes on with two.
+// TestNATSNodesDie stops one node after the other during conversations: a cluster of three continues with two.
 func TestNATSNodesDie(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)

@@ -20,7 +20,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// dataSource is a file as the product tells of it.
+// dataSource is a data source of the API.
 type dataSource struct {
 	ID         string
 	Filename   string
@@ -53,10 +53,10 @@ func (c *client) upload(ctx context.Context, base, filename string, content []by
 	return source, c.do(req, &source)
 }
 
-// liveSocket is a tab of the person at one server.
+// liveSocket is a live connection to one server.
 type liveSocket struct{ conn *websocket.Conn }
 
-// liveFrame is what the tests look at of what comes over /v1/live.
+// liveFrame has the fields of a frame of /v1/live that the tests use.
 type liveFrame struct {
 	Type       string
 	ID         string
@@ -64,10 +64,10 @@ type liveFrame struct {
 	DataSource *dataSource `json:"data_source"`
 }
 
-// listen opens a live socket at a server, which tells everything from then on.
+// listen opens a live socket to a server and waits until it is ready.
 func (c *client) listen(ctx context.Context, t *testing.T, base string) *liveSocket {
 	t.Helper()
-	conn, _, err := websocket.Dial(ctx, base+"/v1/live", nil) //nolint:bodyclose // The library has closed it.
+	conn, _, err := websocket.Dial(ctx, base+"/v1/live", nil) //nolint:bodyclose // Closed by the library.
 	must(t, err)
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	frame, err := json.Marshal(map[string]string{"type": "auth", "token": c.token})
@@ -89,7 +89,7 @@ func (s *liveSocket) next(ctx context.Context, t *testing.T) (frame liveFrame) {
 }
 
 // TestR17_DataSourceProgressThroughAnyServer: a file that is uploaded through one server is read by any, and each step
-// is told through all, until it is deleted through another one.
+// is published through all, until it is deleted through another one.
 func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
@@ -117,7 +117,7 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 			seen[frame.DataSource.ID] = append(seen[frame.DataSource.ID], *frame.DataSource)
 		}
 		for _, steps := range seen {
-			// Servers overtake each other: the revision says which is newer.
+			// Events of several servers may be out of order: the revision tells which is newer.
 			slices.SortFunc(steps, func(a, b dataSource) int { return a.Revision - b.Revision })
 			if len(steps) != 3 || steps[0].Status != "pending" || steps[1].Status != "running" ||
 				steps[2].Status != "success" ||
@@ -142,7 +142,7 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	}
 }
 
-// slowFile returns a file that takes seconds to be read and stored, unlike any other number's.
+// slowFile returns a file that takes seconds to process, different for each number.
 func slowFile(number int) []byte {
 	return bytes.Repeat([]byte(fmt.Sprintf("%d,名前,部署,役職,\"メモ\n改行\"\n", number)), (20<<20)/45)
 }
@@ -210,7 +210,7 @@ func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 		_, err := r.upload(ctx, r.at(1)(), "名簿.csv", slowFile(i))
 		must(t, err)
 	}
-	r.Kill(0) // Two of the four that are read now, or just have been.
+	r.Kill(0) // Two of the four that are being read, or have just been.
 	killed := time.Now()
 	await(t, "all files are read", patience, func() bool {
 		list, err := r.sources(ctx, r.at(1)())
@@ -224,13 +224,13 @@ func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 	})
 	took := time.Since(killed)
 	t.Logf("all files were read %v after the kill", took.Round(time.Millisecond))
-	if took > time.Minute { // Ten seconds of the lease, and the reading itself on a busy machine.
+	if took > time.Minute { // Ten seconds for the lease, and the reading itself on a busy machine.
 		t.Errorf("the files of the killed server took %v", took)
 	}
 }
 
-// TestR23_FullDiskOnUpload fills the disk of uploaded files: what does not fit is refused and leaves nothing, chat
-// works, and there is room again once something is deleted.
+// TestR23_FullDiskOnUpload fills the disk of uploaded files: a file that does not fit is refused and leaves nothing,
+// chat works, and there is room again once something is deleted.
 func TestR23_FullDiskOnUpload(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(folder(t), "files")
@@ -276,7 +276,7 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 	must(t, err)
 }
 
-// letters returns so many random letters.
+// letters returns n random letters.
 func letters(n int) []byte {
 	text := make([]byte, n)
 	_, _ = io.ReadFull(rand.NewChaCha8([32]byte{byte(rand.Uint32())}), text) //nolint:gosec // No secret.

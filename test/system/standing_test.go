@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestR45_NobodyTellsOfAChange stops the sessions of the database that tell servers of people, and holds one server up
-// as well. Somebody is disabled meanwhile: the server that goes on refuses them within 5 s, and the other one when it
-// does.
-func TestR45_NobodyTellsOfAChange(t *testing.T) {
+// TestR45_ChangeWithoutNotification ends the database sessions that notify servers of changed users, and suspends one
+// server. A user is disabled meanwhile: the running server refuses them within 5 s, the other one as soon as it
+// resumes.
+func TestR45_ChangeWithoutNotification(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -36,7 +36,7 @@ func TestR45_NobodyTellsOfAChange(t *testing.T) {
 	}
 	for _, pid := range sessions {
 		must(t, syscall.Kill(pid, syscall.SIGSTOP))
-		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }() // It may have ended.
+		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }() // It may have exited.
 	}
 	r.Server(0).Pause()
 	_, err = conn.Exec(ctx, `UPDATE users SET state = 'inactive' WHERE email = $1`, demoUser)

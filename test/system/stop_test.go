@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// drops records when clients were dropped, and how long they were told to stay away.
+// drops records when clients were dropped, and how long they were asked to wait.
 type drops struct {
-	all sync.WaitGroup // Those that are still to come.
+	all sync.WaitGroup // Drops that are still expected.
 
 	mu     sync.Mutex
 	times  []time.Time     // Guarded by mu.
 	pauses []time.Duration // Guarded by mu.
 }
 
-// note has a follower tell when it is dropped for the first time.
+// note registers a follower's first drop.
 func (d *drops) note(f *follower) {
 	dropped := false
 	f.onDrop = func(_ error, pause time.Duration) {
@@ -33,11 +33,11 @@ func (d *drops) note(f *follower) {
 	}
 }
 
-// spread returns by how much the longest of the pauses is longer than the shortest: who is dropped at once comes back
-// one after the other.
+// spread returns the difference between the longest and the shortest pause: clients that are dropped at the same time
+// must not return at the same time.
 func (d *drops) spread() time.Duration { return slices.Max(d.pauses) - slices.Min(d.pauses) }
 
-// unreadyAtOnce asks a server to stop and checks that it says so at once, and takes no more questions.
+// unreadyAtOnce asks a server to stop and checks that it is not ready at once, and accepts no more questions.
 func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) {
 	t.Helper()
 	began := time.Now()
@@ -52,8 +52,8 @@ func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) 
 	}
 }
 
-// TestR18_SingleServerStopsWithFiveHundredStreams stops a server, some of whose answers do not end in time, and starts
-// it again: nothing is lost.
+// TestR18_SingleServerStopsWithFiveHundredStreams stops a server while some of its answers do not end in time, and
+// restarts it: nothing is lost.
 func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)
@@ -93,8 +93,8 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	}
 }
 
-// TestR18_ServerOfAClusterStopsWithFiveHundredStreams stops one of three servers that writes the answers: those who
-// watch there go on elsewhere, within seconds and not all at once.
+// TestR18_ServerOfAClusterStopsWithFiveHundredStreams stops the one of three servers that writes the answers: its
+// clients move to the others, within seconds and not all at once.
 func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 	t.Parallel()
 	model := newHeldModel(t)
@@ -123,7 +123,7 @@ func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 		fs.run(ctx, t, f, a.want)
 	}
 	join(ctx, t, &begun)
-	model.begin() // They are being written while their watchers go elsewhere, and end when all have gone.
+	model.begin() // They are written until all watchers have moved, and then end.
 	began := time.Now()
 	unreadyAtOnce(t, r.client, r.Server(0).Term, r.at(0)(), threadID)
 	join(ctx, t, &dropped.all)
@@ -138,14 +138,14 @@ func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 	onceOnly(t, &fs)
 }
 
-// onceOnly checks that no answer was begun anew whose server had time to end it. It tells how many had to be told a
-// text from its start because the server that they came to did not get as far as they had in time.
+// onceOnly checks that no answer restarted although its server had time to finish it. It logs how many clients received
+// a reset because the server that they reached did not catch up with their cursor in time.
 func onceOnly(t *testing.T, fs *followers) {
 	t.Helper()
 	t.Logf("%d of %d streams were told their text from its start", fs.sum(func(f *follower) int { return f.resets }),
 		len(fs.all))
 	again := fs.sum(func(f *follower) int {
-		if f.anew() {
+		if f.restarted() {
 			return 1
 		}
 		return 0
@@ -155,7 +155,7 @@ func onceOnly(t *testing.T, fs *followers) {
 	}
 }
 
-// begunOnce returns a hook that tells of the first stream that has begun.
+// begunOnce returns a hook that signals the first stream that has begun.
 func begunOnce(begun *sync.WaitGroup) func(*http.Response) {
 	done := sync.OnceFunc(begun.Done)
 	return func(resp *http.Response) {
@@ -165,8 +165,8 @@ func begunOnce(begun *sync.WaitGroup) func(*http.Response) {
 	}
 }
 
-// TestRollingRestart stops and starts each of three servers while two hundred streams are watched: nobody loses or
-// repeats anything, and no answer is begun anew.
+// TestRollingRestart restarts each of three servers while two hundred streams are watched: no text is lost or repeated,
+// and no answer restarts.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
@@ -177,7 +177,7 @@ func TestRollingRestart(t *testing.T) {
 	var all []asked
 	var pairs sync.WaitGroup
 	var mu sync.Mutex
-	// Forty people ask again and again, and five clients watch each answer.
+	// Forty conversations, and five clients watch each answer.
 	for i := range 40 {
 		pairs.Go(func() {
 			for seed := uint64(1000 * i); ; seed++ { //nolint:gosec // Small.
@@ -186,7 +186,7 @@ func TestRollingRestart(t *testing.T) {
 					return
 				default:
 				}
-				a, ok := r.askPatiently(ctx, t, r.anywhere, answer{chars: 240, rate: 20, seed: seed})
+				a, ok := r.askWithRetries(ctx, t, r.anywhere, answer{chars: 240, rate: 20, seed: seed})
 				if !ok {
 					return
 				}

@@ -107,7 +107,7 @@ export class Answer {
       this.#run = run
       return [chunk]
     }
-    // Without a cursor, a new run is told by its start alone.
+    // Without a cursor, only the start event announces a new run.
     return this.#bytes === 0 && run !== this.#run && !this.#distrusted ? this.#reset(run) : []
   }
 

@@ -18,12 +18,12 @@ export interface Wish {
   readonly accepted: boolean
 }
 
-/** A question that the server has not taken by then is given back. */
+/** A question that the server has not accepted by then is returned. */
 const handOverMs = 20_000
 /** The server sends a heartbeat every 15 s; a connection quiet for longer than this is dead. */
 const silenceMs = 40_000
 const longestWaitMs = 10_000
-/** Internal errors in a row, for an answer that the server has. */
+/** Consecutive internal errors, for an answer that the server has accepted. */
 const mostFaults = 6
 
 /** Makes a call; a token that has run out is replaced once. */

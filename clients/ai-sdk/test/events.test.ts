@@ -27,11 +27,11 @@ const lines = [
   'data: 一',
   'id: 1-3',
   '',
-  'data:two', // The space is optional, and only one is taken off.
+  'data:two', // The space is optional, and only one is removed.
   'data:  lines',
   'event: ignored',
   '',
-  'id: 1-9', // An event without data is none, and its id belongs to no other.
+  'id: 1-9', // An event without data is dropped, together with its id.
   '',
   'data', // A field without a colon is empty.
   '',

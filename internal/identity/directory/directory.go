@@ -21,8 +21,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// patience limits a call including its retries: an administrator waits for the answer.
-const patience = 15 * time.Second
+// callTimeout limits a call including its retries: an administrator waits for the answer.
+const callTimeout = 15 * time.Second
 
 // Credentials are the access key that signs administrative calls.
 type Credentials struct {
@@ -191,7 +191,7 @@ func (d *Directory) Delete(ctx context.Context, subject string) error {
 
 // do runs call within the time limit and translates its error to a fault.
 func (d *Directory) do(ctx context.Context, call func(ctx context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := call(limited)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {

@@ -102,7 +102,7 @@ func (f *fixture) user(t *testing.T, address string) pool.User {
 	return user
 }
 
-func TestR46_TheServerManagesPeopleOfItsOwnPool(t *testing.T) {
+func TestR46_ServerManagesItsOwnPool(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
@@ -175,7 +175,7 @@ func TestR45_DisablingEndsSessions(t *testing.T) {
 	}
 }
 
-func TestWhatThePoolRefuses(t *testing.T) {
+func TestPoolRefusals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
@@ -271,7 +271,7 @@ func (b byCall) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // If it cannot be found out whether the user was invited before, the address must not be reported as taken.
-func TestInvitationOfSomebodyWhoCannotBeLookedUp(t *testing.T) {
+func TestInviteWhileLookupFails(t *testing.T) {
 	t.Parallel()
 	for kind, code := range map[string]fault.Code{
 		"LimitExceededException": fault.Unavailable, "AccessDeniedException": fault.Internal,
@@ -363,8 +363,8 @@ func TestInProcess(t *testing.T) {
 	}
 }
 
-// TestTimeThatRunsOut: an expired deadline means that the provider is slow, not that the caller gave up.
-func TestTimeThatRunsOut(t *testing.T) {
+// TestDeadlineExceeded: an expired deadline means that the provider is slow, not that the caller gave up.
+func TestDeadlineExceeded(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	late, end := context.WithTimeout(t.Context(), time.Millisecond)

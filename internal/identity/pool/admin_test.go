@@ -95,7 +95,7 @@ func TestR34_AnInvitationFromItsMailToTheFirstSignIn(t *testing.T) {
 	}
 }
 
-func TestAdminCreateUserInItsWays(t *testing.T) {
+func TestAdminCreateUserVariants(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()

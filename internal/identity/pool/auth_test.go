@@ -70,7 +70,7 @@ func TestR34_RoundTripWithTheGoSDK(t *testing.T) {
 	f.mustSignIn(t) // The user can sign in again after signing out.
 }
 
-func TestSignInTakesTheNameInEachOfItsForms(t *testing.T) {
+func TestSignInAcceptsEveryFormOfTheName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, name := range []string{
@@ -90,7 +90,7 @@ func TestSignInTakesTheNameInEachOfItsForms(t *testing.T) {
 	}
 }
 
-func TestR37_LifetimesAndTheirEnds(t *testing.T) {
+func TestR37_Lifetimes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
@@ -349,7 +349,7 @@ func refusalOf(err error) string {
 	return ""
 }
 
-func TestStatesOfAnAccountAreToldWithTheRightPasswordOnly(t *testing.T) {
+func TestAccountStateIsRevealedOnlyWithTheRightPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()

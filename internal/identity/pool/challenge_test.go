@@ -154,7 +154,7 @@ func TestR43_SessionIsUsedOnce(t *testing.T) {
 	}
 }
 
-func TestTemporaryPasswordRunsOut(t *testing.T) {
+func TestTemporaryPasswordExpires(t *testing.T) {
 	t.Parallel()
 	f := withNewcomer(t)
 	f.clock.Advance(7*24*time.Hour - time.Millisecond)
@@ -167,7 +167,7 @@ func TestTemporaryPasswordRunsOut(t *testing.T) {
 }
 
 // An invited user may sign in with another identity provider: this, too, ends the temporary password.
-func TestTemporaryPasswordRunsOutForExternalUsersToo(t *testing.T) {
+func TestTemporaryPasswordExpiresForExternalUsers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()

@@ -65,7 +65,8 @@ func (p *Pool) refused(ctx context.Context, action Action, user *User, reason st
 		event.Sub = user.Sub
 	}
 	if err := p.store.RecordPoolEvent(ctx, event); err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: the audit log was not told", "action", action, "sub", event.Sub, "error",
+		p.cfg.Logger.WarnContext(ctx, "pool: an audit log entry was not stored", "action", action, "sub", event.Sub,
+			"error",
 			err)
 	}
 }

@@ -56,15 +56,15 @@ func (f *fixture) member(t *testing.T) uuid.UUID {
 	return o.ID
 }
 
-// told returns the audit log's entries of an organization, or those without one, oldest first.
-func (f *fixture) told(t *testing.T, organization *uuid.UUID) []string {
+// events returns the audit log's entries of an organization, or those without one, oldest first.
+func (f *fixture) events(t *testing.T, organization *uuid.UUID) []string {
 	t.Helper()
 	events, _, err := f.db.ListEvents(t.Context(), org.AuditQuery{
 		OrganizationID: organization, Kind: org.SignIns,
 		Limit: 100,
 	})
 	must(t, err)
-	var told []string
+	var entries []string
 	for _, e := range slices.Backward(events) {
 		if (organization == nil) != (e.OrganizationID == nil) {
 			continue
@@ -73,25 +73,26 @@ func (f *fixture) told(t *testing.T, organization *uuid.UUID) []string {
 		for _, d := range e.Details {
 			details = append(details, d.After)
 		}
-		told = append(told, strings.TrimSpace(fmt.Sprintf("%s %s %s x%d %s", e.Action, e.By.Kind, e.By.Address, e.Times,
+		entries = append(entries, strings.TrimSpace(fmt.Sprintf("%s %s %s x%d %s", e.Action, e.By.Kind, e.By.Address,
+			e.Times,
 			strings.Join(details, " "))))
 		if e.TargetLabel != email && organization != nil || e.By.RequestID != "r1" ||
 			e.By.Kind == org.ByMember != (e.By.Email == email) {
 			t.Errorf("entry %+v", e)
 		}
 	}
-	return told
+	return entries
 }
 
-func wantTold(t *testing.T, got []string, want ...string) {
+func wantEvents(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("the audit log tells of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// TestTheAuditLogTellsOfSignIns covers a session and the rejected attempts around it.
-func TestTheAuditLogTellsOfSignIns(t *testing.T) {
+// TestSignInsAreAudited covers a session and the rejected attempts around it.
+func TestSignInsAreAudited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	organization := f.member(t)
@@ -138,7 +139,7 @@ func TestTheAuditLogTellsOfSignIns(t *testing.T) {
 	tick()
 	_, err = here.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: last.AccessToken})
 	must(t, err)
-	wantTold(t, f.told(t, &organization),
+	wantEvents(t, f.events(t, &organization),
 		"session.fail unknown 192.0.2.7 x5 password",
 		"session.lock unknown 192.0.2.7 x1",
 		"session.begin user 192.0.2.7 x1 password",
@@ -152,12 +153,12 @@ func TestTheAuditLogTellsOfSignIns(t *testing.T) {
 		"session.begin user 192.0.2.7 x1 password",
 		"session.end_all user 192.0.2.7 x1",
 	)
-	wantTold(t, f.told(t, nil))
+	wantEvents(t, f.events(t, nil))
 }
 
-// TestNobodysNamesDoNotFillTheAuditLog: attempts with unknown names make one entry an hour per address, in no
+// TestUnknownNamesDoNotFillTheAuditLog: attempts with unknown names make one entry an hour per address, in no
 // organization. The name as typed is never recorded.
-func TestNobodysNamesDoNotFillTheAuditLog(t *testing.T) {
+func TestUnknownNamesDoNotFillTheAuditLog(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	organization := f.member(t)
@@ -183,8 +184,8 @@ func TestNobodysNamesDoNotFillTheAuditLog(t *testing.T) {
 			t.Errorf("entry %+v", e)
 		}
 	}
-	if told := f.told(t, &organization); len(told) > 0 {
-		t.Errorf("the organization is told of %q", told)
+	if events := f.events(t, &organization); len(events) > 0 {
+		t.Errorf("the organization has entries %q", events)
 	}
 }
 
@@ -232,7 +233,7 @@ func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
 	must(t, err)
 }
 
-func TestNewDevicesAndPasswordsAreToldByMail(t *testing.T) {
+func TestNewDevicesAndPasswordsAreMailed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()

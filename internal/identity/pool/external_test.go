@@ -128,7 +128,7 @@ func TestExternalSessions(t *testing.T) {
 	must(t, err)
 }
 
-func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
+func TestSessionsBelongToOneClient(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()

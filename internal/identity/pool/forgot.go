@@ -110,7 +110,7 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 	sum := sha256.Sum256(append([]byte("codes "), kept.Key...))
 	made, err := p.store.PoolAttempts(ctx, sum[:])
 	if err == nil {
-		_, err = made[0].coded(p.now()) // Checked first, because hashing is expensive.
+		_, err = made[0].withCode(p.now()) // Checked first, because hashing is expensive.
 	}
 	if err != nil {
 		return nil, "", err
@@ -127,7 +127,7 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 	if user != nil {
 		kept.Sub, kept.Version = &user.Sub, user.Version
 	}
-	err = p.store.SavePoolCode(ctx, kept, sum[:], now, func(a Attempts) (Attempts, error) { return a.coded(now) })
+	err = p.store.SavePoolCode(ctx, kept, sum[:], now, func(a Attempts) (Attempts, error) { return a.withCode(now) })
 	if fault.CodeOf(err) == fault.NotFound { // The user was deleted meanwhile.
 		return nil, "", nil
 	}
@@ -140,8 +140,8 @@ func (u *User) mayReset() bool {
 	return u.Enabled && u.EmailVerified && (u.Status == StatusConfirmed || u.Status == StatusResetRequired)
 }
 
-// coded returns the attempts after one more code, or an error if too many were requested.
-func (a Attempts) coded(now time.Time) (Attempts, error) {
+// withCode returns the attempts after one more code, or an error if too many were requested.
+func (a Attempts) withCode(now time.Time) (Attempts, error) {
 	a = a.at(now)
 	if a.Failures >= codesPerWindow {
 		return a, attemptLimit()

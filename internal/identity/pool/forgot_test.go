@@ -98,7 +98,7 @@ func TestR42_ResetCode(t *testing.T) {
 	wantNotAuthorized(t, err, "Access Token has been revoked")
 }
 
-func TestR42_ResetCodeEndsAndIsReplaced(t *testing.T) {
+func TestR42_ResetCodeExpiresAndIsReplaced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
@@ -270,7 +270,7 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 }
 
 // A guess at the code of an unknown name gets the same response as any other.
-func TestR42_NobodysCodeIsNeverRight(t *testing.T) {
+func TestR42_CodeOfAnUnknownUserIsNeverRight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	hash, err := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(t.Context(), "123456")
@@ -286,7 +286,7 @@ func TestR42_NobodysCodeIsNeverRight(t *testing.T) {
 }
 
 // A slow mail server does not delay responses, and its failures are not visible in them.
-func TestR42_MailIsSentAside(t *testing.T) {
+func TestR42_MailIsSentInTheBackground(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.mail.setFailure(errors.New("the mail server is down"))

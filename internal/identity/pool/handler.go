@@ -124,7 +124,8 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 	}
 	body, err := json.Marshal(answer)
 	if err != nil { // Unreachable: answers are structs of strings and numbers.
-		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer has no JSON form", "error", err, "amzn_request_id",
+		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer cannot be encoded as JSON", "error", err,
+			"amzn_request_id",
 			requestID)
 		status, body = http.StatusInternalServerError, []byte(`{"__type":"InternalErrorException","message":"Internal error"}`)
 	}

@@ -21,13 +21,13 @@ import (
 // Timing of key rotation: a new key must be in the JWKS of every server, and in the caches of its readers, before the
 // first token is signed with it.
 const (
-	keyBits      = 2048
-	keysFresh    = time.Minute      // Then the keys are read again.
-	keysRetry    = 5 * time.Second  // After a failed read.
-	keysPatience = 2 * time.Second  // For one read.
-	jwksMaxAge   = 5 * time.Minute  // Cache lifetime of the JWKS.
-	keyNotice    = 10 * time.Minute // From a key's first publication to its first use.
-	keyGrace     = 5 * time.Minute  // From the expiry of a key's last token to the key's removal, for clock skew.
+	keyBits     = 2048
+	keysFresh   = time.Minute      // Then the keys are read again.
+	keysRetry   = 5 * time.Second  // After a failed read.
+	keysTimeout = 2 * time.Second  // For one read.
+	jwksMaxAge  = 5 * time.Minute  // Cache lifetime of the JWKS.
+	keyNotice   = 10 * time.Minute // From a key's first publication to its first use.
+	keyGrace    = 5 * time.Minute  // From the expiry of a key's last token to the key's removal, for clock skew.
 )
 
 // signer is a parsed signing key.
@@ -99,7 +99,7 @@ func (k *keyring) all(ctx context.Context) []signer {
 	now := k.clock()
 	if now.Before(k.readAt) || !now.Before(k.staleAt) {
 		// Other callers wait for this read: it must not be canceled with the request that started it.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 		defer cancel()
 		if err := k.read(ctx, now); err != nil {
 			k.log.WarnContext(ctx, "pool: the signing keys cannot be read; the known ones stay in use", "error", err)

@@ -40,9 +40,9 @@ type ResetCode struct {
 }
 
 const (
-	mailPatience       = 30 * time.Second // For a message sent in the background.
-	invitationPatience = 10 * time.Second // For a message that an administrator waits for.
-	maxUnderWay        = 64
+	mailTimeout       = 30 * time.Second // For a message sent in the background.
+	invitationTimeout = 10 * time.Second // For a message that an administrator waits for.
+	maxUnderWay       = 64
 )
 
 // outbox sends messages in the background: the response time must not reveal whether there is one.
@@ -74,7 +74,7 @@ func (o *outbox) leave() { <-o.places }
 func (o *outbox) send(message func(ctx context.Context)) {
 	go func() {
 		defer o.leave()
-		ctx, cancel := context.WithTimeout(o.base, mailPatience)
+		ctx, cancel := context.WithTimeout(o.base, mailTimeout)
 		defer cancel()
 		message(ctx)
 	}()
@@ -120,7 +120,7 @@ func (p *Pool) Stop(ctx context.Context) { p.outbox.once.Do(func() { p.outbox.st
 
 // invite sends an invitation and waits until the mailer has accepted it.
 func (p *Pool) invite(ctx context.Context, user User, temporary string) error {
-	ctx, cancel := context.WithTimeout(ctx, invitationPatience)
+	ctx, cancel := context.WithTimeout(ctx, invitationTimeout)
 	defer cancel()
 	err := p.cfg.Mailer.SendInvitation(ctx, Invitation{
 		Email: user.Email, Name: user.Name, TemporaryPassword: temporary, ValidFor: p.cfg.TemporaryLifetime,

@@ -122,7 +122,7 @@ func (f *fixture) signed() signed {
 	}
 }
 
-func TestR46_SignaturesThatDoNotHold(t *testing.T) {
+func TestR46_InvalidSignatures(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	authorization := func(old, new string) func(*http.Request) {
@@ -232,7 +232,7 @@ func replaceBody(r *http.Request, body string) {
 	r.Body, r.ContentLength, r.GetBody = with.Body, with.ContentLength, with.GetBody
 }
 
-func TestAnswersOfAdministrationAreShapedAsCognitos(t *testing.T) {
+func TestAdminResponsesMatchCognito(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := do(t, f.server, f.signed().request(t, nil))

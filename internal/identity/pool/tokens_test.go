@@ -122,7 +122,7 @@ func TestR36_Claims(t *testing.T) {
 	}
 }
 
-func TestJWKSIsPublicAndHasNothingPrivate(t *testing.T) {
+func TestJWKSHasNoPrivateKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := f.jwks(t)

@@ -73,7 +73,7 @@ func TestR34_TargetMustBeKnown(t *testing.T) {
 	}
 }
 
-func TestAnswersAreShapedAsCognitos(t *testing.T) {
+func TestResponsesMatchCognito(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := f.post(t, "InitiateAuth", signInBody(email, password))
@@ -306,7 +306,7 @@ func (s failing) PoolUserByEmail(context.Context, string) (pool.User, error) {
 	return pool.User{}, s.err
 }
 
-func TestR35_FaultsShowNothing(t *testing.T) {
+func TestR35_FaultsRevealNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	secret := errors.New("dial postgres://secret@db")

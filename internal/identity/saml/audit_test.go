@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 )
 
-// TestAnotherCertificateIsToldByItsFingerprint replaces a certificate: the audit log must identify both.
-func TestAnotherCertificateIsToldByItsFingerprint(t *testing.T) {
+// TestChangedCertificateIsLoggedByFingerprint replaces a certificate: the audit log must identify both.
+func TestChangedCertificateIsLoggedByFingerprint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, other, err := samltest.NewKey()
@@ -25,8 +25,8 @@ func TestAnotherCertificateIsToldByItsFingerprint(t *testing.T) {
 	}
 }
 
-// TestSettingsThatStayAreNotTold saves the same settings twice: only the first save is recorded.
-func TestSettingsThatStayAreNotTold(t *testing.T) {
+// TestUnchangedSettingsAreNotLogged saves the same settings twice: only the first save is recorded.
+func TestUnchangedSettingsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	told := func() int { return value[int](f, `SELECT count(*) FROM audit_events WHERE action = 'saml.edit'`) }

@@ -59,7 +59,7 @@ func TestSettingsAreForAdministrators(t *testing.T) {
 	}
 }
 
-func TestSettingsAreKeptAndTold(t *testing.T) {
+func TestSettingsAreStoredAndLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	view, err := f.saml.View(t.Context(), f.admin)
@@ -111,7 +111,7 @@ func certificate(t *testing.T, public, private any) string {
 	return base64.StdEncoding.EncodeToString(der)
 }
 
-func TestSettingsThatAreRefused(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
@@ -168,7 +168,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestSwitchingOnNeedsEverything(t *testing.T) {
+func TestEnablingNeedsCompleteSettings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.organization("new.example")
@@ -214,9 +214,9 @@ func TestSwitchingOnNeedsEverything(t *testing.T) {
 	}
 }
 
-// TestDomainsThatOperatorsTakeAway: a chosen domain that operators remove is no longer chosen, and without any domain
+// TestDomainsRemovedByOperators: a chosen domain that operators remove is no longer chosen, and without any domain
 // nobody is redirected.
-func TestDomainsThatOperatorsTakeAway(t *testing.T) {
+func TestDomainsRemovedByOperators(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.exec(`UPDATE organizations SET mail_domains = '{sub.corp.example,new.example}'`)
@@ -234,7 +234,7 @@ func TestDomainsThatOperatorsTakeAway(t *testing.T) {
 	}
 }
 
-func TestSettingsChangedAtOnceAreAllKept(t *testing.T) {
+func TestConcurrentChangesAreAllStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var all sync.WaitGroup

@@ -87,9 +87,9 @@ func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 	}
 }
 
-// TestR58_HeldLinksDoNotOutliveWhatTheyRestOn: a pending link ends with time, and with changes of the settings or the
+// TestR58_HeldLinksExpireWithTheirBasis: a pending link ends with time, and with changes of the settings or the
 // member.
-func TestR58_HeldLinksDoNotOutliveWhatTheyRestOn(t *testing.T) {
+func TestR58_HeldLinksExpireWithTheirBasis(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(f *fixture)

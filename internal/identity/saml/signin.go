@@ -145,7 +145,7 @@ func (s *Service) refused(ctx context.Context, posted Posted, email string, code
 		OrganizationID: posted.OrganizationID, Email: email, Code: code, At: s.now(), Origin: posted.Origin,
 	})
 	if err != nil {
-		s.cfg.Logger.WarnContext(ctx, "the audit log was not told of a refusal", "organization_id",
+		s.cfg.Logger.WarnContext(ctx, "a refusal was not stored in the audit log", "organization_id",
 			posted.OrganizationID, "error", err)
 	}
 }

@@ -176,8 +176,8 @@ func (c *counter) count(err error, refused fault.Code) {
 	}
 }
 
-// TestAnyServerGoesOn runs each step of a sign-in on another server.
-func TestAnyServerGoesOn(t *testing.T) {
+// TestAnyServerCompletesASignIn runs each step of a sign-in on another server.
+func TestAnyServerCompletesASignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	users, err := pool.New(t.Context(), pool.Config{
@@ -216,7 +216,7 @@ func TestReplayedAssertionIsRefused(t *testing.T) {
 	}
 }
 
-func TestR58_WhoAnAddressIs(t *testing.T) {
+func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	other := f.organization("other.example")
@@ -350,8 +350,8 @@ func TestR58_AddressAsNameID(t *testing.T) {
 	}
 }
 
-// TestR58_NamesThatAreNobodyElses: at many identity providers people choose what their NameID is made of.
-func TestR58_NamesThatAreNobodyElses(t *testing.T) {
+// TestR58_NameIDsOfOneMember: at many identity providers people choose what their NameID is made of.
+func TestR58_NameIDsOfOneMember(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, err := f.signIn("n1", "alice@corp.example", "アリス")
@@ -392,8 +392,8 @@ func TestR58_AnAccountAfterItsMember(t *testing.T) {
 	must(t, err)
 }
 
-// TestNamesThatLookLikeOthers: at many identity providers people choose their own names.
-func TestNamesThatLookLikeOthers(t *testing.T) {
+// TestLookAlikeNames: at many identity providers people choose their own names.
+func TestLookAlikeNames(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for i, name := range []string{"理\u202e管", "\u2066管理", "管\u200f理", "管\x7f理", "  "} {
@@ -485,9 +485,9 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	}
 }
 
-// TestR45_InactiveOnTheWay: a member who is deactivated between the identity provider's response and the exchange gets
-// no tokens.
-func TestR45_InactiveOnTheWay(t *testing.T) {
+// TestR45_MemberDeactivatedDuringSignIn: a member who is deactivated between the identity provider's response and the
+// exchange gets no tokens.
+func TestR45_MemberDeactivatedDuringSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.begin("")
@@ -517,7 +517,7 @@ func TestR61_SettingsAreASuperAdmins(t *testing.T) {
 	}
 }
 
-func TestMemberWhoseAccountIsBeingMade(t *testing.T) {
+func TestMemberWhoseAccountIsBeingCreated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.member(f.org, "invited@corp.example", identity.RoleGeneralUser, identity.AuthFederated)
@@ -531,8 +531,8 @@ func TestMemberWhoseAccountIsBeingMade(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreLoggedWithoutWhatWasSaid checks that the log contains nothing of a response.
-func TestRefusalsAreLoggedWithoutWhatWasSaid(t *testing.T) {
+// TestRefusalsAreLoggedWithoutTheAssertion checks that the log contains nothing of a response.
+func TestRefusalsAreLoggedWithoutTheAssertion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var logged strings.Builder

@@ -16,7 +16,7 @@ import (
 
 const requestID = "_request"
 
-func TestResponsesThatHold(t *testing.T) {
+func TestValidResponses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	settings := f.settings()
@@ -65,7 +65,7 @@ func TestResponsesThatHold(t *testing.T) {
 	}
 }
 
-func TestR52_ResponsesThatDoNotHold(t *testing.T) {
+func TestR52_InvalidResponses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	settings := f.settings()
@@ -349,9 +349,9 @@ func TestR51_SignatureWrapping(t *testing.T) {
 	}
 }
 
-// TestR51_WhatParsersReadDifferently changes what the signature does not cover. It is rejected, or read as it was
+// TestR51_ParserDifferentials changes what the signature does not cover. It is rejected, or read as it was
 // signed.
-func TestR51_WhatParsersReadDifferently(t *testing.T) {
+func TestR51_ParserDifferentials(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	settings := f.settings()
@@ -384,7 +384,7 @@ func TestR51_WhatParsersReadDifferently(t *testing.T) {
 	}
 }
 
-func TestR54_DocumentsThatAreNotParsed(t *testing.T) {
+func TestR54_RefusedBeforeParsing(t *testing.T) {
 	t.Parallel()
 	const root = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol">`
 	laughs := `<!DOCTYPE lolz [<!ENTITY lol "lol">` + strings.Repeat(`<!ENTITY lol1 "&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;">`, 100) + `]>`

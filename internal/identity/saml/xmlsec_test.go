@@ -13,10 +13,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// TestResponsesThatXmlsec1Signed reads responses signed by another implementation, with prefix lists that exclusive
+// TestXmlsec1Responses reads responses signed by another implementation, with prefix lists that exclusive
 // canonicalization treats inclusively: declared further out, on the way, nowhere, and the default namespace.
 // testdata/xmlsec1/make.sh generates them.
-func TestResponsesThatXmlsec1Signed(t *testing.T) {
+func TestXmlsec1Responses(t *testing.T) {
 	t.Parallel()
 	certificate, err := os.ReadFile("testdata/xmlsec1/certificate.pem")
 	must(t, err)

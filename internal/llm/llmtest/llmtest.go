@@ -144,13 +144,13 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 	}
 }
 
-// patience bounds the wait of a test.
-const patience = time.Minute
+// testTimeout bounds the wait of a test.
+const testTimeout = time.Minute
 
 // Next waits for the next request. It fails the test after a minute.
 func (l *Live) Next(t testing.TB) *Call {
 	t.Helper()
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(testTimeout)
 	defer limit.Stop()
 	select {
 	case call := <-l.calls:

@@ -85,7 +85,7 @@ func (p *Provider) Requests() []*Received {
 // Wait waits for the nth request, counted from 1. It fails the test after a minute.
 func (p *Provider) Wait(n int) *Received {
 	p.tb.Helper()
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(testTimeout)
 	defer limit.Stop()
 	for {
 		p.mu.Lock()

@@ -78,7 +78,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// When the reader goes, the engine's goroutine ends: the bubble doesn't close before.
+// When the reader leaves, the engine's goroutine ends: the bubble does not close before.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// What a document says never becomes a tag of the prompt, a citation of its own or HTML in the answer.
+// Text of a document never becomes a tag of the prompt, a citation or HTML in the answer.
 func TestHostileSources(t *testing.T) {
 	t.Parallel()
 	answer := offline.Answer(t.Context(), system("document_qa"),
@@ -229,7 +229,7 @@ func TestProofread(t *testing.T) {
 	}
 }
 
-// What is right stays as it is, however much it looks like a mistake.
+// Correct text stays unchanged, however much it looks like a mistake.
 func TestProofreadLeavesAlone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

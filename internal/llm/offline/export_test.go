@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// What the external tests reach into.
+// Access for the external tests.
 
 // SplitSentences returns the texts of the sentences.
 func SplitSentences(text string) []string {
@@ -18,7 +18,7 @@ func SplitSentences(text string) []string {
 	return out
 }
 
-// Headings returns the lines that were taken for headings.
+// Headings returns the lines that were recognized as headings.
 func Headings(text string) []string {
 	var out []string
 	for _, s := range splitSentences(text) {
@@ -55,5 +55,5 @@ func Answer(ctx context.Context, messages ...llm.Message) string {
 	return sharedEngine().answer(ctx, messages)
 }
 
-// sharedEngine saves tests and fuzzing the compiling of the rules.
+// sharedEngine saves compiling the rules for each test and fuzz input.
 var sharedEngine = sync.OnceValue(newEngine)

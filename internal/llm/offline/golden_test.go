@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 )
 
-// go test ./llm/offline -update writes the answers that the engine gives now; read them before committing them.
+// go test ./llm/offline -update writes the current answers of the engine; read them before committing them.
 var update = flag.Bool("update", false, "write the golden files")
 
 func sample(t testing.TB, name string) string {

@@ -107,7 +107,7 @@ func TestLongTextWithoutMarks(t *testing.T) {
 	}
 }
 
-// No character of prose is lost or made up, whatever the text.
+// No character of prose is lost or added, whatever the text.
 func FuzzSplitSentences(f *testing.F) {
 	for _, seed := range []string{
 		"会議は終了しました。次回は来週です。", "「はい。」と（言う。）", "# 見出し\n・項目\n1. 項目\n> 引用\n```\nコード\n```", "((((（（（「「「『",
@@ -139,7 +139,7 @@ func FuzzSplitSentences(f *testing.F) {
 	})
 }
 
-// Texts that are made to be slow aren't.
+// Texts that are designed to be slow are not.
 func TestSplitHostileTexts(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 17

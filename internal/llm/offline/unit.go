@@ -63,7 +63,7 @@ func (s *unitSplitter) line(raw string, alone, followed bool) {
 		s.paragraph++
 		return
 	}
-	if strings.HasPrefix(line, ">") { // Quoted mails are read as what they are.
+	if strings.HasPrefix(line, ">") { // Quoted mails are treated as ordinary text.
 		line = strings.TrimSpace(strings.TrimLeft(line, "> "))
 		if line == "" {
 			s.flush()
@@ -95,7 +95,7 @@ func (s *unitSplitter) line(raw string, alone, followed bool) {
 	}
 }
 
-// joins says whether a line goes on with the unit before it.
+// joins reports whether a line continues the unit before it.
 func (s *unitSplitter) joins(raw, line string) bool {
 	if strings.HasPrefix(raw, "　") || isLabelled(line) {
 		return false // An indent begins a paragraph; "日時：" begins an entry.
@@ -118,7 +118,7 @@ func (s *unitSplitter) joins(raw, line string) bool {
 	return s.width >= narrow && s.last*10 >= s.width*7
 }
 
-// isBareHeading says whether a line is a heading by its form alone: short, without final punctuation, far from the
+// isBareHeading reports whether a line is a heading by its form alone: short, without final punctuation, far from the
 // width at which its paragraph is broken.
 func (s *unitSplitter) isBareHeading(line string, alone bool) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
@@ -156,7 +156,7 @@ func (s *unitSplitter) flush() {
 	s.current = s.current[:0]
 }
 
-// needsSpace says whether two lines are joined by a space: between words of languages that have one.
+// needsSpace reports whether two lines are joined by a space, as between words of languages that use spaces.
 func needsSpace(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(after)
@@ -166,7 +166,7 @@ func needsSpace(before, after string) bool {
 	return !isWide(last) && !isWide(first)
 }
 
-// isBreak says whether a line is empty, or a rule: ---, ＝＝＝, ━━━.
+// isBreak reports whether a line is empty, or a rule: ---, ＝＝＝, ━━━.
 func isBreak(line string) bool {
 	return strings.Trim(line, " \t　-=*_~＝－―─━═＊＿…+.·") == ""
 }
@@ -198,7 +198,7 @@ func columns(line string) int {
 	return n
 }
 
-// isWide says whether r is drawn in the width of a Japanese character.
+// isWide reports whether r is as wide as a Japanese character.
 func isWide(r rune) bool {
 	return r >= 0x1100 && (r <= 0x115F || r >= 0x2E80 && r <= 0xA4CF || r >= 0xAC00 && r <= 0xD7A3 ||
 		r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE6F || r >= 0xFF00 && r <= 0xFF60 || r >= 0xFFE0 &&
@@ -210,7 +210,7 @@ func isTable(line string) bool {
 	return strings.HasPrefix(line, "|") || strings.Count(line, "\t") >= 2
 }
 
-// isMarkedHeading knows headings by their signs: Markdown's, 【…】, and ■ before a short line.
+// isMarkedHeading recognizes headings by their marks: Markdown's, 【…】, and ■ before a short line.
 func isMarkedHeading(line string) bool {
 	if hashes := len(line) - len(strings.TrimLeft(line, "#")); hashes > 0 && hashes <= 6 &&
 		strings.HasPrefix(line[hashes:], " ") {
@@ -235,7 +235,7 @@ func trimHeading(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// numbered says whether a line begins as the headings of rules and reports do: 第3条, 2.1 目的, 一、.
+// numbered reports whether a line begins like the headings of rules and reports: 第3条, 2.1 目的, 一、.
 func numbered(line string) bool {
 	rest, ok := strings.CutPrefix(line, "第")
 	if ok {
@@ -303,7 +303,7 @@ func startsWithDigit(s string) bool {
 	return unicode.IsDigit(r)
 }
 
-// isLabelled says whether a line is an entry: a short label, a colon and a value.
+// isLabelled reports whether a line is an entry: a short label, a colon and a value.
 func isLabelled(line string) bool {
 	for i, r := range line {
 		if r == '：' || r == ':' {
@@ -318,19 +318,19 @@ func isLabelled(line string) bool {
 	return false
 }
 
-// openBracket says whether a quotation mark of the line isn't closed in it.
+// openBracket reports whether a quotation mark is not closed in the line.
 func openBracket(line string) bool {
 	return strings.Count(line, "「") > strings.Count(line, "」") || strings.Count(line, "（") > strings.Count(line, "）")
 }
 
-// endsQuoted says whether a line ends with final punctuation inside brackets: …です。）
+// endsQuoted reports whether a line ends with final punctuation inside brackets: …です。）
 func endsQuoted(line string) bool {
 	trimmed := strings.TrimRightFunc(line, isClosing)
 	last, _ := utf8.DecodeLastRuneInString(trimmed)
 	return isMark(last)
 }
 
-// endsPolitely says whether a line ends as a sentence does, though it has no full stop.
+// endsPolitely reports whether a line ends like a sentence, though without a full stop.
 func endsPolitely(line string) bool {
 	for _, ending := range []string{"です", "ます", "ました", "ません", "ください", "下さい", "でした", "だった", "である", "ましょう"} {
 		if strings.HasSuffix(line, ending) {

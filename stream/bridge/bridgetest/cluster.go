@@ -1,5 +1,5 @@
-// Package bridgetest runs NATS servers within a test: several in a cluster, that can be stopped and started again, and
-// links to them that can be cut.
+// Package bridgetest runs NATS servers within a test, as a cluster whose nodes can be stopped and restarted, behind
+// links that can be cut.
 package bridgetest
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// startTimeout is how long a server may take to be ready.
+// startTimeout bounds the start of a server.
 const startTimeout = 2 * time.Minute
 
-// Cluster is some NATS servers with JetStream. Its methods belong to one goroutine.
+// Cluster is a set of NATS servers with JetStream. Its methods belong to one goroutine.
 type Cluster struct {
 	dir     string
 	options []*server.Options
 	servers []*server.Server // Nil: stopped.
 }
 
-// NewCluster starts n servers for a test and stops them when it is over.
+// NewCluster starts n servers for a test and stops them when it ends.
 func NewCluster(t testing.TB, n int) *Cluster {
 	t.Helper()
 	c, err := Start(n)
@@ -40,7 +40,7 @@ func NewCluster(t testing.TB, n int) *Cluster {
 	return c
 }
 
-// Start starts n servers, for all tests of a binary: TestMain calls Shutdown. One server is alone, more form a cluster.
+// Start starts n servers for all tests of a binary; TestMain calls Shutdown. Several servers form a cluster.
 func Start(n int) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "bridgetest")
 	if err != nil {
@@ -63,7 +63,7 @@ func Start(n int) (*Cluster, error) {
 			JetStreamMaxStore: 1 << 30,
 		}
 		if n > 1 {
-			// Clients stay with the URLs that they are given, so that a cut link is cut.
+			// Clients use only the URLs that they are given, so that cutting a link has an effect.
 			o.Cluster = server.ClusterOpts{Name: "tsumugi", Host: host, Port: ports[n+i], NoAdvertise: true}
 			o.Routes = routes
 		}
@@ -78,7 +78,7 @@ func Start(n int) (*Cluster, error) {
 	return c, c.ready()
 }
 
-// start begins to start a server.
+// start starts a server without waiting for it.
 func (c *Cluster) start(i int) error {
 	s, err := server.NewServer(c.options[i].Clone())
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Cluster) start(i int) error {
 	return nil
 }
 
-// ready waits until every server that runs takes clients.
+// ready waits until every running server accepts clients.
 func (c *Cluster) ready() error {
 	for i, s := range c.servers {
 		if s != nil && !s.ReadyForConnections(startTimeout) {
@@ -99,7 +99,7 @@ func (c *Cluster) ready() error {
 	return nil
 }
 
-// Len returns how many servers the cluster has, stopped ones among them.
+// Len returns the number of servers, stopped ones included.
 func (c *Cluster) Len() int { return len(c.servers) }
 
 // URL returns the address of one server.
@@ -107,7 +107,7 @@ func (c *Cluster) URL(i int) string {
 	return "nats://" + net.JoinHostPort(c.options[i].Host, strconv.Itoa(c.options[i].Port))
 }
 
-// URLs returns the addresses of all, as a Config takes them, beginning with server i.
+// URLs returns the addresses of all servers in the form of Config.URL, starting with server i.
 func (c *Cluster) URLs(i int) string {
 	urls := make([]string, 0, c.Len())
 	for k := range c.Len() {
@@ -116,7 +116,7 @@ func (c *Cluster) URLs(i int) string {
 	return strings.Join(urls, ",")
 }
 
-// Stop kills a server: its connections break, and what it held in memory is gone.
+// Stop kills a server: its connections break, and its memory is lost.
 func (c *Cluster) Stop(i int) {
 	if s := c.servers[i]; s != nil {
 		s.Shutdown()
@@ -137,7 +137,7 @@ func (c *Cluster) Restart(t testing.TB, i int) {
 	}
 }
 
-// Leader returns which server leads a stream, or -1 if none does at present.
+// Leader returns the index of the server that leads a stream, or -1 if there is none at the moment.
 func (c *Cluster) Leader(stream string) int {
 	for i, s := range c.servers {
 		if s != nil && s.JetStreamIsStreamLeader("$G", stream) {
@@ -147,7 +147,7 @@ func (c *Cluster) Leader(stream string) int {
 	return -1
 }
 
-// Shutdown stops all servers and removes what they wrote.
+// Shutdown stops all servers and removes their files.
 func (c *Cluster) Shutdown() {
 	for i := range c.servers {
 		c.Stop(i)
@@ -155,10 +155,11 @@ func (c *Cluster) Shutdown() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// loopback returns a host of this machine that hardly anybody else uses, so that a server finds its port free when it
-// is started again: one of the millions that Linux has, elsewhere 127.0.0.1.
+// loopback returns a loopback address that other programs are unlikely to use, so that a server's port is still free
+// when it is restarted: on Linux a random address of 127.0.0.0/8, elsewhere 127.0.0.1.
 func loopback() string {
-	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String() //nolint:gosec // Avoids others; no secret.
+	// Avoids collisions; not a secret.
+	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String() //nolint:gosec
 	l, err := listen(host)
 	if err != nil {
 		return "127.0.0.1"
@@ -167,7 +168,7 @@ func loopback() string {
 	return host
 }
 
-// freePorts returns ports of a host that nobody listens on at present.
+// freePorts returns ports of a host that are free at the moment.
 func freePorts(host string, n int) ([]int, error) {
 	var ports []int
 	for range n {
@@ -185,7 +186,7 @@ func freePorts(host string, n int) ([]int, error) {
 	return ports, nil
 }
 
-// listen listens on a port of a host that the system chooses.
+// listen listens on a free port of a host.
 func listen(host string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(host, "0"))
 }

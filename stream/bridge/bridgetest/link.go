@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// Link is a way to a server that can be cut. It is safe for concurrent use.
+// Link is a proxy to a server whose connections can be cut. It is safe for concurrent use.
 type Link struct {
 	listener net.Listener
 	target   string
 	work     sync.WaitGroup
 
 	mu    sync.Mutex
-	cut   bool                  // Guarded by mu. Connections are refused.
+	cut   bool                  // Guarded by mu. New connections are refused.
 	conns map[net.Conn]struct{} // Guarded by mu. Both ends of each.
 }
 
-// NewLink returns a link to the server at a URL, until the test is over.
+// NewLink returns a link to the server at a URL. It is closed when the test ends.
 func NewLink(t testing.TB, target string) *Link {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -41,7 +41,7 @@ func NewLink(t testing.TB, target string) *Link {
 	return l
 }
 
-// URL returns the address of the server by this link.
+// URL returns the server's address through this link.
 func (l *Link) URL() string { return "nats://" + l.listener.Addr().String() }
 
 // Cut breaks every connection and refuses new ones until Heal is called.
@@ -80,7 +80,7 @@ func (l *Link) accept() {
 	}
 }
 
-// keep notes a pair of connections, unless the link is cut.
+// keep registers a pair of connections, unless the link is cut.
 func (l *Link) keep(client, server net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *Link) keep(client, server net.Conn) bool {
 	return true
 }
 
-// pass copies one way until either side closes, and closes both then.
+// pass copies in one direction until either side closes, and then closes both.
 func (l *Link) pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	l.mu.Lock()

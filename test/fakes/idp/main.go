@@ -2,9 +2,9 @@
 //
 //	fakeidp --listen 127.0.0.1:9912 --user 'hanako:secret:hanako@demo.example:山田 花子'
 //
-// It prints the URL of its metadata, whose text goes into 管理 › SAML › 編集, with the attributes that it prints below. A
-// service provider that it does not know is looked up by its entity id, which is the URL of the metadata. It is no part
-// of the product; it imports packages fake and samltest and the standard library.
+// It prints the URL of its metadata, whose text goes into 管理 › SAML › 編集, with the attributes that it prints below. It
+// fetches the metadata of an unknown service provider from its entity id, which is their URL. It is not part of the
+// product; it imports packages fake and samltest and the standard library.
 package main
 
 import (
@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	patience    = 5 * time.Second // For a service provider's metadata, and for a request's header.
-	maxMetadata = 1 << 20         // Bytes.
+	fetchTimeout = 5 * time.Second // For fetching a service provider's metadata, and for reading a request's header.
+	maxMetadata  = 1 << 20         // Bytes.
 )
 
 func main() { fakes.Main("fakeidp", run) }
 
-// run serves until ctx ends. What it writes to stdout begins with the metadata's URL.
+// run serves until ctx ends. Its output begins with the metadata's URL.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakeidp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := fakes.Parse(flags, args); err != nil {
 		return err
 	}
-	return fakes.Serve(ctx, *listen, patience, stdout, func(url string) (http.Handler, string, error) {
+	return fakes.Serve(ctx, *listen, fetchTimeout, stdout, func(url string) (http.Handler, string, error) {
 		provider, err := samltest.New(samltest.Config{URL: url, Users: users, Discover: fetch})
 		if err != nil {
 			return nil, "", err
@@ -65,9 +65,9 @@ func parseUser(text string) (samltest.User, error) {
 	return user, nil
 }
 
-// fetch returns a service provider's metadata, whose URL is its name.
+// fetch returns a service provider's metadata, whose URL is its entity id.
 func fetch(ctx context.Context, entityID string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, entityID, nil)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestServesItsMetadata(t *testing.T) {
 		`entityID="`+lines.Text()+`"`) {
 		t.Errorf("got %d, %v: %s", answer.StatusCode, err, body)
 	}
-	for lines.Scan() { // What it says of the attributes.
+	for lines.Scan() { // The printed attributes.
 		if strings.Contains(lines.Text(), "name:") {
 			break
 		}
@@ -54,7 +54,7 @@ func TestServesItsMetadata(t *testing.T) {
 	}
 }
 
-func TestSettingsThatAreRefused(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"more"},

@@ -1,5 +1,5 @@
-// Command fakemodel serves an OpenAI-compatible model that does what the question says, for browser tests, benchmarks
-// and try-outs without a provider.
+// Command fakemodel serves an OpenAI-compatible model that follows directives in the question, for browser tests,
+// benchmarks and trials without a provider.
 //
 //	fakemodel --listen 127.0.0.1:9911 --tokens-per-second 50
 //	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 OPENAI_API_KEY=test OPENAI_MODEL=tsumugi-test tsumugi serve
@@ -13,8 +13,8 @@
 //	@script {"status": 429, "retry_after": 1, "times": 2, "key": "once"}
 //
 // whose fields package llmtest describes (Directive). A question without one gets 600 characters of Markdown. Requests
-// for a title are answered at once. It is no part of the product; it imports packages fake and llmtest and the standard
-// library.
+// for a title are answered at once. It is not part of the product; it imports packages fake and llmtest and the
+// standard library.
 package main
 
 import (
@@ -31,10 +31,10 @@ import (
 
 func main() { fakes.Main("fakemodel", run) }
 
-// patience is how long a connection may wait for its first question: clients keep some in reserve.
-const patience = 5 * time.Minute
+// headerTimeout is how long a connection may be idle: clients keep some in reserve.
+const headerTimeout = 5 * time.Minute
 
-// run serves until ctx ends. What it writes to stdout is the base URL.
+// run serves until ctx ends. Its output is the base URL.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakemodel", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *rate > 0 {
 		pace = time.Duration(float64(time.Second) / *rate)
 	}
-	return fakes.Serve(ctx, *listen, patience, stdout, func(url string) (http.Handler, string, error) {
+	return fakes.Serve(ctx, *listen, headerTimeout, stdout, func(url string) (http.Handler, string, error) {
 		return llmtest.NewHandler(pace), url + "/v1\n", nil
 	})
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestAnyMixtureOfFaults: links, logs and servers fail in any order while one answer is written and followed, and every
-// client has a beginning of what was written at any time, and all of it in the end.
+// TestAnyMixtureOfFaults: links, logs and servers fail in any order while an answer is written and followed. Every
+// client has a prefix of the text at any time, and all of it in the end.
 func TestAnyMixtureOfFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { newOrdeal(t, seed).run() })
+			synctest.Test(t, func(t *testing.T) { newSimulation(t, seed).run() })
 		})
 	}
 }
 
-// ordeal is an answer, the servers that write and serve it, and what is known of it in the database.
-type ordeal struct {
+// simulation has an answer, the servers that write and serve it, and the state of its database record.
+type simulation struct {
 	t       *testing.T
 	rng     *rand.Rand // Of the goroutine that writes.
 	network *streamtest.Network
@@ -36,7 +36,7 @@ type ordeal struct {
 
 	server int          // Where it is written.
 	text   *stream.Text // The current run's.
-	behind []func()     // What servers that were taken for dead have still to do.
+	behind []func()     // Remaining work of servers that were considered dead.
 
 	mu     sync.Mutex
 	now    int                      // Guarded by mu. The current run.
@@ -44,22 +44,22 @@ type ordeal struct {
 	stored *string                  // Guarded by mu. The answer, once it is complete.
 }
 
-func newOrdeal(t *testing.T, seed uint64) *ordeal {
+func newSimulation(t *testing.T, seed uint64) *simulation {
 	t.Helper()
-	o := &ordeal{t: t, rng: rand.New(rand.NewPCG(seed, 0)), runs: make(map[int]*strings.Builder)}
+	o := &simulation{t: t, rng: rand.New(rand.NewPCG(seed, 0)), runs: make(map[int]*strings.Builder)}
 	o.network, o.nodes, o.hubs = joined(t, 3)
 	return o
 }
 
-// maxPause is how long most things pause.
+// maxPause bounds the pauses between steps.
 const maxPause = 3 * time.Second
 
-// some returns a part of a time.
-func some(rng *rand.Rand, most time.Duration) time.Duration {
+// randomPart returns a random part of a duration.
+func randomPart(rng *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(rng.Int64N(int64(most)))
 }
 
-func (o *ordeal) run() {
+func (o *simulation) run() {
 	o.begin()
 	var clients sync.WaitGroup
 	for range 6 {
@@ -80,8 +80,8 @@ func (o *ordeal) run() {
 	}
 }
 
-// begin has a server write the next run.
-func (o *ordeal) begin() {
+// begin starts the next run on a server.
+func (o *simulation) begin() {
 	o.mu.Lock()
 	o.now++
 	o.runs[o.now] = &strings.Builder{}
@@ -91,14 +91,14 @@ func (o *ordeal) begin() {
 	o.text = o.hubs[o.server].Open(head)
 }
 
-// step does anything.
-func (o *ordeal) step() {
+// step makes a random change.
+func (o *simulation) step() {
 	node := o.nodes[o.rng.IntN(len(o.nodes))]
 	switch n := o.rng.IntN(100); {
 	case n < 50:
 		o.write(o.piece())
 	case n < 70:
-		time.Sleep(some(o.rng, maxPause/4))
+		time.Sleep(randomPart(o.rng, maxPause/4))
 	case n < 74:
 		o.text.PutStep("retrieval", []string{"running", "success"}[o.rng.IntN(2)], "")
 	case n < 76:
@@ -123,8 +123,8 @@ func (o *ordeal) step() {
 	}
 }
 
-// piece returns something to write: a few characters, seldom so many that one entry does not hold them.
-func (o *ordeal) piece() string {
+// piece returns text to write: a few characters, rarely more than fit into one entry.
+func (o *simulation) piece() string {
 	from := o.rng.IntN(len(sample))
 	piece := sample[from:min(len(sample), from+1+o.rng.IntN(40))]
 	if o.rng.IntN(60) == 0 {
@@ -133,28 +133,28 @@ func (o *ordeal) piece() string {
 	return piece
 }
 
-func (o *ordeal) write(piece string) {
+func (o *simulation) write(piece string) {
 	o.mu.Lock()
 	o.runs[o.now].WriteString(strings.ToValidUTF8(piece, "\uFFFD"))
 	o.mu.Unlock()
 	o.text.AppendText(piece)
 }
 
-// takeOver begins the next run, on any server. The server of the earlier run learns of it late, or was cut off before.
-func (o *ordeal) takeOver() {
+// takeOver begins the next run on a random server. The previous server learns of it late, or was cut off before.
+func (o *simulation) takeOver() {
 	hub, earlier := o.hubs[o.server], o.text
 	lose := func() { hub.Close(earlier) }
 	if o.rng.IntN(2) == 0 {
 		lose()
-		time.Sleep(some(o.rng, maxPause))
+		time.Sleep(randomPart(o.rng, maxPause))
 	} else {
 		o.behind = append(o.behind, lose)
 	}
 	o.begin()
 }
 
-// settle repairs everything, and returns when every server has sent a client all that was written.
-func (o *ordeal) settle() {
+// settle repairs all faults, and returns when every server has sent the whole text to a client.
+func (o *simulation) settle() {
 	for _, node := range o.nodes {
 		node.Heal()
 	}
@@ -162,7 +162,7 @@ func (o *ordeal) settle() {
 		f()
 	}
 	o.behind = nil
-	o.write("。") // That the log was lost is noticed with the next entry.
+	o.write("。") // The next entry detects that the log was lost.
 	o.mu.Lock()
 	all := o.runs[o.now].String()
 	o.mu.Unlock()
@@ -179,7 +179,7 @@ func (o *ordeal) settle() {
 }
 
 // finish stores the answer and then publishes its end.
-func (o *ordeal) finish() {
+func (o *simulation) finish() {
 	text := o.text.Text()
 	o.mu.Lock()
 	if written := o.runs[o.now].String(); text != written {
@@ -187,15 +187,15 @@ func (o *ordeal) finish() {
 	}
 	o.stored = &text
 	o.mu.Unlock()
-	time.Sleep(some(o.rng, maxPause))
+	time.Sleep(randomPart(o.rng, maxPause))
 	o.text.PutTitle("題", time.Time{})
 	o.text.Finish(done)
-	time.Sleep(some(o.rng, maxPause))
+	time.Sleep(randomPart(o.rng, maxPause))
 	o.hubs[o.server].Close(o.text)
 }
 
-// look reads the database.
-func (o *ordeal) look() (run int, stored *string) {
+// look returns the database record.
+func (o *simulation) look() (run int, stored *string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now, o.stored
@@ -203,25 +203,24 @@ func (o *ordeal) look() (run int, stored *string) {
 
 // follow is a client that is dropped, and comes back through any server, until it has seen the end. At times it reads
 // slowly.
-func (o *ordeal) follow(rng *rand.Rand) {
+func (o *simulation) follow(rng *rand.Rand) {
 	var c streamtest.Client
 	for !c.Done && !o.t.Failed() {
-		o.visit(o.hubs[rng.IntN(len(o.hubs))], &c, time.After(some(rng, 4*maxPause)), func() bool {
+		o.visit(o.hubs[rng.IntN(len(o.hubs))], &c, time.After(randomPart(rng, 4*maxPause)), func() bool {
 			if rng.IntN(20) == 0 {
-				time.Sleep(some(rng, maxPause))
+				time.Sleep(randomPart(rng, maxPause))
 			}
 			return false
 		})
-		time.Sleep(some(rng, maxPause))
+		time.Sleep(randomPart(rng, maxPause))
 	}
 	if _, stored := o.look(); stored == nil || c.Text != *stored || c.End != "finish" {
 		o.t.Errorf("a client ends with %q and %d bytes", c.End, len(c.Text))
 	}
 }
 
-// visit is one connection of a client to a server: until the stream ends, the time is up, or enough says so of what was
-// read.
-func (o *ordeal) visit(hub *stream.Hub, c *streamtest.Client, end <-chan time.Time, enough func() bool) {
+// visit reads one connection of a client to a server until the stream ends, the timer fires, or enough returns true.
+func (o *simulation) visit(hub *stream.Hub, c *streamtest.Client, end <-chan time.Time, enough func() bool) {
 	interest := hub.Join(firstRun.MessageID)
 	defer interest.Leave()
 	text := o.attach(hub, interest)
@@ -247,8 +246,8 @@ func (o *ordeal) visit(hub *stream.Hub, c *streamtest.Client, end <-chan time.Ti
 	}
 }
 
-// read has a client read a piece of a stream: what it has then is a beginning of what its run wrote.
-func (o *ordeal) read(c *streamtest.Client, piece []byte) {
+// read passes a piece of a stream to a client, and checks that its text is a prefix of what its run has written.
+func (o *simulation) read(c *streamtest.Client, piece []byte) {
 	if err := c.Read(piece); err != nil {
 		o.t.Error(err)
 	}
@@ -259,14 +258,14 @@ func (o *ordeal) read(c *streamtest.Client, piece []byte) {
 	}
 }
 
-// attach returns what there is to watch through a server, nil if it is worth coming back for.
-func (o *ordeal) attach(hub *stream.Hub, interest *stream.Interest) *stream.Text {
+// attach returns a watch of the answer through a server, nil if the client should try again.
+func (o *simulation) attach(hub *stream.Hub, interest *stream.Interest) *stream.Text {
 	run, _ := o.look()
 	text := interest.Text()
 	if text != nil && text.Run() < run {
 		hub.Drop(firstRun.MessageID, run-1)
 		if text = interest.Text(); text != nil && text.Run() < run {
-			return nil // What this very server wrote, and does not know to be taken over.
+			return nil // Written by this server, which does not know yet that it was taken over.
 		}
 	}
 	if text != nil {
@@ -287,7 +286,7 @@ func (o *ordeal) attach(hub *stream.Hub, interest *stream.Interest) *stream.Text
 	return interest.Text()
 }
 
-func (o *ordeal) reach(text *stream.Text, cursor string) bool {
+func (o *simulation) reach(text *stream.Text, cursor string) bool {
 	ctx, cancel := context.WithTimeout(o.t.Context(), 10*time.Second)
 	defer cancel()
 	return text.Reach(ctx, cursor)
