@@ -22,7 +22,7 @@ type docx struct {
 	story  *story
 	par    *docxParagraph // The one that is read; nil between paragraphs.
 	table  *docxTable     // The one that is read; nil outside of tables.
-	fields []bool         // Of those around, whether the code or, behind it, the result is read.
+	fields []docxField    // Those around.
 	hidden bool
 	noted  int    // How many notes have been referred to.
 	cells  int    // Of all tables.
@@ -119,7 +119,7 @@ func (d *docx) inStory(read func() error) (*story, error) {
 		story  *story
 		par    *docxParagraph
 		table  *docxTable
-		fields []bool
+		fields []docxField
 		joined string
 	}
 	outer := state{d.story, d.par, d.table, d.fields, d.joined}
@@ -197,8 +197,12 @@ func (d *docx) element(e element) error {
 		return d.section()
 	case "w:fldSimple":
 		return d.x.each(d.element)
-	case "w:sdtPr", "w:rPr", "w:pPr", "w:tblPr", "w:tblGrid", "w:del", "w:moveFrom", "w:delText", "w:instrText",
-		"w:delInstrText", "w:rt", "w:pPrChange", "w:rubyPr", "w:fldData", "w:footnoteRef", "w:endnoteRef",
+	case "w:instrText":
+		return d.fieldCode()
+	case "w:checkBox":
+		return d.checkBox()
+	case "w:sdtPr", "w:rPr", "w:pPr", "w:tblPr", "w:tblGrid", "w:del", "w:moveFrom", "w:delText", "w:delInstrText",
+		"w:rt", "w:pPrChange", "w:rubyPr", "w:fldData", "w:footnoteRef", "w:endnoteRef",
 		"w:annotationRef":
 		return d.x.skip()
 	}
@@ -239,7 +243,7 @@ func (d *docx) mark(e element) error {
 		d.emit("_")
 	case "m:rad":
 		d.emit("√")
-	case "c:chart":
+	case "c:chart", "cx:chart":
 		text, err := chartText(d.pkg, d.rels[e.attr("r:id")].target)
 		d.hang(text)
 		return err
@@ -256,8 +260,8 @@ func (d *docx) emit(text string) {
 	if d.par == nil || d.hidden || text == "" {
 		return
 	}
-	for _, inCode := range d.fields {
-		if inCode {
+	for _, f := range d.fields {
+		if f.inCode {
 			return
 		}
 	}
@@ -294,17 +298,6 @@ func (d *docx) characters() error {
 		return r
 	}, text))
 	return err
-}
-
-func (d *docx) field(kind string) {
-	switch last := len(d.fields) - 1; {
-	case kind == "begin" && last < maxElementDepth:
-		d.fields = append(d.fields, true)
-	case kind == "separate" && last >= 0:
-		d.fields[last] = false
-	case kind == "end" && last >= 0:
-		d.fields = d.fields[:last]
-	}
 }
 
 // note refers to a footnote or endnote, whose text follows the paragraph.

@@ -40,6 +40,19 @@ func field(code, result string) string {
 	return mark("begin") + "<w:r><w:instrText>" + code + "</w:instrText></w:r>" + mark("separate") + result + mark("end")
 }
 
+// codeField returns a paragraph with a field that has a code and no result.
+func codeField(code string) string {
+	half := strings.IndexByte(code, '\\') + 1
+	return `<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve">` + code[:half] +
+		"</w:instrText></w:r><w:r><w:instrText>" + code[half:] + `</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`
+}
+
+func formBox(state string) string {
+	return `<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:name w:val="a"/><w:checkBox><w:sizeAuto/>` + state +
+		`</w:checkBox></w:ffData></w:fldChar></w:r><w:r><w:instrText> FORMCHECKBOX </w:instrText></w:r>` +
+		`<w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>`
+}
+
 func TestDOCX(t *testing.T) {
 	t.Parallel()
 	box := "<w:txbxContent>" + par("", "箱の中") + "</w:txbxContent>"
@@ -70,6 +83,15 @@ func TestDOCX(t *testing.T) {
 		{
 			"field over paragraphs", "<w:p>" + `<w:r><w:fldChar w:fldCharType="begin"/><w:instrText>TOC</w:instrText><w:fldChar w:fldCharType="separate"/></w:r>` + run("目次") + "</w:p>" +
 				"<w:p>" + run("一") + `<w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>` + par("", "二"), "目次\n\n一\n\n二",
+		},
+		{"ruby as Word wrote it", codeField(` EQ \* jc2 \* "Font:ＭＳ 明朝" \* hps10 \o\ad(\s\up 9(すずき),鈴木)`) + codeField(`eq \o(\s\up 9(いち,に\)),一)`), "鈴木\n\n一"},
+		{"a character in a circle", codeField(` EQ \o\ac(○,印) `), "印"},
+		{"fractions and roots", codeField(`EQ \f(1,\r(3,x))+\x(箱)`), "1/√x+箱"},
+		{"codes that are cut off", codeField(`EQ \o(`) + codeField(`EQ \`) + codeField(`EQUAL \o(a,b)`) + par("", "文"), "\\\n\n文"},
+		{
+			"check boxes of forms", "<w:p>" + formBox("") + run("賛成 ") + formBox(`<w:default w:val="1"/>`) + run("反対 ") +
+				formBox(`<w:default w:val="1"/><w:checked w:val="0"/>`) + run("保留 ") + formBox("<w:checked/>") + run("棄権") + "</w:p>",
+			"☐賛成 ☑反対 ☐保留 ☑棄権",
 		},
 		{"simple field", `<w:p><w:fldSimple w:instr="DATE">` + run("令和6年") + "</w:fldSimple></w:p>", "令和6年"},
 		{"links and tags", `<w:p><w:hyperlink r:id="a"><w:smartTag>` + run("東京") + "</w:smartTag></w:hyperlink><w:customXml>" + run("都") + "</w:customXml></w:p>", "東京都"},

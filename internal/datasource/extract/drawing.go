@@ -90,6 +90,7 @@ func chartText(pkg *opc, name string) (string, error) {
 }
 
 func (c *chart) read(x *parser) error {
+	named := 0 // Series of cx:chart, which follow the data.
 	var visit func(element) error
 	visit = func(e element) error {
 		switch e.Name.Space + ":" + e.Name.Local {
@@ -101,12 +102,62 @@ func (c *chart) read(x *parser) error {
 			if len(c.series) == maxChartSeries {
 				return x.skip()
 			}
-			c.series = append(c.series, chartSeries{categories: make(map[int]string), values: make(map[int]string)})
-			return c.readSeries(x, &c.series[len(c.series)-1])
+			return c.readSeries(x, c.addSeries())
+		case "cx:data":
+			if len(c.series) == maxChartSeries {
+				return x.skip()
+			}
+			return c.readData(x, c.addSeries())
+		case "cx:series":
+			named++
+			return c.values(x, func(_ int, v string) {
+				if named <= len(c.series) && c.series[named-1].name == "" {
+					c.series[named-1].name = strings.TrimSpace(v)
+				}
+			})
+		case "cx:v":
+			text, err := x.text()
+			c.title = append(c.title, strings.TrimSpace(text))
+			return err
 		case "mc:Fallback":
 			return x.skip()
 		}
 		return x.each(visit)
+	}
+	return x.each(visit)
+}
+
+func (c *chart) addSeries() *chartSeries {
+	c.series = append(c.series, chartSeries{categories: make(map[int]string), values: make(map[int]string)})
+	return &c.series[len(c.series)-1]
+}
+
+// readData reads the data of a chart of the kinds that Office has had since 2016.
+func (c *chart) readData(x *parser, s *chartSeries) error {
+	return x.each(func(e element) error {
+		switch kind := e.attr("type"); {
+		case e.is("strDim") && kind == "cat":
+			return c.dimension(x, func(i int, v string) { s.categories[i] = strings.TrimSpace(v + " " + s.categories[i]) })
+		case e.is("numDim"):
+			return c.dimension(x, func(i int, v string) { s.values[i] = shortNumber(v) })
+		}
+		return x.skip()
+	})
+}
+
+// dimension calls set for each point of a dimension, the innermost level first.
+func (c *chart) dimension(x *parser, set func(int, string)) error {
+	var visit func(element) error
+	visit = func(e element) error {
+		if !e.is("pt") {
+			return x.each(visit)
+		}
+		index, err := strconv.Atoi(e.attr("idx"))
+		text, failed := x.text()
+		if c.points++; err == nil && c.points <= maxChartPoints && index >= 0 && index < maxChartPoints {
+			set(index, oneLine(text))
+		}
+		return failed
 	}
 	return x.each(visit)
 }

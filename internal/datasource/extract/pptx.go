@@ -158,7 +158,7 @@ func (s *slide) shape() error {
 				return s.x.skip()
 			}
 			return s.readTable()
-		case "c:chart":
+		case "c:chart", "cx:chart":
 			return s.addPart(own, chartText, s.rels[e.attr("r:id")].target)
 		case "dgm:relIds":
 			return s.addPart(own, diagramText, s.rels[e.attr("r:dm")].target)

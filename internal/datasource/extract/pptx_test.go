@@ -7,7 +7,14 @@ import (
 	"testing"
 )
 
-const slideSpaces = `xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main" ` + wordSpaces
+const slideSpaces = `xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main" ` + wordSpaces
+
+const chartExXML = `<cx:chartSpace xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">
+<cx:chartData><cx:data id="0"><cx:strDim type="cat"><cx:f>A2:B3</cx:f><cx:lvl ptCount="2"><cx:pt idx="0">4月</cx:pt><cx:pt idx="1">5月</cx:pt></cx:lvl>
+<cx:lvl ptCount="2"><cx:pt idx="0">上期</cx:pt><cx:pt idx="1">上期</cx:pt></cx:lvl></cx:strDim>
+<cx:numDim type="val"><cx:f>C2:C3</cx:f><cx:lvl ptCount="2" formatCode="General"><cx:pt idx="0">120</cx:pt><cx:pt idx="1">-30</cx:pt></cx:lvl></cx:numDim></cx:data></cx:chartData>
+<cx:chart><cx:title><cx:tx><cx:rich><a:p><a:r><a:t>増減</a:t></a:r></a:p></cx:rich></cx:tx></cx:title>
+<cx:plotArea><cx:plotAreaRegion><cx:series layoutId="waterfall"><cx:tx><cx:txData><cx:f>C1</cx:f><cx:v>利益</cx:v></cx:txData></cx:tx><cx:dataId val="0"/></cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart></cx:chartSpace>`
 
 func textShape(placeholder, paragraphs string) string {
 	return `<p:sp><p:nvSpPr><p:cNvPr id="2" name="a"/><p:cNvSpPr/><p:nvPr>` + placeholder + "</p:nvPr></p:nvSpPr><p:spPr/>" +
@@ -82,12 +89,21 @@ func TestPPTX(t *testing.T) {
 		{"choice or fallback", "<mc:AlternateContent><mc:Choice Requires=\"a14\">" + textShape("",
 			"<a:p><a14:m><m:oMath><m:r><m:t>x</m:t></m:r></m:oMath></a14:m></a:p>") + "</mc:Choice><mc:Fallback>" +
 			textShape("", line(">", "式の画像")) + "</mc:Fallback></mc:AlternateContent>", "x"},
+		{
+			"chart of a newer kind", `<mc:AlternateContent><mc:Choice Requires="cx1"><p:graphicFrame><a:graphic><a:graphicData><cx:chart r:id="x"/></a:graphicData></a:graphic></p:graphicFrame></mc:Choice><mc:Fallback>` +
+				textShape("", line(">", "このグラフは、お使いのバージョンでは利用できません。")) + "</mc:Fallback></mc:AlternateContent>",
+			"増減\n\n| 項目 | 利益 |\n|---|---|\n| 上期 4月 | 120 |\n| 上期 5月 | -30 |",
+		},
+		{
+			"slicer", `<mc:AlternateContent><mc:Choice Requires="sle15"><p:graphicFrame/></mc:Choice><mc:Fallback>` +
+				textShape("", line(">", "この図形は、スライサーを表しています。")) + "</mc:Fallback></mc:AlternateContent>" + textShape("", line(">", "文")), "文",
+		},
 		{"fallback in a paragraph", textShape("", "<a:p><mc:AlternateContent><mc:Choice Requires=\"q\"/><mc:Fallback><a:r><a:t>式</a:t></a:r></mc:Fallback></mc:AlternateContent></a:p>"), "式"},
 	}
 	for _, test := range tests {
 		file := presentation(t, []string{slideXML("", test.shapes)}, "ppt/slides/_rels/slide1.xml.rels",
-			relations("c", "chart", "../charts/chart1.xml", "d", "diagramData", "/ppt/diagrams/data1.xml"),
-			"ppt/charts/chart1.xml", chartXML, "ppt/diagrams/data1.xml", diagramXML)
+			relations("c", "chart", "../charts/chart1.xml", "x", "chartEx", "../charts/chartEx1.xml", "d", "diagramData", "/ppt/diagrams/data1.xml"),
+			"ppt/charts/chart1.xml", chartXML, "ppt/charts/chartEx1.xml", chartExXML, "ppt/diagrams/data1.xml", diagramXML)
 		if got := pageOf(t, "a.pptx", file); got != test.want {
 			t.Errorf("%s: read as %q, want %q", test.name, got, test.want)
 		}

@@ -279,13 +279,16 @@ func (w *xlsx) row(x *parser, number int) (xlsxRow, error) {
 	return row, err
 }
 
-// cell returns the value of a cell as it is shown. Of a formula, it is what the program has found last.
+// cell returns the value of a cell as it is shown. Of a formula, it is the result that the program has stored.
 func (w *xlsx) cell(x *parser, e element) (xlsxCell, error) {
-	value, inline := "", ""
+	value, inline, formula, found := "", "", "", false
 	err := x.each(func(e element) (err error) {
 		switch e.Name.Local {
 		case "v":
+			found = true
 			value, err = x.text()
+		case "f":
+			formula, err = x.text()
 		case "is":
 			inline, err = richText(x)
 		default:
@@ -298,8 +301,25 @@ func (w *xlsx) cell(x *parser, e element) (xlsxCell, error) {
 		format = w.formats[i]
 	}
 	c := w.value(e.attr("t"), strings.TrimSpace(value), value, inline, format)
+	if !found && inline == "" {
+		c = unevaluated(formula)
+	}
 	c.text = strings.Join(strings.Fields(c.text), " ")
 	return c, err
+}
+
+// unevaluated returns a cell with a formula whose result no program has stored: those that only write workbooks leave
+// that to Excel. The formula says more than nothing.
+func unevaluated(formula string) xlsxCell {
+	const longest = 100
+	formula = strings.NewReplacer("_xlfn.", "", "_xlws.", "").Replace(strings.TrimSpace(formula))
+	if formula == "" {
+		return xlsxCell{}
+	}
+	if runes := []rune(formula); len(runes) > longest {
+		formula = string(runes[:longest]) + "…"
+	}
+	return xlsxCell{text: "=" + formula, number: true}
 }
 
 func (w *xlsx) value(kind, value, raw, inline string, format *numberFormat) xlsxCell {

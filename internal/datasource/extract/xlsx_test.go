@@ -64,7 +64,9 @@ func TestXLSXCells(t *testing.T) {
 		{"inline", `<c t="inlineStr"><is><r><t>一</t></r><rPh><t>イチ</t></rPh></is></c>`, "一"},
 		{"formula", `<c><f>SUM(B1:B2)</f><v>1234.5</v></c>`, "1234.5"},
 		{"formula of a text", `<c t="str"><f>A1&amp;"x"</f><v>結果</v></c>`, "結果"},
-		{"formula without a result", `<c><f>NOW()</f></c><c><v>1</v></c>`, "1"},
+		{"formula without a result", `<c><f>_xlfn.SUM(B1:B2)</f></c>`, "=SUM(B1:B2)"},
+		{"formula of an empty text", `<c t="str"><f>""</f><v></v></c><c><v>1</v></c>`, "1"},
+		{"formula that another one has", `<c><f t="shared" si="0"/></c><c><v>1</v></c>`, "1"},
 		{"truth", `<c t="b"><v>1</v></c>`, "TRUE"},
 		{"error", `<c t="e"><v>#N/A</v></c>`, "#N/A"},
 		{"date", `<c s="1"><v>45383</v></c>`, "2024/4/1"},
@@ -185,8 +187,8 @@ func TestXLSXSheetsAndPlaces(t *testing.T) {
 	}
 }
 
-// Sheets that ask for much: each is read or refused in bounded time and memory.
-func TestXLSXBombs(t *testing.T) {
+// TestR66_XLSXBombs: sheets that ask for much are read or refused in bounded time and memory.
+func TestR66_XLSXBombs(t *testing.T) {
 	t.Parallel()
 	var merged, regions strings.Builder
 	for i := range 30_000 {

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"golang.org/x/text/encoding"
@@ -38,6 +39,7 @@ var spaces = map[string]string{
 	"http://purl.oclc.org/ooxml/drawingml/main":                              "a",
 	"http://schemas.openxmlformats.org/drawingml/2006/chart":                 "c",
 	"http://purl.oclc.org/ooxml/drawingml/chart":                             "c",
+	"http://schemas.microsoft.com/office/drawing/2014/chartex":               "cx",
 	"http://schemas.openxmlformats.org/drawingml/2006/diagram":               "dgm",
 	"http://purl.oclc.org/ooxml/drawingml/diagram":                           "dgm",
 	"http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing": "wp",
@@ -240,12 +242,17 @@ func (x *parser) all(read func(element)) error {
 // alternate reads the first choice of mc:AlternateContent, or where it makes nothing, the fallback: both are the same
 // to a person. made returns how much has been made so far.
 func (x *parser) alternate(made func() int, read func(element) error) error {
-	before, chosen := made(), false
+	before, chosen, apology := made(), false, false
 	return x.each(func(e element) error {
-		if e.is("Choice") && !chosen || e.is("Fallback") && made() == before {
+		if e.is("Choice") && !chosen || e.is("Fallback") && made() == before && !apology {
 			chosen = true
+			apology = hasApology.MatchString(e.attr("Requires"))
 			return x.each(read)
 		}
 		return x.skip()
 	})
 }
+
+// hasApology matches the prefixes of what Office writes a fallback for that only says that a newer version is needed:
+// charts since 2016, slicers and timelines.
+var hasApology = regexp.MustCompile(`\b(?:cx[0-9]*|sle[0-9]*|tsle)\b`)
