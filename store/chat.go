@@ -45,7 +45,7 @@ const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS sk
 	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at,
 	(SELECT jsonb_agg(jsonb_build_object(
 	    'ID', d.id, 'Filename', d.filename, 'MediaType', d.media_type, 'Size', d.size, 'SHA256', encode(d.sha256, 'base64'),
-	    'Status', d.status, 'Failure', d.failure, 'PageCount', d.page_count, 'ChunkCount', d.chunk_count,
+	    'Status', d.status, 'Failure', d.failure, 'Notice', d.notice, 'PageCount', d.page_count, 'ChunkCount', d.chunk_count,
 	    'Revision', d.revision, 'CreatedAt', d.created_at) ORDER BY a.attached_at, d.id)
 	 FROM thread_data_sources a
 	 JOIN data_sources d ON d.id = a.data_source_id

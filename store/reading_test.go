@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
@@ -71,6 +73,22 @@ func TestPeopleTakeTurns(t *testing.T) {
 		t.Errorf("the rest is %v, want %v", rest, files[2:])
 	}
 	f.nothingWaits(t)
+}
+
+// TestOneFileIsNextAfterAHundred of another person, whatever of those runs.
+func TestOneFileIsNextAfterAHundred(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, bob := datasource.Owner(f.ann), datasource.Owner(f.bob)
+	for i := range 100 {
+		f.source(t, ann, fmt.Sprint(i))
+	}
+	running := []datasource.Reading{f.next(t, time.Hour), f.next(t, time.Hour)}
+	f.endReading(t, running[0])
+	file := f.source(t, bob, "一つ")
+	if next := f.next(t, time.Hour); next.ID != file.ID {
+		t.Errorf("next is %+v", next)
+	}
 }
 
 // TestServersTakeEachReadingOnce, and fairly, even with concurrent calls.
@@ -264,4 +282,33 @@ func TestStorageLimits(t *testing.T) {
 	must(t, create("0123456789", 15))
 	wantCode(t, create("abcdefghij", 15), datasource.StorageLimit)
 	must(t, create("abcde", 15))
+}
+
+// TestUploadsAtOnceKeepTheLimitOfTheOrganization: of files of two people, as many are taken as there is room for.
+func TestUploadsAtOnceKeepTheLimitOfTheOrganization(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(t, `UPDATE contracts SET storage = 35 WHERE organization_id = $1`, f.ann.OrganizationID)
+	var taken, refused atomic.Int32
+	var uploads sync.WaitGroup
+	for i := range 8 {
+		owner := datasource.Owner([]chat.Owner{f.ann, f.bob}[i%2])
+		s := newSource(fmt.Sprintf("0123456789%d", i)[1:])
+		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		uploads.Go(func() {
+			_, _, err := f.CreateSource(t.Context(), owner, uuid.Nil, s, 1<<40)
+			switch {
+			case err == nil:
+				taken.Add(1)
+			case fault.CodeOf(err) == datasource.StorageLimit:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	uploads.Wait()
+	if taken.Load() != 3 || refused.Load() != 5 {
+		t.Errorf("%d files were taken, %d refused", taken.Load(), refused.Load())
+	}
 }

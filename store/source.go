@@ -19,7 +19,7 @@ var _ datasource.Store = (*DB)(nil)
 const looseBatch = 100
 
 // sourceColumns are the columns of a datasource.Source.
-const sourceColumns = `id, filename, media_type, size, sha256, status, failure, page_count, chunk_count, stage, done, total, revision, created_at`
+const sourceColumns = `id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, stage, done, total, revision, created_at`
 
 func noSource(err error) error {
 	return fault.Wrap(err, fault.NotFound, "データソースが見つかりません。")
@@ -118,15 +118,21 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 		source.ID, owner.OrganizationID, owner.UserID, source.Filename, source.MediaType, source.Size, source.SHA256)
 }
 
-// checkRoom refuses a file that exceeds the person's or the organization's storage limit. Members who upload at the
-// same moment may exceed the organization's limit by one file each.
+// checkRoom refuses a file that exceeds the person's or the organization's storage limit. The lock on the contract
+// serializes the uploads of an organization until the transaction ends, and keeps the limit unchanged.
 func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, limit int64) error {
 	var own, all, allowed int64
-	err := tx.QueryRow(ctx, `
-		SELECT coalesce((SELECT sum(size) FROM data_sources WHERE organization_id = $1 AND user_id = $2), 0)::bigint,
-		       coalesce((SELECT sum(size) FROM data_sources WHERE organization_id = $1), 0)::bigint,
-		       (SELECT storage FROM contracts WHERE organization_id = $1)`,
-		owner.OrganizationID, owner.UserID).Scan(&own, &all, &allowed)
+	err := tx.QueryRow(ctx, `SELECT storage FROM contracts WHERE organization_id = $1 FOR NO KEY UPDATE`,
+		owner.OrganizationID).Scan(&allowed)
+	if err != nil {
+		return err
+	}
+	// A statement of its own, which sees what was committed while the lock was awaited.
+	err = tx.QueryRow(ctx, `
+		SELECT coalesce(sum(size) FILTER (WHERE user_id = $2), 0)::bigint, coalesce(sum(size), 0)::bigint
+		FROM data_sources
+		WHERE organization_id = $1`,
+		owner.OrganizationID, owner.UserID).Scan(&own, &all)
 	switch {
 	case err != nil:
 		return err
@@ -154,7 +160,7 @@ func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.U
 ) (datasource.Source, error) {
 	return queryRow[datasource.Source](ctx, tx, `
 		UPDATE data_sources
-		SET status = 'pending', failure = '', readings = 0, slow = false, read_after = now(), reading = reading + 1, revision = revision + 1, filename = $3, media_type = $4
+		SET status = 'pending', failure = '', notice = '', readings = 0, slow = false, read_after = now(), reading = reading + 1, revision = revision + 1, filename = $3, media_type = $4
 		WHERE organization_id = $1 AND id = $2
 		RETURNING `+sourceColumns,
 		owner.OrganizationID, id, named.Filename, named.MediaType)
@@ -208,12 +214,12 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		source, err = queryRow[datasource.Source](ctx, tx, `
 			UPDATE data_sources
-			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, stage = '', read_until = NULL,
+			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, notice = $8, stage = '', read_until = NULL,
 			    reading = reading + 1, revision = revision + 1
 			WHERE organization_id = $1 AND id = $2 AND reading = $3
 			RETURNING `+sourceColumns,
 			reading.Owner.OrganizationID, reading.ID, reading.Number, status, found.Failure, found.PageCount,
-			len(found.Chunks))
+			len(found.Chunks), found.Notice)
 		if isNoRows(err) {
 			return noSource(err)
 		}

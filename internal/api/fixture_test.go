@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -29,7 +28,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -167,7 +166,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	people := identity.NewService(f.db, tokens, log)
 	limiter := api.NewLimiter(with.limits)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
-	f.sources = datasource.NewService(f.db, f.bucket(), inProcess{}, f.events, log, datasource.Config{})
+	f.sources = datasource.NewService(f.db, f.bucket(), extracttest.InProcess{}, f.events, log, datasource.Config{})
 	if with.reads {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
@@ -505,34 +504,3 @@ func (f *fixture) find(form skill.FormType) skill.Skill {
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// inProcess reads files without a child.
-type inProcess struct{}
-
-func (inProcess) Extract(ctx context.Context, filename string, file io.Reader,
-	page func(extract.Page, int) error,
-) error {
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return err
-	}
-	format, _ := extract.FormatOf(filename)
-	pages, err := format.Pages(ctx, content)
-	for _, p := range pages {
-		if err := page(p, len(pages)); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-func (inProcess) RenderPage(_ context.Context, _ string, _ io.Reader, page, width int) ([]byte, error) {
-	if page > 1 {
-		return nil, extract.ErrNoPage
-	}
-	return fmt.Appendf(nil, "page %d, %d pixels wide", page, width), nil
-}
-
-func (inProcess) Locate(_ context.Context, _ string, _ io.Reader, page, _, _ int) ([]extract.Rect, error) {
-	return []extract.Rect{{Page: page, Width: 1, Height: 1}}, nil
-}

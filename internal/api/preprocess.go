@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
@@ -106,9 +107,18 @@ func (s *Server) getChunkEmbedding(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
+	places, err := s.Sources.Locate(r.Context(), sourceOwner(actor), p)
+	if err != nil {
+		return err
+	}
+	moveWriteDeadline(w)
 	return writeJSON(w, http.StatusOK, ChunkEmbedding{
 		ID: p.ID, DataSourceID: p.SourceID, Filename: p.Filename, Page: p.Page, Ordinal: p.Ordinal, Text: p.Text,
 		Locator: p.Locator,
-		Rects:   []Rect{},
+		Rects: convert(places, func(r extract.Rect) Rect {
+			return Rect{
+				Page: r.Page, X: float32(r.X), Y: float32(r.Y), Width: float32(r.Width), Height: float32(r.Height),
+			}
+		}),
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -141,6 +142,18 @@ func TestPassageAndSearch(t *testing.T) {
 		got.Locator != "就業規則" ||
 		!strings.Contains(got.Text, "9時") || got.Rects == nil {
 		t.Errorf("got %+v", got)
+	}
+	paper := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "資料.pdf", "表紙\f二枚目の文"))
+	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), paper.ID))
+	f.scan(&id, "SELECT id FROM data_source_chunks WHERE page = 2")
+	got = get[api.ChunkEmbedding](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/data-source-chunk-embedding/" + id.String(), token: f.alice.Subject,
+	})
+	if want := extracttest.Rect(2); len(got.Rects) != 1 || got.Rects[0] != (api.Rect{
+		Page: 2, X: float32(want.X), Y: float32(want.Y), Width: float32(want.Width), Height: float32(want.Height),
+	}) {
+		t.Errorf("it stands at %+v", got.Rects)
 	}
 	for query, want := range map[string]int{"就業": 1, "%E5%A7%8B%E6%A5%AD": 1, "終業": 0} {
 		list := get[api.DataSourceList](f, http.StatusOK, call{

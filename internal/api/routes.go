@@ -103,7 +103,6 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/organization/share", s.as(reads, s.listOrganizationShares))
 
 		r.Post("/v1/thread/{thread_id}/data-source-preprocess", s.as(writes, s.preprocess))
-		r.Get("/v1/data-source-chunk-embedding/{chunk_embedding_id}", s.as(reads, s.getChunkEmbedding))
 		r.Get("/v1/data-source", s.as(reads, s.listDataSources))
 		r.Delete("/v1/data-source/{data_source_id}", s.as(writes, s.deleteDataSource))
 		r.Post("/v1/data-source/{data_source_id}/stop", s.as(writes, s.stopDataSource))
@@ -132,6 +131,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/data-source/file", s.as(uploads, s.uploadDataSource))
 		r.Get("/v1/data-source/file/{data_source_id}", s.as(downloads, s.downloadDataSource))
 		r.Get("/v1/data-source/{data_source_id}/page/{page}", s.as(downloads, s.showDataSourcePage))
+		r.Get("/v1/data-source-chunk-embedding/{chunk_embedding_id}", s.as(downloads, s.getChunkEmbedding))
 	})
 
 	// The user pool's own protocol, and the app with its client-side routes.

@@ -226,7 +226,7 @@ func toDataSource(s datasource.Source) DataSource {
 	}
 	return DataSource{
 		ID: s.ID, Filename: s.Filename, MediaType: s.MediaType, Size: s.Size, Sha256: hex.EncodeToString(s.SHA256),
-		Status: JobStatus(s.Status), Error: s.Failure, PageCount: s.PageCount, ChunkCount: s.ChunkCount,
+		Status: JobStatus(s.Status), Error: s.Failure, Notice: s.Notice, PageCount: s.PageCount, ChunkCount: s.ChunkCount,
 		Revision: s.Revision, Progress: progress,
 		CreatedAt: s.CreatedAt.UTC(),
 	}

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -291,4 +292,52 @@ func TestPagesAreShownToTheirOwnerOnly(t *testing.T) {
 	if got := page(f.bob.Subject, "1"); got.status != http.StatusNotFound {
 		t.Errorf("somebody else got %d", got.status)
 	}
+}
+
+// TestR84_ForeignPassagesAndPages: passages, their places, pages and files of somebody else are answered as what does
+// not exist, whatever their owner had this server cache, and so are those of a deleted data source.
+func TestR84_ForeignPassagesAndPages(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{reads: true})
+	thread := f.thread(f.alice.Subject)
+	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "資料.pdf", "表紙\f秘密の文"))
+	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), source.ID))
+	var passage uuid.UUID
+	f.scan(&passage, "SELECT id FROM data_source_chunks WHERE page = 2")
+	paths := func(source, passage uuid.UUID) []string {
+		return []string{
+			"/v1/data-source-chunk-embedding/" + passage.String(),
+			"/v1/data-source/" + source.String() + "/page/2?width=300",
+			"/v1/data-source/file/" + source.String(),
+		}
+	}
+	tags := make(map[string]string)
+	look := func(token, path string) response {
+		return f.do(call{path: path, token: token, header: map[string]string{"If-None-Match": tags[path]}})
+	}
+	for _, path := range paths(source.ID, passage) {
+		resp := look(f.alice.Subject, path)
+		if resp.status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, resp.status, resp.body)
+		}
+		tags[path] = resp.header.Get("ETag")
+	}
+	missing := paths(uuid.New(), uuid.New())
+	notFound := func(token string) {
+		t.Helper()
+		for i, path := range paths(source.ID, passage) {
+			got, want := look(token, path).problem(t), look(token, missing[i]).problem(t)
+			got.RequestID, got.TraceID = want.RequestID, want.TraceID
+			if got.Status != http.StatusNotFound || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, and one that is not there %+v", path, got, want)
+			}
+		}
+	}
+	notFound(f.bob.Subject)
+	notFound(f.stranger.Subject)
+	if resp := look(f.alice.Subject, paths(source.ID, passage)[1]); resp.status != http.StatusNotModified {
+		t.Errorf("its owner's browser is told %d", resp.status)
+	}
+	f.do(call{method: "DELETE", path: "/v1/data-source/" + source.ID.String(), token: f.alice.Subject})
+	notFound(f.alice.Subject)
 }

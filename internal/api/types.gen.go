@@ -540,7 +540,8 @@ type ChunkEmbedding struct {
 	Ordinal int `json:"ordinal"`
 	Page    int `json:"page"`
 
-	// Rects Where it stands on its page, as far as that is known.
+	// Rects Where it stands on the pages that `GET /v1/data-source/{id}/page/{n}` shows: a rectangle for each piece of a line, in the order
+	// of reading. Empty for formats without pages, and where less than half of the passage is found on its page.
 	Rects []Rect `json:"rects"`
 
 	// Text At most 400 characters.
@@ -589,6 +590,9 @@ type DataSource struct {
 	Filename  string             `json:"filename"`
 	ID        openapi_types.UUID `json:"id"`
 	MediaType string             `json:"media_type"`
+
+	// Notice What could not be read, such as pages that are pictures, as a person understands it. Of successful ones.
+	Notice string `json:"notice,omitempty,omitzero"`
 
 	// PageCount 0 until it is read.
 	PageCount int `json:"page_count"`

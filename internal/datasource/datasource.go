@@ -60,6 +60,7 @@ type Source struct {
 	SHA256     []byte
 	Status     Status
 	Failure    string // Why it could not be read, as a person understands it. Of failed ones.
+	Notice     string // What could not be read of it, as a person understands it. Of successful ones.
 	PageCount  int    // 0 until it is read,
 	ChunkCount int    // as this.
 	Stage      Stage  // What is done with it now. Of running ones.
@@ -197,12 +198,13 @@ type Extractor interface {
 	// RenderPage returns a page, from 1, as a PNG that is width pixels wide. extract.ErrNoPage says that there is none.
 	RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error)
 	// Locate returns where the text of a page stands from one byte to another, as RenderPage shows it.
-	Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) ([]extract.Rect, error)
+	Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (extract.Place, error)
 }
 
 // Found is what reading a data source brought: either a failure or the rest.
 type Found struct {
 	Failure   string
+	Notice    string // What could not be read.
 	PageCount int
 	Chunks    []Chunk
 	Index     index.Packed

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -16,13 +17,15 @@ import (
 const (
 	lookers      = 2               // At once on this server.
 	lookPatience = 5 * time.Second // For one of them.
+	placeBytes   = 4 << 20         // Of the places of passages that are cached.
+	rectBytes    = 40
 )
 
 var errNoPage = fault.Errorf(fault.NotFound, "ページが見つかりません。")
 
-// RenderPage returns a person's data source and a page of it, from 1, as a PNG that is width pixels wide.
-// fault.NotFound says that there is none, or that its format has no pages to look at; fault.Unavailable that too many
-// people look at pages now.
+// RenderPage returns a page of a person's data source, from 1, as a PNG that is width pixels wide. fault.NotFound says
+// that there is none, or that its format has no pages to look at; fault.Unavailable that too many people look at pages
+// now.
 func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, page, width int) (picture []byte,
 	err error,
 ) {
@@ -33,26 +36,106 @@ func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, pag
 	return picture, err
 }
 
-// Locate returns where the text of a page, from 1, stands from one byte to another. The errors are those of RenderPage.
-func (s *Service) Locate(ctx context.Context, owner Owner, id uuid.UUID, page, from, to int) (rects []extract.Rect,
-	err error,
-) {
-	err = s.look(ctx, owner, id, func(ctx context.Context, source Source, file io.Reader) error {
-		rects, err = s.extractor.Locate(ctx, source.Filename, file, page, from, to)
-		return err
-	})
+// Locate returns where a passage stands on its page: nothing if its format has no pages to look at, or less than half
+// of it is found there. fault.Unavailable says that too many people look at pages now. The caller has just found the
+// passage, and may see it.
+func (s *Service) Locate(ctx context.Context, owner Owner, passage Passage) ([]extract.Rect, error) {
+	if rects, found := s.places.get(passage.ID); found {
+		return rects, nil
+	}
+	rects, err := s.findPlace(ctx, owner, passage)
+	switch {
+	case err == nil:
+		s.places.put(passage.ID, rects, rectBytes*len(rects))
+	case errors.Is(err, errNoPage), fault.CodeOf(err) == fault.Conflict: // Or too slow to look at just now.
+		return nil, nil
+	}
 	return rects, err
 }
 
-// look opens the file of a data source once there is a place.
+// findPlace asks where a passage stands. Its offsets are right if the page still reads as it did, which a newer program
+// need not promise; else the passage is searched for.
+func (s *Service) findPlace(ctx context.Context, owner Owner, passage Passage) ([]extract.Rect, error) {
+	place, err := s.locate(ctx, owner, passage, passage.Start, passage.End)
+	if err != nil {
+		return nil, err
+	}
+	if passage.End > len(place.Text) || place.Text[passage.Start:passage.End] != passage.Text {
+		from, to := longestCommon(place.Text, passage.Text)
+		if characters(place.Text[from:to])*2 < characters(passage.Text) {
+			return nil, nil
+		}
+		if place, err = s.locate(ctx, owner, passage, from, to); err != nil {
+			return nil, err
+		}
+	}
+	if place.Characters*2 < characters(passage.Text) {
+		return nil, nil
+	}
+	return place.Rects, nil
+}
+
+func (s *Service) locate(ctx context.Context, owner Owner, passage Passage, from, to int) (place extract.Place,
+	err error,
+) {
+	err = s.look(ctx, owner, passage.SourceID, func(ctx context.Context, source Source, file io.Reader) error {
+		place, err = s.extractor.Locate(ctx, source.Filename, file, passage.Page, from, to)
+		return err
+	})
+	return place, err
+}
+
+// characters counts those of a text that are no white space.
+func characters(text string) (n int) {
+	for _, r := range text {
+		if !unicode.IsSpace(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// longestCommon returns where, in bytes, the longest part of a text stands that a passage has too, white space aside.
+func longestCommon(text, passage string) (from, to int) {
+	var want []rune
+	for _, r := range passage {
+		if !unicode.IsSpace(r) {
+			want = append(want, r)
+		}
+	}
+	type place struct{ from, length int } // In bytes, and in characters.
+	last, next := make([]place, len(want)+1), make([]place, len(want)+1)
+	longest := 0
+	for i, r := range text {
+		if unicode.IsSpace(r) {
+			continue
+		}
+		for k, w := range want {
+			next[k+1] = place{}
+			if r != w {
+				continue
+			}
+			next[k+1] = place{i, 1}
+			if before := last[k]; before.length > 0 {
+				next[k+1] = place{before.from, before.length + 1}
+			}
+			if next[k+1].length > longest {
+				longest, from, to = next[k+1].length, next[k+1].from, i+len(string(r))
+			}
+		}
+		last, next = next, last
+	}
+	return from, to
+}
+
+// look opens the file of a data source once there is room to look at it.
 func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
 	use func(context.Context, Source, io.Reader) error,
 ) error {
-	source, file, err := s.Open(ctx, owner, id)
+	source, err := s.Find(ctx, owner, id)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
 	if format, ok := extract.FormatOf(source.Filename); !ok || !format.HasPictures() {
 		return errNoPage
 	}
@@ -66,6 +149,11 @@ func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	file, err := s.files.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
 	err = use(ctx, source, file)
 	if errors.Is(err, extract.ErrNoPage) {
 		return errNoPage

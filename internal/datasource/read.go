@@ -3,7 +3,9 @@ package datasource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,12 +110,42 @@ func (s *Service) extract(ctx context.Context, reading Reading) (Found, error) {
 	if err := told.tell(ctx, StageIndexing, 0, len(pages)); err != nil {
 		return Found{}, err
 	}
-	found := Found{PageCount: len(pages)}
+	found := Found{PageCount: len(pages), Notice: picturedNotice(pages)}
 	for _, p := range extract.Split(pages) {
 		found.Chunks = append(found.Chunks, Chunk(p))
 	}
 	found.Index = buildIndex(reading.Filename, found.Chunks)
 	return found, nil
+}
+
+// picturedNotice says which pages of a file are pictures, "" if none is.
+func picturedNotice(pages []extract.Page) string {
+	const most = 5 // Ranges that are told.
+	var ranges []string
+	count := 0
+	for i := 0; i < len(pages); i++ {
+		first := i
+		for i < len(pages) && pages[i].Pictured {
+			i++
+		}
+		switch n := i - first; {
+		case n == 0:
+			continue
+		case n == 1:
+			ranges = append(ranges, strconv.Itoa(first+1))
+		default:
+			ranges = append(ranges, fmt.Sprintf("%d〜%d", first+1, i))
+		}
+		count += i - first
+	}
+	if count == 0 {
+		return ""
+	}
+	where := strings.Join(ranges[:min(len(ranges), most)], "、") + "ページ"
+	if len(ranges) > most {
+		where += "など"
+	}
+	return fmt.Sprintf("%dページ中%dページ（%s）は画像のため、読み取れませんでした。", len(pages), count, where)
 }
 
 // buildIndex packs the index of a data source.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
@@ -168,7 +169,7 @@ func (f *slowFile) Read(p []byte) (int, error) {
 
 // start has the files read until stop is called.
 func (q *queue) start() (stop func()) {
-	s := datasource.NewService(q, q, inProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+	s := datasource.NewService(q, q, extracttest.InProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
 	s.Start()
 	synctest.Wait()
 	return s.Stop

@@ -84,6 +84,15 @@ func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits 
 	return found, nil
 }
 
+// indexKey names a part of an index, or its head, which is cached opened.
+type indexKey struct {
+	source   uuid.UUID
+	revision int // Of the data source.
+	part     int // headPart for the head.
+}
+
+const headPart = -1
+
 // openedIndexes are the indexes of data sources, as far as a query reads them.
 type openedIndexes struct {
 	of        []Indexed
@@ -231,5 +240,7 @@ func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i 
 
 // FindPassage returns a passage by its id.
 func (s *Service) FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (Passage, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	return s.store.FindPassage(ctx, owner, id)
 }

@@ -38,7 +38,8 @@ type Service struct {
 	extractor Extractor
 	events    Events
 	readers   *readers
-	indexes   *indexCache
+	indexes   *cache[indexKey, any]
+	places    *cache[uuid.UUID, []extract.Rect] // Of passages.
 	log       *slog.Logger
 
 	lookers chan struct{}      // Holds a value for each page that is looked at.
@@ -57,7 +58,8 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 		lookers: make(chan struct{}, lookers), loose: make(chan struct{}, 1),
 	}
 	cfg = cfg.withDefaults()
-	s.readers, s.indexes = newReaders(s, cfg), newIndexCache(cfg.Cache)
+	s.readers = newReaders(s, cfg)
+	s.indexes, s.places = newCache[indexKey, any](cfg.Cache), newCache[uuid.UUID, []extract.Rect](placeBytes)
 	return s
 }
 

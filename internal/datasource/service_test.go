@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -22,6 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -66,37 +66,6 @@ func (f *fixture) tell(event told) {
 	f.more = make(chan struct{})
 }
 
-// inProcess reads files without a child.
-type inProcess struct{}
-
-func (inProcess) Extract(ctx context.Context, filename string, file io.Reader,
-	page func(extract.Page, int) error,
-) error {
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return err
-	}
-	format, _ := extract.FormatOf(filename)
-	pages, err := format.Pages(ctx, content)
-	for _, p := range pages {
-		if err := page(p, len(pages)); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-func (inProcess) RenderPage(_ context.Context, _ string, _ io.Reader, page, width int) ([]byte, error) {
-	if page > 1 {
-		return nil, extract.ErrNoPage
-	}
-	return fmt.Appendf(nil, "page %d, %d pixels wide", page, width), nil
-}
-
-func (inProcess) Locate(_ context.Context, _ string, _ io.Reader, page, _, _ int) ([]extract.Rect, error) {
-	return []extract.Rect{{Page: page, Width: 1, Height: 1}}, nil
-}
-
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dsn: storetest.DSN(t), dir: t.TempDir(), more: make(chan struct{})}
@@ -120,7 +89,7 @@ func (f *fixture) service(db datasource.Store) *datasource.Service {
 func (f *fixture) serviceWith(db datasource.Store, cfg datasource.Config) *datasource.Service {
 	f.t.Helper()
 	cfg.Pause, cfg.Poll = time.Millisecond, 20*time.Millisecond
-	return datasource.NewService(db, f.bucket(f.dir), inProcess{}, f, slog.New(slog.DiscardHandler), cfg)
+	return datasource.NewService(db, f.bucket(f.dir), extracttest.InProcess{}, f, slog.New(slog.DiscardHandler), cfg)
 }
 
 func (f *fixture) bucket(dir string) *bucket.Bucket {
@@ -516,7 +485,7 @@ func TestReadingThatEndsTheServerIsGivenUp(t *testing.T) {
 
 // slowly is a file of which each page takes until it is let go.
 type slowly struct {
-	inProcess
+	extracttest.InProcess
 	read chan struct{} // Takes a value for each page.
 }
 

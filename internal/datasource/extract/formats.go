@@ -76,6 +76,8 @@ type Page struct {
 	Number int // From 1.
 	Text   string
 	Marks  []Mark // By offset.
+	// Pictured says that the page shows pictures whose text cannot be read, and little or no other text.
+	Pictured bool
 }
 
 // Mark says where in the file the text from its offset on stands, up to the next mark.

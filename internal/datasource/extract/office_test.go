@@ -172,8 +172,8 @@ func TestOfficeFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// endless returns a document that grows from little to size, and says that it is small.
-func endless(t testing.TB, part string, size int) []byte {
+// endless returns a document that grows from little to size, which it says unless says is another one.
+func endless(t testing.TB, part string, size int, says uint32) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
@@ -193,7 +193,7 @@ func endless(t testing.TB, part string, size int) []byte {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(w, "<w:document "+wordSpaces+"><w:body>")
-	piece := bytes.Repeat([]byte("<w:p/>"), 1<<20/6)
+	piece := append(bytes.Repeat([]byte(" "), 1<<20), "<w:p/>"...)
 	for n := 0; n < size; n += len(piece) {
 		if _, err := w.Write(piece); err != nil {
 			t.Fatal(err)
@@ -203,23 +203,27 @@ func endless(t testing.TB, part string, size int) []byte {
 		t.Fatal(err)
 	}
 	content := out.Bytes()
-	binary.LittleEndian.PutUint32(content[bytes.LastIndex(content, []byte("PK\x01\x02"))+24:], 1000)
+	if says > 0 {
+		binary.LittleEndian.PutUint32(content[bytes.LastIndex(content, []byte("PK\x01\x02"))+24:], says)
+	}
 	return content
 }
 
-// The test is not parallel because it measures what is allocated.
-func TestOfficeBombs(t *testing.T) {
+// TestR66_OfficeBombs is not parallel because it measures what is allocated.
+func TestR66_OfficeBombs(t *testing.T) {
 	entries := make([]string, 0, 200_000)
 	for i := range 100_000 {
 		entries = append(entries, fmt.Sprintf("word/%d.xml", i), "")
 	}
 	wide := strings.Repeat(`<w:tc><w:tcPr><w:gridSpan w:val="60000"/></w:tcPr><w:p/></w:tc>`, 500)
 	for name, content := range map[string][]byte{
-		"100,000 entries": archive(t, entries...),
-		"endless deflate": endless(t, "word/document.xml", 200<<20),
-		"cells":           document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc><w:p><w:r><w:t>底</w:t></w:r></w:p></w:tc>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
+		"100,000 entries":                   archive(t, entries...),
+		"endless":                           endless(t, "word/document.xml", 24<<20, 0),
+		"endless, though it says otherwise": endless(t, "word/document.xml", 24<<20, 1000),
+		"larger than a part may be":         endless(t, "word/document.xml", 1<<20, 1<<30),
+		"cells":                             document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc/>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
 		"spans": document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+wide+"</w:tr>",
-			400)+"</w:tbl><w:p><w:r><w:t>底</w:t></w:r></w:p>"),
+			100)+"</w:tbl><w:p><w:r><w:t>底</w:t></w:r></w:p>"),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -57,7 +57,10 @@ func readPDF(ctx context.Context, cfg pdf.Config, content []byte, sink Sink) (er
 		}
 		said = said || !page.Pictured && !blank(page.Text)
 		pictured = pictured || page.Pictured
-		if err := sink.Page(Page{Number: i + 1, Text: page.Text, Marks: pdfMarks(page, &path)}, total); err != nil {
+		err = sink.Page(Page{
+			Number: i + 1, Text: page.Text, Marks: pdfMarks(page, &path), Pictured: page.Pictured,
+		}, total)
+		if err != nil {
 			return err
 		}
 	}
@@ -89,19 +92,29 @@ func RenderPage(tools Tools, content []byte, page, width int) (picture []byte, e
 	return picture, err
 }
 
-// Locate returns where a page's text from one byte to another stands: a rectangle for each piece of a line.
-func Locate(tools Tools, content []byte, page, from, to int) (rects []Rect, err error) {
+// Place is where a piece of a page's text stands.
+type Place struct {
+	Text       string // Of the whole page.
+	Rects      []Rect // One for each piece of a line.
+	Characters int    // How many of the piece stand in the rectangles, white space aside.
+}
+
+// Locate returns where a page's text from one byte to another stands.
+func Locate(tools Tools, content []byte, page, from, to int) (place Place, err error) {
 	err = withPage(tools, content, page, func(d *pdf.Document) error {
 		read, err := d.Page(page - 1)
 		if err != nil {
 			return err
 		}
-		for _, r := range read.Rects(from, to) {
-			rects = append(rects, Rect{Page: page, X: r.X, Y: r.Y, Width: r.Width, Height: r.Height})
+		place.Text = read.Text
+		rects, characters := read.Rects(from, to)
+		place.Characters = characters
+		for _, r := range rects {
+			place.Rects = append(place.Rects, Rect{Page: page, X: r.X, Y: r.Y, Width: r.Width, Height: r.Height})
 		}
 		return nil
 	})
-	return rects, err
+	return place, err
 }
 
 // ErrNoPage says that a file has no such page.

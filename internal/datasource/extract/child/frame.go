@@ -31,16 +31,17 @@ const (
 	pageFrame   = 'p' // The head is a pageHead as JSON.
 	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
 	endFrame    = 'e' // No head.
-	foundFrame  = 'r' // The head is what was asked of one page: a PNG, or rectangles as JSON.
+	foundFrame  = 'r' // The head is what was asked of one page: a PNG, or an extract.Place as JSON.
 	noPageFrame = 'n' // No head.
 )
 
 // pageHead is a page without its text.
 type pageHead struct {
-	Number int            `json:"number"`
-	Total  int            `json:"total"`
-	Bytes  int            `json:"bytes"`
-	Marks  []extract.Mark `json:"marks,omitempty"`
+	Number   int            `json:"number"`
+	Total    int            `json:"total"`
+	Bytes    int            `json:"bytes"`
+	Marks    []extract.Mark `json:"marks,omitempty"`
+	Pictured bool           `json:"pictured,omitempty"`
 }
 
 // errFrames says that a child broke the rules. Nobody knows then what the file says.
@@ -68,7 +69,9 @@ func (f *frameWriter) Opened(pages int) error { return f.step(pages) }
 
 // Page implements extract.Sink: it writes a page. total is the number of pages, 0 while it is unknown.
 func (f *frameWriter) Page(page extract.Page, total int) error {
-	head, err := json.Marshal(pageHead{Number: page.Number, Total: total, Bytes: len(page.Text), Marks: page.Marks})
+	head, err := json.Marshal(pageHead{
+		Number: page.Number, Total: total, Bytes: len(page.Text), Marks: page.Marks, Pictured: page.Pictured,
+	})
 	if err != nil {
 		return err
 	}
@@ -237,7 +240,7 @@ func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {
 	if n, err := io.CopyN(&text, f.r, int64(head.Bytes)); err != nil {
 		return extract.Page{}, 0, fmt.Errorf("child: %d bytes into a page: %w", n, early(err))
 	}
-	page := extract.Page{Number: head.Number, Text: text.String(), Marks: head.Marks}
+	page := extract.Page{Number: head.Number, Text: text.String(), Marks: head.Marks, Pictured: head.Pictured}
 	if f.characters += utf8.RuneCountInString(page.Text); f.characters > MaxCharacters {
 		return extract.Page{}, 0, extract.ErrTooManyCharacters
 	}

@@ -28,25 +28,38 @@ func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Rea
 	return picture, nil
 }
 
-// Locate returns where the text of a page, from 1, stands from one byte to another. The errors are those of RenderPage.
-func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader, page, from,
-	to int,
-) (rects []extract.Rect, _ error) {
+// Locate returns where the text of a page, from 1, stands from one byte to another. The errors are those of
+// RenderPage.
+func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (extract.Place,
+	error,
+) {
 	found, err := e.look(ctx, Job{Task: taskLocate, Page: page, From: from, To: to}, filename, file)
 	if err != nil {
-		return nil, err
+		return extract.Place{}, err
 	}
-	if err := json.Unmarshal(found, &rects); err != nil || len(rects) > maxRects {
-		return nil, fmt.Errorf("%w: %d rectangles: %w", errFrames, len(rects), err)
+	var place extract.Place
+	if err := json.Unmarshal(found, &place); err != nil {
+		return extract.Place{}, fmt.Errorf("%w: %w", errFrames, err)
 	}
-	for _, r := range rects {
+	if !isPlace(place, page) {
+		return extract.Place{}, fmt.Errorf("%w: a place on page %d", errFrames, page)
+	}
+	return place, nil
+}
+
+// isPlace reports whether a place is what extract.Place promises.
+func isPlace(place extract.Place, page int) bool {
+	if len(place.Rects) > maxRects || place.Characters < 0 || !isText(place.Text) {
+		return false
+	}
+	for _, r := range place.Rects {
 		const most = 1.001
 		if !(r.Page == page && r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= most &&
 			r.Y+r.Height <= most) {
-			return nil, fmt.Errorf("%w: a rectangle %+v", errFrames, r)
+			return false
 		}
 	}
-	return rects, nil
+	return true
 }
 
 // look has a child do what is asked of one page.

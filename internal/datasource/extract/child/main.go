@@ -115,9 +115,9 @@ func (j Job) look(tools extract.Tools, content []byte, frames *frameWriter) erro
 	if j.Task == taskRender {
 		found, err = extract.RenderPage(tools, content, j.Page, j.Width)
 	} else {
-		var rects []extract.Rect
-		if rects, err = extract.Locate(tools, content, j.Page, j.From, j.To); err == nil {
-			found, err = json.Marshal(rects)
+		var place extract.Place
+		if place, err = extract.Locate(tools, content, j.Page, j.From, j.To); err == nil {
+			found, err = json.Marshal(place)
 		}
 	}
 	wrong, ok := errors.AsType[*extract.Unreadable](err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,22 @@ func TestPDFIsReadPageByPage(t *testing.T) {
 	}
 	if m := pages[1].Marks; len(m) != 2 || m[0].Locator != "第1章 総則" || m[1].Locator != "第2章 総則" || !m[1].Heading {
 		t.Errorf("the second page has the marks %+v", m)
+	}
+}
+
+func TestPagesThatArePicturesAreTold(t *testing.T) {
+	t.Parallel()
+	pages := []*pdftest.Page{{}, {}, {}}
+	pages[0].Text(50, 700, 12, "読み取れるページ")
+	pages[1].Picture()
+	var pictured []bool
+	err := child.New(lend(t)).Extract(t.Context(), "a.pdf", bytes.NewReader(pdftest.Draw(pages)),
+		func(p extract.Page, _ int) error {
+			pictured = append(pictured, p.Pictured)
+			return nil
+		})
+	if err != nil || !slices.Equal(pictured, []bool{false, true, false}) {
+		t.Errorf("pictures are %v, error %v", pictured, err)
 	}
 }
 
@@ -128,12 +145,12 @@ func TestPagesAreShownAndTextIsFoundOnThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := strings.Index(text, "従業員の就業")
-	rects, err := e.Locate(t.Context(), "a.pdf", bytes.NewReader(file), 2, from, from+len("従業員の就業"))
-	if err != nil || len(rects) != 1 || rects[0].Page != 2 {
-		t.Fatalf("found at %+v, %v", rects, err)
+	place, err := e.Locate(t.Context(), "a.pdf", bytes.NewReader(file), 2, from, from+len("従業員の就業"))
+	if err != nil || len(place.Rects) != 1 || place.Rects[0].Page != 2 || place.Characters != 6 || place.Text != text {
+		t.Fatalf("found at %+v, %v", place, err)
 	}
 	// The place is dark with text, and the margin to its left is not.
-	if r := rects[0]; dark(shown, r) < 0.1 || dark(shown, extract.Rect{
+	if r := place.Rects[0]; dark(shown, r) < 0.1 || dark(shown, extract.Rect{
 		X: 0, Y: r.Y, Width: 0.05,
 		Height: r.Height,
 	}) > 0 {

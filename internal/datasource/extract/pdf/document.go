@@ -3,6 +3,8 @@ package pdf
 import (
 	"bytes"
 	"errors"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -31,9 +33,7 @@ type Document struct {
 
 // Open opens a file, which the caller closes. The error is ErrEncrypted or ErrCorrupt, or the engine is broken.
 func (e *Engine) Open(file []byte) (*Document, error) {
-	// PDFium repairs files, and would read the first pages of one that was cut off.
-	end := bytes.TrimRight(file, "\x00 \t\r\n")
-	if !bytes.Contains(end[max(0, len(end)-maxTrailer):], []byte("%%EOF")) {
+	if isCutOff(file) {
 		return nil, ErrCorrupt
 	}
 	content, err := e.put(file)
@@ -66,8 +66,29 @@ func (e *Engine) Open(file []byte) (*Document, error) {
 	return d, nil
 }
 
-// maxTrailer is how far from the end of a file its end mark may stand, in bytes.
-const maxTrailer = 2 << 10
+var (
+	linearized = regexp.MustCompile(`/Linearized\b[^>]*/L\s+([0-9]{1,18})\b`)
+	tableStart = regexp.MustCompile(`startxref\s+[0-9]+\s`)
+	object     = regexp.MustCompile(`\b[0-9]+\s+[0-9]+\s+obj\b`)
+)
+
+// isCutOff reports whether the end of a file is missing. PDFium repairs such a file, and would read the pages or the
+// version that are there of it. What follows the end is no matter: mail gateways and web servers append to files.
+func isCutOff(file []byte) bool {
+	const header = 1 << 10
+	if found := linearized.FindSubmatch(file[:min(len(file), header)]); found != nil {
+		if length, err := strconv.Atoi(string(found[1])); err == nil && length > len(file) {
+			return true
+		}
+	}
+	end := bytes.LastIndex(file, []byte("%%EOF"))
+	if at := bytes.LastIndex(file, []byte("startxref")); at > end { // Some programs write no end mark.
+		if found := tableStart.FindIndex(file[at:]); found != nil {
+			end = at + found[1]
+		}
+	}
+	return end < 0 || object.Match(file[end:])
+}
 
 // Pages returns how many pages the file has.
 func (d *Document) Pages() int { return d.pages }

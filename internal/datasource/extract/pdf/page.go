@@ -2,8 +2,10 @@ package pdf
 
 import (
 	"math"
+	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
 )
@@ -238,24 +240,34 @@ func direction(x, y float64) turn {
 	return askew
 }
 
-// Rects returns where the text from one offset to another stands: a rectangle for each piece of a line.
-func (p *Page) Rects(from, to int) []Rect {
-	var rects []Rect
+// Rects returns where the text from one offset to another stands: a rectangle for each piece of a line, and how many
+// characters of the text stand in them. What is drawn beside the page stands nowhere.
+func (p *Page) Rects(from, to int) (rects []Rect, characters int) {
 	var last box
 	for i, g := range p.glyphs {
-		if p.offsets[i] < from || p.offsets[i] >= to {
+		if p.offsets[i] < from || p.offsets[i] >= to || !p.shows(g.box) {
 			continue
 		}
-		b := g.box
-		if n := len(rects); n > 0 && sameLine(last, b, g.turn) {
-			last = last.with(b)
+		end := len(p.Text)
+		if i+1 < len(p.offsets) {
+			end = p.offsets[i+1]
+		}
+		// A glyph may be several characters, such as a ligature.
+		characters += utf8.RuneCountInString(strings.TrimSpace(p.Text[p.offsets[i]:min(end, to)]))
+		if n := len(rects); n > 0 && sameLine(last, g.box, g.turn) {
+			last = last.with(g.box)
 			rects[n-1] = p.rect(last)
 			continue
 		}
-		last = b
-		rects = append(rects, p.rect(b))
+		last = g.box
+		rects = append(rects, p.rect(last))
 	}
-	return rects
+	return rects, characters
+}
+
+// shows reports whether a character stands on the page.
+func (p *Page) shows(b box) bool {
+	return b.x1 > 0 && b.y1 > 0 && b.x0 < p.width && b.y0 < p.height && b.x1 > b.x0 && b.y1 > b.y0
 }
 
 // sameLine reports whether a character goes on a line.

@@ -1,8 +1,8 @@
 package pdf_test
 
 import (
+	"bytes"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,36 +192,6 @@ func TestHeadingsStandOut(t *testing.T) {
 	}
 }
 
-// TestRectsStandOverTheText: a word in the second line, and one over the end of a line.
-func TestRectsStandOverTheText(t *testing.T) {
-	t.Parallel()
-	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
-		for i, line := range left {
-			p.Text(50, 700-18*float64(i), 12, line)
-		}
-	})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := pages[0]
-	at := func(word string) []pdf.Rect {
-		from := strings.Index(p.Text, word)
-		return p.Rects(from, from+len(word))
-	}
-	near := func(a, b float64) bool { return math.Abs(a-b) < 0.008 }
-	one := at("次の行")
-	if len(one) != 1 || !near(one[0].X, (50+3*12)/595.) || !near(one[0].Width, 36/595.) ||
-		!near(one[0].Y+one[0].Height/2, (842-682-4)/842.) {
-		t.Errorf("a word stands at %+v", one)
-	}
-	if two := at("始めの文があり"); len(two) != 2 || two[1].Y <= two[0].Y || !near(two[1].X, 50/595.) {
-		t.Errorf("a word over the end of a line stands at %+v", two)
-	}
-	if none := p.Rects(len(p.Text), len(p.Text)+5); len(none) != 0 {
-		t.Errorf("what is not there stands at %+v", none)
-	}
-}
-
 func TestFilesThatCannotBeReadWholeAreRefused(t *testing.T) {
 	t.Parallel()
 	with, without := start(t, true), start(t, false)
@@ -237,12 +207,27 @@ func TestFilesThatCannotBeReadWholeAreRefused(t *testing.T) {
 		"cut off":             {with, whole[:len(whole)-30], pdf.ErrCorrupt},
 		"cut off in a stream": {with, whole[:len(whole)/2], pdf.ErrCorrupt},
 		"nothing but an end":  {with, []byte("%PDF-1.7\n%%EOF"), pdf.ErrCorrupt},
-		"a password":          {with, pdftest.Draw(japanese, pdftest.Encrypted()), pdf.ErrEncrypted},
-		"no font":             {without, whole, pdf.ErrNoFont},
-		"no vertical font":    {without, pdftest.Draw(vertical), pdf.ErrNoFont},
+		"cut off in an update": {
+			with, append(bytes.Clone(whole), "12 0 obj\n<< /Type /Page >>\nendobj\n13 0"...), pdf.ErrCorrupt,
+		},
+		"cut off where pages are sent as they are read": {
+			with, bytes.Replace(whole, []byte("1 0 obj\n<<"), []byte("1 0 obj\n<< /Linearized 1 /L 99999"), 1), pdf.ErrCorrupt,
+		},
+		"a password":       {with, pdftest.Draw(japanese, pdftest.Encrypted()), pdf.ErrEncrypted},
+		"no font":          {without, whole, pdf.ErrNoFont},
+		"no vertical font": {without, pdftest.Draw(vertical), pdf.ErrNoFont},
 	} {
 		if _, err := read(t, test.e, test.file); !errors.Is(err, test.want) {
 			t.Errorf("%s: error %v, want %v", name, err, test.want)
+		}
+	}
+	for name, file := range map[string][]byte{
+		"an appended page of a web server": append(bytes.Clone(whole), "<html>"+strings.Repeat("<p>a</p>", 1000)...),
+		"zeros behind it":                  append(bytes.Clone(whole), make([]byte, 10_000)...),
+		"no end mark":                      bytes.TrimSuffix(whole, []byte("%%EOF\n")),
+	} {
+		if pages, err := read(t, with, file); err != nil || pages[0].Text != "埋め込まれていない" {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	pages, err := read(t, without, pdftest.Draw(page(func(p *pdftest.Page) {
@@ -296,7 +281,7 @@ func FuzzPages(f *testing.F) {
 				func(r rune) bool { return r < 0x20 && r != '\n' }) {
 				t.Fatalf("%q is no text", p.Text)
 			}
-			for _, r := range p.Rects(0, len(p.Text)) {
+			for _, r := range rectsOf(p, 0, len(p.Text)) {
 				if !(r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= 1.0001 &&
 					r.Y+r.Height <= 1.0001) {
 					t.Fatalf("%+v is not on the page", r)

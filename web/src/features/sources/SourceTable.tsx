@@ -73,7 +73,7 @@ const SourceRow = memo(({ source }: { source: DataSource }) => {
 })
 
 function Status({ source }: { source: DataSource }) {
-  const { status, error, progress, filename } = source
+  const { status, error, notice, progress, filename } = source
   return (
     <>
       <span className={styles.state} data-state={status}>
@@ -88,6 +88,7 @@ function Status({ source }: { source: DataSource }) {
         )}
       </span>
       {status === 'failed' && error && <p className={styles.reason}>{error}</p>}
+      {status === 'success' && notice && <p className={styles.reason}>{notice}</p>}
       {status === 'failed' && (
         <button
           type="button"

@@ -950,7 +950,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** A passage of a data source */
+        /**
+         * A passage of a data source
+         * @description While too many people look at pages it is 503 `unavailable`.
+         */
         get: operations["getChunkEmbedding"];
         put?: never;
         post?: never;
@@ -1988,6 +1991,8 @@ export interface components {
             status: components["schemas"]["JobStatus"];
             /** @description Why it could not be read, as a person understands it. Of failed ones. */
             error?: string;
+            /** @description What could not be read, such as pages that are pictures, as a person understands it. Of successful ones. */
+            notice?: string;
             /** @description 0 until it is read. */
             page_count: number;
             /** @description How many pieces it was cut into, 0 until it is read. */
@@ -2029,7 +2034,10 @@ export interface components {
             dimensions: number;
             /** @description Headings above it, a slide, or cells (`Sheet1!B12:F20`). May be empty. */
             locator: string;
-            /** @description Where it stands on its page, as far as that is known. */
+            /**
+             * @description Where it stands on the pages that `GET /v1/data-source/{id}/page/{n}` shows: a rectangle for each piece of a line, in the order
+             *     of reading. Empty for formats without pages, and where less than half of the passage is found on its page.
+             */
             rects: components["schemas"]["Rect"][];
         };
         /** @description A rectangle from its upper left corner, in fractions of the page. */

@@ -1,0 +1,80 @@
+// Package extracttest reads files in the process of a test.
+package extracttest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+// InProcess is a datasource.Extractor without children. A file with the extension .pdf is taken as plain text whose
+// pages are separated by form feeds; an empty one is a picture.
+type InProcess struct{}
+
+// Extract implements datasource.Extractor.
+func (InProcess) Extract(ctx context.Context, filename string, file io.Reader,
+	page func(extract.Page, int) error,
+) error {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	var pages []extract.Page
+	if path.Ext(filename) == ".pdf" {
+		for i, text := range split(content) {
+			pages = append(pages, extract.Page{Number: i + 1, Text: text, Pictured: text == ""})
+		}
+	} else {
+		format, _ := extract.FormatOf(filename)
+		pages, err = format.Pages(ctx, content)
+	}
+	for _, p := range pages {
+		if err := page(p, len(pages)); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func split(content []byte) []string { return strings.Split(string(content), "\f") }
+
+// RenderPage implements datasource.Extractor with a picture that says what it should show.
+func (InProcess) RenderPage(_ context.Context, _ string, file io.Reader, page, width int) ([]byte, error) {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	if page > len(split(content)) {
+		return nil, extract.ErrNoPage
+	}
+	return fmt.Appendf(nil, "page %d, %d pixels wide", page, width), nil
+}
+
+// Rect returns where Locate says that everything of a page stands.
+func Rect(page int) extract.Rect {
+	return extract.Rect{Page: page, X: 0.25, Y: 0.25, Width: 0.5, Height: 0.125}
+}
+
+// Locate implements datasource.Extractor.
+func (InProcess) Locate(_ context.Context, _ string, file io.Reader, page, from, to int) (extract.Place, error) {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return extract.Place{}, err
+	}
+	pages := split(content)
+	if page > len(pages) {
+		return extract.Place{}, extract.ErrNoPage
+	}
+	place := extract.Place{Text: pages[page-1], Rects: []extract.Rect{Rect(page)}}
+	for _, r := range place.Text[min(from, len(place.Text)):min(to, len(place.Text))] {
+		if !unicode.IsSpace(r) {
+			place.Characters++
+		}
+	}
+	return place, nil
+}

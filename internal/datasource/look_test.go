@@ -1,0 +1,108 @@
+package datasource_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+)
+
+// locator counts how often it is asked for a place, and shows pages changed as if a newer program had read them.
+type locator struct {
+	extracttest.InProcess
+	asked  atomic.Int32
+	change atomic.Pointer[func(page string) string]
+	hidden atomic.Bool // All text stands beside the page.
+}
+
+func (l *locator) Locate(ctx context.Context, name string, file io.Reader, page, from, to int) (extract.Place, error) {
+	l.asked.Add(1)
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return extract.Place{}, err
+	}
+	text := string(content)
+	if change := l.change.Load(); change != nil {
+		text = (*change)(text)
+	}
+	place, err := l.InProcess.Locate(ctx, name, strings.NewReader(text), page, from, to)
+	if l.hidden.Load() {
+		place.Characters = 0
+	}
+	return place, err
+}
+
+func TestPassagesAreLocated(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	found := new(locator)
+	service := func() *datasource.Service {
+		return datasource.NewService(f.db, f.bucket(f.dir), found, f, slog.New(slog.DiscardHandler), datasource.Config{})
+	}
+	f.Service = service()
+	f.start(f.Service)
+	ids := f.read(f.ann,
+		[2]string{"規程.pdf", "表紙\f年次有給休暇は二十日とする。申請は三日前までに行う。"}, [2]string{"規程.md", "年次有給休暇は十日とする。"})
+	passage := func(i int) datasource.Passage {
+		return f.retrieve(f.Service, f.ann, ids[i:i+1], "年次有給休暇")[0].Passage
+	}
+	for name, test := range map[string]struct {
+		passage datasource.Passage
+		change  func(page string) string
+		hidden  bool
+		want    []extract.Rect
+		asked   int32
+	}{
+		"as it was read": {passage(0), nil, false, []extract.Rect{extracttest.Rect(2)}, 1},
+		"the page reads otherwise": {passage(0), func(page string) string {
+			return strings.Replace(page, "年次", "第二条\n年 次", 1)
+		}, false, []extract.Rect{extracttest.Rect(2)}, 2},
+		"half of it is there": {passage(0), func(page string) string {
+			return strings.Replace(page, "申請は三日前までに行う", "以下余白", 1)
+		}, false, []extract.Rect{extracttest.Rect(2)}, 2},
+		"less is there":           {passage(0), func(string) string { return "表紙\f年次有給休暇は十日とする。申請" }, false, nil, 1},
+		"nothing is there":        {passage(0), func(string) string { return "表紙\f" }, false, nil, 1},
+		"it stands beside a page": {passage(0), nil, true, nil, 1},
+		"a format without pages":  {passage(1), nil, false, nil, 0},
+	} {
+		s := service()
+		found.asked.Store(0)
+		found.change.Store(nil)
+		if test.change != nil {
+			found.change.Store(&test.change)
+		}
+		found.hidden.Store(test.hidden)
+		for range 2 { // The second time from memory.
+			got, err := s.Locate(t.Context(), f.ann, test.passage)
+			if err != nil || !slices.Equal(got, test.want) || found.asked.Load() != test.asked {
+				t.Errorf("%s: %+v after %d questions, error %v", name, got, found.asked.Load(), err)
+			}
+		}
+	}
+}
+
+func TestPagesThatArePicturesAreNamed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.start(f.Service)
+	for content, want := range map[string]string{
+		"文":                              "",
+		"文\f文\f":                         "3ページ中1ページ（3ページ）は画像のため、読み取れませんでした。",
+		"\f文\f\f\f文\f":                   "6ページ中4ページ（1、3〜4、6ページ）は画像のため、読み取れませんでした。",
+		strings.Repeat("文\f", 7) + "終":   "",
+		strings.Repeat("文\f\f", 7) + "文": "15ページ中7ページ（2、4、6、8、10ページなど）は画像のため、読み取れませんでした。",
+	} {
+		source, _ := f.upload(f.ann, "資料.pdf", content)
+		ended := f.ended(source)
+		if last := ended[len(ended)-1]; last.Status != datasource.Success || last.Notice != want {
+			t.Errorf("%q: %s %q, want %q", content, last.Status, last.Notice, want)
+		}
+	}
+}
