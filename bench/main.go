@@ -54,6 +54,7 @@ func sections() []section {
 		{"nats", measureNATS},
 		{"search", measureSearch},
 		{"retrieve", measureRetrieve},
+		{"documents", measureDocuments},
 	}
 }
 

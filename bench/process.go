@@ -99,14 +99,16 @@ func (p *process) cpu() (time.Duration, error) {
 }
 
 // memory returns the process's resident memory in KiB.
-func (p *process) memory() (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+func (p *process) memory() (float64, error) { return memoryOf(p.cmd.Process.Pid) }
+
+func memoryOf(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
 	match := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
 	if match == nil {
-		return 0, fmt.Errorf("cannot read /proc/%d/status", p.cmd.Process.Pid)
+		return 0, fmt.Errorf("cannot read /proc/%d/status", pid)
 	}
 	return strconv.ParseFloat(string(match[1]), 64)
 }

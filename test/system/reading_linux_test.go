@@ -1,0 +1,138 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// readers returns the ids of the processes in which a server reads files of an extension.
+func readers(server int, extension string) (pids []int) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range lines {
+		line, _ := os.ReadFile(file)
+		if !bytes.HasPrefix(line, []byte("tsumugi\x00extract\x00")) || !bytes.Contains(line, []byte(extension+`"`)) {
+			continue
+		}
+		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "stat"))
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(server) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// readingRig is a server, a slow file that it reads, and files that it reads beside it.
+type readingRig struct {
+	*single
+	tab    *liveSocket
+	slow   dataSource
+	others []dataSource
+	alone  time.Duration // How long a file like the slow one takes on this machine.
+}
+
+const besideSlow = 5
+
+// newReadingRig returns once the slow file is being read.
+func newReadingRig(ctx context.Context, t *testing.T) (*readingRig, int) {
+	t.Helper()
+	r := &readingRig{single: newSingle(t)}
+	began := time.Now()
+	first, err := r.upload(ctx, r.url(), "前年度.tsv", slowFile(0))
+	must(t, err)
+	r.awaitRead(ctx, t, first)
+	r.alone = time.Since(began)
+	r.tab = r.listen(ctx, t, r.url())
+	r.slow, err = r.upload(ctx, r.url(), "今年度.tsv", slowFile(1))
+	must(t, err)
+	child := 0
+	await(t, "the slow file is read", patience, func() bool {
+		for _, pid := range readers(r.running().PID(), ".tsv") {
+			child = pid
+		}
+		return child != 0
+	})
+	for i := range besideSlow {
+		source, err := r.upload(ctx, r.url(), fmt.Sprintf("%d.txt", i), []byte(strings.Repeat("本文", i+1)))
+		must(t, err)
+		r.others = append(r.others, source)
+	}
+	return r, child
+}
+
+// awaitRead waits until data sources were read.
+func (r *readingRig) awaitRead(ctx context.Context, t *testing.T, sources ...dataSource) {
+	t.Helper()
+	await(t, "the files are read", patience, func() bool {
+		list, err := r.sources(ctx, r.url())
+		for _, s := range sources {
+			if status := list[s.ID].Status; err != nil || status == "pending" || status == "running" {
+				return false
+			} else if status != "success" || list[s.ID].ChunkCount == 0 {
+				t.Fatalf("%s: %+v", s.Filename, list[s.ID])
+			}
+		}
+		return true
+	})
+}
+
+// endsSoon waits until all is read, and says so if that was later than 15 seconds and the reading itself.
+func (r *readingRig) endsSoon(ctx context.Context, t *testing.T, killed time.Time) {
+	t.Helper()
+	r.awaitRead(ctx, t, append(r.others, r.slow)...)
+	took := time.Since(killed)
+	t.Logf("all was read %v after the kill; a file takes %v alone", took.Round(time.Millisecond),
+		r.alone.Round(time.Millisecond))
+	if limit := 15*time.Second + 3*r.alone; took > limit {
+		t.Errorf("all was read %v after the kill, want %v", took, limit)
+	}
+}
+
+// TestR79_KilledChild: its file is read once, a little later, and the files beside it as ever.
+func TestR79_KilledChild(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, child := newReadingRig(ctx, t)
+	must(t, syscall.Kill(child, syscall.SIGKILL))
+	killed := time.Now()
+	r.endsSoon(ctx, t, killed)
+	succeeded := make(map[string]int)
+	for len(succeeded) < besideSlow+1 {
+		if frame := r.tab.next(ctx, t); frame.DataSource != nil && frame.DataSource.Status == "success" {
+			succeeded[frame.DataSource.ID]++
+		} else if frame.DataSource != nil && frame.DataSource.Status == "failed" {
+			t.Errorf("told %+v", frame.DataSource)
+		}
+	}
+	for id, n := range succeeded {
+		if n != 1 {
+			t.Errorf("%s was told to be read %d times", id, n)
+		}
+	}
+}
+
+// TestR79_KilledServerReadsOn when it is started again. Its child is gone with it.
+func TestR79_KilledServerReadsOn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, child := newReadingRig(ctx, t)
+	r.running().Kill()
+	killed := time.Now()
+	await(t, "the child is gone", patience, func() bool {
+		return syscall.Kill(child, 0) != nil
+	})
+	r.restart(t)
+	r.client = signIn(t, r.url())
+	r.endsSoon(ctx, t, killed)
+}
