@@ -338,3 +338,32 @@ func TestProcessIsRead(t *testing.T) {
 		t.Errorf("memory of process %s: %v %v", strconv.Itoa(s.cmd.Process.Pid), kib, err)
 	}
 }
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	table := newTable("Paced streams", "Method.", "", ours, r3labs)
+	for i := range 3 {
+		table.add("even", ours, 1, 100+float64(i)) // 100, 101, 102
+		table.add("even", r3labs, 1, 99+float64(i))
+		table.add("worse", ours, 1, 200+float64(i))
+		table.add("worse", r3labs, 1, 99+float64(i))
+	}
+	for _, c := range []struct {
+		row   string
+		limit float64
+		want  string
+	}{
+		{"even", 1.1, met}, {"even", 1, withinSpread}, {"even", 0.9, missed}, {"worse", 1, missed},
+	} {
+		r := report{}
+		r.atMostTimes("CPU", table, c.row, ours, r3labs, c.limit, 2)
+		if len(r.Goals) != 1 || r.Goals[0].Verdict != c.want {
+			t.Errorf("%s, limit %v: %+v, want %q", c.row, c.limit, r.Goals, c.want)
+		}
+	}
+	r := report{}
+	r.atMostTimes("CPU", table, "not measured", ours, r3labs, 1, 2)
+	if len(r.Goals) != 0 {
+		t.Errorf("a goal without a figure: %+v", r.Goals)
+	}
+}

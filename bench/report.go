@@ -55,8 +55,16 @@ type goal struct {
 	What string `json:"what"`
 	Goal string `json:"goal"`
 	Is   string `json:"is"`
-	Met  bool   `json:"met"`
+
+	Verdict string `json:"verdict"`
 }
+
+// The verdicts on a goal.
+const (
+	met          = "met"
+	withinSpread = "met within the spread" // Missed by the medians, but not by every run.
+	missed       = "**missed**"
+)
 
 func newTable(title, method, base string, columns ...string) *table {
 	return &table{Title: title, Method: method, Columns: columns, Base: base}
@@ -82,9 +90,12 @@ func (t *table) row(name string) *row {
 }
 
 // median returns the median of a quantity over the rounds, NaN if it was not measured.
-func (t *table) median(name, column string) float64 {
+func (t *table) median(name, column string) float64 { return t.quantile(name, column, 0.5) }
+
+// quantile returns a quantile of a quantity over the rounds, NaN if it was not measured.
+func (t *table) quantile(name, column string, q float64) float64 {
 	if r := t.row(name); r != nil {
-		return quantile(r.Values[column], 0.5)
+		return quantile(r.Values[column], q)
 	}
 	return math.NaN()
 }
@@ -194,22 +205,34 @@ func number(x float64, digits int) string {
 
 // atMost adds a goal that is met if value is at most limit, unless it was not measured.
 func (r *report) atMost(what string, value, limit float64, digits int, unit string) {
-	if math.IsNaN(value) {
-		return
-	}
-	r.Goals = append(r.Goals, goal{
-		What: what, Goal: "≤ " + number(limit, digits) + unit, Is: number(value, digits) + unit, Met: value <= limit,
-	})
+	r.addGoal(what, "≤ "+number(limit, digits)+unit, number(value, digits)+unit, limit-value, limit-value)
 }
 
 // atLeast adds a goal that is met if value is at least limit, unless it was not measured.
 func (r *report) atLeast(what string, value, limit float64, digits int, unit string) {
-	if math.IsNaN(value) {
+	r.addGoal(what, "≥ "+number(limit, digits)+unit, number(value, digits)+unit, value-limit, value-limit)
+}
+
+// atMostTimes adds a goal that is met if a quantity of a column is at most limit times that of another column,
+// unless it was not measured. It is met within the spread if that holds for the lower quartile and the upper one.
+func (r *report) atMostTimes(what string, t *table, row, column, base string, limit float64, digits int) {
+	value := t.median(row, column) / t.median(row, base)
+	least := t.quantile(row, column, 0.25) / t.quantile(row, base, 0.75)
+	r.addGoal(what+", × "+base, "≤ "+number(limit, digits)+"×", number(value, digits)+"×", limit-value, limit-least)
+}
+
+// addGoal adds a goal that is met if reserve is not negative, and within the spread if best is not.
+func (r *report) addGoal(what, limit, is string, reserve, best float64) {
+	verdict := missed
+	switch {
+	case math.IsNaN(reserve):
 		return
+	case reserve >= 0:
+		verdict = met
+	case best >= 0:
+		verdict = withinSpread
 	}
-	r.Goals = append(r.Goals, goal{
-		What: what, Goal: "≥ " + number(limit, digits) + unit, Is: number(value, digits) + unit, Met: value >= limit,
-	})
+	r.Goals = append(r.Goals, goal{What: what, Goal: limit, Is: is, Verdict: verdict})
 }
 
 func (r *report) write(w io.Writer) {
@@ -239,11 +262,7 @@ func (r *report) writeHead(w io.Writer) {
 func (r *report) writeGoals(w io.Writer) {
 	_, _ = fmt.Fprint(w, "\n### Goals\n\n| what | goal | is | |\n|---|--:|--:|---|\n")
 	for _, g := range r.Goals {
-		verdict := "met"
-		if !g.Met {
-			verdict = "**missed**"
-		}
-		_, _ = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", g.What, g.Goal, g.Is, verdict)
+		_, _ = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", g.What, g.Goal, g.Is, g.Verdict)
 	}
 }
 

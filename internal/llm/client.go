@@ -159,6 +159,7 @@ func newTransport(connect time.Duration) *http.Transport {
 		MaxIdleConns:          512,
 		MaxIdleConnsPerHost:   512,
 		IdleConnTimeout:       90 * time.Second,
+		WriteBufferSize:       1 << 10, // A connection that is read for minutes has been written to once.
 		ExpectContinueTimeout: time.Second,
 		// Compression would delay tokens in its window, and lets a small body grow without bound.
 		DisableCompression: true,
