@@ -3,8 +3,6 @@ package chat
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -19,20 +17,16 @@ import (
 const MaxQuery = 200
 
 const (
-	indexBatch    = 200             // Texts indexed in one transaction.
-	indexPause    = time.Second     // Between two looks for texts to index.
-	indexRetry    = 5 * time.Second // The same after a failure.
-	searchBatch   = 50              // Threads whose texts are read at once.
-	snippetBefore = 20              // Characters of a snippet before the match,
-	snippetLength = 90              // and in total.
-	maxRanges     = 10              // Per snippet.
+	indexBatch  = 200             // Texts indexed in one transaction.
+	indexPause  = time.Second     // Between two looks for texts to index.
+	indexRetry  = 5 * time.Second // The same after a failure.
+	searchBatch = 50              // Threads whose texts are read at once.
 )
 
 // Match is where a search found its words.
 type Match struct {
+	ngram.Excerpt
 	MessageID *uuid.UUID // Nil: in the title.
-	Snippet   string     // The words with their context, on one line.
-	Ranges    [][2]int   // Of the words in the snippet, in characters (code points): [from, to).
 }
 
 // Found is a thread that matches a search.
@@ -192,57 +186,9 @@ func (s *Searcher) matches(ctx context.Context, owner Owner, terms []string, pag
 
 // match returns where the words of a query are in a text, nil unless all of them occur.
 func match(text string, messageID *uuid.UUID, terms []string) *Match {
-	folded := ngram.Fold(text)
-	var first [2]int
-	for i, term := range terms {
-		at := folded.Find(term, 1)
-		if len(at) == 0 {
-			return nil
-		}
-		if i == 0 || at[0][0] < first[0] {
-			first = at[0]
-		}
+	excerpt, ok := ngram.NewExcerpt(text, terms)
+	if !ok {
+		return nil
 	}
-	m := &Match{MessageID: messageID, Snippet: snippet([]rune(text), first, terms)}
-	folded = ngram.Fold(m.Snippet)
-	for _, term := range terms {
-		m.Ranges = append(m.Ranges, folded.Find(term, maxRanges)...)
-	}
-	slices.SortFunc(m.Ranges, func(a, b [2]int) int { return a[0] - b[0] })
-	m.Ranges = joined(m.Ranges)
-	return m
-}
-
-// joined merges sorted ranges that overlap.
-func joined(ranges [][2]int) [][2]int {
-	all := ranges[:0]
-	for _, r := range ranges {
-		if n := len(all); n > 0 && r[0] <= all[n-1][1] {
-			all[n-1][1] = max(all[n-1][1], r[1])
-			continue
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-// snippet returns the context of a range, on one line and without Markdown's layout characters unless they are searched
-// for.
-func snippet(text []rune, found [2]int, terms []string) string {
-	from := max(0, found[0]-snippetBefore)
-	to := min(len(text), max(from+snippetLength, found[1]))
-	line := strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("*`#|~", r) && !slices.ContainsFunc(terms,
-			func(t string) bool { return strings.ContainsRune(t, r) }) {
-			return -1
-		}
-		return r
-	}, string(text[from:to]))), " ")
-	if from > 0 {
-		line = "…" + line
-	}
-	if to < len(text) {
-		line += "…"
-	}
-	return line
+	return &Match{Excerpt: excerpt, MessageID: messageID}
 }

@@ -86,10 +86,10 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 		m := found[i].Match
 		var marked []string
 		for _, r := range m.Ranges {
-			marked = append(marked, string([]rune(m.Snippet)[r[0]:r[1]]))
+			marked = append(marked, string([]rune(m.Text)[r[0]:r[1]]))
 		}
 		if (m.MessageID == nil) != (want.message == nil) || (m.MessageID != nil && *m.MessageID != *want.message) ||
-			m.Snippet != want.snippet || strings.Join(marked, "/") != want.marked {
+			m.Text != want.snippet || strings.Join(marked, "/") != want.marked {
 			t.Errorf("%q: %+v, marked %q", query, m, marked)
 		}
 	}

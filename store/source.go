@@ -178,6 +178,15 @@ func (db *DB) ListSources(ctx context.Context, owner datasource.Owner, offset, l
 	return list, translate(err)
 }
 
+// StorageUsed implements datasource.Store.
+func (db *DB) StorageUsed(ctx context.Context, owner datasource.Owner) (used int64, _ error) {
+	err := db.pool.QueryRow(ctx, `
+		SELECT coalesce(sum(size), 0)::bigint
+		FROM data_sources
+		WHERE organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID).Scan(&used)
+	return used, translate(err)
+}
+
 // FindSource implements datasource.Store.
 func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, error) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `

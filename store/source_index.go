@@ -172,3 +172,18 @@ func (db *DB) FindPassage(ctx context.Context, owner datasource.Owner, id uuid.U
 	}
 	return passage, translate(err)
 }
+
+// ListPassages implements datasource.Store. Ordinals have no gaps.
+func (db *DB) ListPassages(ctx context.Context, owner datasource.Owner, id uuid.UUID,
+	page, offset, limit int,
+) ([]datasource.Passage, error) {
+	list, err := queryRows[datasource.Passage](ctx, db.pool, `
+		SELECT `+chunkColumns+`
+		FROM data_sources d
+		JOIN data_source_chunks c ON c.data_source_id = d.id
+		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND c.data_source_id = $3
+		  AND c.ordinal >= $5 + (SELECT min(ordinal) FROM data_source_chunks WHERE data_source_id = $3 AND page >= $4)
+		ORDER BY c.ordinal
+		LIMIT $6`, owner.OrganizationID, owner.UserID, id, page, offset, limit)
+	return list, translate(err)
+}

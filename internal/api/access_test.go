@@ -123,6 +123,8 @@ var access = map[string]rule{
 
 	"GET /v1/data-source": {may: everybody, status: 200}, "POST /v1/data-source/file": {may: everybody, status: 415},
 	"GET /v1/data-source/file/{data_source_id}":                {may: everybody, status: 200, names: aSource},
+	"GET /v1/data-source/{data_source_id}":                     {may: everybody, status: 200, names: aSource},
+	"GET /v1/data-source/{data_source_id}/passage":             {may: everybody, status: 200, names: aSource},
 	"DELETE /v1/data-source/{data_source_id}":                  {may: everybody, status: 204, names: aSource},
 	"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": {may: everybody, status: 200, names: aPassage},
 	// Of a data source that is not there; TestPreprocess has the others.

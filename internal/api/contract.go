@@ -35,7 +35,12 @@ func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.
 	if err != nil {
 		return err
 	}
+	storage, err := s.Sources.Storage(r.Context(), sourceOwner(actor))
+	if err != nil {
+		return err
+	}
 	return writeJSON(w, http.StatusOK, OwnUsage{
+		Storage:  OwnStorage{Used: storage.Used, Limit: storage.Limit},
 		Messages: usage.Messages, InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens,
 		ResetsOn: day(usage.ResetsOn),
 	})

@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,10 +167,86 @@ func TestPassageAndSearch(t *testing.T) {
 			t.Errorf("%s: listed %+v", query, list.Items)
 		}
 	}
+	for query, want := range map[string]string{"%E5%A7%8B%E6%A5%AD": "就業規則 [始業]は9時とする。", "%E5%B0%B1%E6%A5%AD": ""} {
+		list := get[api.DataSourceList](f, http.StatusOK, call{
+			path: "/v1/data-source?q=" + query, token: f.alice.Subject,
+		})
+		match := list.Items[0].Match
+		if want == "" {
+			if match != nil {
+				t.Errorf("%s is in the name: %+v", query, match)
+			}
+			continue
+		}
+		if match == nil || match.ChunkEmbeddingID != id || match.Page != 1 || match.Locator != "就業規則" ||
+			marked(match.Snippet, match.Ranges) != want {
+			t.Errorf("%s: %+v", query, match)
+		}
+	}
 	if resp := f.do(call{
 		method: "GET", path: "/v1/data-source?q=" + strings.Repeat("a", 101),
 		token: f.alice.Subject,
 	}); resp.status != http.StatusBadRequest {
 		t.Errorf("a long query: %d", resp.status)
+	}
+}
+
+// marked puts brackets around the ranges of a snippet.
+func marked(snippet string, ranges [][]int) string {
+	text := []rune(snippet)
+	for _, r := range slices.Backward(ranges) {
+		text = slices.Insert(slices.Insert(text, r[1], ']'), r[0], '[')
+	}
+	return string(text)
+}
+
+// TestPassagesAreTheText of a data source: in order, from any page or place on.
+func TestPassagesAreTheText(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{reads: true})
+	thread := f.thread(f.alice.Subject)
+	var text strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&text, "## 第%d条\n\n%s\n\n", i+1, strings.Repeat("社員は規則を守る。", 20))
+	}
+	rules := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "就業規則.md", text.String()))
+	path := "/v1/data-source/" + rules.ID.String()
+	list := func(query string) []api.Passage {
+		return get[api.PassageList](f, http.StatusOK, call{path: path + "/passage" + query, token: f.alice.Subject}).Items
+	}
+	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), rules.ID))
+	if got := get[api.DataSource](f, http.StatusOK, call{path: path, token: f.alice.Subject}); got.ID != rules.ID ||
+		got.Status != api.JobStatusSuccess {
+		t.Errorf("got %+v", got)
+	}
+	all := list("?limit=100")
+	space := regexp.MustCompile(`\s`)
+	var said strings.Builder
+	for i, p := range all {
+		said.WriteString(p.Text)
+		if p.Ordinal != i || p.Page != 1 || p.End-p.Start != len(p.Text) || p.Locator == "" {
+			t.Fatalf("passage %d: %+v", i, p)
+		}
+	}
+	if space.ReplaceAllString(said.String(), "") != space.ReplaceAllString(text.String(), "") {
+		t.Errorf("the passages say %q", said.String())
+	}
+	if got := list("?offset=7&limit=3"); !slices.Equal(got, all[7:10]) {
+		t.Errorf("from the 7th on: %+v", got)
+	}
+	f.exec("UPDATE data_source_chunks SET page = 3 WHERE ordinal >= 12")
+	for query, want := range map[string][]int{"?page=2&limit=2": {12, 13}, "?page=3&offset=1&limit=1": {13}, "?page=4": nil} {
+		var got []int
+		for _, p := range list(query) {
+			got = append(got, p.Ordinal)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	for _, query := range []string{"?page=0", "?page=a", "?limit=101"} {
+		if resp := f.do(call{path: path + "/passage" + query, token: f.alice.Subject}); resp.status != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, resp.status)
+		}
 	}
 }

@@ -104,6 +104,8 @@ func (s *Server) routes() (http.Handler, error) {
 
 		r.Post("/v1/thread/{thread_id}/data-source-preprocess", s.as(writes, s.preprocess))
 		r.Get("/v1/data-source", s.as(reads, s.listDataSources))
+		r.Get("/v1/data-source/{data_source_id}", s.as(reads, s.getDataSource))
+		r.Get("/v1/data-source/{data_source_id}/passage", s.as(reads, s.listPassages))
 		r.Delete("/v1/data-source/{data_source_id}", s.as(writes, s.deleteDataSource))
 		r.Post("/v1/data-source/{data_source_id}/stop", s.as(writes, s.stopDataSource))
 		r.Post("/v1/data-source/{data_source_id}/read", s.as(writes, s.readDataSource))

@@ -220,10 +220,15 @@ func TestOwnUsage(t *testing.T) {
 	before := get[api.OwnUsage](f, http.StatusOK, call{method: "GET", path: "/v1/me/usage", token: token})
 	f.exec(`INSERT INTO usage_daily (organization_id, date, user_id, messages, input_tokens, output_tokens)
 		SELECT $1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 10, 10, 10`, f.alice.OrganizationID, f.alice.ID)
+	get[api.DataSource](f, http.StatusCreated, upload(token, "資料.txt", "本文"))
+	get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "資料.txt", "別の本文"))
 	answer := f.answered(token).Answer
 	after := get[api.OwnUsage](f, http.StatusOK, call{method: "GET", path: "/v1/me/usage", token: token})
 	if before.Messages != 0 || after.Messages != 1 || after.InputTokens < int64(answer.Usage.InputTokens) ||
 		after.ResetsOn.Day() != 1 {
 		t.Errorf("before an answer %+v, after it %+v", before, after)
+	}
+	if before.Storage.Used != 0 || after.Storage.Used != int64(len("本文")) || after.Storage.Limit != 5<<30 {
+		t.Errorf("storage before an upload %+v, after it %+v", before.Storage, after.Storage)
 	}
 }

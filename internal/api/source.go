@@ -35,7 +35,54 @@ func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor i
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, DataSourceList{Items: convert(sources, toDataSource)})
+	return writeJSON(w, http.StatusOK, DataSourceList{Items: convert(sources, toListed)})
+}
+
+func toListed(l datasource.Listed) DataSource {
+	source := toDataSource(l.Source)
+	if m := l.Match; m != nil {
+		source.Match = &DataSourceMatch{
+			ChunkEmbeddingID: m.ID, Page: m.Page, Locator: m.Locator,
+			Snippet: m.Excerpt.Text, Ranges: convert(m.Ranges, func(r [2]int) []int { return r[:] }),
+		}
+	}
+	return source
+}
+
+func (s *Server) getDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "data_source_id")
+	if err != nil {
+		return err
+	}
+	source, err := s.Sources.Find(r.Context(), sourceOwner(actor), id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, toDataSource(source))
+}
+
+func (s *Server) listPassages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "data_source_id")
+	if err != nil {
+		return err
+	}
+	var c checks
+	offset, limit := c.page(r)
+	page := c.number("page", r.URL.Query()["page"], 1, maxOffset, 1)
+	if err := c.err(); err != nil {
+		return err
+	}
+	passages, err := s.Sources.Passages(r.Context(), sourceOwner(actor), id, page, offset, limit)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, PassageList{Items: convert(passages, toPassage)})
+}
+
+func toPassage(p datasource.Passage) Passage {
+	return Passage{
+		ID: p.ID, Page: p.Page, Ordinal: p.Ordinal, Start: p.Start, End: p.End, Locator: p.Locator, Text: p.Text,
+	}
 }
 
 // uploadDataSource streams the file to the domain. A refused file is read to its end, because a browser that is still

@@ -123,7 +123,7 @@ func toThread(t chat.Thread) Thread {
 func toFound(f chat.Found) Thread {
 	thread := toThread(f.Thread)
 	thread.Match = ThreadMatch{
-		Snippet: f.Match.Snippet, Ranges: convert(f.Match.Ranges, func(r [2]int) []int { return r[:] }),
+		Snippet: f.Match.Text, Ranges: convert(f.Match.Ranges, func(r [2]int) []int { return r[:] }),
 	}
 	if f.Match.MessageID != nil {
 		thread.Match.MessageID = *f.Match.MessageID

@@ -586,10 +586,13 @@ type DataSource struct {
 	CreatedAt  time.Time `json:"created_at"`
 
 	// Error Why it could not be read, as a person understands it. Of failed ones.
-	Error     string             `json:"error,omitempty,omitzero"`
-	Filename  string             `json:"filename"`
-	ID        openapi_types.UUID `json:"id"`
-	MediaType string             `json:"media_type"`
+	Error    string             `json:"error,omitempty,omitzero"`
+	Filename string             `json:"filename"`
+	ID       openapi_types.UUID `json:"id"`
+
+	// Match Where a search has found its words. In the list with `q`, unless the name has them.
+	Match     *DataSourceMatch `json:"match,omitempty,omitzero"`
+	MediaType string           `json:"media_type"`
 
 	// Notice What could not be read, such as pages that are pictures, as a person understands it. Of successful ones.
 	Notice string `json:"notice,omitempty,omitzero"`
@@ -610,6 +613,22 @@ type DataSource struct {
 // DataSourceList defines model for DataSourceList.
 type DataSourceList struct {
 	Items []DataSource `json:"items"`
+}
+
+// DataSourceMatch defines model for DataSourceMatch.
+type DataSourceMatch struct {
+	// ChunkEmbeddingID The first passage that has them.
+	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id"`
+
+	// Locator As of a passage.
+	Locator string `json:"locator"`
+	Page    int    `json:"page"`
+
+	// Ranges Where the words stand in the snippet, each as a pair [from, to) of characters (Unicode code points).
+	Ranges [][]int `json:"ranges"`
+
+	// Snippet The words and what stands around them, on one line.
+	Snippet string `json:"snippet"`
 }
 
 // DataSourceProgress How far the reading of a running one is. It is told over `/v1/live` at most twice a second.
@@ -973,6 +992,13 @@ type Organization struct {
 	Name string             `json:"name"`
 }
 
+// OwnStorage defines model for OwnStorage.
+type OwnStorage struct {
+	// Limit What one's own files may have together, in bytes.
+	Limit int64 `json:"limit"`
+	Used  int64 `json:"used"`
+}
+
 // OwnUsage defines model for OwnUsage.
 type OwnUsage struct {
 	InputTokens int64 `json:"input_tokens"`
@@ -983,6 +1009,34 @@ type OwnUsage struct {
 
 	// ResetsOn The first day of the next month, in Japan.
 	ResetsOn openapi_types.Date `json:"resets_on"`
+	Storage  OwnStorage         `json:"storage"`
+}
+
+// Passage defines model for Passage.
+type Passage struct {
+	// End Where it ends; what stands between two passages is white space.
+	End int `json:"end"`
+
+	// ID As of a citation's chunk embedding.
+	ID openapi_types.UUID `json:"id"`
+
+	// Locator Headings above it, a slide, or cells (`Sheet1!B12:F20`). May be empty.
+	Locator string `json:"locator"`
+
+	// Ordinal Its place among the passages of the file, from 0.
+	Ordinal int `json:"ordinal"`
+	Page    int `json:"page"`
+
+	// Start Where it begins in the text of its page, in bytes of UTF-8.
+	Start int `json:"start"`
+
+	// Text At most 400 characters: Markdown of Office files and HTML, else plain.
+	Text string `json:"text"`
+}
+
+// PassageList defines model for PassageList.
+type PassageList struct {
+	Items []Passage `json:"items"`
 }
 
 // Preprocess defines model for Preprocess.
@@ -1716,6 +1770,18 @@ type ListDataSourcesParams struct {
 type ShowDataSourcePageParams struct {
 	// Width In pixels.
 	Width int `form:"width,omitempty" json:"width,omitempty,omitzero"`
+}
+
+// ListPassagesParams defines parameters for ListPassages.
+type ListPassagesParams struct {
+	// Page The page of the first passage.
+	Page int `form:"page,omitempty" json:"page,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListFavoriteSkillsParams defines parameters for ListFavoriteSkills.

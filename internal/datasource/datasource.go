@@ -171,6 +171,11 @@ type Store interface {
 	FindPassages(ctx context.Context, owner Owner, sources []uuid.UUID, ordinals [][]int) ([]Passage, error)
 	// FindPassage returns one passage.
 	FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (Passage, error)
+	// ListPassages returns at most limit passages of a data source in order, from a page on and without the first offset
+	// ones of those.
+	ListPassages(ctx context.Context, owner Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error)
+	// StorageUsed returns the bytes that the files of a person have together.
+	StorageUsed(ctx context.Context, owner Owner) (int64, error)
 
 	// LooseFiles returns the ids of some files that are to be removed: none of a data source that is there, whoever has
 	// loosened it. FileRemoved forgets one.

@@ -17,19 +17,32 @@ const MaxQuery = 100
 // lookedAt is how many passages of a data source are looked at that may have all words.
 const lookedAt = 5
 
+// Listed is a data source in a list.
+type Listed struct {
+	Source
+	Match *Match // Where a search found its words, nil if it did in the name.
+}
+
+// Match is the first passage in which a search found its words.
+type Match struct {
+	Passage
+	ngram.Excerpt
+}
+
 // List returns a page of a person's data sources, newest first: all, or those that have every word of a query in their
 // name or in one of their passages.
-func (s *Service) List(ctx context.Context, owner Owner, query string, offset, limit int) ([]Source, error) {
+func (s *Service) List(ctx context.Context, owner Owner, query string, offset, limit int) ([]Listed, error) {
 	terms := ngram.Terms(query)
 	if len(terms) == 0 {
-		return s.store.ListSources(ctx, owner, offset, limit)
+		sources, err := s.store.ListSources(ctx, owner, offset, limit)
+		return listed(sources), err
 	}
-	all, err := s.store.ListSources(ctx, owner, 0, MaxSources)
+	sources, err := s.store.ListSources(ctx, owner, 0, MaxSources)
 	if err != nil {
 		return nil, err
 	}
 	var unnamed []uuid.UUID
-	for _, source := range all {
+	for _, source := range sources {
 		if !hasTerms(source.Filename, terms) {
 			unnamed = append(unnamed, source.ID)
 		}
@@ -38,12 +51,21 @@ func (s *Service) List(ctx context.Context, owner Owner, query string, offset, l
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(source Source) bool {
-		return slices.Contains(unnamed, source.ID) &&
-			!saying[source.ID]
-	})
+	all := listed(sources)
+	for i, l := range all {
+		all[i].Match = saying[l.ID]
+	}
+	all = slices.DeleteFunc(all, func(l Listed) bool { return l.Match == nil && slices.Contains(unnamed, l.ID) })
 	from := min(offset, len(all))
 	return all[from:min(from+limit, len(all))], nil
+}
+
+func listed(sources []Source) []Listed {
+	list := make([]Listed, len(sources))
+	for i, source := range sources {
+		list[i].Source = source
+	}
+	return list
 }
 
 // hasTerms reports whether a text has all terms, which are folded.
@@ -52,9 +74,9 @@ func hasTerms(text string, terms []string) bool {
 	return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(folded, term) })
 }
 
-// sayingAll returns those of some data sources that have all terms in one passage: the index tells which may, and their
-// texts whether they do.
-func (s *Service) sayingAll(ctx context.Context, owner Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]bool,
+// sayingAll returns the first passage with all terms of each data source that has one: the index tells which may have
+// one, and their texts whether they do.
+func (s *Service) sayingAll(ctx context.Context, owner Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]*Match,
 	error,
 ) {
 	query := index.NewQuery(strings.Join(terms, " "))
@@ -80,10 +102,13 @@ func (s *Service) sayingAll(ctx context.Context, owner Owner, ids []uuid.UUID, t
 	if err != nil {
 		return nil, err
 	}
-	saying := make(map[uuid.UUID]bool)
+	saying := make(map[uuid.UUID]*Match)
 	for _, p := range passages {
-		if !saying[p.SourceID] && hasTerms(p.Text, terms) {
-			saying[p.SourceID] = true
+		if saying[p.SourceID] != nil {
+			continue
+		}
+		if excerpt, ok := ngram.NewExcerpt(p.Text, terms); ok {
+			saying[p.SourceID] = &Match{Passage: p, Excerpt: excerpt}
 		}
 	}
 	return saying, nil

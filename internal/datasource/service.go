@@ -181,6 +181,24 @@ func (s *Service) Find(ctx context.Context, owner Owner, id uuid.UUID) (Source, 
 	return s.store.FindSource(ctx, owner, id)
 }
 
+// Storage is the room of a person's files, in bytes.
+type Storage struct{ Used, Limit int64 }
+
+// Storage returns the room of a person's files.
+func (s *Service) Storage(ctx context.Context, owner Owner) (Storage, error) {
+	used, err := s.store.StorageUsed(ctx, owner)
+	return Storage{Used: used, Limit: s.readers.cfg.Person}, err
+}
+
+// Passages returns at most limit passages of a data source in order, from a page on and without the first offset ones
+// of those. A data source that was not read has none.
+func (s *Service) Passages(ctx context.Context, owner Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error) {
+	if _, err := s.Find(ctx, owner, id); err != nil {
+		return nil, err
+	}
+	return s.store.ListPassages(ctx, owner, id, page, offset, limit)
+}
+
 // Open returns a data source and its file, which the caller closes.
 func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, io.ReadCloser, error) {
 	source, err := s.Find(ctx, owner, id)

@@ -70,6 +70,7 @@ describe('the user menu', () => {
       input_tokens: 30_000,
       output_tokens: 4567,
       resets_on: '2026-12-01',
+      storage: { used: 0, limit: 1 },
     })
     await open({})
     expect(screen.getByText('回答1,234件・34,567トークン')).toBeTruthy()

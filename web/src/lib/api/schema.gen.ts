@@ -1087,6 +1087,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/data-source/{data_source_id}/passage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The text of a data source, passage by passage
+         * @description Its passages in order, from a page on. Together they are its text: every character that is no white space is in exactly one.
+         *     One that was not read has none.
+         */
+        get: operations["listPassages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/data-source/{data_source_id}": {
         parameters: {
             query?: never;
@@ -1096,7 +1117,8 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /** A data source */
+        get: operations["getDataSource"];
         put?: never;
         post?: never;
         /** Delete a data source with its file */
@@ -1669,6 +1691,16 @@ export interface components {
              * @description The first day of the next month, in Japan.
              */
             resets_on: string;
+            storage: components["schemas"]["OwnStorage"];
+        };
+        OwnStorage: {
+            /**
+             * Format: int64
+             * @description What one's own files may have together, in bytes.
+             */
+            limit: number;
+            /** Format: int64 */
+            used: number;
         };
         MemberUsageList: {
             items: components["schemas"]["MemberUsage"][];
@@ -2002,6 +2034,43 @@ export interface components {
             revision: number;
             /** Format: date-time */
             created_at: string;
+            /** @description Where a search has found its words. In the list with `q`, unless the name has them. */
+            match?: components["schemas"]["DataSourceMatch"];
+        };
+        DataSourceMatch: {
+            /**
+             * Format: uuid
+             * @description The first passage that has them.
+             */
+            chunk_embedding_id: string;
+            page: number;
+            /** @description As of a passage. */
+            locator: string;
+            /** @description The words and what stands around them, on one line. */
+            snippet: string;
+            /** @description Where the words stand in the snippet, each as a pair [from, to) of characters (Unicode code points). */
+            ranges: number[][];
+        };
+        Passage: {
+            /**
+             * Format: uuid
+             * @description As of a citation's chunk embedding.
+             */
+            id: string;
+            page: number;
+            /** @description Its place among the passages of the file, from 0. */
+            ordinal: number;
+            /** @description Where it begins in the text of its page, in bytes of UTF-8. */
+            start: number;
+            /** @description Where it ends; what stands between two passages is white space. */
+            end: number;
+            /** @description Headings above it, a slide, or cells (`Sheet1!B12:F20`). May be empty. */
+            locator: string;
+            /** @description At most 400 characters: Markdown of Office files and HTML, else plain. */
+            text: string;
+        };
+        PassageList: {
+            items: components["schemas"]["Passage"][];
         };
         PreprocessRequest: {
             /** Format: uuid */
@@ -4138,6 +4207,59 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPassages: {
+        parameters: {
+            query?: {
+                /** @description The page of the first passage. */
+                page?: number;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Passages */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PassageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The data source */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSource"];
                 };
             };
             default: components["responses"]["Problem"];
