@@ -1,5 +1,8 @@
 import { useEffect } from 'react'
+import { readToken } from '@/entities/identity/token'
 import { followNotifications } from '@/entities/notice/notifications'
+import { followSources } from '@/entities/source/dataSources'
+import { askBeforeLeaving, uploads } from '@/entities/source/uploads'
 import { followThreads } from '@/entities/thread/threads'
 import { HomeComposer } from '@/features/chat/HomeComposer'
 import { HomeLayout } from '@/features/home/HomeLayout'
@@ -9,6 +12,7 @@ import { EndNotices } from '@/features/threads/EndNotices'
 import { Finished } from '@/features/threads/Finished'
 import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
+import { loadViewer, ViewerPlace } from './ViewerPlace'
 
 /** The skills, and over them the composer of the general chat. */
 export function SkillsRoute() {
@@ -21,7 +25,7 @@ export function HomeRoute() {
   useEffect(loadChat, [])
   return (
     <>
-      <HomeLayout />
+      <HomeLayout beside={<ViewerPlace />} />
       <Shortcuts />
       <Finished />
       <EndNotices />
@@ -31,17 +35,26 @@ export function HomeRoute() {
 
 /** Shows what changes on the server, wherever it was changed, as long as /home is open. */
 function followLive(): () => void {
-  const stops = [followThreads(live), followNotifications(live), live.start()]
+  const stops = [
+    followThreads(live),
+    followNotifications(live),
+    followSources(live),
+    askBeforeLeaving(uploads, window, () => readToken() !== null),
+    live.start(),
+  ]
   return () => {
     for (const stop of stops) stop()
   }
 }
 
 /**
- * Loads the chat and what draws its answers once there is nothing else to do: the first question opens without waiting. If
- * that fails, opening a skill or asking tries again.
+ * Loads the chat, what draws its answers, and the viewer once there is nothing else to do: the first question and the first
+ * citation open without waiting. If that fails, opening them tries again.
  */
 function loadChat(): () => void {
-  const load = async () => (await import('@/features/chat/routes')).preloadMarkdown()
+  const load = async () => {
+    await (await import('@/features/chat/routes')).preloadMarkdown()
+    await loadViewer()
+  }
   return whenIdle(() => void load().catch(() => {}))
 }

@@ -1,11 +1,8 @@
 import { keepPreviousData } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { api, type Page, type Thread } from '@/lib/api'
 import { type List, listQuery, useList } from '@/lib/api/lists'
+import { useSettled } from '@/lib/ui/settled'
 import { FOUND_THREADS, THREAD_PAGE, threadDeletions } from './threads'
-
-/** How long typing must pause before the server is asked. */
-const PAUSE_MS = 150
 
 /** The address of a thread, at the message where a search has found its words. */
 export function threadPath(thread: Thread): string {
@@ -44,13 +41,3 @@ function useFound(
 }
 
 const none: readonly Thread[] = []
-
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    // An emptied field shows the list at once.
-    const timer = setTimeout(() => setSettled(value), value === '' ? 0 : PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [value])
-  return settled
-}

@@ -1,11 +1,12 @@
+import type { ReactNode } from 'react'
 import { Outlet } from 'react-router'
 import { FrameContext } from '@/lib/ui/frame'
 import { Header } from './Header'
 import styles from './HomeLayout.module.css'
 import { texts } from './texts'
 
-/** The frame of all of /home: the header above, the page below. */
-export function HomeLayout() {
+/** The frame of all of /home: the header above, the page below, and what stands beside the page. */
+export function HomeLayout({ beside }: { beside?: ReactNode }) {
   return (
     <div className={styles.home}>
       <button type="button" className={styles.skip} onClick={skip}>
@@ -16,6 +17,7 @@ export function HomeLayout() {
         <FrameContext value="home">
           <Outlet />
         </FrameContext>
+        {beside}
       </div>
     </div>
   )

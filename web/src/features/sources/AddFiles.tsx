@@ -1,8 +1,8 @@
 import { FilePlus2 } from 'lucide-react'
 import { useRef } from 'react'
 import { Button } from '@/components/Button'
+import { ACCEPTED, MAX_MEGABYTES } from '@/entities/source/files'
 import styles from './AddFiles.module.css'
-import { ACCEPTED, MAX_MEGABYTES } from './files'
 import { texts } from './texts'
 
 const words = texts.add

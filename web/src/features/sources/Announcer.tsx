@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { sourcesQuery } from '@/entities/source/dataSources'
+import { uploads } from '@/entities/source/uploads'
 import { useList } from '@/lib/api/lists'
 import { type Ended, endedSources, refusedUploads } from './ended'
 import { texts } from './texts'
-import { uploads } from './uploads'
 
 const words = texts.said
 

@@ -2,11 +2,11 @@ import { type RefObject, useSyncExternalStore } from 'react'
 import { Button } from '@/components/Button'
 import { EmptyState, ErrorState, Skeleton } from '@/components/States'
 import { useSources } from '@/entities/source/dataSources'
+import { uploads } from '@/entities/source/uploads'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import styles from './SourceList.module.css'
 import { SourceTable } from './SourceTable'
 import { texts } from './texts'
-import { uploads } from './uploads'
 import { useKeptFocus } from './useKeptFocus'
 
 const words = texts.list

@@ -3,12 +3,13 @@ import { memo, useState } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Spinner } from '@/components/Spinner'
 import { changeReading, sourceDeletions } from '@/entities/source/dataSources'
+import { formatSize, kindOf } from '@/entities/source/files'
+import { save } from '@/entities/source/save'
+import { describeStatus } from '@/entities/source/status'
 import type { DataSource } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
-import { formatSize, kindOf } from './files'
 import styles from './SourceTable.module.css'
-import { save } from './save'
 import { texts } from './texts'
 
 const words = texts.list
@@ -73,14 +74,12 @@ const SourceRow = memo(({ source }: { source: DataSource }) => {
 })
 
 function Status({ source }: { source: DataSource }) {
-  const { status, error, notice, progress, filename } = source
+  const { status, error, notice, filename } = source
   return (
     <>
       <span className={styles.state} data-state={status}>
         {status === 'running' && <Spinner size={14} />}
-        {progress === undefined
-          ? texts.status[status]
-          : texts.progress[progress.stage](progress.done, progress.total)}
+        {describeStatus(source)}
         {(status === 'pending' || status === 'running') && (
           <IconButton size="sm" label={texts.stop(filename)} onClick={() => void changeReading(source)}>
             <X size={14} />

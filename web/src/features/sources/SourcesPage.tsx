@@ -1,14 +1,14 @@
 import { useCallback, useRef } from 'react'
 import { PageTitle } from '@/components/PageTitle'
 import { ThreadLine } from '@/components/ThreadLine'
+import { uploads } from '@/entities/source/uploads'
+import { useFiles } from '@/entities/source/useFiles'
 import { AddFiles } from './AddFiles'
 import { Announcer } from './Announcer'
 import { SourceList } from './SourceList'
 import styles from './SourcesPage.module.css'
 import { texts } from './texts'
 import { UploadList } from './UploadList'
-import { uploads } from './uploads'
-import { useFiles } from './useFiles'
 
 /** The data sources: files are added at the top, by button, drop or paste; below is what became of them. */
 export function SourcesPage() {

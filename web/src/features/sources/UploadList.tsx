@@ -2,10 +2,10 @@ import { CircleAlert, X } from 'lucide-react'
 import { memo, useSyncExternalStore } from 'react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
-import { formatSize } from './files'
+import { formatSize } from '@/entities/source/files'
+import { type Upload, uploads } from '@/entities/source/uploads'
 import { texts } from './texts'
 import styles from './UploadList.module.css'
-import { type Upload, uploads } from './uploads'
 import { useKeptFocus } from './useKeptFocus'
 
 const words = texts.uploads

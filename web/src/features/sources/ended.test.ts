@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Upload } from '@/entities/source/uploads'
 import type { DataSource, JobStatus } from '@/lib/api'
 import { endedSources, refusedUploads } from './ended'
-import type { Upload } from './uploads'
 
 const source = (id: string, status: JobStatus, revision: number) => ({ id, status, revision }) as DataSource
 

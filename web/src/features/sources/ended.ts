@@ -1,5 +1,5 @@
+import type { Upload } from '@/entities/source/uploads'
 import type { DataSource } from '@/lib/api'
-import type { Upload } from './uploads'
 
 /** Data sources whose reading has just ended. */
 export interface Ended {

@@ -2,12 +2,66 @@ import { caller } from './caller'
 import { me, type Page } from './client'
 import { asApiError, assertRequired, readProblem } from './errors'
 import { RETRY_HEADER, signed, take } from './http'
-import type { DataSource } from './types'
+import type { ChunkEmbedding, DataSource, Passage } from './types'
 
 /** One's own data sources, newest first. */
 export async function listDataSources(page: Page, signal?: AbortSignal): Promise<DataSource[]> {
   return (await take(signed.GET('/v1/data-source', { params: { query: page }, signal: signal ?? null })))
     .items
+}
+
+/** One's own data sources whose name or text has all words of a query, newest first, each with its match. */
+export async function searchDataSources(
+  query: string,
+  page: Page,
+  signal?: AbortSignal,
+): Promise<DataSource[]> {
+  const params = { query: { ...page, q: query } }
+  return (await take(signed.GET('/v1/data-source', { params, signal: signal ?? null }))).items
+}
+
+/** One data source. */
+export async function getDataSource(dataSourceId: string, signal?: AbortSignal): Promise<DataSource> {
+  assertRequired('getDataSource', 'dataSourceId', dataSourceId)
+  const params = { path: { data_source_id: dataSourceId } }
+  return take(signed.GET('/v1/data-source/{data_source_id}', { params, signal: signal ?? null }))
+}
+
+/** Where the passages begin that are asked for: at an ordinal, or at the first one of a page. */
+export type PassagesFrom = { readonly offset: number } | { readonly page: number }
+
+/** Passages of a data source, in order. */
+export async function listPassages(
+  dataSourceId: string,
+  from: PassagesFrom & { readonly limit: number },
+  signal?: AbortSignal,
+): Promise<Passage[]> {
+  assertRequired('listPassages', 'dataSourceId', dataSourceId)
+  const params = { path: { data_source_id: dataSourceId }, query: from }
+  const path = '/v1/data-source/{data_source_id}/passage'
+  return (await take(signed.GET(path, { params, signal: signal ?? null }))).items
+}
+
+/** A passage, and where it stands on the pages. */
+export async function getPassage(chunkId: string, signal?: AbortSignal): Promise<ChunkEmbedding> {
+  assertRequired('getPassage', 'chunkEmbeddingId', chunkId)
+  const params = { path: { chunk_embedding_id: chunkId } }
+  const path = '/v1/data-source-chunk-embedding/{chunk_embedding_id}'
+  return take(signed.GET(path, { params, signal: signal ?? null }))
+}
+
+/** A page of a PDF as a picture that is `width` pixels wide. */
+export async function getPagePicture(
+  dataSourceId: string,
+  page: number,
+  width: number,
+  signal?: AbortSignal,
+): Promise<Blob> {
+  assertRequired('getPagePicture', 'dataSourceId', dataSourceId)
+  const params = { path: { data_source_id: dataSourceId, page }, query: { width } }
+  const path = '/v1/data-source/{data_source_id}/page/{page}'
+  const picture = await take(signed.GET(path, { params, parseAs: 'blob', signal: signal ?? null }))
+  return picture as unknown as Blob
 }
 
 /** The file of a data source, as it was uploaded. */

@@ -53,6 +53,23 @@ export function kindOf(name: string): string {
   return KINDS.get(end) ?? end.toUpperCase()
 }
 
+/** What the pages of a file are. */
+export function pageUnit(name: string): 'page' | 'slide' | 'sheet' {
+  const kind = kindOf(name)
+  if (kind === 'PowerPoint') return 'slide'
+  return kind === 'Excel' ? 'sheet' : 'page'
+}
+
+/** Whether the server draws the pages of a file. Of all others there is the text. */
+export function hasPictures(name: string): boolean {
+  return kindOf(name) === 'PDF'
+}
+
+/** Whether the text of a file is Markdown. */
+export function isMarkdown(name: string): boolean {
+  return ['Word', 'PowerPoint', 'Markdown', 'HTML'].includes(kindOf(name))
+}
+
 /** A size as a person says it: 512 B, 24 KB, 1.5 MB. Rounded up, so that no more than the limit looks like the limit. */
 export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`

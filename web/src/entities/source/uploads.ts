@@ -1,4 +1,3 @@
-import { readToken } from '@/entities/identity/token'
 import { takeUploaded } from '@/entities/source/dataSources'
 import { ApiError } from '@/lib/api'
 import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'
@@ -121,22 +120,30 @@ const final = [413, 415]
 async function failureOf(cause: unknown, file: File): Promise<Pick<Upload, 'reason' | 'again'>> {
   // A file that was moved or changed meanwhile looks like a network that is down.
   if (!(await isReadable(file))) return { reason: texts.refused.unreadable, again: false }
-  if (!(cause instanceof ApiError)) return { reason: texts.uploads.failed, again: true }
+  if (!(cause instanceof ApiError)) return { reason: texts.uploadFailed, again: true }
   return { reason: cause.detail, again: !final.includes(cause.status) }
 }
 
 /** The uploads of this tab. They go on while other pages of the app are open. */
 export const uploads = new UploadQueue({ send: uploadDataSource, onSent: takeUploaded })
 
-/** Has the browser ask before the tab is closed while something is on its way. */
-export function askBeforeLeaving(queue: UploadQueue, target: Window): void {
+/**
+ * Has the browser ask before the tab is closed while something is on its way, until the returned function is called. A
+ * person who is signed out must go: their uploads cannot succeed any more.
+ */
+export function askBeforeLeaving(queue: UploadQueue, target: Window, isSignedIn: () => boolean): () => void {
   const onLeave = (event: BeforeUnloadEvent) => {
-    // Who has been signed out has to go: nothing more is taken from them.
-    if (readToken() !== null) event.preventDefault()
+    if (isSignedIn()) event.preventDefault()
   }
-  queue.subscribe(() => {
-    // Only while it is needed: a page that may ask is not kept by the browser for coming back.
+  const update = () => {
+    // Only while it is needed: a page with this listener is not kept in the back/forward cache.
     if (queue.busy) target.addEventListener('beforeunload', onLeave)
     else target.removeEventListener('beforeunload', onLeave)
-  })
+  }
+  update()
+  const stop = queue.subscribe(update)
+  return () => {
+    stop()
+    target.removeEventListener('beforeunload', onLeave)
+  }
 }

@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { clearToken, saveToken } from '@/entities/identity/token'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from '@/lib/api'
 import type { Uploaded } from '@/lib/api/dataSources'
 import { texts } from './texts'
@@ -131,7 +130,7 @@ describe('the uploads', () => {
     queue.add([file('1.md')])
     at(0).fail(new Error('defect'))
     await settle()
-    expect(queue.uploads[0]).toMatchObject({ reason: texts.uploads.failed, again: true })
+    expect(queue.uploads[0]).toMatchObject({ reason: texts.uploadFailed, again: true })
   })
 })
 
@@ -145,36 +144,35 @@ describe('closing the tab', () => {
 
   beforeEach(() => {
     tab = new EventTarget() as Window
-    saveToken({
-      authType: 'cognito',
-      clientId: 'c',
-      refreshToken: 'r',
-      idToken: 'i',
-      accessToken: 'a',
-      expiresIn: 1,
-      tokenType: 'Bearer',
-    })
   })
-  afterEach(() => localStorage.clear())
 
-  it('is asked for while something is on its way, and only of who is signed in', () => {
+  it('is asked for while something is on its way, and only while somebody is signed in', () => {
     const { queue } = setup()
-    askBeforeLeaving(queue, tab)
+    let signedIn = true
+    askBeforeLeaving(queue, tab, () => signedIn)
     expect(leave()).toBe(false)
     queue.add([file('1.md'), file('図面.dwg')])
     expect(leave()).toBe(true)
-    clearToken()
+    signedIn = false
     expect(leave()).toBe(false)
   })
 
   it('is not asked for once all has been sent or has failed', async () => {
     const { queue, at } = setup()
-    askBeforeLeaving(queue, tab)
+    askBeforeLeaving(queue, tab, () => true)
     queue.add([file('1.md'), file('2.md')])
     at(0).done()
     at(1).fail(new ApiError(500, {}))
     await settle()
     expect(queue.uploads).toHaveLength(1)
+    expect(leave()).toBe(false)
+  })
+
+  it('is not asked for any more once nobody follows the uploads', () => {
+    const { queue } = setup()
+    const stop = askBeforeLeaving(queue, tab, () => true)
+    queue.add([file('1.md')])
+    stop()
     expect(leave()).toBe(false)
   })
 })

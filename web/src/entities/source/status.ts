@@ -1,0 +1,20 @@
+import type { DataSource } from '@/lib/api'
+import { pageUnit } from './files'
+
+const statuses = {
+  pending: '待機中',
+  running: '読み取り中',
+  success: '読み取り済み',
+  failed: '読み取れませんでした',
+} as const
+
+const units = { page: 'ページ', slide: '枚', sheet: 'シート' } as const
+
+/** How far a data source is, in words: 読み取り中 12/120ページ. */
+export function describeStatus({ status, progress, filename }: DataSource): string {
+  if (status !== 'running' || progress === undefined) return statuses[status]
+  const { stage, done, total } = progress
+  const count = total > 0 ? ` ${done.toLocaleString('ja-JP')}/${total.toLocaleString('ja-JP')}` : ''
+  if (stage === 'reading') return `${statuses.running}${count && `${count}${units[pageUnit(filename)]}`}`
+  return stage === 'indexing' ? '索引を作成中' : `意味を解析中${count}`
+}

@@ -1,0 +1,99 @@
+import type { ReactNode } from 'react'
+import { Fragment } from 'react'
+import type { Block, Piece, Row } from './structure'
+import styles from './TextView.module.css'
+
+/** Blocks of text, drawn by our own elements: nothing of a file is ever taken as HTML. */
+export function Blocks({ blocks }: { blocks: readonly Block[] }) {
+  return blocks.map((block, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no name, and never change their order.
+    <Fragment key={at}>{draw(block)}</Fragment>
+  ))
+}
+
+function draw(block: Block): ReactNode {
+  switch (block.kind) {
+    case 'heading':
+      return (
+        <p className={styles.heading} data-level={block.level} role="heading" aria-level={block.level + 2}>
+          <Pieces pieces={block.pieces} rich />
+        </p>
+      )
+    case 'item':
+      return (
+        <p className={styles.item} style={{ marginInlineStart: `${block.depth}em` }}>
+          <span className={styles.bullet}>{/^\d/.test(block.bullet) ? block.bullet : '・'}</span>
+          <span>
+            <Pieces pieces={block.pieces} rich />
+          </span>
+        </p>
+      )
+    case 'table':
+      return <Table head={block.head} rows={block.rows} />
+    default:
+      return (
+        <p className={styles.paragraph}>
+          <Pieces pieces={block.pieces} rich={block.rich} />
+        </p>
+      )
+  }
+}
+
+/** Pieces of a line; `rich` ones may have signs of Markdown in them. */
+function Pieces({ pieces, rich = false }: { pieces: readonly Piece[]; rich?: boolean }) {
+  return pieces.map(({ text, marked }, at) =>
+    marked ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+      <mark key={at} className={styles.mark}>
+        {rich ? inline(text) : text}
+      </mark>
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+      <Fragment key={at}>{rich ? inline(text) : text}</Fragment>
+    ),
+  )
+}
+
+function Table({ head, rows }: { head: Row | null; rows: readonly Row[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    <div className={styles.table} tabIndex={0}>
+      <table>
+        {head && (
+          <thead>
+            <tr data-marked={head.marked || undefined}>
+              {head.cells.map((cell, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a column has no other name.
+                <th key={at} scope="col">
+                  {inline(cell)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+        )}
+        <tbody>
+          {rows.map(({ cells, marked }, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change their order.
+            <tr key={at} data-marked={marked || undefined}>
+              {cells.map((cell, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+                <td key={column}>{inline(cell)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const strong = /\*\*(.+?)\*\*/g
+const link = /!?\[([^\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))+(?:\s+"[^"]*")?\)/g
+
+/** A line of a text without the signs of Markdown: bold is drawn, of a link its words stay. */
+function inline(text: string): ReactNode {
+  const parts = text.replaceAll(link, '$1').split(strong)
+  // What stands at odd places was between the signs.
+  // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+  return parts.map((part, at) => (at % 2 === 1 ? <strong key={at}>{part}</strong> : part))
+}

@@ -1,0 +1,57 @@
+import { Download, X } from 'lucide-react'
+import { useState } from 'react'
+import { ChoiceChip } from '@/components/Chip'
+import { IconButton } from '@/components/IconButton'
+import { Spinner } from '@/components/Spinner'
+import { save } from '@/entities/source/save'
+import type { DataSource } from '@/lib/api'
+import { texts } from './texts'
+import styles from './Viewer.module.css'
+
+/** How a data source is looked at. */
+export type ViewName = keyof typeof texts.views
+
+interface HeadProps {
+  readonly source: DataSource | undefined
+  readonly view: ViewName
+  /** Undefined where there is only one way to look at it. */
+  readonly onView: ((view: ViewName) => void) | undefined
+  readonly onClose: () => void
+}
+
+/** What is looked at, how, and the ways out. */
+export function Head({ source, view, onView, onClose }: HeadProps) {
+  const [saving, setSaving] = useState(false)
+  const download = async () => {
+    if (saving || source === undefined) return
+    setSaving(true)
+    await save(source)
+    setSaving(false)
+  }
+  return (
+    <header className={styles.head}>
+      <h2 className={styles.name} title={source?.filename}>
+        {source?.filename}
+      </h2>
+      {onView && (
+        <div className={styles.views} role="group" aria-label={texts.view}>
+          {(['page', 'text'] as const).map((name) => (
+            <ChoiceChip key={name} selected={view === name} onClick={() => onView(name)}>
+              {texts.views[name]}
+            </ChoiceChip>
+          ))}
+        </div>
+      )}
+      <div className={styles.actions}>
+        {source && (
+          <IconButton label={texts.download} aria-busy={saving || undefined} onClick={() => void download()}>
+            {saving ? <Spinner size={16} /> : <Download size={18} />}
+          </IconButton>
+        )}
+        <IconButton label={texts.close} shortcut="Esc" onClick={onClose}>
+          <X size={20} />
+        </IconButton>
+      </div>
+    </header>
+  )
+}

@@ -1,0 +1,49 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { Passage } from '@/lib/api'
+import { getPassage, listPassages } from '@/lib/api/dataSources'
+
+/** How many passages are read at a time: about 40,000 characters. */
+const BATCH = 100
+
+/** How many passages are read before the one that is looked at. */
+const BEFORE = 5
+
+/** A passage, and where it stands on the pages. */
+export function passageQuery(chunkId: string) {
+  return queryOptions({
+    queryKey: ['passage', chunkId],
+    queryFn: ({ signal }) => getPassage(chunkId, signal),
+    // A passage never changes; a file that is read again has new ones.
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+}
+
+/** Where a text begins to be read. */
+export type TextStart = { readonly ordinal: number } | { readonly page: number }
+
+type From =
+  | { readonly offset: number; readonly limit: number }
+  | { readonly page: number; readonly limit: number }
+
+/** The passages of a data source from a place on, and those before it when they are asked for. */
+export function textQuery(sourceId: string, revision: number, start: TextStart) {
+  const first: From =
+    'page' in start
+      ? { page: start.page, limit: BATCH }
+      : { offset: Math.max(0, start.ordinal - BEFORE), limit: BATCH }
+  return infiniteQueryOptions({
+    queryKey: ['passages', sourceId, revision, start],
+    queryFn: ({ pageParam, signal }) => listPassages(sourceId, pageParam, signal),
+    initialPageParam: first as From,
+    getNextPageParam: (last: readonly Passage[], _all, from): From | undefined => {
+      const end = last.at(-1)
+      return end && last.length >= from.limit ? { offset: end.ordinal + 1, limit: BATCH } : undefined
+    },
+    getPreviousPageParam: (before: readonly Passage[]): From | undefined => {
+      const at = before[0]?.ordinal ?? 0
+      const limit = Math.min(BATCH, at)
+      return limit > 0 ? { offset: at - limit, limit } : undefined
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import type { Passage } from '@/lib/api'
+import { type Block, blocksOf } from './structure'
+
+/** Passages of one page that follow each other after so many bytes of white space. */
+function passages(...parts: readonly (readonly [gap: number, text: string])[]): Passage[] {
+  let at = 0
+  return parts.map(([gap, text], ordinal) => {
+    const start = at + gap
+    at = start + new TextEncoder().encode(text).length
+    return { id: `p${ordinal}`, page: 1, ordinal, start, end: at, locator: '', text }
+  })
+}
+
+const said = (blocks: readonly Block[]) =>
+  blocks.map((block) => {
+    if (block.kind === 'table')
+      return [block.head?.cells.join('|') ?? '', ...block.rows.map(({ cells }) => cells.join('|'))].join('/')
+    return `${block.kind}: ${block.pieces.map(({ text, marked }) => (marked ? `[${text}]` : text)).join('')}`
+  })
+
+describe('the text of passages', () => {
+  it('is put together as it was: a sentence goes on, a line ends, a paragraph begins', () => {
+    const list = passages([0, '有給休暇は'], [0, '年20日です。'], [1, '次の行'], [2, '次の段落'])
+    expect(said(blocksOf(list, undefined, false))).toEqual([
+      'paragraph: 有給休暇は年20日です。\n次の行',
+      'paragraph: 次の段落',
+    ])
+  })
+
+  it('keeps the words of a long sentence apart', () => {
+    expect(said(blocksOf(passages([0, 'a long'], [1, 'sentence']), undefined, false))).toEqual([
+      'paragraph: a long sentence',
+    ])
+  })
+
+  it('has the passage marked that is looked at, wherever it begins and ends', () => {
+    const list = passages([0, '# 休暇\n\n前の文。'], [0, '後の文。\n\n- 一\n- 二'], [1, '- 三'])
+    expect(said(blocksOf(list, 'p1', true))).toEqual([
+      'heading: 休暇',
+      'paragraph: 前の文。[後の文。]',
+      'item: [一]',
+      'item: [二]',
+      'item: 三',
+    ])
+  })
+
+  it('is plain where it is no Markdown', () => {
+    expect(said(blocksOf(passages([0, '# 番号\n| 記号 |']), undefined, false))).toEqual([
+      'paragraph: # 番号\n| 記号 |',
+    ])
+  })
+
+  it('has tables as one, though a passage ends in them and their head is repeated', () => {
+    const list = passages(
+      [0, '| 氏名 | 部署 |\n|---|---|\n| 山田 | 総務 |'],
+      [1, '| 佐藤 | 営業 |'],
+      [2, '| 氏名 | 部署 |\n|---|---|\n| 鈴木 | a\\|b |'],
+    )
+    const blocks = blocksOf(list, 'p1', true)
+    expect(said(blocks)).toEqual(['氏名|部署/山田|総務/佐藤|営業/鈴木|a|b'])
+    expect(blocks[0]?.kind === 'table' && blocks[0].rows.map(({ marked }) => marked)).toEqual([
+      false,
+      true,
+      false,
+    ])
+  })
+
+  it('has tables that only stand below each other as two', () => {
+    const list = passages([0, '| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |'])
+    expect(said(blocksOf(list, undefined, true))).toEqual(['a|b/1|2', 'c|d/3|4'])
+  })
+})
