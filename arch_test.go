@@ -22,7 +22,7 @@ var order = []string{
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/saml", "internal/identity/saml/samltest",
-	"internal/org", "internal/skill", "internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest",
+	"internal/org", "internal/identity/connection", "internal/skill", "internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest",
 	"internal/datasource/extract", "internal/datasource/extract/extracttest", "internal/datasource/index",
 	"internal/datasource",
 	"internal/datasource/extract/child", "internal/datasource/bucket", "chat",

@@ -411,11 +411,13 @@ func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, event pool.Event)
 	})
 }
 
-// revokePoolGrants revokes all grants of a user but one.
+// revokePoolGrants revokes all grants of a user but one, and ends their connections.
 func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at time.Time) error {
-	_, err := tx.Exec(ctx, `
-		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1 AND id <> $2 AND revoked_at IS NULL`, sub, keep, at)
-	return err
+	if _, err := tx.Exec(ctx, `
+		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1 AND id <> $2 AND revoked_at IS NULL`, sub, keep, at); err != nil {
+		return err
+	}
+	return endAccountConnections(ctx, tx, sub)
 }
 
 // endEarlierSessions ends the remaining sessions of an account's earlier owner, so that a new member begins with none.

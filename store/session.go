@@ -19,15 +19,18 @@ const sessionKept = 31 * 24 * time.Hour
 
 // sessionOver is the condition that a session of user u of organization o is over, by the records of the user pool (g)
 // and this server (s). began and how are columns or parameters. A session by password is also over if single sign-on
-// was switched on or off since, except for super-admins. Times are compared in seconds, as tokens have them.
+// was switched on or off since, except for super-admins. Personal access tokens have an expiry of their own instead of the
+// organization's limits. Times are compared in seconds, as tokens have them.
 func sessionOver(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
 	    OR ` + how + ` = 'cognito' AND u.role <> 'organization-super-admin' AND ` + began + ` < date_trunc('second', o.changed_at)
-	    OR ` + began + ` <= now() - make_interval(mins =>
-	        CASE ` + how + ` WHEN 'cognito' THEN o.password_max_minutes ELSE o.sso_max_minutes END)
-	    OR s.used_at <= now() - make_interval(mins =>
-	        CASE ` + how + ` WHEN 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END))`
+	    OR s.expires_at <= now()
+	    OR s.client_id IS DISTINCT FROM 'personal' AND (
+	        ` + began + ` <= now() - make_interval(mins =>
+	            CASE ` + how + ` WHEN 'cognito' THEN o.password_max_minutes ELSE o.sso_max_minutes END)
+	        OR s.used_at <= now() - make_interval(mins =>
+	            CASE ` + how + ` WHEN 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END)))`
 }
 
 // RecordSession implements identity.SessionStore.
@@ -52,7 +55,8 @@ func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID
 		JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
 		JOIN organizations o ON o.id = u.organization_id
 		LEFT JOIN pool_grants g ON g.id = s.id
-		WHERE s.organization_id = $1 AND s.user_id = $2 AND NOT coalesce(`+sessionOver("s.began_at", "s.auth_type")+`, false)
+		WHERE s.organization_id = $1 AND s.user_id = $2 AND s.client_id = ''
+		    AND NOT coalesce(`+sessionOver("s.began_at", "s.auth_type")+`, false)
 		ORDER BY s.used_at DESC, s.id`, organizationID, userID)
 	return list, translate(err)
 }
@@ -79,7 +83,7 @@ func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which strin
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		ended, err := tx.Exec(ctx, `
 			UPDATE sessions SET ended_at = now()
-			WHERE organization_id = $1 AND user_id = $2 AND ended_at IS NULL AND `+which, actor.OrganizationID, actor.ID, session)
+			WHERE organization_id = $1 AND user_id = $2 AND client_id = '' AND ended_at IS NULL AND `+which, actor.OrganizationID, actor.ID, session)
 		if err != nil {
 			return err
 		}
@@ -121,6 +125,9 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 			    UPDATE sessions s SET ended_at = now() FROM stale WHERE s.id = stale.id RETURNING s.id
 			)
 			UPDATE pool_grants g SET revoked_at = now() FROM ended WHERE g.id = ended.id AND g.revoked_at IS NULL`); err != nil {
+			return err
+		}
+		if err := sweepConnections(ctx, tx); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE ended_at IS NOT NULL AND began_at < now() - $1::interval`,

@@ -47,6 +47,8 @@ type config struct {
 	FirstTokenTimeout   time.Duration `name:"openai-first-token-timeout" env:"OPENAI_FIRST_TOKEN_TIMEOUT" default:"60s" placeholder:"TIME" help:"How long the model may take for its first token; comments of its server prolong that, to five times as long at most."`
 	TokenTimeout        time.Duration `name:"openai-token-timeout" env:"OPENAI_TOKEN_TIMEOUT" default:"30s" placeholder:"TIME" help:"How long the model may take from one token to the next, those of its reasoning included."`
 
+	ExtensionOrigins []string `env:"TSUMUGI_EXTENSION_ORIGINS" default:"chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji" placeholder:"ORIGIN,…" help:"Origins of the browser extensions that may call this server, as chrome-extension://ID, with commas between; none for no extension."`
+
 	FastStreams    bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
 	MaxStreams     int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
 	MaxGenerations int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server writes at once; as many again wait for their turn."`
@@ -67,6 +69,9 @@ type config struct {
 	DemoPassword string `env:"TSUMUGI_DEMO_PASSWORD" placeholder:"PASSWORD" help:"Password of the demo users, for tests and try-outs. Default: random, printed once."`
 	Log          string `env:"TSUMUGI_LOG" enum:"text,json" default:"text" help:"Form of the log: text or json."`
 }
+
+// extensionOrigin matches the origin of a browser extension.
+var extensionOrigin = regexp.MustCompile(`^chrome-extension://[a-p]{32}$`)
 
 // tagManagerID matches a container id. The app uses the id that the server sends.
 var tagManagerID = regexp.MustCompile(`^GTM-[A-Z0-9]{4,12}$`)
@@ -105,6 +110,15 @@ func (c *config) Validate() error {
 	}
 	if err := c.checkLimits(); err != nil {
 		return err
+	}
+	if len(c.ExtensionOrigins) == 1 && c.ExtensionOrigins[0] == "none" {
+		c.ExtensionOrigins = nil
+	}
+	for _, origin := range c.ExtensionOrigins {
+		if !extensionOrigin.MatchString(origin) {
+			return fmt.Errorf("--extension-origins (TSUMUGI_EXTENSION_ORIGINS) %q is no origin of an extension, such as "+
+				"chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji", origin)
+		}
 	}
 	if c.TagManagerID != "" && !tagManagerID.MatchString(c.TagManagerID) {
 		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234",

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
@@ -84,7 +85,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	verifier := identity.NewPoolVerifier(time.Now, c.issuers(s.accounts.users, public, log)...)
-	s.people = identity.NewService(db, verifier, log.With("part", "identity"))
+	s.people = identity.NewService(db, connection.NewVerifier(db, verifier), log.With("part", "identity"))
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
@@ -101,7 +102,10 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search,
+		Identity: s.people, Connect: connection.NewService(connection.Config{
+			PublicURL: public, Clients: connection.Clients(c.ExtensionOrigins),
+		}, db, s.people),
+		Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search,
 		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
@@ -115,7 +119,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			return db.Ping(ctx)
 		},
 	}, api.Config{
-		ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
+		PublicURL: public, ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
 		Links: c.links(), TagManagerID: c.TagManagerID, ModelConnected: c.modelConnected(),
 		TrustedProxies: c.TrustedProxies,
 	}, log)

@@ -32,7 +32,9 @@ const (
 	aPassage kind = "passage"
 	aTrial   kind = "trial"
 	aShare   kind = "share"
-	nothing  kind = ""
+
+	aConnection kind = "connection"
+	nothing     kind = ""
 )
 
 // Roles that may make a call. Other authenticated actors get 403.
@@ -79,7 +81,23 @@ var access = map[string]rule{
 		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
 	})},
-	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
+	"GET /.well-known/oauth-authorization-server": {status: 200},
+	"POST /v1/oauth2/token":                       {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
+	"POST /v1/oauth2/device": {status: 400},
+	"GET /v1/oauth2/grant":   {may: everybody, status: 400}, "POST /v1/oauth2/grant": {may: everybody, status: 400, body: grantBody},
+	"GET /v1/oauth2/device": {may: everybody, status: 404},
+	"PUT /v1/oauth2/device": {
+		may: everybody, status: 404,
+		body: with(map[string]any{"user_code": "BCDF-GHJK", "allow": true}),
+	},
+	"GET /v1/connection":                                 {may: everybody, status: 200},
+	"POST /v1/connection/token":                          {may: everybody, status: 201, body: func(string) any { return personalToken("chat") }},
+	"DELETE /v1/connection/{connection_id}":              {may: everybody, status: 204, names: aConnection},
+	"GET /v1/organization/connection":                    {may: admins, status: 200},
+	"DELETE /v1/organization/connection/{connection_id}": {may: admins, status: 204, names: aConnection},
+	"GET /v1/connection-policy":                          {may: everybody, status: 200},
+	"PUT /v1/connection-policy":                          {may: admins, status: 200, body: with(map[string]any{"personal_tokens": true})},
+	"GET /v1/category":                                   {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
 	"GET /v1/skill/{skill_id}":  {may: everybody, status: 200, names: aSkill},
 	"GET /v1/favorite_skill":    {may: everybody, status: 200},
 	"POST /v1/favorite_skill":   {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
@@ -260,6 +278,8 @@ func (w *world) make(k kind, token, super string) string {
 		}).Answer.ID.String()
 	case aShare:
 		return w.share(token, w.answered(token)).ID.String()
+	case aConnection:
+		return w.personalToken(token, "chat").Connection.ID.String()
 	case aSkill:
 		return w.skills[super]
 	case aSource:
@@ -406,7 +426,8 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 		w.t.Errorf("%s as %s: the answers differ\nof another organization: %s\nmissing: %s", route, role, a, b)
 	}
 	// Nobody reads a colleague's either, administrators included.
-	if r.names == aThread || r.names == aMessage || r.names == aSource || r.names == aPassage {
+	if r.names == aThread || r.names == aMessage || r.names == aSource || r.names == aPassage ||
+		route == "DELETE /v1/connection/{connection_id}" {
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
 		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
 			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)

@@ -31,6 +31,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -45,6 +46,12 @@ import (
 func TestMain(m *testing.M) {
 	leak.Main(storetest.Suite{M: m}, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
+
+// The fixture's issuer of connections, and the extension that may connect.
+const (
+	issuer          = "https://tsumugi.example"
+	extensionOrigin = "chrome-extension://abcdefghijklmnopabcdefghijklmnop"
+)
 
 // verifier takes a subject for a token: sso: before it is a session of single sign-on. A token of the user pool is one.
 type verifier struct{ pool identity.Verifier }
@@ -163,7 +170,10 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	notices := org.NewService(f.db, accounts, f.events, log)
 	notices.Start()
-	people := identity.NewService(f.db, tokens, log)
+	people := identity.NewService(f.db, connection.NewVerifier(f.db, tokens), log)
+	services.Connect = connection.NewService(connection.Config{
+		PublicURL: issuer, Clients: connection.Clients([]string{extensionOrigin}),
+	}, f.db, people)
 	limiter := api.NewLimiter(with.limits)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.sources = datasource.NewService(f.db, f.bucket(), extracttest.InProcess{}, f.events, log, datasource.Config{})
@@ -174,7 +184,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
 	cfg := api.Config{
-		ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
+		PublicURL: issuer, ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
 		Links: api.Links{News: "https://news.example/"},
 	}
 	if with.api != nil {

@@ -225,6 +225,9 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
+		if err := checkScope(r, actor); err != nil {
+			return err
+		}
 		leave, err := s.enter(w, r, c, actor)
 		if err != nil {
 			// A browser that is still sending would not read the refusal. The body's deadline bounds this.

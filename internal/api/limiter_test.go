@@ -21,6 +21,7 @@ import (
 // unlimited are routes without a limit: they are served from memory, or are for probes and blocked from the internet
 // by the proxy.
 var unlimited = []string{
+	"GET /.well-known/oauth-authorization-server",
 	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml",
 	"GET /docs/api", "GET /docs/api.css",
 	"GET /*", "HEAD /*",

@@ -47,6 +47,7 @@ var (
 	closeNoAuth   = &closing{codeAuthTimeout, "no auth in time"}
 	closeExpired  = &closing{codeUnauthenticated, identity.ErrExpired.Detail}
 	closeStranger = &closing{codeUnauthenticated, "the token belongs to somebody else"}
+	closeScope    = &closing{websocket.StatusPolicyViolation, "the token does not have the scope chat"}
 	closeNotText  = &closing{websocket.StatusPolicyViolation, "not a text frame"}
 )
 
@@ -155,6 +156,9 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	actor, err := s.live.identity.Authenticate(ctx, token)
 	if err != nil {
 		return s.refusal(ctx, err)
+	}
+	if !actor.May(identity.ScopeChat) {
+		return closeScope
 	}
 	return s.admit(ctx, actor)
 }

@@ -50,6 +50,7 @@ var statuses = map[fault.Code]int{
 	codeMethod:              http.StatusMethodNotAllowed,
 	codeMediaType:           http.StatusUnsupportedMediaType,
 	codeUpgrade:             http.StatusUpgradeRequired,
+	codeScope:               http.StatusForbidden,
 }
 
 // Codes of the HTTP layer.
@@ -57,6 +58,7 @@ const (
 	codeMethod    fault.Code = "method_not_allowed"
 	codeMediaType fault.Code = "unsupported_media_type"
 	codeUpgrade   fault.Code = "upgrade_required"
+	codeScope     fault.Code = "insufficient_scope" // RFC 6750, section 3.1.
 )
 
 // Messages for internal errors and overload.

@@ -43,10 +43,19 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
 	})
 
+	// The authorization server for other clients than the app. A client authenticates with its code or token.
+	r.Get("/.well-known/oauth-authorization-server", s.handle(s.oauthMetadata))
+	r.Group(func(r chi.Router) {
+		r.Use(withTimeLimit)
+		r.Post("/v1/oauth2/token", s.oauth(s.token))
+		r.Post("/v1/oauth2/revoke", s.oauth(s.revoke))
+		r.Post("/v1/oauth2/device", s.oauth(s.beginDevice))
+	})
+
 	// With a token in the first message.
 	r.With(s.limitAddress(KindConnection)).Get("/v1/live", s.handle(s.Live.serve))
 
-	// Authenticated. Each call names its class for the limits.
+	// Authenticated. Each call names its class for the limits; scopes.go says which ones connections may make.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.withActor)
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))
@@ -56,6 +65,18 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/session", s.as(reads, s.listSessions))
 		r.Delete("/v1/session", s.as(writes, s.endOtherSessions))
 		r.Delete("/v1/session/{session_id}", s.as(writes, s.endSession))
+
+		r.Get("/v1/oauth2/grant", s.as(reads, s.getGrant))
+		r.Post("/v1/oauth2/grant", s.as(writes, s.grant))
+		r.Get("/v1/oauth2/device", s.as(reads, s.getDevice))
+		r.Put("/v1/oauth2/device", s.as(writes, s.answerDevice))
+		r.Get("/v1/connection", s.as(reads, s.listConnections))
+		r.Post("/v1/connection/token", s.as(writes, s.createToken))
+		r.Delete("/v1/connection/{connection_id}", s.as(writes, s.endConnection))
+		r.Get("/v1/organization/connection", s.as(reads, s.listOrganizationConnections))
+		r.Delete("/v1/organization/connection/{connection_id}", s.as(writes, s.endOrganizationConnection))
+		r.Get("/v1/connection-policy", s.as(reads, s.getConnectionPolicy))
+		r.Put("/v1/connection-policy", s.as(writes, s.putConnectionPolicy))
 
 		r.Get("/v1/category", s.as(reads, s.listCategories))
 		r.Get("/v1/skill", s.as(reads, s.listSkills))

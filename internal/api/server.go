@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -27,6 +28,7 @@ var openapiYAML []byte
 
 // Config configures the API and contains what it tells the app. Nothing in it is secret.
 type Config struct {
+	PublicURL      string // The server's URL, without a slash at its end: the issuer of connections.
 	ClientID       string // The app's client at the identity provider.
 	Endpoint       string // Where the browser reaches the identity provider: a path of this server, or a URL.
 	Region         string
@@ -41,6 +43,7 @@ type Config struct {
 type Services struct {
 	Identity *identity.Service
 	SAML     *saml.Service
+	Connect  *connection.Service
 	Org      *org.Service
 	Skill    *skill.Service
 	Sources  *datasource.Service

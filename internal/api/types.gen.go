@@ -27,6 +27,24 @@ func (e AuthKind) Valid() bool {
 	}
 }
 
+// Defines values for ConnectionKind.
+const (
+	ConnectionOfClient ConnectionKind = "client"
+	ConnectionPersonal ConnectionKind = "personal"
+)
+
+// Valid indicates whether the value is a known member of the ConnectionKind enum.
+func (e ConnectionKind) Valid() bool {
+	switch e {
+	case ConnectionOfClient:
+		return true
+	case ConnectionPersonal:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ContractStatus.
 const (
 	ContractStatusActive    ContractStatus = "active"
@@ -333,6 +351,27 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for Scope.
+const (
+	ScopeChat      Scope = "chat"
+	ScopeDocuments Scope = "documents"
+	ScopeExtension Scope = "extension"
+)
+
+// Valid indicates whether the value is a known member of the Scope enum.
+func (e Scope) Valid() bool {
+	switch e {
+	case ScopeChat:
+		return true
+	case ScopeDocuments:
+		return true
+	case ScopeExtension:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SkillFormType.
 const (
 	Chat SkillFormType = "chat"
@@ -384,6 +423,27 @@ func (e StepKind) Valid() bool {
 	case Summarize:
 		return true
 	case WebSearch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TokenFormGrantType.
+const (
+	AuthorizationCode                     TokenFormGrantType = "authorization_code"
+	RefreshToken                          TokenFormGrantType = "refresh_token"
+	UrnIetfParamsOauthGrantTypeDeviceCode TokenFormGrantType = "urn:ietf:params:oauth:grant-type:device_code"
+)
+
+// Valid indicates whether the value is a known member of the TokenFormGrantType enum.
+func (e TokenFormGrantType) Valid() bool {
+	switch e {
+	case AuthorizationCode:
+		return true
+	case RefreshToken:
+		return true
+	case UrnIetfParamsOauthGrantTypeDeviceCode:
 		return true
 	default:
 		return false
@@ -559,6 +619,62 @@ type Citation struct {
 	Score            float32            `json:"score"`
 }
 
+// Connection defines model for Connection.
+type Connection struct {
+	// Address Where it was last used from.
+	Address   string    `json:"address,omitempty,omitzero"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Device The program and the system that last used it, where they are known.
+	Device string `json:"device,omitempty,omitzero"`
+
+	// ExpiresAt Of a personal access token.
+	ExpiresAt time.Time          `json:"expires_at,omitempty,omitzero"`
+	ID        openapi_types.UUID `json:"id"`
+	Kind      ConnectionKind     `json:"kind"`
+
+	// LastUsedAt Within a minute. Missing if it was never used.
+	LastUsedAt time.Time `json:"last_used_at,omitempty,omitzero"`
+
+	// Name The client's name, or that of the personal access token.
+	Name   string  `json:"name"`
+	Scopes []Scope `json:"scopes"`
+
+	// User The owner; in the organization's list alone.
+	User ConnectionUser `json:"user,omitempty,omitzero"`
+}
+
+// ConnectionKind defines model for Connection.Kind.
+type ConnectionKind string
+
+// ConnectionClient defines model for ConnectionClient.
+type ConnectionClient struct {
+	// ID Example: tsumugi-extension
+	ID string `json:"id"`
+
+	// Name Example: Tsumugi ブラウザー拡張機能
+	Name string `json:"name"`
+}
+
+// ConnectionList defines model for ConnectionList.
+type ConnectionList struct {
+	Items []Connection `json:"items"`
+	Total int          `json:"total"`
+}
+
+// ConnectionPolicy defines model for ConnectionPolicy.
+type ConnectionPolicy struct {
+	// PersonalTokens Members may make personal access tokens.
+	PersonalTokens bool `json:"personal_tokens"`
+}
+
+// ConnectionUser The owner; in the organization's list alone.
+type ConnectionUser struct {
+	Email string             `json:"email"`
+	ID    openapi_types.UUID `json:"id"`
+	Name  string             `json:"name"`
+}
+
 // Contract defines model for Contract.
 type Contract struct {
 	// EndsOn The last day. Absent where there is none.
@@ -659,6 +775,46 @@ type DayUsage struct {
 	OutputTokens int64 `json:"output_tokens"`
 }
 
+// DeviceAnswer defines model for DeviceAnswer.
+type DeviceAnswer struct {
+	Allow    bool   `json:"allow"`
+	UserCode string `json:"user_code"`
+}
+
+// DeviceCode defines model for DeviceCode.
+type DeviceCode struct {
+	DeviceCode string `json:"device_code"`
+
+	// ExpiresIn Seconds.
+	ExpiresIn int `json:"expires_in"`
+
+	// Interval Seconds between two polls.
+	Interval int `json:"interval"`
+
+	// UserCode Example: WDJB-MJHT
+	UserCode                string `json:"user_code"`
+	VerificationURI         string `json:"verification_uri"`
+	VerificationURIComplete string `json:"verification_uri_complete"`
+}
+
+// DeviceForm defines model for DeviceForm.
+type DeviceForm struct {
+	ClientID string `json:"client_id"`
+	Scope    string `json:"scope,omitempty,omitzero"`
+}
+
+// DeviceRequested defines model for DeviceRequested.
+type DeviceRequested struct {
+	// Address Where the request came from.
+	Address   string           `json:"address,omitempty,omitzero"`
+	Client    ConnectionClient `json:"client"`
+	CreatedAt time.Time        `json:"created_at"`
+
+	// Device The program and the system that ask, where they are known.
+	Device string  `json:"device,omitempty,omitzero"`
+	Scopes []Scope `json:"scopes"`
+}
+
 // Exchange defines model for Exchange.
 type Exchange struct {
 	Answer   Message `json:"answer"`
@@ -729,6 +885,35 @@ type FormField struct {
 
 // FormFieldType defines model for FormField.Type.
 type FormFieldType string
+
+// GrantAnswer defines model for GrantAnswer.
+type GrantAnswer struct {
+	Allow               bool   `json:"allow"`
+	ClientID            string `json:"client_id"`
+	CodeChallenge       string `json:"code_challenge,omitempty,omitzero"`
+	CodeChallengeMethod string `json:"code_challenge_method,omitempty,omitzero"`
+	RedirectURI         string `json:"redirect_uri"`
+	ResponseType        string `json:"response_type,omitempty,omitzero"`
+	Scope               string `json:"scope,omitempty,omitzero"`
+	State               string `json:"state,omitempty,omitzero"`
+}
+
+// GrantRedirect defines model for GrantRedirect.
+type GrantRedirect struct {
+	RedirectTo string `json:"redirect_to"`
+}
+
+// GrantRequested defines model for GrantRequested.
+type GrantRequested struct {
+	Client ConnectionClient `json:"client,omitempty,omitzero"`
+
+	// LeadsTo Host that the browser is sent to afterwards, with its port.
+	LeadsTo string `json:"leads_to,omitempty,omitzero"`
+
+	// RedirectTo Set alone if the request is refused. The browser goes there.
+	RedirectTo string  `json:"redirect_to,omitempty,omitzero"`
+	Scopes     []Scope `json:"scopes,omitempty,omitzero"`
+}
 
 // Health defines model for Health.
 type Health struct {
@@ -986,6 +1171,49 @@ type NotificationReadRequest struct {
 	Ids []string `json:"ids"`
 }
 
+// OAuthError An error as in RFC 6749, section 5.2.
+type OAuthError struct {
+	// Error Example: invalid_grant
+	Error            string `json:"error"`
+	ErrorDescription string `json:"error_description,omitempty,omitzero"`
+}
+
+// OAuthMetadata defines model for OAuthMetadata.
+type OAuthMetadata struct {
+	AuthorizationEndpoint                      string   `json:"authorization_endpoint"`
+	AuthorizationResponseIssParameterSupported bool     `json:"authorization_response_iss_parameter_supported,omitempty,omitzero"`
+	CodeChallengeMethodsSupported              []string `json:"code_challenge_methods_supported,omitempty,omitzero"`
+	DeviceAuthorizationEndpoint                string   `json:"device_authorization_endpoint"`
+	GrantTypesSupported                        []string `json:"grant_types_supported,omitempty,omitzero"`
+	Issuer                                     string   `json:"issuer"`
+	ResponseModesSupported                     []string `json:"response_modes_supported,omitempty,omitzero"`
+	ResponseTypesSupported                     []string `json:"response_types_supported,omitempty,omitzero"`
+	RevocationEndpoint                         string   `json:"revocation_endpoint"`
+	RevocationEndpointAuthMethodsSupported     []string `json:"revocation_endpoint_auth_methods_supported,omitempty,omitzero"`
+	ScopesSupported                            []Scope  `json:"scopes_supported,omitempty,omitzero"`
+	ServiceDocumentation                       string   `json:"service_documentation,omitempty,omitzero"`
+	TokenEndpoint                              string   `json:"token_endpoint"`
+	TokenEndpointAuthMethodsSupported          []string `json:"token_endpoint_auth_methods_supported,omitempty,omitzero"`
+}
+
+// OAuthTokens defines model for OAuthTokens.
+type OAuthTokens struct {
+	// AccessToken Example: tsa_…
+	AccessToken string `json:"access_token"`
+
+	// ExpiresIn Seconds.
+	ExpiresIn int `json:"expires_in"`
+
+	// RefreshToken Example: tsr_…
+	RefreshToken string `json:"refresh_token"`
+
+	// Scope Example: chat documents
+	Scope string `json:"scope"`
+
+	// TokenType Example: Bearer
+	TokenType string `json:"token_type"`
+}
+
 // Organization defines model for Organization.
 type Organization struct {
 	ID   openapi_types.UUID `json:"id"`
@@ -1037,6 +1265,22 @@ type Passage struct {
 // PassageList defines model for PassageList.
 type PassageList struct {
 	Items []Passage `json:"items"`
+}
+
+// PersonalToken defines model for PersonalToken.
+type PersonalToken struct {
+	Connection Connection `json:"connection"`
+
+	// Token Example: tsk_…
+	Token string `json:"token"`
+}
+
+// PersonalTokenRequest defines model for PersonalTokenRequest.
+type PersonalTokenRequest struct {
+	// ExpiresOn Its last day, in Japan. At most a year from now.
+	ExpiresOn string  `json:"expires_on"`
+	Name      string  `json:"name"`
+	Scopes    []Scope `json:"scopes"`
 }
 
 // Preprocess defines model for Preprocess.
@@ -1117,6 +1361,13 @@ type RefreshedTokens struct {
 
 	// TokenType Example: Bearer
 	TokenType string `json:"token_type"`
+}
+
+// RevokeForm defines model for RevokeForm.
+type RevokeForm struct {
+	ClientID      string `json:"client_id"`
+	Token         string `json:"token"`
+	TokenTypeHint string `json:"token_type_hint,omitempty,omitzero"`
 }
 
 // Role defines model for Role.
@@ -1218,6 +1469,9 @@ type SSOLinked struct {
 	Code           string             `json:"code"`
 	OrganizationID openapi_types.UUID `json:"organization_id"`
 }
+
+// Scope What a connection may be used for.
+type Scope string
 
 // Seats defines model for Seats.
 type Seats struct {
@@ -1600,6 +1854,22 @@ type TokenAllowance struct {
 	Used int64 `json:"used"`
 }
 
+// TokenForm defines model for TokenForm.
+type TokenForm struct {
+	// ClientID Example: tsumugi-cli
+	ClientID     string             `json:"client_id"`
+	Code         string             `json:"code,omitempty,omitzero"`
+	CodeVerifier string             `json:"code_verifier,omitempty,omitzero"`
+	DeviceCode   string             `json:"device_code,omitempty,omitzero"`
+	GrantType    TokenFormGrantType `json:"grant_type"`
+	RedirectURI  string             `json:"redirect_uri,omitempty,omitzero"`
+	RefreshToken string             `json:"refresh_token,omitempty,omitzero"`
+	Scope        string             `json:"scope,omitempty,omitzero"`
+}
+
+// TokenFormGrantType defines model for TokenForm.GrantType.
+type TokenFormGrantType string
+
 // TokenRecord What the app keeps of a session.
 type TokenRecord struct {
 	AccessToken string   `json:"access_token"`
@@ -1670,6 +1940,9 @@ type UserList struct {
 
 // UserState defines model for UserState.
 type UserState string
+
+// ConnectionID defines model for ConnectionId.
+type ConnectionID = openapi_types.UUID
 
 // DataSourceID defines model for DataSourceId.
 type DataSourceID = openapi_types.UUID
@@ -1860,10 +2133,40 @@ type Oauth2CallbackParams struct {
 	ErrorDescription string              `form:"error_description,omitempty" json:"error_description,omitempty,omitzero"`
 }
 
+// GetDeviceParams defines parameters for GetDevice.
+type GetDeviceParams struct {
+	UserCode string `form:"user_code" json:"user_code"`
+}
+
+// GetGrantParams defines parameters for GetGrant.
+type GetGrantParams struct {
+	// ResponseType `code`
+	ResponseType string `form:"response_type,omitempty" json:"response_type,omitempty,omitzero"`
+	ClientID     string `form:"client_id" json:"client_id"`
+	RedirectURI  string `form:"redirect_uri" json:"redirect_uri"`
+
+	// Scope Separated by spaces. All of the client's if it is missing.
+	Scope         string `form:"scope,omitempty" json:"scope,omitempty,omitzero"`
+	State         string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+	CodeChallenge string `form:"code_challenge,omitempty" json:"code_challenge,omitempty,omitzero"`
+
+	// CodeChallengeMethod `S256`
+	CodeChallengeMethod string `form:"code_challenge_method,omitempty" json:"code_challenge_method,omitempty,omitzero"`
+}
+
 // GetSSOLinkParams defines parameters for GetSSOLink.
 type GetSSOLinkParams struct {
 	OrganizationID OrganizationIDQuery `form:"organization_id" json:"organization_id"`
 	Link           string              `form:"link" json:"link"`
+}
+
+// ListOrganizationConnectionsParams defines parameters for ListOrganizationConnections.
+type ListOrganizationConnectionsParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListOrganizationSharesParams defines parameters for ListOrganizationShares.
@@ -1973,6 +2276,12 @@ type InviteUsersParams struct {
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
 
+// PutConnectionPolicyJSONRequestBody defines body for PutConnectionPolicy for application/json ContentType.
+type PutConnectionPolicyJSONRequestBody = ConnectionPolicy
+
+// CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
+type CreateTokenJSONRequestBody = PersonalTokenRequest
+
 // UploadDataSourceMultipartRequestBody defines body for UploadDataSource for multipart/form-data ContentType.
 type UploadDataSourceMultipartRequestBody = DataSourceUpload
 
@@ -1997,8 +2306,23 @@ type GiveFeedbackJSONRequestBody = FeedbackRequest
 // ReadNotificationsJSONRequestBody defines body for ReadNotifications for application/json ContentType.
 type ReadNotificationsJSONRequestBody = NotificationReadRequest
 
+// BeginDeviceFormdataRequestBody defines body for BeginDevice for application/x-www-form-urlencoded ContentType.
+type BeginDeviceFormdataRequestBody = DeviceForm
+
+// AnswerDeviceJSONRequestBody defines body for AnswerDevice for application/json ContentType.
+type AnswerDeviceJSONRequestBody = DeviceAnswer
+
+// GrantJSONRequestBody defines body for Grant for application/json ContentType.
+type GrantJSONRequestBody = GrantAnswer
+
 // ConfirmSSOLinkJSONRequestBody defines body for ConfirmSSOLink for application/json ContentType.
 type ConfirmSSOLinkJSONRequestBody = SSOLinkRequest
+
+// RevokeFormdataRequestBody defines body for Revoke for application/x-www-form-urlencoded ContentType.
+type RevokeFormdataRequestBody = RevokeForm
+
+// TokenFormdataRequestBody defines body for Token for application/x-www-form-urlencoded ContentType.
+type TokenFormdataRequestBody = TokenForm
 
 // RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
 type RefreshTokenJSONRequestBody = RefreshTokenRequest

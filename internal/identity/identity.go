@@ -7,6 +7,7 @@ package identity
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,16 @@ type AuthType string
 const (
 	AuthCognito   AuthType = "cognito"       // With a password, in the user pool.
 	AuthFederated AuthType = "federated_idp" // With the organization's own identity provider.
+)
+
+// Scope is what a connection may be used for. The app is bound to none.
+type Scope string
+
+// The scopes.
+const (
+	ScopeChat      Scope = "chat"      // Threads, questions and answers.
+	ScopeDocuments Scope = "documents" // Data sources.
+	ScopeExtension Scope = "extension" // The calls of the browser extension.
 )
 
 // User is a member of an organization.
@@ -138,9 +149,11 @@ type Claims struct {
 	AuthType  AuthType  // How the session began.
 	AuthTime  time.Time // When the session began, in whole seconds.
 	ExpiresAt time.Time
+	Client    string  // The client of a connection. Empty: the app.
+	Scopes    []Scope // Of a connection.
 }
 
-// Verifier verifies id tokens. For an expired token the error is ErrExpired; for any other that is invalid it has the
+// Verifier verifies id tokens, and access tokens of connections. For an expired token the error is ErrExpired; for any other that is invalid it has the
 // code fault.Unauthenticated.
 type Verifier interface {
 	VerifyIDToken(ctx context.Context, token string) (Claims, error)
@@ -164,6 +177,8 @@ type Actor struct {
 	AuthTime  time.Time
 	Session   uuid.UUID
 	ExpiresAt time.Time
+	Client    string  // The client of a connection. Empty: the app.
+	Scopes    []Scope // Of a connection.
 
 	// Of the request, for the audit log. Set by package api.
 	Address   netip.Addr // Zero if unknown.
@@ -171,6 +186,11 @@ type Actor struct {
 
 	usedAt  time.Time // When the session was last used; zero if never before.
 	changes uint64    // The Service's count of changes when it looked the actor up.
+}
+
+// May reports whether the actor may do what one of the scopes allows. In the app they may do everything.
+func (a Actor) May(scopes ...Scope) bool {
+	return a.Client == "" || slices.ContainsFunc(scopes, func(s Scope) bool { return slices.Contains(a.Scopes, s) })
 }
 
 type actorKey struct{}

@@ -55,14 +55,19 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error)
 	return s.lookUp(ctx, claims, false)
 }
 
-// ByPassword is Authenticate for password sessions alone, and accepts them even if the organization requires single
+// ActorOf returns the actor of claims that were verified elsewhere. Its errors are those of Authenticate.
+func (s *Service) ActorOf(ctx context.Context, claims Claims) (Actor, error) {
+	return s.lookUp(ctx, claims, false)
+}
+
+// ByPassword is Authenticate for password sessions of the app alone, and accepts them even if the organization requires single
 // sign-on. For any other session the error has the code fault.Forbidden.
 func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
 		return Actor{}, err
 	}
-	if claims.AuthType != AuthCognito {
+	if claims.AuthType != AuthCognito || claims.Client != "" {
 		return Actor{}, fault.Errorf(fault.Forbidden, "パスワードでログインしてください。")
 	}
 	return s.lookUp(ctx, claims, true)
@@ -72,7 +77,7 @@ func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	now, err := s.lookUp(ctx, Claims{
 		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, AuthTime: actor.AuthTime,
-		ExpiresAt: actor.ExpiresAt,
+		ExpiresAt: actor.ExpiresAt, Client: actor.Client, Scopes: actor.Scopes,
 	}, false)
 	now.Address, now.RequestID = actor.Address, actor.RequestID
 	return now, err
@@ -107,7 +112,7 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor
 	}
 	actor := Actor{
 		User: found.User, AuthType: claims.AuthType, AuthTime: claims.AuthTime, Session: claims.Session,
-		ExpiresAt: claims.ExpiresAt, changes: changes,
+		ExpiresAt: claims.ExpiresAt, Client: claims.Client, Scopes: claims.Scopes, changes: changes,
 	}
 	if found.SessionUsedAt != nil {
 		actor.usedAt = *found.SessionUsedAt

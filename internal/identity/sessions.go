@@ -60,11 +60,14 @@ func (s *Service) RecordUse(ctx context.Context, actor Actor, userAgent string) 
 	if actor.Session == uuid.Nil || time.Since(actor.usedAt) < useNoted {
 		return
 	}
-	use := SessionUse{Actor: actor, UserAgent: userAgent[:min(len(userAgent), maxUserAgent)]}
+	use := SessionUse{Actor: actor, UserAgent: ShortAgent(userAgent)}
 	if err := s.store.RecordSession(ctx, use); err != nil && !errors.Is(err, context.Canceled) {
 		s.log.WarnContext(ctx, "recording the use of a session failed", "user_id", actor.ID, "err", err)
 	}
 }
+
+// ShortAgent returns what is kept of a user agent.
+func ShortAgent(userAgent string) string { return userAgent[:min(len(userAgent), maxUserAgent)] }
 
 // Sessions returns the actor's active sessions, most recently used first.
 func (s *Service) Sessions(ctx context.Context, actor Actor) ([]Session, error) {

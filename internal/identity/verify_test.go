@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -208,7 +209,7 @@ func TestActorTravelsInTheContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	want := identity.Actor{User: identity.User{ID: uuid.New()}}
-	if got, err := identity.ActorFrom(identity.WithActor(t.Context(), want)); err != nil || got != want {
+	if got, err := identity.ActorFrom(identity.WithActor(t.Context(), want)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

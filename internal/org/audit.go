@@ -39,6 +39,10 @@ const (
 	ActionShare            Action = "share.create"
 	ActionShareUpdate      Action = "share.update"
 	ActionShareEnd         Action = "share.end"
+	ActionConnect          Action = "connection.create"
+	ActionDisconnect       Action = "connection.end"
+	ActionConnectionReused Action = "connection.reuse" // A code or refresh token was used twice, and the connection ended.
+	ActionConnectionPolicy Action = "connection_policy.edit"
 
 	// For sign-ins and passwords. Packages identity/pool and identity/saml log them.
 	ActionSignIn          Action = "session.begin"
@@ -70,7 +74,8 @@ func Actions() []Action {
 		ActionSessionEnd, ActionSessionLimits,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionSkillImport, ActionKeysRotate, ActionShare, ActionShareUpdate, ActionShareEnd, ActionSignIn,
+		ActionSkillImport, ActionKeysRotate, ActionShare, ActionShareUpdate, ActionShareEnd, ActionConnect,
+		ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionSignIn,
 		ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
 		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged,
 		ActionPasswordFailed,
@@ -122,6 +127,7 @@ const (
 	TargetSkill        = "skill"
 	TargetKey          = "key"
 	TargetShare        = "share"
+	TargetConnection   = "connection"
 )
 
 // Change is a changed field. It must not contain secrets.

@@ -217,6 +217,235 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Metadata of the authorization server (RFC 8414) */
+        get: operations["oauthMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oauth2/grant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a client asks for
+         * @description For the page `/oauth/grant`, which clients open with the parameters of RFC 6749 (4.1.1) and RFC 7636. An unknown client
+         *     or redirect URI is a 400; for any other mistake the answer has `redirect_to` alone, which tells the client.
+         */
+        get: operations["getGrant"];
+        put?: never;
+        /**
+         * Allow or deny what a client asks for
+         * @description `redirect_to` takes the browser back to the client, with a code that holds for 60 seconds, once, or with an error. The
+         *     parameters are those of the request.
+         */
+        post: operations["grant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oauth2/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the device with a user code asks for
+         * @description For the page `/oauth/device`. A person may try 20 wrong codes a minute.
+         */
+        get: operations["getDevice"];
+        /** Allow or deny what a device asks for */
+        put: operations["answerDevice"];
+        /** Begin a connection that is confirmed on another device (RFC 8628) */
+        post: operations["beginDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oauth2/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange a code or refresh token for tokens
+         * @description RFC 6749 for public clients, with PKCE by S256. A refresh token is replaced at each use; a code or refresh token that is
+         *     used a second time ends the connection. Devices poll with
+         *     `urn:ietf:params:oauth:grant-type:device_code` (RFC 8628).
+         */
+        post: operations["token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oauth2/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the connection of a token (RFC 7009)
+         * @description By its access or refresh token. An unknown token is no error.
+         */
+        post: operations["revoke"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One's own connections and personal access tokens, last used first */
+        get: operations["listConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connection/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a personal access token
+         * @description The token is shown this once. 403 if the organization forbids them.
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connection/{connection_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection_id: components["parameters"]["ConnectionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of one's connections
+         * @description Its next call and its refreshes are refused, and its streams end.
+         */
+        delete: operations["endConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The connections of the organization's members, last used first
+         * @description For the organization's administrators.
+         */
+        get: operations["listOrganizationConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/connection/{connection_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection_id: components["parameters"]["ConnectionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a connection of a member
+         * @description For the organization's administrators.
+         */
+        delete: operations["endOrganizationConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connection-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What members of the organization may connect */
+        get: operations["getConnectionPolicy"];
+        /**
+         * Set what members of the organization may connect
+         * @description For the organization's administrators. Forbidding personal access tokens ends those that there are.
+         */
+        put: operations["putConnectionPolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session": {
         parameters: {
             query?: never;
@@ -1729,6 +1958,173 @@ export interface components {
         SessionList: {
             items: components["schemas"]["Session"][];
         };
+        /**
+         * @description What a connection may be used for.
+         * @enum {string}
+         */
+        Scope: "chat" | "documents" | "extension";
+        OAuthMetadata: {
+            issuer: string;
+            authorization_endpoint: string;
+            token_endpoint: string;
+            revocation_endpoint: string;
+            device_authorization_endpoint: string;
+            scopes_supported?: components["schemas"]["Scope"][];
+            response_types_supported?: string[];
+            response_modes_supported?: string[];
+            grant_types_supported?: string[];
+            token_endpoint_auth_methods_supported?: string[];
+            revocation_endpoint_auth_methods_supported?: string[];
+            code_challenge_methods_supported?: string[];
+            authorization_response_iss_parameter_supported?: boolean;
+            service_documentation?: string;
+        };
+        GrantRequested: {
+            client?: components["schemas"]["ConnectionClient"];
+            scopes?: components["schemas"]["Scope"][];
+            /** @description Host that the browser is sent to afterwards, with its port. */
+            leads_to?: string;
+            /** @description Set alone if the request is refused. The browser goes there. */
+            redirect_to?: string;
+        };
+        GrantAnswer: {
+            response_type?: string;
+            client_id: string;
+            redirect_uri: string;
+            scope?: string;
+            state?: string;
+            code_challenge?: string;
+            code_challenge_method?: string;
+            allow: boolean;
+        };
+        GrantRedirect: {
+            redirect_to: string;
+        };
+        DeviceRequested: {
+            client: components["schemas"]["ConnectionClient"];
+            scopes: components["schemas"]["Scope"][];
+            /** @description The program and the system that ask, where they are known. */
+            device?: string;
+            /** @description Where the request came from. */
+            address?: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        DeviceAnswer: {
+            user_code: string;
+            allow: boolean;
+        };
+        DeviceForm: {
+            client_id: string;
+            scope?: string;
+        };
+        DeviceCode: {
+            device_code: string;
+            /** @example WDJB-MJHT */
+            user_code: string;
+            verification_uri: string;
+            verification_uri_complete: string;
+            /** @description Seconds. */
+            expires_in: number;
+            /** @description Seconds between two polls. */
+            interval: number;
+        };
+        TokenForm: {
+            /** @enum {string} */
+            grant_type: "authorization_code" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code";
+            /** @example tsumugi-cli */
+            client_id: string;
+            code?: string;
+            redirect_uri?: string;
+            code_verifier?: string;
+            refresh_token?: string;
+            device_code?: string;
+            scope?: string;
+        };
+        OAuthTokens: {
+            /** @example tsa_… */
+            access_token: string;
+            /** @example Bearer */
+            token_type: string;
+            /** @description Seconds. */
+            expires_in: number;
+            /** @example tsr_… */
+            refresh_token: string;
+            /** @example chat documents */
+            scope: string;
+        };
+        RevokeForm: {
+            token: string;
+            token_type_hint?: string;
+            client_id: string;
+        };
+        /** @description An error as in RFC 6749, section 5.2. */
+        OAuthError: {
+            /** @example invalid_grant */
+            error: string;
+            error_description?: string;
+        };
+        ConnectionClient: {
+            /** @example tsumugi-extension */
+            id: string;
+            /** @example Tsumugi ブラウザー拡張機能 */
+            name: string;
+        };
+        Connection: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            kind: "client" | "personal";
+            /** @description The client's name, or that of the personal access token. */
+            name: string;
+            scopes: components["schemas"]["Scope"][];
+            /** @description The program and the system that last used it, where they are known. */
+            device?: string;
+            /** @description Where it was last used from. */
+            address?: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Within a minute. Missing if it was never used.
+             */
+            last_used_at?: string;
+            /**
+             * Format: date-time
+             * @description Of a personal access token.
+             */
+            expires_at?: string;
+            user?: components["schemas"]["ConnectionUser"];
+        };
+        /** @description The owner; in the organization's list alone. */
+        ConnectionUser: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            email: string;
+        };
+        ConnectionList: {
+            items: components["schemas"]["Connection"][];
+            total: number;
+        };
+        ConnectionPolicy: {
+            /** @description Members may make personal access tokens. */
+            personal_tokens: boolean;
+        };
+        PersonalTokenRequest: {
+            name: string;
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * Format: date
+             * @description Its last day, in Japan. At most a year from now.
+             */
+            expires_on: string;
+        };
+        PersonalToken: {
+            /** @example tsk_… */
+            token: string;
+            connection: components["schemas"]["Connection"];
+        };
         Session: {
             /** Format: uuid */
             id: string;
@@ -2631,6 +3027,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description What went wrong, as in RFC 6749 */
+        OAuthError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthError"];
+            };
+        };
         /** @description Events whose data are UI message chunks, closed by `[DONE]` */
         EventStream: {
             headers: {
@@ -2643,6 +3048,7 @@ export interface components {
         };
     };
     parameters: {
+        ConnectionId: string;
         /** @description How many items to pass over. */
         Offset: number;
         /** @description How many items to answer at most. */
@@ -2922,6 +3328,363 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OwnUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    oauthMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthMetadata"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getGrant: {
+        parameters: {
+            query: {
+                /** @description `code` */
+                response_type?: string;
+                client_id: string;
+                redirect_uri: string;
+                /** @description Separated by spaces. All of the client's if it is missing. */
+                scope?: string;
+                state?: string;
+                code_challenge?: string;
+                /** @description `S256` */
+                code_challenge_method?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantRequested"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GrantAnswer"];
+            };
+        };
+        responses: {
+            /** @description Where the browser goes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantRedirect"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDevice: {
+        parameters: {
+            query: {
+                user_code: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceRequested"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    answerDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceAnswer"];
+            };
+        };
+        responses: {
+            /** @description The device is told at its next poll */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["DeviceForm"];
+            };
+        };
+        responses: {
+            /** @description The codes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceCode"];
+                };
+            };
+            default: components["responses"]["OAuthError"];
+        };
+    };
+    token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["TokenForm"];
+            };
+        };
+        responses: {
+            /** @description Tokens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthTokens"];
+                };
+            };
+            default: components["responses"]["OAuthError"];
+        };
+    };
+    revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["RevokeForm"];
+            };
+        };
+        responses: {
+            /** @description It is over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["OAuthError"];
+        };
+    };
+    listConnections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Connections */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonalTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description The token */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonalToken"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection_id: components["parameters"]["ConnectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listOrganizationConnections: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Connections */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endOrganizationConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection_id: components["parameters"]["ConnectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getConnectionPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The policy */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionPolicy"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putConnectionPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionPolicy"];
+            };
+        };
+        responses: {
+            /** @description The policy */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionPolicy"];
                 };
             };
             default: components["responses"]["Problem"];

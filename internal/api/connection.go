@@ -1,0 +1,216 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+)
+
+// maxUserCode bounds a user code as a person types it, in characters.
+const maxUserCode = 32
+
+func (s *Server) getGrant(w http.ResponseWriter, r *http.Request, _ identity.Actor) error {
+	q := r.URL.Query()
+	asked, refused, err := s.Connect.Ask(connection.Request{
+		ResponseType: q.Get("response_type"), ClientID: q.Get("client_id"), RedirectURI: q.Get("redirect_uri"),
+		Scope: q.Get("scope"), State: q.Get("state"), Challenge: q.Get("code_challenge"),
+		ChallengeMethod: q.Get("code_challenge_method"),
+	})
+	switch {
+	case err != nil:
+		return err
+	case refused != "":
+		return writeJSON(w, http.StatusOK, GrantRequested{RedirectTo: refused})
+	}
+	return writeJSON(w, http.StatusOK, GrantRequested{
+		Client: toClient(asked.Client), Scopes: toScopes(asked.Scopes), LeadsTo: asked.Redirect.Host,
+	})
+}
+
+func (s *Server) grant(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var req GrantAnswer
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	asked := connection.Request{
+		ResponseType: req.ResponseType, ClientID: req.ClientID, RedirectURI: req.RedirectURI, Scope: req.Scope,
+		State: req.State, Challenge: req.CodeChallenge, ChallengeMethod: req.CodeChallengeMethod,
+	}
+	var redirect string
+	var err error
+	if req.Allow {
+		redirect, err = s.Connect.Allow(r.Context(), actor, asked)
+	} else {
+		redirect, err = s.Connect.Deny(asked)
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, GrantRedirect{RedirectTo: redirect})
+}
+
+func (s *Server) getDevice(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var c checks
+	code := c.text("user_code", r.URL.Query()["user_code"], maxUserCode)
+	if err := c.err(); err != nil {
+		return err
+	}
+	var asked connection.AskedDevice
+	if err := s.guessCode(actor, func() (err error) {
+		asked, err = s.Connect.Device(r.Context(), code)
+		return err
+	}); err != nil {
+		return err
+	}
+	out := DeviceRequested{
+		Client: toClient(asked.Client), Scopes: toScopes(asked.Grant.Scopes),
+		Device: identity.Agent(asked.Grant.UserAgent), CreatedAt: asked.Grant.CreatedAt.UTC(),
+	}
+	if asked.Grant.Address != nil {
+		out.Address = asked.Grant.Address.String()
+	}
+	return writeJSON(w, http.StatusOK, out)
+}
+
+func (s *Server) answerDevice(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var req DeviceAnswer
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	if err := s.guessCode(actor, func() error {
+		return s.Connect.AnswerDevice(r.Context(), actor, req.UserCode, req.Allow)
+	}); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
+// guessCode limits a person's wrong user codes, like wrong passwords.
+func (s *Server) guessCode(actor identity.Actor, try func() error) error {
+	guesses, key := s.Limiter.each[KindGuess], "user code "+actor.ID.String()
+	if err := guesses.look(key); err != nil {
+		return err
+	}
+	err := try()
+	if fault.CodeOf(err) == fault.NotFound {
+		guesses.count(key)
+	}
+	return err
+}
+
+func (s *Server) listConnections(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	connections, err := s.Connect.Connections(r.Context(), actor)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, ConnectionList{
+		Items: convert(connections, s.toConnection), Total: len(connections),
+	})
+}
+
+func (s *Server) listOrganizationConnections(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	offset, limit, err := page(r)
+	if err != nil {
+		return err
+	}
+	connections, total, err := s.Connect.All(r.Context(), actor, offset, limit)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, ConnectionList{
+		Items: convert(connections, func(c connection.Connection) Connection {
+			out := s.toConnection(c)
+			out.User = ConnectionUser{ID: c.UserID, Name: c.UserName, Email: c.UserEmail}
+			return out
+		}), Total: total,
+	})
+}
+
+func (s *Server) endConnection(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "connection_id")
+	if err != nil {
+		return err
+	}
+	if err := s.Connect.End(r.Context(), actor, id); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
+func (s *Server) endOrganizationConnection(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "connection_id")
+	if err != nil {
+		return err
+	}
+	if err := s.Connect.EndOf(r.Context(), actor, id); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
+func (s *Server) createToken(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var req PersonalTokenRequest
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	last, err := time.Parse(time.DateOnly, req.ExpiresOn)
+	if err != nil {
+		return fault.InvalidField("expires_on", "日付は 2026-04-01 の形式で指定してください。")
+	}
+	created, token, err := s.Connect.CreateToken(r.Context(), actor, connection.NewToken{
+		Name: req.Name, ExpiresAt: connection.EndOfDay(last),
+		Scopes: convert(req.Scopes, func(s Scope) identity.Scope { return identity.Scope(s) }),
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusCreated, PersonalToken{Token: token, Connection: s.toConnection(created)})
+}
+
+func (s *Server) getConnectionPolicy(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	allowed, err := s.Connect.PersonalTokens(r.Context(), actor)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, ConnectionPolicy{PersonalTokens: allowed})
+}
+
+func (s *Server) putConnectionPolicy(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var req ConnectionPolicy
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	if err := s.Connect.SetPersonalTokens(r.Context(), actor, req.PersonalTokens); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, req)
+}
+
+func toClient(c connection.Client) ConnectionClient { return ConnectionClient{ID: c.ID, Name: c.Name} }
+
+func toScopes(scopes []identity.Scope) []Scope {
+	return convert(scopes, func(s identity.Scope) Scope { return Scope(s) })
+}
+
+func (s *Server) toConnection(c connection.Connection) Connection {
+	out := Connection{
+		ID: c.ID, Kind: ConnectionOfClient, Name: s.Connect.ClientName(c.ClientID), Scopes: toScopes(c.Scopes),
+		Device: identity.Agent(c.UserAgent), CreatedAt: c.CreatedAt.UTC(),
+	}
+	if c.ClientID == connection.Personal {
+		out.Kind, out.Name = ConnectionPersonal, c.Name
+	}
+	if c.UsedAt.After(c.CreatedAt) {
+		out.LastUsedAt = c.UsedAt.UTC()
+	}
+	if c.ExpiresAt != nil {
+		out.ExpiresAt = c.ExpiresAt.UTC()
+	}
+	if c.Address != nil {
+		out.Address = c.Address.String()
+	}
+	return out
+}

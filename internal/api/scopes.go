@@ -1,0 +1,76 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// Scopes of routes. Each of them is enough.
+var (
+	anyScope = []identity.Scope{identity.ScopeChat, identity.ScopeDocuments, identity.ScopeExtension}
+	inChat   = []identity.Scope{identity.ScopeChat}
+	inFiles  = []identity.Scope{identity.ScopeDocuments}
+	inAnswer = []identity.Scope{identity.ScopeChat, identity.ScopeExtension} // What the extension does with its answers.
+)
+
+// scopes are the routes that connections may call. All others, administration and account settings above all, and new
+// ones, are the app's alone.
+var scopes = map[string][]identity.Scope{
+	"GET /v1/me":       anyScope,
+	"GET /v1/me/usage": anyScope,
+
+	"GET /v1/category":              inChat,
+	"GET /v1/skill":                 inChat,
+	"GET /v1/skill/{skill_id}":      inChat,
+	"GET /v1/favorite_skill":        inChat,
+	"POST /v1/favorite_skill":       inChat,
+	"DELETE /v1/favorite_skill":     inChat,
+	"GET /v1/notification":          inChat,
+	"PUT /v1/notification/read":     inChat,
+	"GET /v1/thread":                inChat,
+	"POST /v1/thread":               inChat,
+	"GET /v1/thread/{thread_id}":    inAnswer,
+	"PUT /v1/thread/{thread_id}":    inChat,
+	"DELETE /v1/thread/{thread_id}": inChat,
+
+	"PUT /v1/thread/{thread_id}/touch":         inChat,
+	"PUT /v1/thread/{thread_id}/share":         inChat,
+	"GET /v1/share":                            inChat,
+	"GET /v1/share/{share_id}":                 inChat,
+	"DELETE /v1/share/{share_id}":              inChat,
+	"GET /v1/share/{share_id}/message":         inChat,
+	"POST /v1/share/{share_id}/thread":         inChat,
+	"GET /v1/thread/{thread_id}/stream":        inAnswer,
+	"GET /v1/message":                          inAnswer,
+	"POST /v1/message/async":                   inChat,
+	"POST /v1/message/sync":                    inChat,
+	"POST /v1/message/stream":                  inChat,
+	"GET /v1/message/{message_id}/stream":      inAnswer,
+	"POST /v1/message/{message_id}/stop":       inAnswer,
+	"POST /v1/message_feedback":                inAnswer,
+	"DELETE /v1/message_feedback/{message_id}": inAnswer,
+
+	"POST /v1/thread/{thread_id}/data-source-preprocess":       inFiles,
+	"POST /v1/thread/{thread_id}/data-source-preprocess-sync":  inFiles,
+	"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": inFiles,
+	"GET /v1/data-source":                              inFiles,
+	"DELETE /v1/data-source/{data_source_id}":          inFiles,
+	"POST /v1/data-source/{data_source_id}/stop":       inFiles,
+	"POST /v1/data-source/{data_source_id}/read":       inFiles,
+	"POST /v1/data-source/file":                        inFiles,
+	"GET /v1/data-source/file/{data_source_id}":        inFiles,
+	"GET /v1/data-source/{data_source_id}/page/{page}": inFiles,
+}
+
+// checkScope refuses a connection's call of a route that none of its scopes allows.
+func checkScope(r *http.Request, actor identity.Actor) error {
+	route := chi.RouteContext(r.Context())
+	if actor.May(scopes[route.RouteMethod+" "+route.RoutePattern()]...) {
+		return nil
+	}
+	return fault.Errorf(codeScope, "この接続では、この操作を行えません。")
+}

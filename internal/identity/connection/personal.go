@@ -1,0 +1,93 @@
+package connection
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// maxName bounds the name of a personal access token, in characters.
+const maxName = 100
+
+// CreateToken creates a personal access token of the actor. The token is returned this once.
+func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewToken) (Connection, string, error) {
+	n.Name = strings.TrimSpace(n.Name)
+	now := s.cfg.Now()
+	switch {
+	case n.Name == "" || utf8.RuneCountInString(n.Name) > maxName:
+		return Connection{}, "", fault.InvalidField("name", "名前は1文字以上%d文字以内で入力してください。", maxName)
+	case len(n.Scopes) == 0 || slices.ContainsFunc(n.Scopes, unknownScope):
+		return Connection{}, "", fault.InvalidField("scopes", "使える範囲を一つ以上選んでください。")
+	case !n.ExpiresAt.After(now) || n.ExpiresAt.After(now.Add(maxPersonal)):
+		return Connection{}, "", fault.InvalidField("expires_on", "有効期限は、今日から1年以内の日付を指定してください。")
+	}
+	n.Scopes = inOrder(n.Scopes)
+	token, stored := newToken(personalPrefix, PersonalKey, n.ExpiresAt)
+	created, err := s.store.AddPersonal(ctx, actor, n, Opening{
+		ID: uuid.Must(uuid.NewV7()), Tokens: []Token{stored}, Address: actor.Address,
+	})
+	return created, token, err
+}
+
+func unknownScope(scope identity.Scope) bool { return !slices.Contains(AllScopes(), scope) }
+
+// inOrder returns scopes in the order in which they are shown, each once.
+func inOrder(scopes []identity.Scope) []identity.Scope {
+	return slices.DeleteFunc(AllScopes(), func(s identity.Scope) bool { return !slices.Contains(scopes, s) })
+}
+
+// Connections returns the actor's active connections, last used first.
+func (s *Service) Connections(ctx context.Context, actor identity.Actor) ([]Connection, error) {
+	return s.store.ListConnections(ctx, actor)
+}
+
+// End ends a connection of the actor: its next call and refresh are refused, and its streams are closed.
+func (s *Service) End(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+	return s.store.EndConnection(ctx, actor, id, false)
+}
+
+// All returns a page of the active connections of the actor's organization, and their number. For administrators.
+func (s *Service) All(ctx context.Context, actor identity.Actor, offset, limit int) ([]Connection, int, error) {
+	if !org.IsAdmin(actor.Role) {
+		return nil, 0, org.ErrForbidden
+	}
+	return s.store.ListAllConnections(ctx, actor.OrganizationID, offset, limit)
+}
+
+// EndOf ends a connection of a member of the actor's organization. For administrators.
+func (s *Service) EndOf(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+	if !org.IsAdmin(actor.Role) {
+		return org.ErrForbidden
+	}
+	return s.store.EndConnection(ctx, actor, id, true)
+}
+
+// PersonalTokens reports whether the actor's organization allows personal access tokens.
+func (s *Service) PersonalTokens(ctx context.Context, actor identity.Actor) (bool, error) {
+	return s.store.PersonalTokens(ctx, actor.OrganizationID)
+}
+
+// SetPersonalTokens allows or forbids personal access tokens in the actor's organization. Forbidding them ends those
+// that there are. For administrators.
+func (s *Service) SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error {
+	if !org.IsAdmin(actor.Role) {
+		return org.ErrForbidden
+	}
+	return s.store.SetPersonalTokens(ctx, actor, allowed)
+}
+
+// EndOfDay returns the end of a day in Japan, when a token with that expiry date expires.
+func EndOfDay(date time.Time) time.Time {
+	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, japan)
+}
+
+// japan is the zone of dates. Japan has had no daylight saving time since 1951.
+var japan = time.FixedZone("JST", 9*60*60)

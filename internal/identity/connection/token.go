@@ -1,0 +1,170 @@
+package connection
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+)
+
+// Grant types of the token endpoint.
+const (
+	GrantCode    = "authorization_code"
+	GrantRefresh = "refresh_token"
+	GrantDevice  = "urn:ietf:params:oauth:grant-type:device_code"
+)
+
+// TokenRequest is a request of the token endpoint.
+type TokenRequest struct {
+	GrantType    string
+	ClientID     string
+	Code         string
+	RedirectURI  string
+	Verifier     string
+	RefreshToken string
+	DeviceCode   string
+	Scope        string
+	Origin       Origin
+}
+
+// Tokens are what a client is given.
+type Tokens struct {
+	Access, Refresh string
+	ExpiresIn       time.Duration
+	Scopes          []identity.Scope
+}
+
+func errUnknownClient() error { return fault.Errorf(InvalidClient, "unknown client") }
+
+// verifierForm is a code verifier (RFC 7636, section 4.1).
+var verifierForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
+
+// Exchange exchanges a code or refresh token for tokens. Its errors have the codes of RFC 6749 and RFC 8628.
+func (s *Service) Exchange(ctx context.Context, r TokenRequest) (Tokens, error) {
+	if _, known := s.client(r.ClientID); !known {
+		return Tokens{}, errUnknownClient()
+	}
+	switch r.GrantType {
+	case GrantCode:
+		return s.redeem(ctx, r, r.Code, func(g *Grant) error { return s.checkCode(g, r) })
+	case GrantDevice:
+		return s.redeem(ctx, r, r.DeviceCode, s.poll)
+	case GrantRefresh:
+		return s.refresh(ctx, r)
+	case "":
+		return Tokens{}, fault.Errorf(InvalidRequest, "grant_type is missing")
+	}
+	return Tokens{}, fault.Errorf(UnsupportedGrant, "grant_type must be %s, %s or %s", GrantCode, GrantRefresh, GrantDevice)
+}
+
+// checkCode decides on an authorization code, which is used whatever comes of it.
+func (s *Service) checkCode(g *Grant, r TokenRequest) error {
+	now := s.cfg.Now()
+	g.UsedAt = &now
+	sum := sha256.Sum256([]byte(r.Verifier))
+	challenge := base64.RawURLEncoding.EncodeToString(sum[:])
+	switch {
+	case !now.Before(g.ExpiresAt):
+		return fault.Errorf(InvalidGrant, "the code has expired")
+	case g.RedirectURI != r.RedirectURI:
+		return fault.Errorf(InvalidGrant, "redirect_uri is not that of the authorization request")
+	case !verifierForm.MatchString(r.Verifier) ||
+		subtle.ConstantTimeCompare([]byte(challenge), []byte(g.Challenge)) != 1:
+		return fault.Errorf(InvalidGrant, "code_verifier does not match")
+	}
+	return nil
+}
+
+// redeem exchanges a code that check accepts.
+func (s *Service) redeem(ctx context.Context, r TokenRequest, code string, check func(*Grant) error) (Tokens, error) {
+	if code == "" {
+		return Tokens{}, fault.Errorf(InvalidRequest, "the code is missing")
+	}
+	var tokens Tokens
+	err := s.store.RedeemGrant(ctx, opaque.Hash(code), r.Origin, func(g *Grant) (*Opening, error) {
+		if g.ClientID != r.ClientID || (g.UserCodeHash != nil) != (r.GrantType == GrantDevice) {
+			return nil, fault.Errorf(InvalidGrant, "the code is another client's")
+		}
+		if err := check(g); err != nil {
+			return nil, err
+		}
+		now := s.cfg.Now()
+		g.UsedAt = &now
+		var stored []Token
+		tokens, stored = s.issue(g.Scopes)
+		return &Opening{
+			ID: uuid.Must(uuid.NewV7()), Tokens: stored, UserAgent: r.Origin.UserAgent, Address: r.Origin.Address,
+		}, nil
+	})
+	return tokens, err
+}
+
+// refresh replaces a refresh token, as long as its person may use the connection.
+func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
+	invalid := fault.Errorf(InvalidGrant, "the refresh token is not valid")
+	if r.RefreshToken == "" {
+		return Tokens{}, fault.Errorf(InvalidRequest, "refresh_token is missing")
+	}
+	hash := opaque.Hash(r.RefreshToken)
+	held, err := s.store.TokenByHash(ctx, hash)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return Tokens{}, invalid
+	case err != nil:
+		return Tokens{}, err
+	case held.Kind != Refresh || held.Client != r.ClientID:
+		return Tokens{}, invalid
+	}
+	if !held.Used { // Otherwise the store ends the connection.
+		_, err := s.actors.ActorOf(ctx, held.Claims)
+		switch fault.CodeOf(err) {
+		case "":
+		case fault.Unauthenticated, identity.SSORequired:
+			return Tokens{}, fault.Wrap(err, InvalidGrant, "the connection is over")
+		default:
+			return Tokens{}, err
+		}
+	}
+	if err := sameScopes(held.Scopes, r.Scope); err != nil {
+		return Tokens{}, err
+	}
+	tokens, stored := s.issue(held.Scopes)
+	if err := s.store.RotateTokens(ctx, hash, stored, r.Origin); err != nil {
+		return Tokens{}, err
+	}
+	return tokens, nil
+}
+
+// sameScopes refuses a refresh for other scopes than those granted. Fewer are allowed, but change nothing.
+func sameScopes(granted []identity.Scope, scope string) error {
+	_, err := scopesOf(Client{Scopes: granted}, scope)
+	return err
+}
+
+// issue makes the tokens of a connection, and what is stored of them.
+func (s *Service) issue(scopes []identity.Scope) (Tokens, []Token) {
+	now := s.cfg.Now()
+	access, storedAccess := newToken(accessPrefix, Access, now.Add(AccessLifetime))
+	refresh, storedRefresh := newToken(refreshPrefix, Refresh, now.Add(RefreshLifetime))
+	return Tokens{Access: access, Refresh: refresh, ExpiresIn: AccessLifetime, Scopes: scopes},
+		[]Token{storedAccess, storedRefresh}
+}
+
+// Revoke ends the connection of a token (RFC 7009). A token that is unknown, or another client's, is no error.
+func (s *Service) Revoke(ctx context.Context, clientID, token string) error {
+	if _, known := s.client(clientID); !known {
+		return errUnknownClient()
+	}
+	if token == "" {
+		return fault.Errorf(InvalidRequest, "token is missing")
+	}
+	return s.store.EndByToken(ctx, clientID, opaque.Hash(token))
+}

@@ -1,0 +1,64 @@
+package connection
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+)
+
+var _ identity.Verifier = (*Verifier)(nil)
+
+// Verifier verifies the access tokens of connections and personal access tokens. All other tokens it passes on.
+type Verifier struct {
+	store Store
+	next  identity.Verifier
+}
+
+// NewVerifier returns a Verifier that passes id tokens on to next.
+func NewVerifier(store Store, next identity.Verifier) *Verifier {
+	return &Verifier{store: store, next: next}
+}
+
+// tokenLength is the length of every token: a prefix and 256 bits in base64url.
+const tokenLength = len(accessPrefix) + 43
+
+// VerifyIDToken implements identity.Verifier. Each call reads the database, so that a token holds no longer than its
+// connection.
+func (v *Verifier) VerifyIDToken(ctx context.Context, token string) (identity.Claims, error) {
+	var want Kind
+	switch {
+	case strings.HasPrefix(token, accessPrefix):
+		want = Access
+	case strings.HasPrefix(token, personalPrefix):
+		want = PersonalKey
+	default:
+		return v.next.VerifyIDToken(ctx, token)
+	}
+	unknown := fault.Errorf(fault.Unauthenticated, "Not authenticated")
+	if len(token) != tokenLength {
+		return identity.Claims{}, unknown
+	}
+	held, err := v.store.TokenByHash(ctx, opaque.Hash(token))
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return identity.Claims{}, unknown
+	case err != nil:
+		return identity.Claims{}, err
+	case held.Kind != want:
+		return identity.Claims{}, unknown
+	case !held.ExpiresAt.After(time.Now()):
+		return identity.Claims{}, identity.ErrExpired
+	}
+	return held.Claims, nil
+}
+
+// newToken returns a token with a prefix, and what is stored of it.
+func newToken(prefix string, kind Kind, expires time.Time) (string, Token) {
+	random, _ := opaque.New()
+	token := prefix + random
+	return token, Token{Hash: opaque.Hash(token), Kind: kind, ExpiresAt: expires}
+}

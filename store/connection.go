@@ -1,0 +1,383 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+var _ connection.Store = (*DB)(nil)
+
+// TokenByHash implements connection.Store. It searches all organizations, because the token determines the
+// organization.
+func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.Held, error) {
+	held, err := queryRow[connection.Held](ctx, db.pool, `
+		SELECT u.subject, s.id AS session, s.auth_type, s.began_at AS auth_time, t.expires_at, s.client_id AS client,
+		       s.scopes, t.kind, t.used_at IS NOT NULL AS used
+		FROM connection_tokens t
+		JOIN sessions s ON s.id = t.session_id
+		JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
+		WHERE t.hash = $1`, hash)
+	if isNoRows(err) {
+		return held, fault.Wrap(err, fault.NotFound, "%s", connection.ErrNoConnection.Detail)
+	}
+	return held, translate(err)
+}
+
+// AddGrant implements connection.Store.
+func (db *DB) AddGrant(ctx context.Context, g connection.Grant) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO connection_grants (hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address, user_agent,
+		                               organization_id, user_id, auth_type, answered_at, created_at, expires_at, poll_interval)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+		g.Hash, g.UserCodeHash, g.ClientID, g.Scopes, g.RedirectURI, g.Challenge, g.Address, storable(g.UserAgent),
+		g.OrganizationID, g.UserID, g.AuthType, g.AnsweredAt, g.CreatedAt, g.ExpiresAt, g.PollInterval)
+	return translate(err)
+}
+
+const selectGrant = `
+	SELECT hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address, user_agent, organization_id, user_id,
+	       auth_type, answered_at, denied, created_at, expires_at, polled_at, poll_interval, used_at
+	FROM connection_grants `
+
+// GrantByUserCode implements connection.Store.
+func (db *DB) GrantByUserCode(ctx context.Context, userCodeHash []byte) (connection.Grant, error) {
+	grant, err := queryRow[connection.Grant](ctx, db.pool, selectGrant+`
+		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`, userCodeHash)
+	if isNoRows(err) {
+		return grant, connection.ErrNoDevice
+	}
+	return grant, translate(err)
+}
+
+// AnswerGrant implements connection.Store.
+func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHash []byte, denied bool) error {
+	tag, err := db.pool.Exec(ctx, `
+		UPDATE connection_grants
+		SET organization_id = $2, user_id = $3, auth_type = $4, denied = $5, answered_at = now()
+		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`,
+		userCodeHash, actor.OrganizationID, actor.ID, actor.AuthType, denied)
+	if err == nil && tag.RowsAffected() == 0 {
+		return connection.ErrNoDevice
+	}
+	return translate(err)
+}
+
+// RedeemGrant implements connection.Store.
+func (db *DB) RedeemGrant(
+	ctx context.Context, hash []byte, origin connection.Origin,
+	redeem func(*connection.Grant) (*connection.Opening, error),
+) error {
+	var refused error // What redeem decides is stored, so it must not roll the transaction back.
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		grant, err := queryRow[connection.Grant](ctx, tx, selectGrant+`WHERE hash = $1 FOR UPDATE`, hash)
+		refused = fault.Errorf(connection.InvalidGrant, "the code is not valid")
+		switch {
+		case isNoRows(err):
+			return nil
+		case err != nil:
+			return err
+		case grant.UsedAt != nil:
+			return endReused(ctx, tx, origin, `id = (SELECT g.session_id FROM connection_grants g WHERE g.hash = $1)`, hash)
+		}
+		var opening *connection.Opening
+		opening, refused = redeem(&grant)
+		var opened *uuid.UUID
+		if refused == nil {
+			opened = &opening.ID
+			if err := openConnection(ctx, tx, grant, *opening, origin); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE connection_grants SET polled_at = $2, poll_interval = $3, used_at = $4, session_id = $5 WHERE hash = $1`,
+			hash, grant.PolledAt, grant.PollInterval, grant.UsedAt, opened)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// openConnection begins the connection of a grant.
+func openConnection(
+	ctx context.Context, tx pgx.Tx, g connection.Grant, o connection.Opening, origin connection.Origin,
+) error {
+	if _, err := tx.Exec(ctx, `
+		INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address, client_id, scopes)
+		VALUES ($1, $2, $3, $4, $5, now(), $6, $7, $8, $9)`,
+		o.ID, g.OrganizationID, g.UserID, g.AuthType, g.AnsweredAt, storable(o.UserAgent), storableAddress(o.Address),
+		g.ClientID, g.Scopes); err != nil {
+		return err
+	}
+	if err := addTokens(ctx, tx, o.ID, o.Tokens); err != nil {
+		return err
+	}
+	return auditConnections(ctx, tx, org.ActionConnect, nil, origin, []uuid.UUID{o.ID})
+}
+
+func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, tokens []connection.Token) error {
+	for _, t := range tokens {
+		if _, err := tx.Exec(ctx, `
+			INSERT INTO connection_tokens (hash, session_id, kind, expires_at) VALUES ($1, $2, $3, $4)`,
+			t.Hash, id, t.Kind, t.ExpiresAt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RotateTokens implements connection.Store.
+func (db *DB) RotateTokens(ctx context.Context, hash []byte, next []connection.Token, origin connection.Origin) error {
+	var refused error
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		refused = fault.Errorf(connection.InvalidGrant, "the refresh token is not valid")
+		held, err := queryRow[struct {
+			SessionID uuid.UUID
+			Used      bool
+		}](ctx, tx, `
+			SELECT t.session_id, t.used_at IS NOT NULL AS used
+			FROM connection_tokens t JOIN sessions s ON s.id = t.session_id
+			WHERE t.hash = $1 AND t.kind = 'refresh' AND t.expires_at > now() AND s.ended_at IS NULL
+			FOR UPDATE`, hash)
+		switch {
+		case isNoRows(err):
+			return nil
+		case err != nil:
+			return err
+		case held.Used:
+			return endReused(ctx, tx, origin, `id = $1`, held.SessionID)
+		}
+		refused = nil
+		if _, err := tx.Exec(ctx, `UPDATE connection_tokens SET used_at = now() WHERE hash = $1`, hash); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			UPDATE sessions SET used_at = now(), user_agent = $2, address = $3 WHERE id = $1`,
+			held.SessionID, storable(origin.UserAgent), storableAddress(origin.Address)); err != nil {
+			return err
+		}
+		return addTokens(ctx, tx, held.SessionID, next)
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// endReused ends the connection whose code or refresh token was used a second time: one of the two users stole it.
+func endReused(ctx context.Context, tx pgx.Tx, origin connection.Origin, which string, arg any) error {
+	ended, err := endConnections(ctx, tx, which, arg)
+	if err != nil {
+		return err
+	}
+	return auditConnections(ctx, tx, org.ActionConnectionReused, nil, origin, ended)
+}
+
+// endConnections ends connections and returns their ids. Triggers notify the servers.
+func endConnections(ctx context.Context, tx pgx.Tx, which string, args ...any) ([]uuid.UUID, error) {
+	rows, err := tx.Query(ctx, `
+		UPDATE sessions SET ended_at = now() WHERE client_id <> '' AND ended_at IS NULL AND `+which+` RETURNING id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+// auditConnections logs what happened to connections: by a person, or if that is nil by a client for their owner.
+func auditConnections(
+	ctx context.Context, tx pgx.Tx, action org.Action, by *identity.Actor, origin connection.Origin, ids []uuid.UUID,
+) error {
+	owners, err := queryRows[struct {
+		ID, OrganizationID, UserID    uuid.UUID
+		Client, Name, UserName, Email string
+	}](ctx, tx, `
+		SELECT s.id, s.organization_id, s.user_id, s.client_id AS client, s.name, u.name AS user_name, u.email
+		FROM sessions s JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
+		WHERE s.id = ANY($1)`, ids)
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
+		event := org.Event{
+			OrganizationID: &o.OrganizationID, Action: action, TargetKind: org.TargetConnection, TargetID: o.ID.String(),
+			TargetLabel: o.Client,
+		}
+		if o.Name != "" {
+			event.TargetLabel = o.Name
+		}
+		if by != nil {
+			event.By = org.DoerOf(*by)
+		} else {
+			event.By = org.Doer{
+				Kind: org.ByMember, ID: &o.UserID, Name: o.UserName, Email: o.Email, Address: origin.Address,
+				RequestID: origin.RequestID,
+			}
+		}
+		if by != nil && by.ID != o.UserID {
+			event.Details = []org.Change{{Field: "owner", Before: o.Email}}
+		}
+		if err := audit(ctx, tx, event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EndByToken implements connection.Store.
+func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		ended, err := endConnections(ctx, tx, `
+			client_id = $1 AND id = (SELECT t.session_id FROM connection_tokens t WHERE t.hash = $2)`, clientID, hash)
+		if err != nil {
+			return err
+		}
+		return auditConnections(ctx, tx, org.ActionDisconnect, nil, connection.Origin{}, ended)
+	})
+}
+
+// AddPersonal implements connection.Store. The organization's row is locked, so that no token is made while they are
+// being forbidden.
+func (db *DB) AddPersonal(
+	ctx context.Context, actor identity.Actor, n connection.NewToken, o connection.Opening,
+) (connection.Connection, error) {
+	var created connection.Connection
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		var allowed bool
+		if err := tx.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1 FOR SHARE`,
+			actor.OrganizationID).Scan(&allowed); err != nil {
+			return err
+		}
+		if !allowed {
+			return connection.ErrPersonalForbidden
+		}
+		if _, err := tx.Exec(ctx, `
+			INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, client_id, name,
+			                      scopes, expires_at)
+			VALUES ($1, $2, $3, $4, now(), now(), '', 'personal', $5, $6, $7)`,
+			o.ID, actor.OrganizationID, actor.ID, actor.AuthType, n.Name, n.Scopes, n.ExpiresAt); err != nil {
+			return err
+		}
+		if err := addTokens(ctx, tx, o.ID, o.Tokens); err != nil {
+			return err
+		}
+		var err error
+		if created, err = queryRow[connection.Connection](ctx, tx, selectConnections+` AND s.id = $2`,
+			actor.OrganizationID, o.ID); err != nil {
+			return err
+		}
+		return auditConnections(ctx, tx, org.ActionConnect, &actor, connection.Origin{}, []uuid.UUID{o.ID})
+	})
+	return created, err
+}
+
+// fromConnections selects the active connections of the organization $1.
+var fromConnections = `
+	FROM sessions s
+	JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
+	JOIN organizations o ON o.id = u.organization_id
+	LEFT JOIN pool_grants g ON g.id = s.id
+	WHERE s.organization_id = $1 AND s.client_id <> '' AND NOT coalesce(` + sessionOver("s.began_at", "s.auth_type") + `, false)`
+
+var selectConnections = `
+	SELECT s.id, s.user_id, u.name AS user_name, u.email AS user_email, s.client_id, s.name, s.scopes,
+	       s.began_at AS created_at, s.used_at, s.expires_at, s.user_agent, s.address` + fromConnections
+
+// ListConnections implements connection.Store.
+func (db *DB) ListConnections(ctx context.Context, actor identity.Actor) ([]connection.Connection, error) {
+	list, err := queryRows[connection.Connection](ctx, db.pool,
+		selectConnections+` AND s.user_id = $2 ORDER BY s.used_at DESC, s.id DESC`, actor.OrganizationID, actor.ID)
+	return list, translate(err)
+}
+
+// ListAllConnections implements connection.Store.
+func (db *DB) ListAllConnections(
+	ctx context.Context, organizationID uuid.UUID, offset, limit int,
+) (list []connection.Connection, total int, err error) {
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT count(*)`+fromConnections, organizationID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(selectConnections+` ORDER BY s.used_at DESC, s.id DESC OFFSET $2 LIMIT $3`, organizationID, offset, limit).
+		Query(collect(&list))
+	err = db.pool.SendBatch(ctx, batch).Close()
+	return list, total, translate(err)
+}
+
+// EndConnection implements connection.Store.
+func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.UUID, all bool) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		ended, err := endConnections(ctx, tx, `organization_id = $1 AND (user_id = $2 OR $3) AND id = $4`,
+			actor.OrganizationID, actor.ID, all, id)
+		if err != nil {
+			return err
+		}
+		if len(ended) == 0 {
+			return connection.ErrNoConnection
+		}
+		return auditConnections(ctx, tx, org.ActionDisconnect, &actor, connection.Origin{}, ended)
+	})
+}
+
+// PersonalTokens implements connection.Store.
+func (db *DB) PersonalTokens(ctx context.Context, organizationID uuid.UUID) (allowed bool, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1`, organizationID).Scan(&allowed)
+	return allowed, translate(err)
+}
+
+// SetPersonalTokens implements connection.Store.
+func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE organizations SET personal_tokens = $2 WHERE id = $1 AND personal_tokens <> $2`,
+			actor.OrganizationID, allowed)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		change := org.Change{Field: "personal_tokens", Before: "on", After: "off"}
+		if allowed {
+			change.Before, change.After = change.After, change.Before
+		} else if _, err := endConnections(ctx, tx, `organization_id = $1 AND client_id = 'personal'`,
+			actor.OrganizationID); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionConnectionPolicy,
+			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
+			TargetLabel: actor.OrganizationName, Details: []org.Change{change},
+		})
+	})
+}
+
+// connectionKept is how long expired codes and tokens are kept: a client that comes with one is told that it expired.
+const connectionKept = 24 * time.Hour
+
+// sweepConnections deletes expired codes and tokens.
+func sweepConnections(ctx context.Context, tx pgx.Tx) error {
+	for _, table := range []string{"connection_tokens", "connection_grants"} {
+		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE expires_at < now() - $1::interval`, connectionKept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endAccountConnections ends the connections of an account of the user pool, and what it has allowed but is not
+// connected yet: whoever can no longer sign in must not stay connected.
+func endAccountConnections(ctx context.Context, tx pgx.Tx, sub uuid.UUID) error {
+	if _, err := tx.Exec(ctx, `
+		DELETE FROM connection_grants g USING users u
+		WHERE u.subject = $1 AND g.organization_id = u.organization_id AND g.user_id = u.id`, sub.String()); err != nil {
+		return err
+	}
+	_, err := endConnections(ctx, tx, `
+		(organization_id, user_id) = (SELECT u.organization_id, u.id FROM users u WHERE u.subject = $1)`, sub.String())
+	return err
+}
