@@ -4,22 +4,16 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
-	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // undocumented are routes that are no calls of the API: the app's.
@@ -224,194 +218,6 @@ func TestRequestIDs(t *testing.T) {
 		id := resp.header.Get("X-Request-Id")
 		if p := resp.problem(t); p.RequestID != id || id == "" || (id == given) != kept {
 			t.Errorf("given %q: header %q, problem %q", given, id, p.RequestID)
-		}
-	}
-}
-
-func TestSkillsAndFavourites(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, llmtest.Say("はい"))
-	list := get[api.SkillList](f, http.StatusOK, call{
-		method: "GET", path: "/v1/skill?limit=100",
-		token: f.alice.Subject,
-	})
-	if len(list.Items) != len(f.skills) || len(list.Items) < 12 {
-		t.Fatalf("got %d skills", len(list.Items))
-	}
-	for i, s := range list.Items {
-		one := get[api.Skill](f, http.StatusOK, call{
-			method: "GET", path: "/v1/skill/" + s.ID.String(),
-			token: f.alice.Subject,
-		})
-		if one.Name != s.Name || (s.Kind == string(skill.KindWebSearch)) != (s.UnavailableReason != "") {
-			t.Errorf("skill %d: %+v", i, one)
-		}
-	}
-	first, second := list.Items[0].ID, list.Items[1].ID
-	for _, id := range []any{first, second, second} {
-		if resp := f.do(call{
-			method: "POST", path: "/v1/favorite_skill", token: f.alice.Subject,
-			body: map[string]any{"skill_id": id},
-		}); resp.status != http.StatusNoContent {
-			t.Fatalf("got %d %s", resp.status, resp.body)
-		}
-	}
-	favourites := get[api.FavoriteSkillList](f, http.StatusOK,
-		call{method: "GET", path: "/v1/favorite_skill", token: f.alice.Subject})
-	if len(favourites.Items) != 2 || favourites.Items[0].ID != second || favourites.Items[0].IconPath == "" {
-		t.Errorf("got %+v", favourites)
-	}
-	if others := get[api.FavoriteSkillList](f, http.StatusOK,
-		call{method: "GET", path: "/v1/favorite_skill", token: f.bob.Subject}); len(others.Items) != 0 {
-		t.Errorf("Bob has %+v", others)
-	}
-	if resp := f.do(call{
-		method: "DELETE", path: "/v1/favorite_skill", token: f.alice.Subject,
-		body: map[string]any{"skill_id": second},
-	}); resp.status != http.StatusNoContent {
-		t.Errorf("got %d", resp.status)
-	}
-	if s := get[api.Skill](f, http.StatusOK, call{
-		method: "GET", path: "/v1/skill/" + second.String(),
-		token: f.alice.Subject,
-	}); s.IsFavorite {
-		t.Error("it is still a favourite")
-	}
-	if resp := f.do(call{
-		method: "POST", path: "/v1/favorite_skill", token: f.alice.Subject,
-		body: map[string]any{"skill_id": newID()},
-	}); resp.status != http.StatusNotFound {
-		t.Errorf("an unknown skill: %d", resp.status)
-	}
-}
-
-func TestNotifications(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, llmtest.Say("はい"))
-	publish := func(title string, organization *uuid.UUID, at time.Time) org.Notification {
-		n := org.Notification{
-			ID: uuid.Must(uuid.NewV7()), OrganizationID: organization, Title: title,
-			Level: org.LevelInfo, PublishedAt: at,
-		}
-		if err := f.db.PublishNotification(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	now := time.Now()
-	all := publish("全員へ", nil, now.Add(-time.Hour))
-	publish("他社へ", &f.stranger.OrganizationID, now.Add(-time.Hour))
-	publish("これから", nil, now.Add(time.Hour))
-	list := func(token string) api.NotificationList {
-		return get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: token})
-	}
-	if got := list(f.alice.Subject); len(got.Items) != 1 || got.Items[0].ID != all.ID || got.Items[0].Read {
-		t.Fatalf("got %+v", got)
-	}
-	for range 2 {
-		if resp := f.do(call{
-			method: "PUT", path: "/v1/notification/read", token: f.alice.Subject,
-			body: map[string]any{"ids": []any{all.ID, newID()}},
-		}); resp.status != http.StatusNoContent {
-			t.Fatalf("got %d %s", resp.status, resp.body)
-		}
-	}
-	if got := list(f.alice.Subject); !got.Items[0].Read {
-		t.Error("it is still unread")
-	}
-	if got := list(f.bob.Subject); got.Items[0].Read {
-		t.Error("it is read for somebody else too")
-	}
-	resp := f.do(call{
-		method: "PUT", path: "/v1/notification/read", token: f.alice.Subject,
-		body: map[string]any{"ids": []any{}},
-	})
-	if p := resp.problem(t); p.Errors[0].Field != "ids" {
-		t.Errorf("got %+v", p)
-	}
-}
-
-func TestThreads(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, llmtest.Say("はい"))
-	requestID := newID()
-	create := call{
-		method: "POST", path: "/v1/thread", token: f.alice.Subject,
-		body: map[string]any{"skill_id": f.chatSkill().ID, "title": " 見出し ", "request_id": requestID},
-	}
-	first := get[api.Thread](f, http.StatusCreated, create)
-	if again := get[api.Thread](f, http.StatusCreated, create); again.ID != first.ID || first.Title != "見出し" {
-		t.Errorf("got %+v and %+v", first, again)
-	}
-	create.header = map[string]string{"Idempotency-Key": requestID}
-	create.body = map[string]any{"skill_id": f.find(skill.FormForm).ID}
-	if p := f.do(create).problem(t); p.Code != "request_id_conflict" {
-		t.Errorf("the same key for another skill: %+v", p)
-	}
-	second := f.thread(f.alice.Subject)
-	order := func() []string {
-		var ids []string
-		for _, thread := range get[api.ThreadList](f, http.StatusOK,
-			call{method: "GET", path: "/v1/thread", token: f.alice.Subject}).Items {
-			ids = append(ids, thread.ID.String())
-		}
-		return ids
-	}
-	if got := order(); !slices.Equal(got, []string{second.ID.String(), first.ID.String()}) {
-		t.Errorf("got %v", got)
-	}
-	path := "/v1/thread/" + first.ID.String()
-	get[api.Thread](f, http.StatusOK, call{method: "PUT", path: path + "/touch", token: f.alice.Subject})
-	if got := order(); got[0] != first.ID.String() {
-		t.Errorf("touched: %v", got)
-	}
-	renamed := get[api.Thread](f, http.StatusOK, call{
-		method: "PUT", path: path, token: f.alice.Subject,
-		body: map[string]any{"title": "新しい\n見出し"},
-	})
-	if renamed.Title != "新しい 見出し" || renamed.Skill.Name == "" {
-		t.Errorf("got %+v", renamed)
-	}
-	if resp := f.do(call{method: "DELETE", path: path, token: f.alice.Subject}); resp.status != http.StatusNoContent {
-		t.Errorf("got %d", resp.status)
-	}
-	if resp := f.do(call{method: "GET", path: path, token: f.alice.Subject}); resp.status != http.StatusNotFound {
-		t.Errorf("got %d", resp.status)
-	}
-}
-
-func TestSearchThreads(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, llmtest.Say("ﾃﾞｰﾀの移行は十月です。"))
-	thread := f.thread(f.alice.Subject)
-	ask := map[string]any{"request_id": newID(), "thread_id": thread.ID, "content": "いつですか"}
-	f.do(call{method: "POST", path: "/v1/message/sync", token: f.alice.Subject, body: ask})
-	f.thread(f.alice.Subject)
-	search := func(token, query string) []api.Thread {
-		return get[api.ThreadList](f, http.StatusOK, call{
-			method: "GET", path: "/v1/thread?" + query,
-			token: token,
-		}).Items
-	}
-	found := search(f.alice.Subject, "q="+url.QueryEscape("でーた 移行"))
-	if len(found) != 1 || found[0].ID != thread.ID || found[0].Match.MessageID == uuid.Nil ||
-		found[0].Match.Snippet != "ﾃﾞｰﾀの移行は十月です。" || !reflect.DeepEqual(found[0].Match.Ranges,
-		[][]int{{0, 4}, {5, 7}}) {
-		t.Errorf("got %+v", found)
-	}
-	if found := search(f.alice.Subject, "q=+"); len(found) != 2 || found[0].Match.Snippet != "" {
-		t.Errorf("without words: %+v", found)
-	}
-	if found := search(f.alice.Subject, "offset=1&q="+url.QueryEscape("移行")); len(found) != 0 {
-		t.Errorf("the second page: %+v", found)
-	}
-	if found := search(f.bob.Subject, "q="+url.QueryEscape("移行")); len(found) != 0 {
-		t.Errorf("a colleague finds %+v", found)
-	}
-	for _, query := range []string{"q=%00", "q=%ff", "q=a&q=b", "q=" + strings.Repeat("a", 201)} {
-		p := f.do(call{method: "GET", path: "/v1/thread?" + query, token: f.alice.Subject}).problem(t)
-		if p.Status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != "q" {
-			t.Errorf("%s: %+v", query, p)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package api_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,10 +15,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/legacy"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
@@ -360,136 +356,6 @@ func (f *fixture) member(organizationID uuid.UUID, email string) identity.NewUse
 		f.t.Fatal(err)
 	}
 	return u
-}
-
-// document is openapi.yaml, which is only read.
-var document = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromFile("openapi.yaml") })
-
-func specification(t *testing.T) routers.Router {
-	t.Helper()
-	doc, err := document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	router, err := legacy.NewRouter(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return router
-}
-
-// call is a request and what the test wants of it. Token is the subject of the member who makes it.
-type call struct {
-	method, path string
-	token        string
-	body         any // nil, a string to be sent as it is, or a value to be sent as JSON.
-	header       map[string]string
-}
-
-// response is an answer whose body was read.
-type response struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// problem reads the response as a problem.
-func (r response) problem(t testing.TB) api.Problem {
-	t.Helper()
-	var p api.Problem
-	if err := json.Unmarshal(r.body, &p); err != nil {
-		t.Fatalf("%d is no problem: %s", r.status, r.body)
-	}
-	return p
-}
-
-// do makes a call and holds the answer against openapi.yaml.
-func (f *fixture) do(c call) response {
-	f.t.Helper()
-	req := f.request(c)
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.conforms(req, resp, body)
-	return response{resp.StatusCode, resp.Header, body}
-}
-
-func (f *fixture) request(c call) *http.Request {
-	f.t.Helper()
-	var body io.Reader
-	switch b := c.body.(type) {
-	case nil:
-	case string:
-		body = strings.NewReader(b)
-	default:
-		encoded, err := json.Marshal(b)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		body = bytes.NewReader(encoded)
-	}
-	req, err := http.NewRequestWithContext(f.t.Context(), c.method, f.url+c.path, body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	for name, value := range c.header {
-		req.Header.Set(name, value)
-	}
-	return req
-}
-
-// conforms fails the test if a documented route answers what openapi.yaml does not say.
-func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) {
-	f.t.Helper()
-	plain := req.Clone(f.t.Context())
-	plain.URL.Host, plain.URL.Scheme, plain.Host = "", "", ""
-	route, params, err := f.spec.FindRoute(plain)
-	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") ||
-		strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") ||
-		strings.HasSuffix(resp.Header.Get("Content-Type"), "+xml") {
-		return
-	}
-	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{
-			Request: plain, PathParams: params,
-			Route: route,
-		},
-		Status: resp.StatusCode, Header: resp.Header,
-		Options: &openapi3filter.Options{IncludeResponseStatus: true},
-	}
-	input.SetBodyBytes(body)
-	if err := openapi3filter.ValidateResponse(f.t.Context(), input); err != nil {
-		f.t.Errorf("%s %s answers what openapi.yaml does not say: %v\n%s", req.Method, req.URL.Path, err, body)
-	}
-}
-
-// get decodes the answer of a call, which must have the status.
-func get[T any](f *fixture, status int, c call) T {
-	f.t.Helper()
-	resp := f.do(c)
-	if resp.status != status {
-		f.t.Fatalf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
-	}
-	var v T
-	if err := json.Unmarshal(resp.body, &v); err != nil {
-		f.t.Fatal(err)
-	}
-	return v
 }
 
 func (f *fixture) thread(token string) api.Thread {

@@ -23,11 +23,11 @@ type generations struct {
 
 // Generations returns the metrics of the chat service. It must be called once only.
 func (t *Telemetry) Generations() chat.Metrics {
-	counter := func(name, help string) prometheus.Counter {
+	plain := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	g := &generations{
-		begun: counter("tsumugi_generations_begun_total", "Answers that this server began to write."),
+		begun: plain("tsumugi_generations_begun_total", "Answers that this server began to write."),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tsumugi_generations_ended_total", Help: "Answers that this server no longer writes, by how they ended.",
 		}, []string{"outcome"}),
@@ -39,17 +39,17 @@ func (t *Telemetry) Generations() chat.Metrics {
 			Name: "tsumugi_first_token_seconds", Help: "From the question to the first text of its answer.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 20, 40, 60},
 		}),
-		tokens: counter("tsumugi_output_tokens_total", "Tokens of stored answers, as the model counts them."),
+		tokens: plain("tsumugi_output_tokens_total", "Tokens of stored answers, as the model counts them."),
 		rate: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "tsumugi_generation_tokens_per_second", Help: "Tokens of a stored answer by the time that it took.",
 			Buckets: []float64{1, 2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 400},
 		}),
-		tookOver: counter("tsumugi_generations_taken_over_total",
+		tookOver: plain("tsumugi_generations_taken_over_total",
 			"Answers of dead servers that this one went on with, as the next run."),
-		fenced: counter("tsumugi_generations_fenced_total",
+		fenced: plain("tsumugi_generations_fenced_total",
 			"Answers that this server dropped because they were no longer its own."),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tsumugi_questions_refused_total", Help: "Questions that were turned away, by why.",
+			Name: "tsumugi_questions_refused_total", Help: "Questions that were refused, by reason.",
 		}, []string{"reason"}),
 	}
 	// Creates the series, so that the rate of an outcome that never happened is zero instead of unknown.
@@ -94,15 +94,9 @@ func (g *generations) Refused(reason string) { g.refused.WithLabelValues(reason)
 // WatchGenerations adds gauges of the chat service.
 func (t *Telemetry) WatchGenerations(read func() chat.Stats) {
 	t.registry.MustRegister(newSnapshots(read, []series[chat.Stats]{
-		{
-			name: "tsumugi_generations_running", help: "Answers that are being written here.",
-			kind:  prometheus.GaugeValue,
-			value: func(s chat.Stats) float64 { return float64(s.Running) },
-		},
-		{
-			name: "tsumugi_generations_waiting", help: "Stored questions that wait for a place.",
-			kind:  prometheus.GaugeValue,
-			value: func(s chat.Stats) float64 { return float64(s.Waiting) },
-		},
+		gauge("tsumugi_generations_running", "Answers that are being written here.",
+			func(s chat.Stats) int { return s.Running }),
+		gauge("tsumugi_generations_waiting", "Stored questions that wait for a place.",
+			func(s chat.Stats) int { return s.Waiting }),
 	}))
 }

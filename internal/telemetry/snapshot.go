@@ -10,6 +10,16 @@ type series[S any] struct {
 	value      func(S) float64
 }
 
+// counter declares a metric that only grows.
+func counter[S any, N int | int64 | uint64](name, help string, value func(S) N, labels ...string) series[S] {
+	return series[S]{name, help, prometheus.CounterValue, labels, func(s S) float64 { return float64(value(s)) }}
+}
+
+// gauge declares a metric that goes up and down.
+func gauge[S any, N int | int64 | uint64](name, help string, value func(S) N, labels ...string) series[S] {
+	return series[S]{name, help, prometheus.GaugeValue, labels, func(s S) float64 { return float64(value(s)) }}
+}
+
 // snapshots is a collector whose metrics come from one snapshot, so that they are consistent.
 type snapshots[S any] struct {
 	read   func() S

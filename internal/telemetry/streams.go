@@ -15,63 +15,43 @@ func (t *Telemetry) WatchStreams(sender func() sse.Stats, hub func() stream.HubS
 }
 
 func senderSeries() []series[sse.Stats] {
-	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	open := func(path string, value func(sse.Stats) float64) series[sse.Stats] {
-		return series[sse.Stats]{
-			"tsumugi_streams_open", "Streams that are being sent, by the path that they take.", gauge,
-			[]string{"path", path},
-			value,
-		}
-	}
-	ended := func(reason string, value func(sse.Ends) uint64) series[sse.Stats] {
-		return series[sse.Stats]{
-			"tsumugi_streams_ended_total", "Streams that are over, by reason: done (the answer is complete), moved (it is written anew, or elsewhere), gone (the client left), " +
-				"slow (it did not take what it was sent), expired (its token), drained (the server asked it to come back elsewhere).",
-			counter,
-			[]string{"reason", reason},
-			func(s sse.Stats) float64 { return float64(value(s.Ends)) },
-		}
-	}
-	total := func(name, help string, value func(sse.Stats) uint64) series[sse.Stats] {
-		return series[sse.Stats]{name, help, counter, nil, func(s sse.Stats) float64 { return float64(value(s)) }}
+	const (
+		open     = "tsumugi_streams_open"
+		openHelp = "Streams that are being sent, by the path that they take."
+		over     = "tsumugi_streams_ended_total"
+		overHelp = "Streams that are over, by reason: done (the answer is complete), moved (another run follows, or " +
+			"another server writes it), gone (the client left), slow (the client did not take a write in time), " +
+			"expired (its token), drained (the server asked it to reconnect elsewhere)."
+	)
+	ended := func(reason string, value func(sse.Stats) uint64) series[sse.Stats] {
+		return counter(over, overHelp, value, "reason", reason)
 	}
 	return []series[sse.Stats]{
-		open("fast", func(s sse.Stats) float64 { return float64(s.OpenFast) }),
-		open("http", func(s sse.Stats) float64 { return float64(s.OpenHTTP) }),
-		total("tsumugi_streams_begun_total", "Streams that were begun.", func(s sse.Stats) uint64 { return s.Opened }),
-		total("tsumugi_stream_resumes_total", "Streams whose client had a cursor.",
+		gauge(open, openHelp, func(s sse.Stats) int64 { return s.OpenFast }, "path", "fast"),
+		gauge(open, openHelp, func(s sse.Stats) int64 { return s.OpenHTTP }, "path", "http"),
+		counter("tsumugi_streams_begun_total", "Streams that were begun.",
+			func(s sse.Stats) uint64 { return s.Opened }),
+		counter("tsumugi_stream_resumes_total", "Streams whose client had a cursor.",
 			func(s sse.Stats) uint64 { return s.Resumes }),
-		total("tsumugi_stream_resets_total", "Streams whose client's cursor did not hold: told to begin anew.",
+		counter("tsumugi_stream_resets_total", "Streams whose client had an invalid cursor and was reset.",
 			func(s sse.Stats) uint64 { return s.Resets }),
-		total("tsumugi_stream_writes_total", "Writes to clients.", func(s sse.Stats) uint64 { return s.Writes }),
-		total("tsumugi_stream_bytes_total", "Bytes of events that were written to clients.",
+		counter("tsumugi_stream_writes_total", "Writes to clients.", func(s sse.Stats) uint64 { return s.Writes }),
+		counter("tsumugi_stream_bytes_total", "Bytes of events that were written to clients.",
 			func(s sse.Stats) uint64 { return s.Bytes }),
-		total("tsumugi_stream_heartbeats_total", "Heartbeats that were written to clients.",
+		counter("tsumugi_stream_heartbeats_total", "Heartbeats that were written to clients.",
 			func(s sse.Stats) uint64 { return s.Heartbeats }),
-		total("tsumugi_stream_drains_total", "Times that a client did not take at once what it was sent.",
+		counter("tsumugi_stream_drains_total", "Times that a client's socket did not accept a whole write at once.",
 			func(s sse.Stats) uint64 { return s.Drains }),
-		ended("done", func(e sse.Ends) uint64 { return e.Done }),
-		ended("moved", func(e sse.Ends) uint64 { return e.Moved }),
-		ended("gone", func(e sse.Ends) uint64 { return e.Gone }),
-		ended("slow", func(e sse.Ends) uint64 { return e.Slow }),
-		ended("expired", func(e sse.Ends) uint64 { return e.Expired }),
-		ended("drained", func(e sse.Ends) uint64 { return e.Drained }),
+		ended("done", func(s sse.Stats) uint64 { return s.Ends.Done }),
+		ended("moved", func(s sse.Stats) uint64 { return s.Ends.Moved }),
+		ended("gone", func(s sse.Stats) uint64 { return s.Ends.Gone }),
+		ended("slow", func(s sse.Stats) uint64 { return s.Ends.Slow }),
+		ended("expired", func(s sse.Stats) uint64 { return s.Ends.Expired }),
+		ended("drained", func(s sse.Stats) uint64 { return s.Ends.Drained }),
 	}
 }
 
 func hubSeries() []series[stream.HubStats] {
-	gauge := func(name, help string, value func(stream.HubStats) int) series[stream.HubStats] {
-		return series[stream.HubStats]{
-			name, help, prometheus.GaugeValue, nil,
-			func(s stream.HubStats) float64 { return float64(value(s)) },
-		}
-	}
-	total := func(name, help string, value func(stream.HubStats) int64) series[stream.HubStats] {
-		return series[stream.HubStats]{
-			name, help, prometheus.CounterValue, nil,
-			func(s stream.HubStats) float64 { return float64(value(s)) },
-		}
-	}
 	return []series[stream.HubStats]{
 		gauge("tsumugi_texts", "Answers that are being written here or followed on other servers.",
 			func(s stream.HubStats) int { return s.Texts }),
@@ -81,15 +61,15 @@ func hubSeries() []series[stream.HubStats] {
 			func(s stream.HubStats) int { return s.TextBytes }),
 		gauge("tsumugi_log_bytes", "Bytes of their events in memory.",
 			func(s stream.HubStats) int { return s.LogBytes }),
-		total("tsumugi_updates_sent_total", "Updates of texts that other servers can read.",
+		counter("tsumugi_updates_sent_total", "Updates of texts that other servers can read.",
 			func(s stream.HubStats) int64 { return s.EntriesSent }),
-		total("tsumugi_updates_resent_total", "Updates that were sent again after an error.",
+		counter("tsumugi_updates_resent_total", "Updates that were sent again after an error.",
 			func(s stream.HubStats) int64 { return s.EntriesResent }),
-		total("tsumugi_updates_received_total", "Updates of other servers' texts.",
+		counter("tsumugi_updates_received_total", "Updates of other servers' texts.",
 			func(s stream.HubStats) int64 { return s.EntriesReceived }),
-		total("tsumugi_mirror_holes_total", "Times that a mirror was begun again because updates were missing.",
+		counter("tsumugi_mirror_holes_total", "Times that a mirror was begun again because updates were missing.",
 			func(s stream.HubStats) int64 { return s.Holes }),
-		total("tsumugi_stale_runs_total", "Texts that were dropped because a later run had begun.",
+		counter("tsumugi_stale_runs_total", "Texts that were dropped because a later run had begun.",
 			func(s stream.HubStats) int64 { return s.StaleRuns }),
 	}
 }
@@ -136,6 +116,6 @@ func (t *Telemetry) WatchBridge(connected func() bool) {
 // WatchLive adds the number of open live sockets.
 func (t *Telemetry) WatchLive(open func() int) {
 	t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "tsumugi_live_sockets", Help: "Browsers that are told of what happens in other tabs and on other devices.",
+		Name: "tsumugi_live_sockets", Help: "Open live connections of browsers.",
 	}, func() float64 { return float64(open()) }))
 }

@@ -1,9 +1,11 @@
 package saml
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	dsig "github.com/russellhaering/goxmldsig"
 )
 
 // ParseResponse exports parseResponse.
@@ -45,3 +47,17 @@ const CodeLifetime time.Duration = codeLifetime
 
 // ReadCertificate exports readCertificate.
 func ReadCertificate(given string) ([]byte, error) { return readCertificate(given) }
+
+// Canonicalize returns the canonical form of a document, and what goxmldsig makes of it, which is nil if it refuses it.
+func Canonicalize(raw []byte, inclusive ...string) (ours, theirs []byte, err error) {
+	root, err := parsePlain(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours = canonicalize(root, nil, inclusive)
+	theirs, err = dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList(strings.Join(inclusive, " ")).Canonicalize(root)
+	if err != nil {
+		return ours, nil, nil
+	}
+	return ours, theirs, nil
+}

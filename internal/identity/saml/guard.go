@@ -43,22 +43,27 @@ const (
 //
 // See Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security 2012).
 func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
-	if len(raw) > maxResponse {
-		return nil, nil, errors.New("it is too large")
-	}
-	// In well-formed XML without CDATA these characters start a comment or a DOCTYPE, and occur nowhere else.
-	if bytes.Contains(raw, []byte("<!")) {
-		return nil, nil, errors.New("it has a DOCTYPE, comment or CDATA")
-	}
-	if bytes.LastIndex(raw, []byte("<?")) > 0 {
-		return nil, nil, errors.New("it has a processing instruction")
-	}
-	root, err := parseXML(raw)
+	root, err := parsePlain(raw)
 	if err != nil {
 		return nil, nil, err
 	}
 	assertion, err = checkShape(root)
 	return root, assertion, err
+}
+
+// parsePlain parses a document of elements, attributes and text alone, which is all that canonicalize knows.
+func parsePlain(raw []byte) (*etree.Element, error) {
+	if len(raw) > maxResponse {
+		return nil, errors.New("it is too large")
+	}
+	// In well-formed XML without CDATA these characters start a comment or a DOCTYPE, and occur nowhere else.
+	if bytes.Contains(raw, []byte("<!")) {
+		return nil, errors.New("it has a DOCTYPE, comment or CDATA")
+	}
+	if bytes.LastIndex(raw, []byte("<?")) > 0 {
+		return nil, errors.New("it has a processing instruction")
+	}
+	return parseXML(raw)
 }
 
 // parseXML parses a document that is small, shallow and unambiguous to every parser.
