@@ -58,6 +58,8 @@ var scopes = map[string][]identity.Scope{
 	"POST /v1/thread/{thread_id}/data-source-preprocess-sync":  inFiles,
 	"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": inFiles,
 	"GET /v1/data-source":                              inFiles,
+	"GET /v1/data-source/{data_source_id}":             inFiles,
+	"GET /v1/data-source/{data_source_id}/passage":     inFiles,
 	"DELETE /v1/data-source/{data_source_id}":          inFiles,
 	"POST /v1/data-source/{data_source_id}/stop":       inFiles,
 	"POST /v1/data-source/{data_source_id}/read":       inFiles,
