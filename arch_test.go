@@ -25,7 +25,7 @@ var order = []string{
 	"internal/org", "internal/identity/connection", "internal/skill", "internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest",
 	"internal/datasource/extract", "internal/datasource/extract/extracttest", "internal/datasource/index",
 	"internal/datasource",
-	"internal/datasource/extract/child", "internal/datasource/bucket", "chat",
+	"internal/datasource/extract/child", "internal/datasource/bucket", "chat", "chat/ground",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/api", "web",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/wire", "bench/eval", "bench", "bench/loadgen",

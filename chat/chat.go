@@ -1,8 +1,9 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, stream, llm, skill and datasource, and identity and org for the names of people whom a share
-// concerns. It does not know the database or HTTP: it declares the Store that it needs.
+// It imports fault, answer, stream, llm, skill and datasource, and identity and org for the names of people whom a share
+// concerns. It does not know the database or HTTP: it declares the Store that it needs. Nor does it know how passages
+// are found: it declares the Grounder that finds what an answer is based on.
 package chat
 
 import (
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 )
 
@@ -89,22 +91,38 @@ const (
 	FinishError   FinishReason = "error"   // It failed; the text so far is kept.
 )
 
-// Citation names a passage of a document that an answer is based on.
+// Citation names a passage of a document that an answer cites, or that was consulted for it. Its JSON form is that of
+// the store and of the stream.
 type Citation struct {
 	Index            int       `json:"index"`
 	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id"`
 	DataSourceID     uuid.UUID `json:"data_source_id"`
 	Filename         string    `json:"filename"`
 	Page             int       `json:"page"`
+	Locator          string    `json:"locator,omitempty"` // Where in the document, for a reader.
 	Score            float64   `json:"score"`
 	Quote            string    `json:"quote"`
+
+	Support answer.Support `json:"support,omitempty"` // Empty if the answer does not cite it.
 }
+
+// StepKind names what the assistant does before it writes the answer.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepRetrieval StepKind = "retrieval"
+	StepWebSearch StepKind = "web_search"
+	StepSummarize StepKind = "summarize"
+)
 
 // Step is something that the assistant does before it writes the answer.
 type Step struct {
-	Kind   string `json:"kind"` // retrieval, web_search or summarize
-	Status Status `json:"status"`
-	Detail string `json:"detail,omitempty"`
+	Kind   StepKind `json:"kind"`
+	Status Status   `json:"status"`
+	Detail string   `json:"detail,omitempty"` // For a person to read.
+	Done   int      `json:"done,omitempty"`   // How much of Total is done.
+	Total  int      `json:"total,omitempty"`  // 0 if it cannot be counted.
 }
 
 // Failure says why an answer failed, as a text for the user.
@@ -132,14 +150,18 @@ type Feedback struct {
 // Message is a question or an answer. The messages of a thread form a tree: a question follows an answer or begins the
 // thread, and an answer follows its question. A path from a first question to a leaf is a branch.
 type Message struct {
-	ID           uuid.UUID
-	ThreadID     uuid.UUID
-	ParentID     *uuid.UUID  // The message that it follows; nil for a question that begins the thread.
-	Siblings     []uuid.UUID // The messages with the same parent, oldest first, including this one.
-	Role         Role
-	Content      string            // Markdown. "" while an answer is being generated: its text is in the stream hub.
-	Prompt       string            // What the model reads, if that differs from the content.
-	Form         map[string]string // Of a question asked through a form: its values. Nil otherwise.
+	ID       uuid.UUID
+	ThreadID uuid.UUID
+	ParentID *uuid.UUID  // The message that it follows; nil for a question that begins the thread.
+	Siblings []uuid.UUID // The messages with the same parent, oldest first, including this one.
+	Role     Role
+	Content  string            // Markdown. "" while an answer is being generated: its text is in the stream hub.
+	Prompt   string            // What the model reads, if that differs from the content.
+	Form     map[string]string // Of a question asked through a form: its values. Nil otherwise.
+
+	// DataSourceIDs are, of a question, the data sources that it is answered from. Some may have been deleted since.
+	DataSourceIDs []uuid.UUID
+
 	Status       Status
 	FinishReason FinishReason // "" while it is being generated, and for questions.
 	Failure      *Failure     // Set if and only if the status is StatusFailed.

@@ -34,9 +34,9 @@ func (noEvents) MessageChanged(Owner, Message)  {}
 
 // tellBegun sends the events of a question that was stored, and then allows those of its end.
 func (s *Service) tellBegun(g *generation, b Begun) {
-	s.tellThread(g.owner, b.Thread)
-	s.events.MessageChanged(g.owner, b.Question)
-	s.events.MessageChanged(g.owner, b.Answer)
+	s.tellThread(g.ask.Owner, b.Thread)
+	s.events.MessageChanged(g.ask.Owner, b.Question)
+	s.events.MessageChanged(g.ask.Owner, b.Answer)
 	close(g.told)
 }
 

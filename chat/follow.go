@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -173,25 +174,45 @@ func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message,
 func replay(m Message) *stream.Text {
 	text := stream.NewText(head(m))
 	for _, step := range m.Steps {
-		text.PutStep(step.Kind, string(step.Status), step.Detail)
+		text.PutStep(streamStep(step))
 	}
 	for _, c := range m.Citations {
-		text.PutSource(source(c))
+		text.PutSource(streamSource(c))
 	}
 	if title := m.ThreadTitle; title.Text != "" {
 		text.PutTitle(title.Text, title.UpdatedAt)
 	}
 	text.PutReasoning(m.Reasoning, m.ReasoningTime)
 	text.AppendText(m.Content)
+	putCitations(text, m.Citations)
 	text.Finish(end(m))
 	return text
 }
 
-func source(c Citation) stream.Source {
-	return stream.Source{
-		SourceID: c.ChunkEmbeddingID.String(), MediaType: "text/plain", Title: c.Filename, Filename: c.Filename,
-		Index: c.Index, Page: c.Page,
+func streamStep(s Step) stream.Step {
+	return stream.Step{
+		Kind: string(s.Kind), Status: string(s.Status), Detail: s.Detail, Done: s.Done, Total: s.Total,
 	}
+}
+
+func streamSource(c Citation) stream.Source {
+	format, _ := extract.FormatOf(c.Filename)
+	return stream.Source{
+		SourceID: c.ChunkEmbeddingID.String(), MediaType: format.MediaType, Title: c.Filename, Filename: c.Filename,
+		Index: c.Index, Page: c.Page, DataSourceID: c.DataSourceID.String(), Locator: c.Locator,
+	}
+}
+
+// putCitations publishes the citations of an answer, if it has any.
+func putCitations(text *stream.Text, citations []Citation) {
+	if len(citations) == 0 {
+		return
+	}
+	list, err := json.Marshal(citations)
+	if err != nil {
+		panic("chat: " + err.Error()) // Strings, ids and finite numbers can always be encoded.
+	}
+	text.PutCitations(list)
 }
 
 func head(m Message) stream.Head {

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -19,12 +20,10 @@ import (
 // generation is the generation of one answer by this server, from the question to the stored text. Its goroutine is
 // owned by the Service and outlives the request.
 type generation struct {
-	owner    Owner
-	question Message
-	answer   Message       // As stored while it is generated: StatusPending if it waits for a place.
-	prompt   []llm.Message // What is sent to the model.
-	since    time.Time     // When the question arrived or was taken over.
-	place    *place        // Belongs to the generation's goroutine once that runs; nil after leavePlace.
+	ask    Ask
+	answer Message   // As stored while it is generated: StatusPending if it waits for a place.
+	since  time.Time // When the question arrived or was taken over.
+	place  *place    // Belongs to the generation's goroutine once that runs; nil after leavePlace.
 
 	// Set by launch.
 	life   context.Context // Carries the request's log and trace values; canceled by Stop only.
@@ -36,10 +35,13 @@ type generation struct {
 	cancel context.CancelCauseFunc
 
 	// These belong to the generation's goroutine.
-	length  int   // Bytes of text.
-	thought int   // Bytes of reasoning.
-	cut     bool  // The text has reached its limit.
-	ended   Ended // Empty until its end is stored.
+	steps   []Step // The last state of each kind.
+	grounds Grounds
+	guard   *answer.Guard // Nil if the model was given no sources.
+	length  int           // Bytes of text.
+	thought int           // Bytes of reasoning.
+	cut     bool          // The text has reached its limit.
+	ended   Ended         // Empty until its end is stored.
 }
 
 // The states of a generation.
@@ -100,7 +102,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		if g.answer.Status == StatusPending {
 			s.jobs.Go(func() { s.start(ctx, g) }) // Runs beside the model call, so as not to delay it.
 		}
-		result, err = s.ask(ctx, g)
+		result, err = s.write(ctx, g)
 	}
 	if !<-g.stored {
 		return OutcomeDropped, 0
@@ -126,7 +128,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		s.countDropped(g, o)
 		return OutcomeDropped, 0
 	}
-	s.budget.Spent(g.owner.OrganizationID, o.InputTokens+o.OutputTokens)
+	s.budget.Spent(g.ask.Owner.OrganizationID, o.InputTokens+o.OutputTokens)
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
 		attribute.Int("llm.output_tokens", o.OutputTokens))
@@ -151,12 +153,12 @@ func (s *Service) start(ctx context.Context, g *generation) {
 	}
 	within, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	started, err := s.answers.StartAnswer(within, g.owner, g.answer.ID)
+	started, err := s.answers.StartAnswer(within, g.ask.Owner, g.answer.ID)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.log.WarnContext(ctx, "noting that an answer is written failed", "message_id", g.answer.ID, "err", err)
 	case started:
-		s.tellMessage(ctx, g.owner, g.answer.ID)
+		s.tellMessage(ctx, g.ask.Owner, g.answer.ID)
 	}
 }
 
@@ -171,7 +173,7 @@ func (s *Service) countDropped(g *generation, o Outcome) {
 			err)
 	}
 	if counted {
-		s.budget.Spent(g.owner.OrganizationID, o.InputTokens+o.OutputTokens)
+		s.budget.Spent(g.ask.Owner.OrganizationID, o.InputTokens+o.OutputTokens)
 	}
 }
 
@@ -183,18 +185,38 @@ func (s *Service) leavePlace(g *generation) {
 	}
 }
 
-// ask has the model write the answer into the text.
-func (s *Service) ask(ctx context.Context, g *generation) (llm.Result, error) {
+// write writes the answer into the text: first what it is based on, then the model's text, or the one that is told
+// without a model.
+func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
+	if err = s.ground(ctx, g); err == nil && g.grounds.Answer != "" {
+		s.publish(g, g.grounds.Answer)
+		result.FinishReason = llm.FinishStop
+	} else if err == nil {
+		result, err = s.askModel(ctx, g)
+	}
+	result.Usage.InputTokens += g.grounds.Usage.InputTokens
+	result.Usage.OutputTokens += g.grounds.Usage.OutputTokens
+	return result, err
+}
+
+// askModel has the model write the answer into the text.
+func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g.span.AddEvent("asked")
-	req := llm.Request{Messages: g.prompt, Reasoning: func(delta string) { s.think(g, delta) }}
+	req := llm.Request{Messages: g.grounds.Prompt, Reasoning: func(delta string) { s.think(g, delta) }}
 	result, err := s.model.Stream(ctx, req, func(delta string) {
+		if g.guard != nil {
+			delta = g.guard.Write(delta)
+		}
 		s.publish(g, delta)
 		if g.cut {
 			cancel(errTooLong)
 		}
 	})
+	if g.guard != nil {
+		s.publish(g, g.guard.Close())
+	}
 	if g.length > 0 {
 		g.span.AddEvent("last token")
 	}
@@ -251,12 +273,13 @@ func cutAtRune(text string, size int) string {
 // outcome derives the outcome from the model's result and the cause of its context's end.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
-		Owner: g.owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run, Content: g.text.Text(),
-		Status:       StatusSuccess,
+		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run, Content: g.text.Text(),
+		Status: StatusSuccess, Steps: g.steps,
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
 	o.Reasoning, o.ReasoningTime = g.text.Reasoning()
+	o.Citations = cite(g.grounds.Sources, o.Content)
 	switch {
 	case err == nil:
 	case errors.Is(context.Cause(ctx), errStopped):
@@ -265,7 +288,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 		o.Status, o.FinishReason = StatusFailed, FinishError
 		o.Failure = &Failure{
 			Code: string(fault.CodeOf(err)), Detail: fault.DetailOf(err),
-			Retryable: llm.Retryable(err),
+			Retryable: llm.Retryable(err) || fault.CodeOf(err) == fault.Unavailable,
 		}
 		if o.Failure.Detail == "" {
 			o.Failure = unknownFailure()
@@ -286,6 +309,7 @@ func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure
 	answer.InputTokens, answer.OutputTokens = o.InputTokens, o.OutputTokens
+	putCitations(g.text, o.Citations)
 	g.text.Finish(end(answer))
-	s.tellEnded(g.owner, g.ended)
+	s.tellEnded(g.ask.Owner, g.ended)
 }

@@ -430,7 +430,8 @@ func TestQuestionsThatAreRefused(t *testing.T) {
 	for name, q := range map[string]chat.Question{
 		"nothing": {}, "blank": {Content: " \n　"}, "two at once": {Content: "a", Regenerate: &id},
 		"too long": {Content: strings.Repeat("あ", chat.MaxContent+1)}, "NUL": {Content: "a\x00"},
-		"unknown data source":     {Content: "a", DataSourceIDs: []uuid.UUID{id}},
+		"too many data sources":   {Content: "a", DataSourceIDs: make([]uuid.UUID, 21)},
+		"data sources again":      {Regenerate: &id, DataSourceIDs: []uuid.UUID{}},
 		"a form for a chat skill": {Form: map[string]string{}},
 	} {
 		q.RequestID, q.ThreadID = newID(), f.thread.ID

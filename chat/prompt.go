@@ -14,6 +14,13 @@ const historyMessages = 60
 // history returns how much of a thread is sent to the model.
 func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
+// newAsk returns a question with what the model would be sent for it.
+func newAsk(owner Owner, sk skill.Skill, history []Message, question Message) Ask {
+	return Ask{
+		Owner: owner, Skill: sk, Question: question, History: history, Prompt: newPrompt(sk, history, question),
+	}
+}
+
 // newPrompt returns the conversation for the model: the skill's instructions, the history, and the question.
 func newPrompt(sk skill.Skill, history []Message, question Message) []llm.Message {
 	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now())}}

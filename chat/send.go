@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -25,7 +26,7 @@ type Question struct {
 	ThreadID      uuid.UUID
 	Content       string
 	Form          map[string]string
-	DataSourceIDs []uuid.UUID
+	DataSourceIDs []uuid.UUID // Nil: see dataSources. Empty: none.
 	Regenerate    *uuid.UUID
 
 	// Omitted from the hash if nil, so that hashes stored by versions without these fields remain valid.
@@ -63,10 +64,16 @@ func (q Question) validate() error {
 		return fault.InvalidField("content", "質問は%d文字以内で入力してください。", MaxContent)
 	case strings.ContainsRune(q.Content, 0):
 		return fault.InvalidField("content", "使えない文字（NUL）が含まれています。")
-	case len(q.DataSourceIDs) > 0:
-		return fault.InvalidField("data_source_ids", "データソースが見つかりません。")
+	case q.DataSourceIDs != nil && q.Regenerate != nil:
+		return fault.InvalidField("data_source_ids", "data_source_ids と regenerate は、どちらか一つだけを指定してください。")
+	case len(q.DataSourceIDs) > datasource.MaxSearched:
+		return tooManySources()
 	}
 	return nil
+}
+
+func tooManySources() error {
+	return fault.InvalidField("data_source_ids", "一度に使えるデータソースは%d件までです。", datasource.MaxSearched)
 }
 
 // commitTimeout bounds a transaction of the Service's own, and a whole Send. Storing a question does not end with the
@@ -111,11 +118,11 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
 		return Exchange{}, err
 	}
-	prompt, err := s.prepare(ctx, &b, q, looked)
+	history, err := s.prepare(ctx, &b, q, looked)
 	if err != nil {
 		return Exchange{}, err
 	}
-	return s.begin(ctx, b, prompt, since)
+	return s.begin(ctx, b, newAsk(owner, looked.Skill, history, b.Question), since)
 }
 
 // attributes identifies the generation of an answer in traces.
@@ -161,8 +168,8 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 	}
 }
 
-// prepare adds the messages of a question, if it may be asked, and returns what is sent to the model.
-func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked) ([]llm.Message, error) {
+// prepare adds the messages of a question, if it may be asked, and returns the messages before it.
+func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
 	if looked.Running {
 		return nil, ErrThreadBusy
 	}
@@ -182,14 +189,46 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 		}
 		b.Question.Content, b.Question.Prompt, b.Question.Form = rendered.Display, rendered.Prompt, q.Form
 		b.Title = questionTitle(rendered.Subject)
+		if b.Question.DataSourceIDs, err = dataSources(q, looked.Skill, b.Question.DataSourceIDs); err != nil {
+			return nil, err
+		}
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
 	b.Answer.ParentID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
-	return newPrompt(looked.Skill, history, b.Question), nil
+	return history, nil
+}
+
+// dataSources returns the data sources that a new question is answered from: those that it names, else the files of its
+// form, else inherited ones.
+func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID, error) {
+	if !sk.AcceptsDataSources {
+		if len(q.DataSourceIDs) == 0 {
+			return nil, nil
+		}
+		err := fault.InvalidField("data_source_ids", "このスキルでは、データソースを使えません。")
+		err.Code = SourcesNotAccepted
+		return nil, err
+	}
+	files := sk.FormFiles(q.Form)
+	ids := q.DataSourceIDs
+	if ids == nil && len(files) == 0 {
+		ids = inherited
+	}
+	ids = slices.Clone(ids)
+	for _, id := range files {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > datasource.MaxSearched {
+		return nil, tooManySources()
+	}
+	return ids, nil
 }
 
 // place decides where in the thread a question is added, and returns the messages before it: at the end of a branch, in
-// place of another question, or where it is already, to be answered again.
+// place of another question, or where it is already, to be answered again. The question inherits the data sources of
+// the thread, or those that are left of the one that it replaces.
 func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
 	b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
 	switch {
@@ -199,6 +238,9 @@ func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked
 			return nil, err
 		}
 		b.Question.ParentID = edited.ParentID
+		b.Question.DataSourceIDs = slices.DeleteFunc(edited.DataSourceIDs, func(id uuid.UUID) bool {
+			return !slices.Contains(looked.DataSourceIDs, id)
+		})
 	case q.Regenerate != nil:
 		answer, err := s.findIn(ctx, b.Owner, q.ThreadID, *q.Regenerate, RoleAssistant)
 		if err != nil {
@@ -208,7 +250,7 @@ func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked
 			return nil, err
 		}
 	default:
-		b.Question.ParentID = looked.Leaf
+		b.Question.ParentID, b.Question.DataSourceIDs = looked.Leaf, looked.DataSourceIDs
 		return looked.History, nil
 	}
 	return s.before(ctx, b.Owner, b.Question)
@@ -254,7 +296,7 @@ func render(sk skill.Skill, q Question) (skill.Question, error) {
 
 // begin stores a question while the model is already generating, and returns once it is stored. If it is refused, the
 // model's answer is dropped; no client has seen it.
-func (s *Service) begin(ctx context.Context, b Begin, prompt []llm.Message, since time.Time) (Exchange, error) {
+func (s *Service) begin(ctx context.Context, b Begin, ask Ask, since time.Time) (Exchange, error) {
 	place, err := s.admit(b.Owner)
 	if err != nil {
 		return Exchange{}, err
@@ -262,7 +304,7 @@ func (s *Service) begin(ctx context.Context, b Begin, prompt []llm.Message, sinc
 	if place.ready() {
 		b.Answer.Status = StatusRunning
 	}
-	g := &generation{owner: b.Owner, question: b.Question, answer: b.Answer, prompt: prompt, since: since, place: place}
+	g := &generation{ask: ask, answer: b.Answer, since: since, place: place}
 	if err := s.launch(ctx, g); err != nil {
 		s.metrics.Refused(RefusedStopping) // The only reason why launch fails.
 		return Exchange{}, err

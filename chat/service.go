@@ -115,7 +115,7 @@ type noBudget struct{}
 func (noBudget) Check(context.Context, uuid.UUID) error { return nil }
 func (noBudget) Spent(uuid.UUID, int)                   {}
 
-// Needs are the dependencies of a Service. All but the last four are required.
+// Needs are the dependencies of a Service. All but the last five are required.
 type Needs struct {
 	Store  Store
 	Skills Skills
@@ -124,10 +124,11 @@ type Needs struct {
 	Feed   *stream.Feed // Carries stop requests to the server that generates the answer.
 	Log    *slog.Logger
 
-	Budget  Budget       // Nil: no limit.
-	Events  Events       // Nil: no events.
-	Metrics Metrics      // Nil: no metrics.
-	Tracer  trace.Tracer // Nil: no traces.
+	Grounder Grounder     // Nil: answers are based on the conversation alone.
+	Budget   Budget       // Nil: no limit.
+	Events   Events       // Nil: no events.
+	Metrics  Metrics      // Nil: no metrics.
+	Tracer   trace.Tracer // Nil: no traces.
 }
 
 // Service answers questions. It owns the generations that this server runs: they continue when clients disconnect,
@@ -139,6 +140,7 @@ type Service struct {
 	servers   ServerStore
 	skills    Skills
 	model     llm.Model
+	grounder  Grounder
 	hub       *stream.Hub
 	feed      *stream.Feed
 	log       *slog.Logger
@@ -168,6 +170,9 @@ type Service struct {
 
 // NewService returns a Service. Nothing runs before Start.
 func NewService(n Needs, cfg Config) *Service {
+	if n.Grounder == nil {
+		n.Grounder = noGrounder{}
+	}
 	if n.Budget == nil {
 		n.Budget = noBudget{}
 	}
@@ -185,7 +190,7 @@ func NewService(n Needs, cfg Config) *Service {
 	return &Service{
 		lease: lease{began: time.Now()}, places: newPlaces(cfg),
 		threads: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills, model: n.Model,
-		hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
+		grounder: n.Grounder, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),

@@ -42,9 +42,11 @@ type Limit struct {
 type Looked struct {
 	Known   *Exchange   // What the request began before, as it is now; nil if it is new. The rest is empty then.
 	Running bool        // An answer is being generated in the thread.
-	Skill   skill.Skill // The thread's, with only what asking needs: id, kind, task, form and prompt.
+	Skill   skill.Skill // The thread's, with only what asking needs: id, kind, task, form, prompt, and whether it takes files.
 	Leaf    *uuid.UUID  // The answer that a new question follows; nil if there is none.
 	History []Message   // The messages up to that answer.
+
+	DataSourceIDs []uuid.UUID // The data sources of the thread, in the order in which they were attached.
 }
 
 // Begun is a stored generation of this server: that of a new question, or one that was taken over.
@@ -95,6 +97,9 @@ type Renewal struct {
 	Lost    []uuid.UUID // No longer owned by this server: taken over, ended, or deleted with their thread.
 	Stopped []uuid.UUID // Still owned by this server, and to be stopped for their owners.
 }
+
+// SourcesNotAccepted is the code of a question with data sources for a skill that takes none.
+const SourcesNotAccepted fault.Code = "data_sources_not_accepted"
 
 // Errors of the Store that clients know by their codes.
 var (
@@ -186,8 +191,9 @@ type QuestionStore interface {
 
 	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one
 	// to show, and touches the thread. It locks the thread's row, so that one of several concurrent calls wins. The
-	// parent of the question must come from Look or FindMessage. Errors: ErrNoThread, ErrThreadBusy,
-	// ErrRequestConflict.
+	// parent of the question must come from Look or FindMessage. The data sources of a new question are attached to the
+	// thread. Errors: ErrNoThread, ErrThreadBusy, ErrRequestConflict, fault.NotFound if a data source is not the
+	// owner's, and fault.Invalid if the thread would have more than datasource.MaxSearched.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
 }
 

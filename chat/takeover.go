@@ -164,8 +164,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 		return err
 	}
 	g := &generation{
-		owner: b.Owner, question: b.Question, answer: b.Answer, prompt: newPrompt(sk, history, b.Question),
-		since: since,
+		ask: newAsk(b.Owner, sk, history, b.Question), answer: b.Answer, since: since,
 		place: s.places.insist(b.Owner),
 	}
 	if err := s.launch(s.root, g); err != nil {

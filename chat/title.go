@@ -52,14 +52,14 @@ func (s *Service) makeTitle(g *generation) MadeTitle {
 	defer cancel()
 	defer context.AfterFunc(s.root, cancel)()
 	var said strings.Builder
-	request := llm.Request{Messages: titlePrompt(g.question.Content), MaxTokens: maxTitleTokens}
+	request := llm.Request{Messages: titlePrompt(g.ask.Question.Content), MaxTokens: maxTitleTokens}
 	result, err := s.model.Stream(ctx, request, func(delta string) {
 		if said.Len() < 1<<10 {
 			said.WriteString(delta)
 		}
 	})
 	made := MadeTitle{
-		Owner: g.owner, ThreadID: g.answer.ThreadID,
+		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
 	if err != nil {
@@ -80,10 +80,10 @@ func (s *Service) storeTitle(g *generation, made MadeTitle) {
 		s.log.WarnContext(ctx, "storing a title failed", "thread_id", g.answer.ThreadID, "err", err)
 		return
 	}
-	s.budget.Spent(g.owner.OrganizationID, made.InputTokens+made.OutputTokens)
+	s.budget.Spent(g.ask.Owner.OrganizationID, made.InputTokens+made.OutputTokens)
 	if given {
 		g.text.PutTitle(thread.Title, thread.UpdatedAt)
-		s.tellThread(g.owner, thread)
+		s.tellThread(g.ask.Owner, thread)
 	}
 }
 

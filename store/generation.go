@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
@@ -21,35 +22,52 @@ import (
 // was written, notBegun finds out why.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var written []beginRow
+	var threads []chat.Thread
+	sources := []uuid.UUID{} // To attach. A question that is asked again may name deleted ones.
+	if !b.Asked {
+		sources = orEmpty(b.Question.DataSourceIDs)
+	}
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
-			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form).Query(collect(&written))
+			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources,
+			datasource.MaxSearched).Query(collect(&written))
+		if len(sources) > 0 { // beginSQL does not see what it attaches itself.
+			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
+		}
 	})
 	switch {
+	case violates(err, "thread_data_sources_organization_id_data_source_id_fkey"):
+		return chat.Begun{}, noSource(err) // Deleted at the same time.
 	case violates(err, "generations_user_id_request_id_key"):
 		// The same request id was used at the same time in another thread, and so with another body.
 		return chat.Begun{}, chat.ErrRequestConflict
 	case err != nil:
 		return chat.Begun{}, err
 	case len(written) == 0:
-		return db.notBegun(ctx, b)
+		return db.notBegun(ctx, b, sources)
+	}
+	if len(threads) > 0 {
+		written[0].Sources = threads[0].Sources
 	}
 	return written[0].begun(b), nil
 }
 
 // notBegun returns what the request began before, or why it cannot begin anything.
-func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
+func (db *DB) notBegun(ctx context.Context, b chat.Begin, sources []uuid.UUID) (chat.Begun, error) {
 	if _, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID); err != nil {
 		return chat.Begun{}, err
 	}
 	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID,
 		b.RequestID)
 	switch {
-	case isNoRows(err): // The running answer may have ended since.
-		return chat.Begun{}, chat.ErrThreadBusy
+	case isNoRows(err):
+		if err := db.mayUse(ctx, b.Owner, b.Answer.ThreadID, sources); err != nil {
+			return chat.Begun{}, err
+		}
+		return chat.Begun{}, chat.ErrThreadBusy // The running answer may have ended since.
 	case err != nil:
 		return chat.Begun{}, translate(err)
 	}
@@ -63,12 +81,32 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	return chat.Begun{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
 }
 
+// mayUse refuses data sources that are not the owner's, or that are too many for a thread.
+func (db *DB) mayUse(ctx context.Context, owner chat.Owner, threadID uuid.UUID, sources []uuid.UUID) error {
+	var own, used int
+	err := db.pool.QueryRow(ctx, `
+		SELECT (SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2 AND id = ANY ($4)),
+		       (SELECT count(*) FROM (SELECT data_source_id FROM thread_data_sources WHERE thread_id = $3
+		                              UNION SELECT unnest($4::uuid[])) used)`,
+		owner.OrganizationID, owner.UserID, threadID, sources).Scan(&own, &used)
+	switch {
+	case err != nil:
+		return translate(err)
+	case own < len(sources):
+		return noSource(nil)
+	case len(sources) > 0 && used > datasource.MaxSearched:
+		return fault.InvalidField("data_source_ids", "一つのスレッドで使えるデータソースは%d件までです。新しいスレッドを作成してください。",
+			datasource.MaxSearched)
+	}
+	return nil
+}
+
 // beginSQL adds the question, unless it is stored already, the answer and its generation, and touches the thread. It
 // does nothing if the thread is not the owner's, the request is known, or an answer is being generated. Its parameters
 // are organization, user, thread, request, its hash, server, question, answer, the question's content and prompt,
 // whether it is stored already, the answer's status, the title of an untitled thread, the run, the question's parent
-// and its form values, both NULL for none. Each CTE takes its rows from the one before, so that they are written in
-// this order.
+// and its form values, both NULL for none, its data sources and how many of them a thread may have. Each CTE takes its
+// rows from the one before, so that they are written in this order.
 //
 // A thread also counts as untitled if its title is its first question and that question is edited now.
 const beginSQL = `
@@ -79,9 +117,23 @@ const beginSQL = `
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1 AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g
 	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
+	      AND cardinality($17::uuid[]) = (SELECT count(*)
+	                                      FROM data_sources d
+	                                      WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = ANY ($17))
+	      AND (cardinality($17) = 0 OR $18 >= (SELECT count(*)
+	                                           FROM (SELECT a.data_source_id
+	                                                 FROM thread_data_sources a
+	                                                 WHERE a.thread_id = $3
+	                                                 UNION
+	                                                 SELECT unnest($17)) used))
+	), attached AS (
+	    INSERT INTO thread_data_sources (organization_id, thread_id, data_source_id)
+	    SELECT $1, $3, w.id FROM allowed, unnest($17::uuid[]) WITH ORDINALITY AS w (id, place) ORDER BY w.place
+	    ON CONFLICT (thread_id, data_source_id) DO NOTHING
 	), question AS (
-	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, form, status, completed_at)
-	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, 'success', now()
+	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, form, data_source_ids, status,
+	                          completed_at)
+	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, $17, 'success', now()
 	    FROM allowed
 	    WHERE NOT $11
 	    RETURNING id

@@ -25,6 +25,7 @@ type messageRow struct {
 	Content         string
 	Prompt          string
 	Form            map[string]string
+	DataSourceIDs   []uuid.UUID
 	Status          chat.Status
 	FinishReason    chat.FinishReason
 	ErrorCode       string
@@ -49,7 +50,7 @@ type messageRow struct {
 func (r messageRow) message() chat.Message {
 	m := chat.Message{
 		ID: r.ID, ThreadID: r.ThreadID, ParentID: r.ParentID, Siblings: r.Siblings, Role: r.Role, Content: r.Content,
-		Prompt: r.Prompt, Form: r.Form, Status: r.Status,
+		Prompt: r.Prompt, Form: r.Form, DataSourceIDs: orNil(r.DataSourceIDs), Status: r.Status,
 		FinishReason: r.FinishReason, Model: r.Model, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
 		Citations: r.Citations, Steps: r.Steps, Run: r.Run, CreatedAt: r.CreatedAt,
@@ -75,7 +76,8 @@ const siblings = `CASE WHEN m.parent_id IS NULL
 
 // selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
 const selectMessage = `
-	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form, m.status, coalesce(m.finish_reason, '') AS finish_reason,
+	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form,
+	       m.data_source_ids, m.status, coalesce(m.finish_reason, '') AS finish_reason,
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.reasoning, m.reasoning_ms, m.input_tokens, m.output_tokens,
 	       m.citations, m.steps, coalesce(g.run, 0) AS run,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
@@ -281,7 +283,12 @@ const lookSQL = `
 	       (SELECT m.id
 	        FROM messages m
 	        WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = t.id AND m.role = 'assistant') AS leaf,
-	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt
+	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
+	       s.accepts_data_sources,
+	       ARRAY(SELECT a.data_source_id
+	             FROM thread_data_sources a
+	             WHERE a.thread_id = t.id
+	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
 	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.id = $3`
@@ -295,14 +302,17 @@ type lookRow struct {
 	FormType   skill.FormType
 	FormFields []skill.FormField
 	Prompt     string
+
+	AcceptsDataSources bool
+	DataSourceIDs      []uuid.UUID
 }
 
 func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
-		Running: r.Running, Leaf: r.Leaf, History: toHistory(history),
+		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
-			Prompt: r.Prompt,
+			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources,
 		},
 	}
 }

@@ -187,6 +187,17 @@ func (db *DB) StorageUsed(ctx context.Context, owner datasource.Owner) (used int
 	return used, translate(err)
 }
 
+// FindSources implements datasource.Store.
+func (db *DB) FindSources(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
+	list, err := queryRows[datasource.Source](ctx, db.pool, `
+		SELECT `+sourceColumns+`
+		FROM data_sources
+		JOIN unnest($3::uuid[]) WITH ORDINALITY AS wanted (source_id, place) ON source_id = id
+		WHERE organization_id = $1 AND user_id = $2
+		ORDER BY place`, owner.OrganizationID, owner.UserID, ids)
+	return list, translate(err)
+}
+
 // FindSource implements datasource.Store.
 func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, error) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `

@@ -199,6 +199,14 @@ func queryRow[T any](ctx context.Context, q querier, sql string, args ...any) (T
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 }
 
+// orNil turns an empty slice, as the driver reads it, into nil.
+func orNil[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return s
+}
+
 // orEmpty turns a nil slice into an empty one: the driver stores nil as NULL, which the columns do not allow.
 func orEmpty[T any](s []T) []T {
 	if s == nil {

@@ -22,7 +22,7 @@ var thoughts = []string{"何を、聞かれたか。", "", "糸の、ことだ�
 func connection(run int, last bool, cursor string) string {
 	text := newText(run)
 	pieces := strings.SplitAfter(runs[run-1], "、")
-	text.PutStep("retrieval", "running", "")
+	text.PutStep(stream.Step{Kind: "retrieval", Status: "running"})
 	think := func() {
 		for piece := range strings.SplitAfterSeq(thoughts[run-1], "、") {
 			text.AppendReasoning(piece)

@@ -79,24 +79,57 @@ func newDataChunk(kind, id string, data any) dataChunk {
 	return dataChunk{Type: "data-" + kind, ID: id, Data: data, Transient: true}
 }
 
-// Source is a source-document chunk with two fields of our own, Index and Page.
-type Source struct {
-	SourceID  string // Id of the passage.
-	MediaType string
-	Title     string
-	Filename  string
-	Index     int // As in "[1]".
-	Page      int
+// Step is something that the assistant does before it writes.
+type Step struct {
+	Kind   string `json:"kind"`
+	Status string `json:"status"`
+	Detail string `json:"detail,omitempty"` // For a person to read.
+	Done   int    `json:"done,omitempty"`   // How much of Total is done.
+	Total  int    `json:"total,omitempty"`  // 0 if it cannot be counted.
 }
 
+// Source is a passage of a document.
+type Source struct {
+	SourceID     string // Id of the passage.
+	MediaType    string
+	Title        string
+	Filename     string
+	Index        int // As in "[1]".
+	Page         int
+	DataSourceID string // Id of the document.
+	Locator      string // Where in the document it stands, for a reader.
+}
+
+// sourceChunk is a source-document chunk. Index and Page are our own, as is what stands in ProviderMetadata, which is
+// all of it that the AI SDK keeps.
 type sourceChunk struct {
-	Type      string `json:"type"`
-	SourceID  string `json:"sourceId"`
-	MediaType string `json:"mediaType"`
-	Title     string `json:"title"`
-	Filename  string `json:"filename"`
-	Index     int    `json:"index"`
-	Page      int    `json:"page"`
+	Type             string         `json:"type"`
+	SourceID         string         `json:"sourceId"`
+	MediaType        string         `json:"mediaType"`
+	Title            string         `json:"title"`
+	Filename         string         `json:"filename"`
+	Index            int            `json:"index"`
+	Page             int            `json:"page"`
+	ProviderMetadata sourceMetadata `json:"providerMetadata"`
+}
+
+type sourceMetadata struct {
+	Tsumugi sourcePlace `json:"tsumugi"`
+}
+
+type sourcePlace struct {
+	Index        int    `json:"index"`
+	Page         int    `json:"page"`
+	DataSourceID string `json:"data_source_id"`
+	Locator      string `json:"locator,omitempty"`
+}
+
+func newSourceChunk(s Source) sourceChunk {
+	return sourceChunk{
+		Type: "source-document", SourceID: s.SourceID, MediaType: s.MediaType, Title: s.Title, Filename: s.Filename,
+		Index: s.Index, Page: s.Page,
+		ProviderMetadata: sourceMetadata{sourcePlace{s.Index, s.Page, s.DataSourceID, s.Locator}},
+	}
 }
 
 // appendEvent appends an event whose data is v as JSON.

@@ -19,6 +19,10 @@ var goldenHead = stream.Head{
 	Metadata: json.RawMessage(`{"thread_id":"0190f3c2-0000-7000-8000-000000000002","user_message_id":"0190f3c2-0000-7000-8000-000000000003"}`),
 }
 
+var goldenCitations = json.RawMessage(`[{"index":1,"chunk_embedding_id":"0190f3c2-0000-7000-8000-000000000004",` +
+	`"data_source_id":"0190f3c2-0000-7000-8000-000000000005","filename":"繭と糸.pdf","page":3,"locator":"第1章 > 糸",` +
+	`"score":12.5,"quote":"繭から糸を引き出す。","support":"strong"}]`)
+
 // TestGoldenStreams fixes the bytes on the wire. The app's tests read the same files with the AI SDK's own reader.
 func TestGoldenStreams(t *testing.T) {
 	t.Parallel()
@@ -26,16 +30,18 @@ func TestGoldenStreams(t *testing.T) {
 	write := func(cursor string, end stream.End) []byte {
 		text := stream.NewText(goldenHead)
 		w := text.Watch(cursor)
-		text.PutStep("retrieval", "running", "")
-		text.PutStep("retrieval", "success", "3件")
+		text.PutStep(stream.Step{Kind: "retrieval", Status: "running", Detail: "資料1件を検索中", Total: 1})
+		text.PutStep(stream.Step{Kind: "retrieval", Status: "success", Detail: "3か所を確認", Done: 1, Total: 1})
 		text.PutSource(stream.Source{
 			SourceID: "0190f3c2-0000-7000-8000-000000000004", MediaType: "application/pdf", Title: "繭と糸",
 			Filename: "繭と糸.pdf", Index: 1, Page: 3,
+			DataSourceID: "0190f3c2-0000-7000-8000-000000000005", Locator: "第1章 > 糸",
 		})
 		text.PutTitle("紡ぐの意味", time.Unix(1_795_000_000, 0))
 		for _, r := range answer {
 			text.AppendText(string(r))
 		}
+		text.PutCitations(goldenCitations)
 		text.Finish(end)
 		if cursor != "" {
 			w = text.Watch(cursor)

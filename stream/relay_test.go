@@ -71,7 +71,7 @@ func TestRelayResendsEverythingWhenTheLogIsLost(t *testing.T) {
 		interest := hubs[1].Join(firstRun.MessageID)
 		defer interest.Leave()
 		interest.Mirror()
-		text.PutStep("retrieval", "success", "")
+		text.PutStep(stream.Step{Kind: "retrieval", Status: "success"})
 		text.AppendText("なくなる前。")
 		synctest.Wait()
 		early := interest.Text().Watch("")

@@ -100,7 +100,7 @@ func (o *simulation) step() {
 	case n < 70:
 		time.Sleep(randomPart(o.rng, maxPause/4))
 	case n < 74:
-		o.text.PutStep("retrieval", []string{"running", "success"}[o.rng.IntN(2)], "")
+		o.text.PutStep(stream.Step{Kind: "retrieval", Status: []string{"running", "success"}[o.rng.IntN(2)]})
 	case n < 76:
 		o.text.PutTitle(o.piece(), time.Time{})
 	case n < 82:

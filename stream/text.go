@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 const firstText = 256
 
 // maxPart bounds the data of a part in bytes. A larger one is not published.
-const maxPart = 32 << 10
+const maxPart = 128 << 10
 
 // Text is one run of an answer: what has been written of it, and the log of its events. One goroutine publishes
 // (AppendText, PutStep, … Finish; PutTitle may be called from another one); any number may watch.
@@ -130,20 +131,16 @@ func appendTo[T string | []byte](t *Text, piece T) {
 }
 
 // PutStep publishes what the assistant does before it writes. A later step of the same kind replaces it.
-func (t *Text) PutStep(kind, status, detail string) {
-	data := map[string]string{"kind": kind, "status": status}
-	if detail != "" {
-		data["detail"] = detail
-	}
-	t.put("step "+kind, newDataChunk("step", kind, data))
-}
+func (t *Text) PutStep(s Step) { t.put("step "+s.Kind, newDataChunk("step", s.Kind, s)) }
 
 // PutSource publishes a passage that the answer rests on.
 func (t *Text) PutSource(s Source) {
-	t.put("source "+s.SourceID, sourceChunk{
-		Type: "source-document", SourceID: s.SourceID, MediaType: s.MediaType, Title: s.Title, Filename: s.Filename,
-		Index: s.Index, Page: s.Page,
-	})
+	t.put("source "+s.SourceID, newSourceChunk(s))
+}
+
+// PutCitations publishes what an answer cites, as JSON that is already encoded: a list.
+func (t *Text) PutCitations(citations json.RawMessage) {
+	t.put("citations", newDataChunk("citations", "", map[string]json.RawMessage{"citations": citations}))
 }
 
 // PutTitle publishes the title of the answer's thread. updatedAt lets a client that has a later title ignore it.

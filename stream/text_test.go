@@ -63,7 +63,7 @@ func FuzzR02_TextArrivesByteForByte(f *testing.F) {
 func TestR03_ControlCharactersStayInsideTheData(t *testing.T) {
 	t.Parallel()
 	text := stream.NewText(stream.Head{MessageID: "a\nid: 7-7\n\ndata: x", Run: 1})
-	text.PutStep("retrieval\r\n\r\n", "running", "\x00\n\n")
+	text.PutStep(stream.Step{Kind: "retrieval\r\n\r\n", Status: "running", Detail: "\x00\n\n"})
 	text.PutSource(stream.Source{SourceID: "s", Title: "a\r\nb.pdf", Filename: "\u2028\n", Index: 1, Page: 2})
 	text.PutTitle("見\n出し", time.Time{})
 	text.Finish(stream.End{Outcome: stream.Failed, ErrorText: "a\n\nb", Code: "x", Retryable: true})
@@ -303,9 +303,9 @@ func TestInterestIsNotifiedOfANewText(t *testing.T) {
 func TestLateWatchGetsTheLatestParts(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
-	text.PutStep("summarize", "running", "1/12")
-	text.PutStep("summarize", "running", "12/12")
-	text.PutStep("summarize", "success", "")
+	text.PutStep(stream.Step{Kind: "summarize", Status: "running", Detail: "1/12"})
+	text.PutStep(stream.Step{Kind: "summarize", Status: "running", Detail: "12/12"})
+	text.PutStep(stream.Step{Kind: "summarize", Status: "success"})
 	text.AppendText("要約")
 	raw := string(drain(text.Watch("1-0")))
 	if strings.Count(raw, `"data-step"`) != 1 || !strings.Contains(raw, `"success"`) {

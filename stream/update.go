@@ -13,12 +13,12 @@ import (
 )
 
 // MaxEntry bounds an encoded update, in bytes.
-const MaxEntry = 256 << 10
+const MaxEntry = 384 << 10
 
 // The most that an entry has of each; the rest of MaxEntry is room for the head and the end.
 const (
 	maxEntryText      = 128 << 10
-	maxEntryParts     = 64 << 10
+	maxEntryParts     = 192 << 10
 	maxEntryReasoning = 32 << 10
 )
 

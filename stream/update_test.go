@@ -56,8 +56,10 @@ func TestUpdatesReproduceTheText(t *testing.T) {
 		for range 30 {
 			switch rng.IntN(5) {
 			case 0:
-				origin.PutStep([]string{"retrieval", "summarize"}[rng.IntN(2)],
-					[]string{"running", "success"}[rng.IntN(2)], "")
+				origin.PutStep(stream.Step{
+					Kind:   []string{"retrieval", "summarize"}[rng.IntN(2)],
+					Status: []string{"running", "success"}[rng.IntN(2)],
+				})
 			case 1:
 				tell()
 			default:
@@ -175,7 +177,7 @@ func TestUpdatesWithOddMetadata(t *testing.T) {
 // FuzzR27_ParseUpdate: arbitrary bytes cause no panic, and whatever is parsed can be applied and encoded again.
 func FuzzR27_ParseUpdate(f *testing.F) {
 	text := newText(1)
-	text.PutStep("retrieval", "running", "1/2")
+	text.PutStep(stream.Step{Kind: "retrieval", Status: "running", Detail: "1/2"})
 	text.AppendReasoning("考え🧵")
 	thinking, _ := text.Since(stream.Position{})
 	f.Add(thinking.Append(nil))

@@ -15,7 +15,7 @@ import (
 func stalled(t *testing.T) (*stream.Text, *stream.Watch, *client) {
 	t.Helper()
 	text := newText(1)
-	text.PutStep("retrieval", "running", "")
+	text.PutStep(stream.Step{Kind: "retrieval", Status: "running"})
 	w := text.Watch("")
 	for range 2000 { // Past the first segments, so that the position is in the log.
 		text.AppendText("紡")
@@ -25,7 +25,7 @@ func stalled(t *testing.T) (*stream.Text, *stream.Watch, *client) {
 	for i := range 300_000 {
 		text.AppendText("糸")
 		if i == 150_000 {
-			text.PutStep("retrieval", "success", "")
+			text.PutStep(stream.Step{Kind: "retrieval", Status: "success"})
 			text.PutTitle("見出し", time.Time{})
 		}
 	}

@@ -70,6 +70,21 @@ type Message struct {
 	Status       string            `json:"status"`        // "pending", "running", "success" or "failed".
 	FinishReason string            `json:"finish_reason"` // "stop", "length", "stopped" or "error".
 	Usage        *Usage            `json:"usage"`
+
+	DataSourceIDs []string   `json:"data_source_ids"` // Of a question: the files that it is answered from.
+	Citations     []Citation `json:"citations"`       // Of an answer: the cited ones first, in the order of their numbers.
+}
+
+// Citation is a passage of a file that an answer cites as [Index], or that was consulted for it.
+type Citation struct {
+	Index        int    `json:"index"`
+	DataSourceID string `json:"data_source_id"`
+	PassageID    string `json:"chunk_embedding_id"`
+	Filename     string `json:"filename"`
+	Page         int    `json:"page"` // 0 where the file has no pages.
+	Locator      string `json:"locator"`
+	Quote        string `json:"quote"`
+	Support      string `json:"support"` // "strong" or "weak"; empty if it is not cited.
 }
 
 // Usage is the tokens of an answer.
@@ -102,7 +117,7 @@ type Question struct {
 	ThreadID      string            `json:"thread_id"`
 	Content       string            `json:"content,omitempty"`
 	Form          map[string]string `json:"form,omitempty"`
-	DataSourceIDs []string          `json:"data_source_ids,omitempty"`
+	DataSourceIDs []string          `json:"data_source_ids,omitzero"` // Nil: all of the thread. Empty: none.
 	// The preceding answer; empty for the last of Messages.
 	ParentID   string `json:"parent_id,omitempty"`
 	Edit       string `json:"edit,omitempty"`       // The id of any question to replace.

@@ -49,6 +49,8 @@ type config struct {
 
 	ExtensionOrigins []string `env:"TSUMUGI_EXTENSION_ORIGINS" default:"chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji" placeholder:"ORIGIN,…" help:"Origins of the browser extensions that may call this server, as chrome-extension://ID, with commas between; none for no extension."`
 
+	ContextTokens int `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" default:"32000" placeholder:"N" help:"Tokens that the model reads and writes at most. How much of the data sources it is given depends on it."`
+
 	FastStreams    bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
 	MaxStreams     int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
 	MaxGenerations int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server writes at once; as many again wait for their turn."`
@@ -133,6 +135,12 @@ const (
 	maxTokenTimeout = llm.DefaultMaxDuration
 )
 
+// Bounds of the model's context, in tokens. Instructions, a question and a few passages need the least of them.
+const (
+	minContext = 4_000
+	maxContext = 10_000_000
+)
+
 // Bounds of the lease. A shorter lease takes answers over from servers that are only busy; a longer one delays
 // takeover.
 const (
@@ -162,6 +170,9 @@ func (c *config) checkLimits() error {
 		if limit.value < 1 || limit.value > 1_000_000 {
 			return fmt.Errorf("%s must be between 1 and 1000000", limit.name)
 		}
+	}
+	if c.ContextTokens < minContext || c.ContextTokens > maxContext {
+		return fmt.Errorf("--openai-context-tokens (OPENAI_CONTEXT_TOKENS) must be between %d and %d", minContext, maxContext)
 	}
 	for name, value := range map[string]time.Duration{
 		"--openai-first-token-timeout (OPENAI_FIRST_TOKEN_TIMEOUT)": c.FirstTokenTimeout,

@@ -9,7 +9,6 @@ import (
 // newer version works, and logged at startup.
 type later struct {
 	OpenAIEmbeddingModel string `name:"openai-embedding-model" env:"OPENAI_EMBEDDING_MODEL" placeholder:"NAME" help:"No effect yet. Model that turns passages into vectors."`
-	OpenAIContextTokens  int    `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" placeholder:"N" help:"No effect yet. Tokens that the model reads at most."`
 	SearchURL            string `env:"TSUMUGI_SEARCH_URL" placeholder:"URL" help:"No effect yet. SearXNG server for web search."`
 	SecretKey            string `env:"TSUMUGI_SECRET_KEY" placeholder:"KEY" help:"No effect yet. 32 bytes in Base64 that encrypt what must be kept and not read."`
 	SlackSigningSecret   string `env:"SLACK_SIGNING_SECRET" placeholder:"SECRET" help:"No effect yet. Signing secret of the Slack app."`

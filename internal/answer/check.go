@@ -117,21 +117,29 @@ func strange(said, passage string) bool {
 // meaningful reports whether a character carries meaning by itself: kanji and katakana.
 func meaningful(r rune) bool { return unicode.In(r, unicode.Han, unicode.Katakana) || r == 'ー' }
 
-// sentences cuts a Markdown text into sentences, without code blocks. Citations after the mark that ends a sentence
-// belong to it; a row of a table is one sentence.
+// sentences cuts a Markdown text into sentences, without code, as a Guard knows it. Citations after the mark that ends a
+// sentence belong to it; a row of a table is one sentence.
 func sentences(text string) []string {
 	var out []string
 	var f fence
+	var code ticks
 	f.start()
+	last := '\n'
 	for line := range strings.Lines(text) {
 		before := f.mark
+		var said strings.Builder
 		for _, r := range line {
 			f.next(r)
+			code.next(r, last)
+			if last = r; r != '`' && !code.inside() {
+				said.WriteRune(r)
+			}
 		}
 		if before != 0 || f.mark != 0 {
+			code = ticks{}
 			continue
 		}
-		line = codeSpan.ReplaceAllString(line, "")
+		line = said.String()
 		if strings.HasPrefix(strings.TrimSpace(line), "|") {
 			out = append(out, line)
 			continue
@@ -145,10 +153,7 @@ func sentences(text string) []string {
 	return out
 }
 
-var (
-	codeSpan   = regexp.MustCompile("`[^`]*`")
-	sentenceBy = regexp.MustCompile(`(?:[。！？!?]|\.(?:\s|$))[」』）)"*_]*(?:\s*\[[0-9]{1,3}\])*`)
-)
+var sentenceBy = regexp.MustCompile(`(?:[。！？!?]|\.(?:\s|$))[」』）)"*_]*(?:\s*\[[0-9]{1,3}\])*`)
 
 func sentenceEnd(line string) int {
 	if at := sentenceBy.FindStringIndex(line); at != nil {

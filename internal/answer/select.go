@@ -23,15 +23,14 @@ type Found struct {
 const relevant = 0.6
 
 // Select returns the passages that a model is told, numbered from 1 in the order of the documents: the best ones of
-// found, which are the best first, as far as their texts fit into budget characters, and at least one of each document
-// that is clearly relevant. beside returns the passages before and after one; those of the best are taken while there
-// is room.
-func Select(found []Found, budget int, beside func(Found) []Found) []Found {
+// found, which are the best first, as far as their costs fit into a budget, and at least one of each document that is
+// clearly relevant. beside returns the passages before and after one; those of the best are taken while there is room.
+func Select(found []Found, budget int, cost func(Passage) int, beside func(Found) []Found) []Found {
 	type place struct{ document, ordinal int }
 	taken := make(map[place]bool)
 	var chosen []Found
 	take := func(f Found) {
-		at, size := place{f.Document, f.Ordinal}, utf8.RuneCountInString(f.Text)
+		at, size := place{f.Document, f.Ordinal}, cost(f.Passage)
 		if !taken[at] && size <= budget {
 			taken[at], budget = true, budget-size
 			chosen = append(chosen, f)

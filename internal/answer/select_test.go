@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 )
@@ -13,6 +14,9 @@ func found(document, ordinal int, score float64) answer.Found {
 		Passage: answer.Passage{Text: strings.Repeat("文", 100)}, Document: document, Ordinal: ordinal, Score: score,
 	}
 }
+
+// length is the cost of a passage in characters.
+func length(p answer.Passage) int { return utf8.RuneCountInString(p.Text) }
 
 func TestSelect(t *testing.T) {
 	t.Parallel()
@@ -29,7 +33,7 @@ func TestSelect(t *testing.T) {
 		550: "0/7 1/2 1/4 1/5 1/6",
 	} {
 		var got []string
-		for i, f := range answer.Select(hits, budget, beside) {
+		for i, f := range answer.Select(hits, budget, length, beside) {
 			got = append(got, fmt.Sprintf("%d/%d", f.Document, f.Ordinal))
 			if f.Index != i+1 {
 				t.Errorf("budget %d: passage %d has the number %d", budget, i, f.Index)
@@ -39,7 +43,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("budget %d: chose %q, want %q", budget, got, want)
 		}
 	}
-	if got := answer.Select(nil, 1000, beside); len(got) != 0 {
+	if got := answer.Select(nil, 1000, length, beside); len(got) != 0 {
 		t.Errorf("chose %v of nothing", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -101,8 +102,13 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 	} else {
 		c.fail("request_id", "必須の項目です。")
 	}
+	if req.DataSourceIds != nil {
+		q.DataSourceIDs = []uuid.UUID{} // None, and not those of the thread.
+	}
 	for i, id := range req.DataSourceIds {
-		q.DataSourceIDs = append(q.DataSourceIDs, c.id("data_source_ids["+strconv.Itoa(i)+"]", id))
+		if id := c.id("data_source_ids["+strconv.Itoa(i)+"]", id); !slices.Contains(q.DataSourceIDs, id) {
+			q.DataSourceIDs = append(q.DataSourceIDs, id)
+		}
 	}
 	return q, c.err()
 }
@@ -159,19 +165,21 @@ func toExchange(e chat.Exchange) Exchange {
 func toMessage(m chat.Message) Message {
 	out := Message{
 		ID: m.ID, ThreadID: m.ThreadID, Siblings: m.Siblings, Role: MessageRole(m.Role), Content: m.Content,
-		Form: m.Form, Status: JobStatus(m.Status),
+		Form: m.Form, DataSourceIds: m.DataSourceIDs, Status: JobStatus(m.Status),
 		FinishReason: MessageFinishReason(m.FinishReason), Model: m.Model, CreatedAt: m.CreatedAt.UTC(),
 		Reasoning: m.Reasoning, ReasoningMs: int(m.ReasoningTime.Milliseconds()),
 		Usage: Usage{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens},
 		Citations: convert(m.Citations, func(c chat.Citation) Citation {
 			return Citation{
 				Index: c.Index, ChunkEmbeddingID: c.ChunkEmbeddingID, DataSourceID: c.DataSourceID,
-				Filename: c.Filename,
-				Page:     c.Page, Score: float32(c.Score), Quote: c.Quote,
+				Filename: c.Filename, Page: c.Page, Locator: c.Locator, Score: float32(c.Score), Quote: c.Quote,
+				Support: CitationSupport(c.Support),
 			}
 		}),
 		Steps: convert(m.Steps, func(t chat.Step) Step {
-			return Step{Kind: StepKind(t.Kind), Status: JobStatus(t.Status), Detail: t.Detail}
+			return Step{
+				Kind: StepKind(t.Kind), Status: JobStatus(t.Status), Detail: t.Detail, Done: t.Done, Total: t.Total,
+			}
 		}),
 	}
 	if m.ParentID != nil {

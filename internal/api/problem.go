@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -34,6 +35,7 @@ var statuses = map[fault.Code]int{
 	fault.ContractEnded:     http.StatusForbidden,
 	fault.TooLarge:          http.StatusRequestEntityTooLarge,
 	fault.RateLimited:       http.StatusTooManyRequests,
+	chat.SourcesNotAccepted: http.StatusBadRequest,
 	datasource.StorageFull:  http.StatusInsufficientStorage,
 	datasource.StorageLimit: http.StatusConflict,
 	fault.Unavailable:       http.StatusServiceUnavailable,

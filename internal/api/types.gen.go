@@ -27,6 +27,24 @@ func (e AuthKind) Valid() bool {
 	}
 }
 
+// Defines values for CitationSupport.
+const (
+	Strong CitationSupport = "strong"
+	Weak   CitationSupport = "weak"
+)
+
+// Valid indicates whether the value is a known member of the CitationSupport enum.
+func (e CitationSupport) Valid() bool {
+	switch e {
+	case Strong:
+		return true
+	case Weak:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ConnectionKind.
 const (
 	ConnectionOfClient ConnectionKind = "client"
@@ -608,16 +626,36 @@ type ChunkEmbedding struct {
 	Text string `json:"text"`
 }
 
-// Citation defines model for Citation.
+// Citation A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come first, in the
+// order of their numbers, then at most 8 others, the most relevant first.
 type Citation struct {
 	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id"`
 	DataSourceID     openapi_types.UUID `json:"data_source_id"`
 	Filename         string             `json:"filename"`
 	Index            int                `json:"index"`
-	Page             int                `json:"page"`
-	Quote            string             `json:"quote"`
-	Score            float32            `json:"score"`
+
+	// Locator Where in the file it stands, for a reader: headings, a slide, or cells.
+	Locator string `json:"locator,omitempty,omitzero"`
+
+	// Page 0 where the file has no pages.
+	Page int `json:"page"`
+
+	// Quote Its text, at most 400 characters; less where an answer cites very many.
+	Quote string `json:"quote"`
+
+	// Score How well it fits the question. Comparable within one answer only.
+	Score float32 `json:"score"`
+
+	// Support Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of a
+	// sentence is in none of the passages that it cites, or it shares next to no words with them. Not there for a passage
+	// that is not cited.
+	Support CitationSupport `json:"support,omitempty,omitzero"`
 }
+
+// CitationSupport Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of a
+// sentence is in none of the passages that it cites, or it shares next to no words with them. Not there for a passage
+// that is not cited.
+type CitationSupport string
 
 // Connection defines model for Connection.
 type Connection struct {
@@ -1068,11 +1106,14 @@ type Message struct {
 	CompletedAt time.Time  `json:"completed_at,omitempty,omitzero"`
 
 	// Content Markdown. While an answer is being written it is empty here; attach to its stream.
-	Content      string              `json:"content"`
-	CreatedAt    time.Time           `json:"created_at"`
-	Error        MessageError        `json:"error,omitempty,omitzero"`
-	Feedback     MessageFeedback     `json:"feedback,omitempty,omitzero"`
-	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
+	Content   string    `json:"content"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// DataSourceIds Of a question, the data sources that it is answered from. Some may have been deleted since.
+	DataSourceIds []openapi_types.UUID `json:"data_source_ids,omitempty,omitzero"`
+	Error         MessageError         `json:"error,omitempty,omitzero"`
+	Feedback      MessageFeedback      `json:"feedback,omitempty,omitzero"`
+	FinishReason  MessageFinishReason  `json:"finish_reason,omitempty,omitzero"`
 
 	// Form Of a question that a form asked, its values.
 	Form  map[string]string  `json:"form,omitempty,omitzero"`
@@ -1129,8 +1170,16 @@ type MessageList struct {
 // that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that asked again, which
 // begins a new branch as well. The old branches are kept. `request_id` is required here unless `Idempotency-Key` is
 // sent.
+//
+// `data_source_ids` are the data sources that this question is answered from. Without it these are the files of the
+// form if there are any, else all data sources of the thread; for an edited question, those of the question that it
+// replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file in the form counts
+// as one of them. A skill that accepts none refuses them with 400 `data_sources_not_accepted`. `regenerate` uses those of
+// the question.
 type MessageRequest struct {
-	Content       string            `json:"content,omitempty,omitzero"`
+	Content string `json:"content,omitempty,omitzero"`
+
+	// DataSourceIds At most 20, those of the thread that are attached already included. Somebody else's is a 404, like a missing one.
 	DataSourceIds []string          `json:"data_source_ids,omitempty,omitzero"`
 	Edit          string            `json:"edit,omitempty,omitzero"`
 	Form          map[string]string `json:"form,omitempty,omitzero"`
@@ -1632,11 +1681,18 @@ type SkillList struct {
 	Items []Skill `json:"items"`
 }
 
-// Step defines model for Step.
+// Step Something that the assistant does before it writes. A message keeps the last state of each kind.
 type Step struct {
-	Detail string    `json:"detail,omitempty,omitzero"`
+	// Detail A Japanese text to show as it is, such as `資料3件を検索中` or `要約中 3/12`.
+	Detail string `json:"detail,omitempty,omitzero"`
+
+	// Done How much of `total` is done.
+	Done   int       `json:"done,omitempty,omitzero"`
 	Kind   StepKind  `json:"kind"`
 	Status JobStatus `json:"status"`
+
+	// Total Not there where it cannot be counted.
+	Total int `json:"total,omitempty,omitzero"`
 }
 
 // StepKind defines model for Step.Kind.
@@ -1659,6 +1715,16 @@ type StreamAbort struct {
 // stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the cursor
 // `<run>-<offset>`; the others have none. A client passes over types that it does not know.
 type StreamChunk = any
+
+// StreamCitations The citations of the answer, as they are stored: what the check of its sentences has found. It comes before the end of
+// an answer that was given passages. A client that resumes gets it before the text.
+type StreamCitations struct {
+	Data struct {
+		Citations []Citation `json:"citations"`
+	} `json:"data"`
+	Transient bool   `json:"transient"`
+	Type      string `json:"type"`
+}
 
 // StreamDelta A piece of the text, of at most 4 KiB in UTF-8, or of what the model reasons, which the cursor does not count.
 type StreamDelta struct {
@@ -1715,7 +1781,8 @@ type StreamReset struct {
 	Type      string `json:"type"`
 }
 
-// StreamSourceDocument A passage that the answer rests on and may cite as `[index]`.
+// StreamSourceDocument A passage that the model was given and may cite as `[index]`. All of them come before the text. A client that resumes an
+// answer that is complete is sent those of `Message.citations`.
 type StreamSourceDocument struct {
 	Filename  string `json:"filename"`
 	Index     int    `json:"index"`
@@ -1723,6 +1790,16 @@ type StreamSourceDocument struct {
 
 	// Page 0 where the file has no pages.
 	Page int `json:"page"`
+
+	// ProviderMetadata What a client needs to open the passage. The AI SDK keeps this of our fields, and no others.
+	ProviderMetadata struct {
+		Tsumugi struct {
+			DataSourceID openapi_types.UUID `json:"data_source_id"`
+			Index        int                `json:"index"`
+			Locator      string             `json:"locator,omitempty,omitzero"`
+			Page         int                `json:"page"`
+		} `json:"tsumugi"`
+	} `json:"providerMetadata"`
 
 	// SourceID The chunk embedding's id.
 	SourceID string `json:"sourceId"`
@@ -1756,6 +1833,7 @@ type StreamStart struct {
 
 // StreamStep What the assistant does before it writes. A later one with the same id takes its place.
 type StreamStep struct {
+	// Data Something that the assistant does before it writes. A message keeps the last state of each kind.
 	Data      Step   `json:"data"`
 	ID        string `json:"id"`
 	Transient bool   `json:"transient"`

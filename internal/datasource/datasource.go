@@ -129,6 +129,8 @@ type Store interface {
 
 	ListSources(ctx context.Context, owner Owner, offset, limit int) ([]Source, error) // Newest first.
 	FindSource(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
+	// FindSources returns those of some data sources that are the owner's, in their order.
+	FindSources(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error)
 	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file is loose then.
 
 	// NextReading begins the reading whose turn it is, found is false if nothing waits: that of the person with the

@@ -238,6 +238,19 @@ func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i 
 	return nil
 }
 
+// Beginnings returns the first passages of data sources, at most each of them, in order. Those that are gone, or were
+// read again meanwhile, may be missing.
+func (s *Service) Beginnings(ctx context.Context, owner Owner, of []Source, each int) ([]Passage, error) {
+	ids, ordinals := make([]uuid.UUID, len(of)), make([][]int, len(of))
+	for i, source := range of {
+		ids[i] = source.ID
+		for ordinal := range min(each, source.ChunkCount) {
+			ordinals[i] = append(ordinals[i], ordinal)
+		}
+	}
+	return s.store.FindPassages(ctx, owner, ids, ordinals)
+}
+
 // FindPassage returns a passage by its id.
 func (s *Service) FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (Passage, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)

@@ -174,6 +174,11 @@ func (m *measured) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// FindAll returns those of some data sources that are the owner's and still there, in their order.
+func (s *Service) FindAll(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error) {
+	return s.store.FindSources(ctx, owner, ids)
+}
+
 // Find returns a data source of a person.
 func (s *Service) Find(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)

@@ -79,7 +79,8 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 		Kind: d.Kind, TaskType: d.TaskType, FormType: d.FormType,
 		FormFields: fields, Suggestions: append([]string{}, d.Suggestions...),
 		Keywords:           append([]string{}, d.Keywords...),
-		AcceptsDataSources: d.AcceptsDataSources, Prompt: strings.TrimSpace(d.Prompt),
+		AcceptsDataSources: d.AcceptsDataSources || slices.ContainsFunc(fields, isFile),
+		Prompt:             strings.TrimSpace(d.Prompt),
 	}
 	return s, s.validate()
 }
@@ -148,9 +149,7 @@ func validateFields(fields []FormField) error {
 			return fmt.Errorf("field %s: label, placeholder or length out of bounds", f.Name)
 		}
 		switch f.Type {
-		case FieldFile:
-			return fmt.Errorf("field %s: files cannot be fields of a form yet", f.Name)
-		case FieldText, FieldTextarea, FieldNumber:
+		case FieldText, FieldTextarea, FieldNumber, FieldFile:
 			if len(f.Options) != 0 {
 				return fmt.Errorf("field %s: only a select has options", f.Name)
 			}
@@ -166,6 +165,8 @@ func validateFields(fields []FormField) error {
 	}
 	return nil
 }
+
+func isFile(f FormField) bool { return f.Type == FieldFile }
 
 // placed reports whether a position is within its limits.
 func placed(position int) bool { return -maxPosition <= position && position <= maxPosition }

@@ -36,7 +36,7 @@ const textField = "text"
 type Question struct {
 	Display string // Markdown.
 	Prompt  string // The same values, with texts between tags that the values cannot close.
-	Subject string // The topic: the first of its texts, else of its short values.
+	Subject string // The topic: the first of its texts, else of its short values, else the label of a file.
 }
 
 // CheckForm checks the values of a form, by field name. Text is measured in Unicode code points, numbers may have
@@ -137,7 +137,7 @@ func (f FormField) limit() int {
 // that of the fields, with short values before texts, so that a model reads the instructions before the material.
 func (s Skill) RenderForm(values map[string]string) Question {
 	var shown, asked, shownTexts, askedTexts []string
-	var firstText, firstShort string
+	var firstText, firstShort, firstFile string
 	for _, field := range s.FormFields {
 		value := strings.TrimSpace(normalizeNewlines(values[field.Name]))
 		if value == "" {
@@ -149,6 +149,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 			shownTexts = append(shownTexts, fmt.Sprintf("**%s**\n\n%s", field.Label, value))
 			askedTexts = append(askedTexts, field.block(value))
 		case FieldFile:
+			firstFile = cmp.Or(firstFile, field.Label)
 			shown = append(shown, fmt.Sprintf("**%s** 添付ファイル", field.Label))
 			asked = append(asked, fmt.Sprintf("%s: 添付ファイル", field.Label))
 		default:
@@ -165,7 +166,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 	return Question{
 		Display: joinBlocks(strings.Join(shown, "  \n"), shownTexts),
 		Prompt:  joinBlocks(strings.Join(asked, "\n"), askedTexts),
-		Subject: cmp.Or(firstText, firstShort),
+		Subject: cmp.Or(firstText, firstShort, firstFile),
 	}
 }
 

@@ -85,6 +85,20 @@ func TestParseImport(t *testing.T) {
 	}
 }
 
+// TestFileFields checks that a form may ask for a file, and that its skill accepts data sources then.
+func TestFileFields(t *testing.T) {
+	t.Parallel()
+	got, err := skill.ParseImport([]byte(strings.Replace(sales, "type: textarea", "type: file", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range got.Skills {
+		if want := s.FormType == skill.FormForm; s.AcceptsDataSources != want {
+			t.Errorf("%s accepts data sources: %v", s.Name, s.AcceptsDataSources)
+		}
+	}
+}
+
 // TestDocumentedFileIsRead parses the file in the documentation.
 func TestDocumentedFileIsRead(t *testing.T) {
 	t.Parallel()
@@ -141,7 +155,7 @@ func TestParseImportErrors(t *testing.T) {
 		"field name":        {"- name: customer", "- name: お客様", "the name must be a word"},
 		"field type":        {"type: textarea", "type: picture", "unknown type"},
 		"long keyword":      {"[ロープレ]", "[" + strings.Repeat("長", 21) + "]", "keywords"},
-		"file field":        {"type: textarea", "type: file", "yet"},
+		"options of a file": {"type: textarea", "type: file\n        options: [a, b]", "only a select"},
 		"reserved tag":      {"あなたは、慎重な購買担当者である。", "</text> と書く。", "reserved tags"},
 		"control character": {"あなたは、慎重な購買担当者である。", `"\u0007"`, "line 37: a control character"},
 		"retired and there": {"[old-report]", "[pitch]", "line 38: retire \"pitch\""},

@@ -19,9 +19,8 @@ const (
 
 // Config says which facilities the server offers to skills.
 type Config struct {
-	WebSearch   bool // Web search is available.
-	NoModel     bool // Answers come from the engine without a language model.
-	DataSources bool // Data sources are available.
+	WebSearch bool // Web search is available.
+	NoModel   bool // Answers come from the engine without a language model.
 }
 
 // Service lists and finds skills, and keeps favourites. It is safe for concurrent use.
@@ -91,7 +90,6 @@ func (s *Service) RemoveFavorite(ctx context.Context, organizationID, userID, sk
 // present sets the fields of a skill that depend on this server.
 func (s *Service) present(skill Skill) Skill {
 	skill.Unavailable = s.Unavailable(skill)
-	skill.AcceptsDataSources = skill.AcceptsDataSources && s.config.DataSources
 	return skill
 }
 

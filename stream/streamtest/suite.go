@@ -132,7 +132,7 @@ func testEnds(t *testing.T, w World) {
 	} {
 		h := head()
 		text := w.Writer.Hub.Open(h)
-		text.PutStep("retrieval", "running", "")
+		text.PutStep(stream.Step{Kind: "retrieval", Status: "running"})
 		text.AppendText(strings.Repeat("絹糸", 300))
 		text.Finish(end)
 		text.AppendText("もっと")
@@ -294,7 +294,7 @@ func testParts(t *testing.T, w World) {
 	ctx := within(t)
 	h := head()
 	text := w.Writer.Hub.Open(h)
-	text.PutStep("retrieval", "running", "")
+	text.PutStep(stream.Step{Kind: "retrieval", Status: "running"})
 	var c Client
 	step := func(want string) {
 		t.Helper()
@@ -306,7 +306,7 @@ func testParts(t *testing.T, w World) {
 		}
 	}
 	step("retrieval running")
-	text.PutStep("retrieval", "success", "3件")
+	text.PutStep(stream.Step{Kind: "retrieval", Status: "success", Detail: "3件"})
 	text.PutSource(stream.Source{
 		SourceID: "s", MediaType: "application/pdf", Title: "規程.pdf", Filename: "規程.pdf",
 		Index: 1, Page: 2,
@@ -434,7 +434,7 @@ func testLong(t *testing.T, w World) {
 	h := head()
 	text := w.Writer.Hub.Open(h)
 	for range 3 {
-		text.PutStep("summarize", "running", strings.Repeat("段", 5000))
+		text.PutStep(stream.Step{Kind: "summarize", Status: "running", Detail: strings.Repeat("段", 5000)})
 	}
 	text.AppendText(strings.Repeat("長い文章🧵", 60_000))
 	text.Finish(Finished)

@@ -41,7 +41,7 @@ export function script(number: number, run: Run, cursor: string | null, idFirst 
     event({
       type: 'data-step',
       id: 'retrieval',
-      data: { kind: 'retrieval', status: 'success' },
+      data: { kind: 'retrieval', status: 'success', detail: '1か所を確認', done: 1, total: 1 },
       transient: true,
     }),
   )
@@ -51,6 +51,12 @@ export function script(number: number, run: Run, cursor: string | null, idFirst 
       sourceId: `source-${number}`,
       mediaType: 'text/plain',
       title: `資料${number}`,
+      filename: `資料${number}`,
+      index: 1,
+      page: 3,
+      providerMetadata: {
+        tsumugi: { index: 1, page: 3, data_source_id: `file-${number}`, locator: '第1章' },
+      },
     }),
     event({ type: 'reasoning-start', id: 'r' }),
     event({ type: 'reasoning-delta', id: 'r', delta: `考え${number}` }),
@@ -63,7 +69,21 @@ export function script(number: number, run: Run, cursor: string | null, idFirst 
     if (end > from) out.push(event({ type: 'text-delta', id: '0', delta }, `${number}-${end}`, idFirst))
   })
   const total = `${number}-${ends.at(-1)}`
+  const citations = [
+    {
+      index: 1,
+      chunk_embedding_id: `source-${number}`,
+      data_source_id: `file-${number}`,
+      filename: `資料${number}`,
+      page: 3,
+      locator: '第1章',
+      score: 4.2,
+      quote: '本文',
+      support: 'strong',
+    },
+  ]
   out.push(
+    event({ type: 'data-citations', data: { citations }, transient: true }),
     event({ type: 'text-end', id: '0' }),
     event({ type: 'data-title', data: { title: '題' }, transient: true }),
   )

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { asSchema, uiMessageChunkSchema } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { TsumugiChatTransport, TsumugiError } from '../src/index.js'
@@ -41,6 +42,11 @@ describe('a question', () => {
       usage: { output_tokens: 3 },
     })
     expect(textOf(chat.lastMessage)).toBe(textOfRun(first))
+    // Of what the server says of a source, the SDK keeps this.
+    expect(chat.lastMessage?.parts[0]).toMatchObject({
+      type: 'source-document',
+      providerMetadata: { tsumugi: { index: 1, page: 3, data_source_id: 'file-1', locator: '第1章' } },
+    })
     expect(calls).toHaveLength(1)
     expect(calls[0]).toMatchObject({
       url: 'https://t.example/v1/message/stream',
@@ -63,6 +69,24 @@ describe('a question', () => {
     expect(calls[0]?.body).toMatchObject({ content: 'これについて', data_source_ids: ['d'] })
     expect(calls[0]?.headers.get('x-request-id')).toBe('mine')
   })
+})
+
+it('reads the bytes that the server writes, each chunk valid to the SDK', async () => {
+  const bytes = readFileSync(new URL('../../../stream/testdata/finish.sse', import.meta.url))
+  const { chat } = setUp(() => streamed(bytes))
+  await chat.sendMessage({ text: '質問' })
+  expect(chat.status).toBe('ready')
+  expect(chat.lastMessage?.parts.map(({ type }) => type)).toEqual(['source-document', 'text'])
+  const schema = asSchema(uiMessageChunkSchema)
+  const types: string[] = []
+  for (const line of bytes.toString().split('\n')) {
+    if (!line.startsWith('data: {')) continue
+    const chunk: { type: string } = JSON.parse(line.slice('data: '.length))
+    types.push(chunk.type)
+    expect(await schema.validate?.(chunk), line).toMatchObject({ success: true })
+  }
+  expect(types).toContain('data-step')
+  expect(types).toContain('data-citations')
 })
 
 describe('any cut', () => {

@@ -2659,6 +2659,12 @@ export interface components {
          *     that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that asked again, which
          *     begins a new branch as well. The old branches are kept. `request_id` is required here unless `Idempotency-Key` is
          *     sent.
+         *
+         *     `data_source_ids` are the data sources that this question is answered from. Without it these are the files of the
+         *     form if there are any, else all data sources of the thread; for an edited question, those of the question that it
+         *     replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file in the form counts
+         *     as one of them. A skill that accepts none refuses them with 400 `data_sources_not_accepted`. `regenerate` uses those of
+         *     the question.
          */
         MessageRequest: {
             /** Format: uuid */
@@ -2669,6 +2675,7 @@ export interface components {
             form?: {
                 [key: string]: string;
             };
+            /** @description At most 20, those of the thread that are attached already included. Somebody else's is a 404, like a missing one. */
             data_source_ids?: string[];
             /** Format: uuid */
             regenerate?: string;
@@ -2681,6 +2688,10 @@ export interface components {
             input_tokens: number;
             output_tokens: number;
         };
+        /**
+         * @description A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come first, in the
+         *     order of their numbers, then at most 8 others, the most relevant first.
+         */
         Citation: {
             index: number;
             /** Format: uuid */
@@ -2688,15 +2699,33 @@ export interface components {
             /** Format: uuid */
             data_source_id: string;
             filename: string;
+            /** @description 0 where the file has no pages. */
             page: number;
+            /** @description Where in the file it stands, for a reader: headings, a slide, or cells. */
+            locator?: string;
+            /** @description How well it fits the question. Comparable within one answer only. */
             score: number;
+            /** @description Its text, at most 400 characters; less where an answer cites very many. */
             quote: string;
+            /**
+             * @description Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of a
+             *     sentence is in none of the passages that it cites, or it shares next to no words with them. Not there for a passage
+             *     that is not cited.
+             * @enum {string}
+             */
+            support?: "strong" | "weak";
         };
+        /** @description Something that the assistant does before it writes. A message keeps the last state of each kind. */
         Step: {
             /** @enum {string} */
             kind: "retrieval" | "web_search" | "summarize";
             status: components["schemas"]["JobStatus"];
+            /** @description A Japanese text to show as it is, such as `資料3件を検索中` or `要約中 3/12`. */
             detail?: string;
+            /** @description How much of `total` is done. */
+            done?: number;
+            /** @description Not there where it cannot be counted. */
+            total?: number;
         };
         MessageFeedback: {
             /** @enum {string} */
@@ -2723,6 +2752,8 @@ export interface components {
             form?: {
                 [key: string]: string;
             };
+            /** @description Of a question, the data sources that it is answered from. Some may have been deleted since. */
+            data_source_ids?: string[];
             status: components["schemas"]["JobStatus"];
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
@@ -2779,7 +2810,7 @@ export interface components {
          *     stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the cursor
          *     `<run>-<offset>`; the others have none. A client passes over types that it does not know.
          */
-        StreamChunk: components["schemas"]["StreamStart"] | components["schemas"]["StreamReset"] | components["schemas"]["StreamStep"] | components["schemas"]["StreamSourceDocument"] | components["schemas"]["StreamSourceUrl"] | components["schemas"]["StreamPart"] | components["schemas"]["StreamDelta"] | components["schemas"]["StreamTitle"] | components["schemas"]["StreamFinish"] | components["schemas"]["StreamAbort"] | components["schemas"]["StreamError"];
+        StreamChunk: components["schemas"]["StreamStart"] | components["schemas"]["StreamReset"] | components["schemas"]["StreamStep"] | components["schemas"]["StreamSourceDocument"] | components["schemas"]["StreamSourceUrl"] | components["schemas"]["StreamPart"] | components["schemas"]["StreamDelta"] | components["schemas"]["StreamTitle"] | components["schemas"]["StreamCitations"] | components["schemas"]["StreamFinish"] | components["schemas"]["StreamAbort"] | components["schemas"]["StreamError"];
         /** @description The first chunk of each connection. */
         StreamStart: {
             /** @enum {string} */
@@ -2824,7 +2855,10 @@ export interface components {
             /** @enum {boolean} */
             transient: true;
         };
-        /** @description A passage that the answer rests on and may cite as `[index]`. */
+        /**
+         * @description A passage that the model was given and may cite as `[index]`. All of them come before the text. A client that resumes an
+         *     answer that is complete is sent those of `Message.citations`.
+         */
         StreamSourceDocument: {
             /** @enum {string} */
             type: "source-document";
@@ -2836,6 +2870,16 @@ export interface components {
             index: number;
             /** @description 0 where the file has no pages. */
             page: number;
+            /** @description What a client needs to open the passage. The AI SDK keeps this of our fields, and no others. */
+            providerMetadata: {
+                tsumugi: {
+                    index: number;
+                    page: number;
+                    /** Format: uuid */
+                    data_source_id: string;
+                    locator?: string;
+                };
+            };
         };
         /** @description A page of the web that the answer rests on and may cite as `[index]`. */
         StreamSourceUrl: {
@@ -2886,6 +2930,19 @@ export interface components {
                  * @description The thread's, as over `/v1/live`.
                  */
                 updated_at: string;
+            };
+            /** @enum {boolean} */
+            transient: true;
+        };
+        /**
+         * @description The citations of the answer, as they are stored: what the check of its sentences has found. It comes before the end of
+         *     an answer that was given passages. A client that resumes gets it before the text.
+         */
+        StreamCitations: {
+            /** @enum {string} */
+            type: "data-citations";
+            data: {
+                citations: components["schemas"]["Citation"][];
             };
             /** @enum {boolean} */
             transient: true;

@@ -1,0 +1,152 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// Grounder finds what an answer is based on, before the model is asked. It runs within the generation: on the server
+// that writes the answer, again after a takeover, and until the context ends.
+type Grounder interface {
+	// Ground returns what the answer to a question is based on. tell shows how far it is: of each kind of step the last
+	// state is kept. It must not be called by two goroutines at once. An error becomes the failure of the answer, with
+	// its detail; the usage is counted in any case.
+	Ground(ctx context.Context, ask Ask, tell func(Step)) (Grounds, error)
+}
+
+// Ask is a question with what the model would be sent for it.
+type Ask struct {
+	Owner    Owner
+	Skill    skill.Skill
+	Question Message
+	History  []Message     // The messages before it, oldest first.
+	Prompt   []llm.Message // The skill's instructions, the history, and the question, which comes last.
+}
+
+// Grounds is what an answer is based on.
+type Grounds struct {
+	// Prompt is what the model is sent.
+	Prompt []llm.Message
+	// Answer, if not empty, is the whole answer: no model is asked.
+	Answer string
+	// Sources are the passages in the prompt, in the order of their numbers. If there are any, citations in the model's
+	// text are normalized, and checked at its end.
+	Sources []Source
+	Usage   llm.Usage // Tokens that were spent to find them.
+}
+
+// Source is a passage that a model is given and may cite. Its Citation has no Quote and no Support yet.
+type Source struct {
+	Citation
+
+	Text string
+}
+
+// noGrounder bases answers on the conversation alone.
+type noGrounder struct{}
+
+func (noGrounder) Ground(_ context.Context, ask Ask, _ func(Step)) (Grounds, error) {
+	return Grounds{Prompt: ask.Prompt}, nil
+}
+
+// ground finds what an answer is based on, and publishes it.
+func (s *Service) ground(ctx context.Context, g *generation) (err error) {
+	g.grounds, err = s.grounder.Ground(ctx, g.ask, func(step Step) { s.tellStep(g, step) })
+	if err != nil {
+		for _, step := range slices.Clone(g.steps) {
+			if !step.Status.Terminal() {
+				step.Status = StatusFailed
+				s.tellStep(g, step)
+			}
+		}
+		return err
+	}
+	if len(g.grounds.Sources) == 0 {
+		return nil
+	}
+	s.confirm()
+	for _, source := range g.grounds.Sources {
+		g.text.PutSource(streamSource(source.Citation))
+	}
+	g.guard = answer.NewGuard(passages(g.grounds.Sources))
+	return nil
+}
+
+// tellStep publishes a step. It runs in the generation's goroutine.
+func (s *Service) tellStep(g *generation, step Step) {
+	s.confirm()
+	g.text.PutStep(streamStep(step))
+	i := slices.IndexFunc(g.steps, func(other Step) bool { return other.Kind == step.Kind })
+	if i < 0 {
+		g.steps = append(g.steps, step)
+	} else {
+		g.steps[i] = step
+	}
+}
+
+func passages(sources []Source) []answer.Passage {
+	list := make([]answer.Passage, len(sources))
+	for i, s := range sources {
+		list[i] = answer.Passage{
+			Index: s.Index, Filename: s.Filename, Page: s.Page, Locator: s.Locator, Text: s.Text,
+		}
+	}
+	return list
+}
+
+const (
+	maxConsulted = 8   // Sources that are kept although the answer does not cite them.
+	maxQuote     = 400 // Characters of a citation's quote.
+
+	// maxCitations bounds the encoded citations of an answer, which are one part of its stream. Quotes are shortened
+	// until they fit.
+	maxCitations = 96 << 10
+)
+
+// cite returns which sources an answer cites, in the order of their numbers, with how far they support it, and then the
+// best ones of the others.
+func cite(sources []Source, text string) []Citation {
+	if len(sources) == 0 {
+		return nil
+	}
+	supports := answer.Supports(answer.Check(text, passages(sources)))
+	var cited, others []Source
+	for _, s := range sources {
+		s.Support = supports[s.Index]
+		if s.Support != "" {
+			cited = append(cited, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	slices.SortStableFunc(others, func(a, b Source) int { return cmp.Compare(b.Score, a.Score) })
+	kept := append(cited, others[:min(maxConsulted, len(others))]...)
+	list := make([]Citation, len(kept))
+	for quote := maxQuote; ; quote /= 2 {
+		for i, s := range kept {
+			list[i] = s.Citation
+			list[i].Quote = beginning(s.Text, quote)
+		}
+		if encoded, err := json.Marshal(list); err != nil || len(encoded) <= maxCitations || quote == 0 {
+			return list
+		}
+	}
+}
+
+// beginning returns the first characters of a text.
+func beginning(text string, characters int) string {
+	if utf8.RuneCountInString(text) <= characters {
+		return text
+	}
+	if characters == 0 {
+		return ""
+	}
+	return string([]rune(text)[:characters-1]) + "…"
+}

@@ -1,0 +1,335 @@
+package ground
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+const (
+	// maxPassages is how many passages a model is given at most.
+	maxPassages = 300
+
+	candidates  = 60    // Passages that are searched for.
+	maxHeadings = 5     // Offered where nothing fits.
+	leastBudget = 1_500 // Tokens of passages, however long the question is.
+
+	// A passage whose score is below this part of the best one is not given to the model.
+	tail = 0.3
+
+	// Where no passage covers this part of what a question is about, nothing fits it.
+	least = 0.2
+)
+
+// documents bases the answer on the data sources of its question: on their whole text if it fits into the model's
+// context, else on the passages that fit the question best.
+func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	owner := datasource.Owner(ask.Owner)
+	found, err := g.sources.FindAll(ctx, owner, ask.Question.DataSourceIDs)
+	if err != nil {
+		return chat.Grounds{}, err
+	}
+	states := sort(found)
+	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusSuccess}
+	if len(states.ready) == 0 {
+		step.Detail = "使える資料がありません" + states.note()
+		tell(step)
+		return chat.Grounds{Answer: states.unusable()}, nil
+	}
+	tell(chat.Step{
+		Kind: chat.StepRetrieval, Status: chat.StatusRunning,
+		Detail: fmt.Sprintf("資料%d件を検索中", len(states.ready)),
+	})
+	prompt := conversation(ask.Prompt, g.context/2)
+	s := search{
+		sources: g.sources, owner: owner, ready: states.ready, question: ask.Question.Content, query: query(ask),
+		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget),
+	}
+	passages, err := s.choose(ctx)
+	switch {
+	case err != nil:
+		return chat.Grounds{}, err
+	case len(passages) == 0:
+		step.Detail = "質問に合う箇所はありませんでした" + states.note()
+		tell(step)
+		return chat.Grounds{Answer: answer.NothingFound(s.headings)}, nil
+	}
+	step.Detail = fmt.Sprintf("%dか所を確認", len(passages)) + states.note()
+	if s.whole {
+		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
+	}
+	tell(step)
+	return chat.Grounds{Prompt: withSources(prompt, passages), Sources: s.cited(passages)}, nil
+}
+
+// reserve is how much of the context is left for the answer, and for what the estimates miss.
+func (g *Grounder) reserve() int { return min(g.context/4, 8_000) }
+
+// conversation returns a prompt without the oldest messages of its history, as far as it is longer than a limit.
+func conversation(prompt []llm.Message, limit int) []llm.Message {
+	first, last := prompt[0], len(prompt)-1
+	from := 1
+	for from < last && tokens(prompt[from:])+tokens(prompt[:1]) > limit {
+		from++
+	}
+	for from < last && prompt[from].Role != llm.RoleUser { // A conversation begins with a question.
+		from++
+	}
+	return append([]llm.Message{first}, prompt[from:]...)
+}
+
+// withSources returns a prompt with passages before the question, and with what the model is told of them.
+func withSources(prompt []llm.Message, passages []answer.Found) []llm.Message {
+	prompt = slices.Clone(prompt)
+	for i, m := range prompt {
+		switch m.Role {
+		case llm.RoleSystem:
+			prompt[i].Content = m.Content + "\n" + answer.Instructions
+		case llm.RoleAssistant:
+			prompt[i].Content = answer.Uncited(answer.Unfenced(m.Content))
+		default:
+			prompt[i].Content = answer.Unfenced(m.Content)
+		}
+	}
+	list := make([]answer.Passage, len(passages))
+	for i, p := range passages {
+		list[i] = p.Passage
+	}
+	last := &prompt[len(prompt)-1]
+	last.Content = answer.Sources(list) + "\n" + last.Content
+	return prompt
+}
+
+// query returns what is searched for.
+func query(ask chat.Ask) string {
+	var earlier []string
+	for _, m := range slices.Backward(ask.History) {
+		if m.Role == chat.RoleUser {
+			earlier = append(earlier, m.Content)
+		}
+	}
+	return answer.Query(ask.Question.Content, earlier)
+}
+
+// search chooses passages for a question.
+type search struct {
+	sources  Sources
+	owner    datasource.Owner
+	ready    []datasource.Source
+	question string
+	query    string
+	budget   int // Tokens of all passages.
+
+	passages map[string]datasource.Passage // Those that were read, by their ids.
+	whole    bool                          // All passages were chosen.
+	headings []string                      // The nearest ones, if nothing fits.
+}
+
+// choose returns the passages that the model is given, in the order of the documents, or none if nothing fits.
+func (s *search) choose(ctx context.Context) ([]answer.Found, error) {
+	s.passages = make(map[string]datasource.Passage)
+	retrieved, err := s.sources.Retrieve(ctx, s.owner, s.ids(), s.query, candidates)
+	if err != nil {
+		return nil, err
+	}
+	scores := make(map[uuid.UUID]float64, len(retrieved))
+	for _, r := range retrieved {
+		scores[r.ID] = r.Score
+	}
+	if all, err := s.all(ctx, scores); all != nil || err != nil {
+		return all, err
+	}
+	found, beside := s.found(retrieved)
+	if len(found) == 0 && answer.Covered(s.question, answer.Passage{}) == 1 {
+		found, err = s.beginnings(ctx) // The question says too little to search for, as 要点は？ does.
+		if err != nil {
+			return nil, err
+		}
+	} else if !slices.ContainsFunc(found, func(f answer.Found) bool {
+		return answer.Covered(s.question, f.Passage) >= least
+	}) {
+		s.headings = headings(found)
+		return nil, nil
+	}
+	return answer.Select(found, s.budget, cost, beside), nil
+}
+
+func (s *search) ids() []uuid.UUID {
+	ids := make([]uuid.UUID, len(s.ready))
+	for i, source := range s.ready {
+		ids[i] = source.ID
+	}
+	return ids
+}
+
+// all returns all passages if they fit into the budget, else nil.
+func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answer.Found, error) {
+	count := 0
+	for _, source := range s.ready {
+		count += source.ChunkCount
+	}
+	if count > maxPassages {
+		return nil, nil
+	}
+	passages, err := s.sources.Beginnings(ctx, s.owner, s.ready, maxPassages)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]answer.Found, len(passages))
+	left := s.budget
+	for i, p := range passages {
+		all[i] = s.read(p, scores[p.ID])
+		all[i].Index = i + 1
+		if left -= cost(all[i].Passage); left < 0 {
+			return nil, nil
+		}
+	}
+	s.whole = true
+	return all, nil
+}
+
+// found returns what a search has found, best first and without its tail, and what stands beside each.
+func (s *search) found(retrieved []datasource.Retrieved) (found []answer.Found, beside func(answer.Found) []answer.Found) {
+	near := make(map[string][]answer.Found)
+	for _, r := range retrieved {
+		if r.Score < tail*retrieved[0].Score {
+			break
+		}
+		f := s.read(r.Passage, r.Score)
+		found = append(found, f)
+		for _, p := range []*datasource.Passage{r.Before, r.After} {
+			if p != nil {
+				near[f.ID] = append(near[f.ID], s.read(*p, 0))
+			}
+		}
+	}
+	return found, func(f answer.Found) []answer.Found { return near[f.ID] }
+}
+
+// beginnings returns the first passages of each document, by turns.
+func (s *search) beginnings(ctx context.Context) ([]answer.Found, error) {
+	passages, err := s.sources.Beginnings(ctx, s.owner, s.ready, candidates)
+	found := make([]answer.Found, len(passages))
+	for i, p := range passages {
+		found[i] = s.read(p, 0)
+	}
+	slices.SortStableFunc(found, func(a, b answer.Found) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return found, err
+}
+
+// read notes a passage that was read.
+func (s *search) read(p datasource.Passage, score float64) answer.Found {
+	id := p.ID.String()
+	s.passages[id] = p
+	return answer.Found{
+		Passage: answer.Passage{Filename: p.Filename, Page: p.Page, Locator: p.Locator, Text: p.Text}, ID: id,
+		Document: slices.IndexFunc(s.ready, func(source datasource.Source) bool { return source.ID == p.SourceID }),
+		Ordinal:  p.Ordinal, Score: score,
+	}
+}
+
+// cited returns passages as an answer cites them.
+func (s *search) cited(passages []answer.Found) []chat.Source {
+	list := make([]chat.Source, len(passages))
+	for i, f := range passages {
+		p := s.passages[f.ID]
+		list[i] = chat.Source{
+			Citation: chat.Citation{
+				Index: f.Index, ChunkEmbeddingID: p.ID, DataSourceID: p.SourceID, Filename: p.Filename, Page: p.Page,
+				Locator: p.Locator, Score: math.Round(f.Score*100) / 100,
+			},
+			Text: p.Text,
+		}
+	}
+	return list
+}
+
+// cost estimates how many tokens a passage takes in the prompt.
+func cost(p answer.Passage) int {
+	p.Index = maxPassages
+	return llm.EstimateTokens(answer.Sources([]answer.Passage{p}))
+}
+
+// headings returns under which headings passages stand, without repetitions.
+func headings(found []answer.Found) (list []string) {
+	for _, f := range found {
+		heading := f.Filename
+		if f.Locator != "" {
+			heading += " " + f.Locator
+		}
+		if !slices.Contains(list, heading) && len(list) < maxHeadings {
+			list = append(list, heading)
+		}
+	}
+	return list
+}
+
+// states sorts data sources by whether they can be used.
+type states struct{ ready, waiting, failed []datasource.Source }
+
+func sort(found []datasource.Source) (s states) {
+	for _, source := range found {
+		switch source.Status {
+		case datasource.Success:
+			s.ready = append(s.ready, source)
+		case datasource.Failed:
+			s.failed = append(s.failed, source)
+		default:
+			s.waiting = append(s.waiting, source)
+		}
+	}
+	return s
+}
+
+// note names the data sources that could not be used.
+func (s states) note() string {
+	var notes []string
+	if len(s.waiting) > 0 {
+		notes = append(notes, "読み取り中: "+names(s.waiting))
+	}
+	if len(s.failed) > 0 {
+		notes = append(notes, "読み取れない資料: "+names(s.failed))
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "（" + strings.Join(notes, "、") + "）"
+}
+
+func names(of []datasource.Source) string {
+	list := make([]string, len(of))
+	for i, source := range of {
+		list[i] = source.Filename
+	}
+	return strings.Join(list, "、")
+}
+
+// unusable is the answer where no data source can be used.
+func (s states) unusable() string {
+	var b strings.Builder
+	switch {
+	case len(s.waiting) > 0:
+		b.WriteString("選択された資料は、まだ読み取り中です。読み取りが終わってから、もう一度お試しください。\n\n")
+	case len(s.failed) > 0:
+		b.WriteString("選択された資料は読み取れなかったため、回答に使えませんでした。\n\n")
+	default:
+		return "選択された資料は、すでに削除されています。別の資料を選んで、もう一度お試しください。"
+	}
+	for _, source := range s.waiting {
+		fmt.Fprintf(&b, "- %s（読み取り中）\n", answer.EscapeMarkdown(source.Filename))
+	}
+	for _, source := range s.failed {
+		fmt.Fprintf(&b, "- %s: %s\n", answer.EscapeMarkdown(source.Filename), answer.EscapeMarkdown(source.Failure))
+	}
+	return b.String()
+}

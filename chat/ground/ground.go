@@ -1,0 +1,75 @@
+// Package ground finds what an answer is based on: it implements chat.Grounder. Passages of data sources are found by
+// package datasource, and turned into a prompt, and checked citations, by package answer.
+//
+// A question without data sources is based on the conversation alone. The package imports chat and what chat imports; it
+// knows no database and no HTTP.
+package ground
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+// Sources finds data sources and their passages. *datasource.Service is one.
+type Sources interface {
+	// FindAll returns those of some data sources that are the owner's and still there, in their order.
+	FindAll(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Source, error)
+
+	// Retrieve returns the k passages of some data sources that fit a query best, best first.
+	Retrieve(ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int) ([]datasource.Retrieved,
+		error)
+
+	// Beginnings returns the first passages of data sources, at most each of them, in order.
+	Beginnings(ctx context.Context, owner datasource.Owner, of []datasource.Source, each int) ([]datasource.Passage,
+		error)
+}
+
+// Config tunes a Grounder. The zero value of a field means its default.
+type Config struct {
+	ContextTokens int // What the model reads and writes at most. Default 32,000.
+}
+
+// DefaultContextTokens is the context of a model that is not known.
+const DefaultContextTokens = 32_000
+
+// searchTimeout bounds the search, which normally takes milliseconds.
+const searchTimeout = 30 * time.Second
+
+// Grounder finds what answers are based on. It is safe for concurrent use.
+type Grounder struct {
+	sources Sources
+	context int // Tokens.
+}
+
+// New returns a Grounder.
+func New(sources Sources, cfg Config) *Grounder {
+	if cfg.ContextTokens <= 0 {
+		cfg.ContextTokens = DefaultContextTokens
+	}
+	return &Grounder{sources: sources, context: cfg.ContextTokens}
+}
+
+// Ground implements chat.Grounder.
+func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	if len(ask.Question.DataSourceIDs) == 0 {
+		return chat.Grounds{Prompt: ask.Prompt}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	return g.documents(ctx, ask, tell)
+}
+
+// tokens estimates the length of a prompt.
+func tokens(prompt []llm.Message) int {
+	n := 0
+	for _, m := range prompt {
+		n += llm.EstimateTokens(m.Content)
+	}
+	return n
+}
