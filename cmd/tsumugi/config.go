@@ -26,7 +26,7 @@ type config struct {
 	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: one of our own in the data folder."`
 	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the database of our own. Default: they are looked for."`
 
-	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Where uploaded files are kept, for all servers: a folder, as file:///srv/tsumugi, or a bucket of a store that speaks S3, as s3://name. Default: a folder of the data folder."`
+	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Where uploaded files are kept, for all servers: a folder, as file:///srv/tsumugi, or a bucket, as s3://name, gs://name or azblob://name. Default: a folder of the data folder."`
 
 	Font string `env:"TSUMUGI_FONT" type:"path" placeholder:"FILE" help:"Font with Japanese characters, to read PDF files that lack theirs. Default: it is looked for."`
 

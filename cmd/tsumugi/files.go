@@ -20,10 +20,10 @@ func (c *config) checkFiles() error {
 	case err != nil:
 	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(filepath.FromSlash(u.Path)) && u.RawQuery == "":
 		return nil
-	case u.Scheme == bucket.Scheme && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/"):
+	case bucket.IsStore(u.Scheme) && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/"):
 		return nil
 	}
-	return errors.New("--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as s3://name?region=ap-northeast-1")
+	return errors.New("--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as s3://name?region=ap-northeast-1, gs://name or azblob://name")
 }
 
 // openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
@@ -36,7 +36,7 @@ func (c *config) openFiles(ctx context.Context) (*bucket.Bucket, error) {
 			return nil, err
 		}
 		name, dir = "--blob-url (BLOB_URL)", filepath.FromSlash(u.Path)
-		if u.Scheme == bucket.Scheme {
+		if bucket.IsStore(u.Scheme) {
 			open = func() (*bucket.Bucket, error) { return bucket.OpenURL(ctx, c.BlobURL) }
 		}
 	}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
+	"gocloud.dev/blob/azureblob"
 	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/blob/s3blob"
 	"gocloud.dev/gcerrors"
 
@@ -21,19 +23,24 @@ import (
 )
 
 // Bucket keeps files. It is safe for concurrent use, by several servers too.
-type Bucket struct{ blobs *blob.Bucket }
+type Bucket struct {
+	blobs  *blob.Bucket
+	folder bool
+}
 
 var _ datasource.Files = (*Bucket)(nil)
 
-// Scheme is that of the URLs that OpenURL takes.
-const Scheme = s3blob.Scheme
+// IsStore reports whether OpenURL takes URLs of a scheme: s3, gs and azblob.
+func IsStore(scheme string) bool {
+	return scheme == s3blob.Scheme || scheme == gcsblob.Scheme || scheme == azureblob.Scheme
+}
 
 // openPatience is how long an object store may take to say that a bucket is there.
 const openPatience = 30 * time.Second
 
-// OpenURL returns a bucket of an object store that speaks S3, once it is known to be there. What the query of the URL
-// may say is told by gocloud.dev/blob/s3blob; credentials come from where AWS's own tools look for them. The caller
-// closes the bucket.
+// OpenURL returns a bucket of an object store, once it is known to be there: one that speaks S3, Google Cloud Storage,
+// or Azure Blob Storage. The packages s3blob, gcsblob and azureblob of gocloud.dev/blob document the query of the URL;
+// credentials are found as the store's own tools find them. The caller closes the bucket.
 func OpenURL(ctx context.Context, url string) (*Bucket, error) {
 	blobs, err := blob.OpenBucket(context.WithoutCancel(ctx), url) // Credentials are renewed in it.
 	if err != nil {
@@ -48,7 +55,7 @@ func OpenURL(ctx context.Context, url string) (*Bucket, error) {
 	if err != nil {
 		return nil, errors.Join(err, blobs.Close())
 	}
-	return &Bucket{blobs}, nil
+	return &Bucket{blobs: blobs}, nil
 }
 
 // Open returns the bucket of a folder, which is made if it is not there. The caller closes it.
@@ -59,7 +66,7 @@ func Open(dir string) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{blobs}, nil
+	return &Bucket{blobs, true}, nil
 }
 
 // Close closes the bucket.
@@ -69,39 +76,56 @@ func (b *Bucket) Close() error { return b.blobs.Close() }
 func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx) // A writer whose context has ended keeps nothing.
 	defer cancel()
-	var file *os.File
-	w, err := b.blobs.NewWriter(ctx, key(id), &blob.WriterOptions{
-		ContentType: "application/octet-stream", DisableContentTypeDetection: true,
-		BeforeWrite: func(as func(any) bool) error {
-			as(&file)
-			return nil
-		},
-	})
-	if err != nil {
-		return storageError(err)
+	source := &reader{Reader: content, cancel: cancel}
+	write := b.upload
+	if b.folder {
+		write = b.writeFile
 	}
-	source := &reader{Reader: content}
-	_, err = io.Copy(w, source)
-	switch {
-	case source.err != nil:
-		err = source.err
-	case err != nil:
-		err = storageError(err)
-	case file != nil: // What is committed to the database after this must not be lost alone.
-		err = storageError(file.Sync())
+	err := write(ctx, cancel, key(id), source)
+	if source.err != nil {
+		return source.err
+	}
+	return storageError(err)
+}
+
+// upload writes an object of a store. Writers of azureblob panic when they are closed after a failure.
+func (b *Bucket) upload(ctx context.Context, _ context.CancelFunc, key string, source io.Reader) error {
+	return b.blobs.Upload(ctx, key, source, options())
+}
+
+// writeFile writes a file of the folder, and has it reach the disk: what is committed to the database afterwards must
+// not outlive it.
+func (b *Bucket) writeFile(ctx context.Context, cancel context.CancelFunc, key string, source io.Reader) error {
+	var file *os.File
+	with := options()
+	with.BeforeWrite = func(as func(any) bool) error {
+		as(&file)
+		return nil
+	}
+	w, err := b.blobs.NewWriter(ctx, key, with)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(w, source); err == nil {
+		err = file.Sync()
 	}
 	if err != nil {
 		cancel()
 		_ = w.Close() // It says that it was canceled.
 		return err
 	}
-	return storageError(w.Close())
+	return w.Close()
 }
 
-// reader remembers why reading failed, so that it is not taken for a failure to write.
+func options() *blob.WriterOptions {
+	return &blob.WriterOptions{ContentType: "application/octet-stream", DisableContentTypeDetection: true}
+}
+
+// reader ends the writing when reading fails, and remembers why, so that it is not taken for a failure to write.
 type reader struct {
 	io.Reader
-	err error
+	cancel context.CancelFunc
+	err    error
 }
 
 // Read implements io.Reader.
@@ -109,6 +133,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
+		r.cancel()
 	}
 	return n, err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/fsouza/fake-gcs-server/fakestorage"
 	"github.com/google/uuid"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -17,26 +18,35 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
-// TestMain gives the S3 client credentials, as operators do.
+// TestMain gives the clients of the stores credentials and addresses in the environment, as operators do.
 func TestMain(m *testing.M) {
+	server := httptest.NewUnstartedServer(nil)
+	address := server.Listener.Addr().String()
+	google, err := fakestorage.NewServerWithOptions(fakestorage.Options{
+		NoListener: true, PublicHost: address, ExternalURL: "http://" + address,
+	})
+	if err != nil {
+		panic(err)
+	}
+	google.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: "files"})
+	server.Config.Handler = google.HTTPHandler()
+	server.Start()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret",
-		"AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_EC2_METADATA_DISABLED": "true", "STORAGE_EMULATOR_HOST": address,
 	} {
 		if os.Getenv(name) == "" {
 			_ = os.Setenv(name, value)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	server.Close()
+	os.Exit(code)
 }
 
-// s3URL returns the URL of a bucket of a server that speaks S3: that of TSUMUGI_TEST_BLOB_URL, else one of this
-// process.
+// s3URL returns the URL of a bucket of a server of this process that speaks S3.
 func s3URL(t *testing.T) string {
 	t.Helper()
-	if url := os.Getenv("TSUMUGI_TEST_BLOB_URL"); url != "" {
-		return url
-	}
 	store := s3mem.New()
 	if err := store.CreateBucket("files"); err != nil {
 		t.Fatal(err)
@@ -46,12 +56,20 @@ func s3URL(t *testing.T) string {
 	return "s3://files?region=ap-northeast-1&use_path_style=true&endpoint=" + server.URL
 }
 
+// openers opens each kind of bucket, and the one of TSUMUGI_TEST_BLOB_URL if there is one.
 func openers(t *testing.T) map[string]func() (*bucket.Bucket, error) {
-	dir, url := t.TempDir(), s3URL(t)
-	return map[string]func() (*bucket.Bucket, error){
+	dir := t.TempDir()
+	all := map[string]func() (*bucket.Bucket, error){
 		"folder": func() (*bucket.Bucket, error) { return bucket.Open(dir) },
-		"S3":     func() (*bucket.Bucket, error) { return bucket.OpenURL(t.Context(), url) },
 	}
+	for name, url := range map[string]string{
+		"S3": s3URL(t), "Google": "gs://files", "of the environment": os.Getenv("TSUMUGI_TEST_BLOB_URL"),
+	} {
+		if url != "" {
+			all[name] = func() (*bucket.Bucket, error) { return bucket.OpenURL(t.Context(), url) }
+		}
+	}
+	return all
 }
 
 func TestFilesAreKeptWholeOrNotAtAll(t *testing.T) {
@@ -117,11 +135,15 @@ func wantNone(t *testing.T, b *bucket.Bucket, id uuid.UUID) {
 	}
 }
 
-func TestBucketThatIsNotThere(t *testing.T) {
+func TestBucketsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	url := strings.Replace(s3URL(t), "s3://files", "s3://nowhere", 1)
-	if b, err := bucket.OpenURL(t.Context(), url); err == nil {
-		_ = b.Close()
-		t.Error("opened")
+	for _, url := range []string{
+		strings.Replace(s3URL(t), "s3://files", "s3://nowhere", 1), "gs://nowhere",
+		"azblob://nowhere", // Without an account.
+	} {
+		if b, err := bucket.OpenURL(t.Context(), url); err == nil {
+			_ = b.Close()
+			t.Errorf("opened %s", url)
+		}
 	}
 }
