@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -23,6 +24,9 @@ func newAsk(owner Owner, sk skill.Skill, history []Message, question Message) As
 
 // newPrompt returns the conversation for the model: the skill's instructions, the history, and the question.
 func newPrompt(sk skill.Skill, history []Message, question Message) []llm.Message {
+	if question.ParentID != nil {
+		sk = sk.FollowUp()
+	}
 	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now())}}
 	// A conversation must begin with a question.
 	from := 0
@@ -45,4 +49,24 @@ func (m Message) modelText() string {
 		return m.Prompt
 	}
 	return m.Content
+}
+
+// withOpening adds the beginning of the branch to a history that was cut off before it, in threads that are about the
+// page in their first question.
+func (s *Service) withOpening(
+	ctx context.Context, owner Owner, sk skill.Skill, question Message, history []Message,
+) ([]Message, error) {
+	if question.ParentID == nil || !sk.OfExtension() {
+		return history, nil
+	}
+	opening, err := s.questions.Opening(ctx, owner, question.ThreadID, *question.ParentID)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range opening {
+		if len(history) > 0 && history[0].ID == m.ID {
+			return append(opening[:i:i], history...), nil
+		}
+	}
+	return append(opening, history...), nil
 }

@@ -32,6 +32,7 @@ type Question struct {
 	// Omitted from the hash if nil, so that hashes stored by versions without these fields remain valid.
 	Edit     *uuid.UUID `json:",omitempty"` // The question that it replaces.
 	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: Look finds the end of a branch.
+	Prompt   string     `json:",omitempty"` // What the model reads of a question whose Content says it briefly.
 }
 
 // hash identifies the contents of the question.
@@ -195,7 +196,7 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
 	b.Answer.ParentID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
-	return history, nil
+	return s.withOpening(ctx, b.Owner, looked.Skill, b.Question, history)
 }
 
 // dataSources returns the data sources that a new question is answered from: those that it names, else the files of its
@@ -283,7 +284,7 @@ func (s *Service) findIn(ctx context.Context, owner Owner, threadID, id uuid.UUI
 // with a form continues with free text.
 func render(sk skill.Skill, q Question) (skill.Question, error) {
 	if q.Form == nil {
-		return skill.Question{Display: q.Content, Subject: q.Content}, nil
+		return skill.Question{Display: q.Content, Prompt: q.Prompt, Subject: q.Content}, nil
 	}
 	if sk.FormType != skill.FormForm {
 		return skill.Question{}, fault.InvalidField("form", "このスキルにフォームはありません。")

@@ -189,6 +189,10 @@ type QuestionStore interface {
 	// prompt.
 	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit Limit) ([]Message, error)
 
+	// Opening returns the first question of the branch that ends with leaf, and the answer to it, with what History
+	// reads.
+	Opening(ctx context.Context, owner Owner, threadID, leaf uuid.UUID) ([]Message, error)
+
 	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one
 	// to show, and touches the thread. It locks the thread's row, so that one of several concurrent calls wins. The
 	// parent of the question must come from Look or FindMessage. The data sources of a new question are attached to the

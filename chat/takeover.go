@@ -163,6 +163,9 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if err != nil {
 		return err
 	}
+	if history, err = s.withOpening(ctx, b.Owner, sk, b.Question, history); err != nil {
+		return err
+	}
 	g := &generation{
 		ask: newAsk(b.Owner, sk, history, b.Question), answer: b.Answer, since: since,
 		place: s.places.insist(b.Owner),

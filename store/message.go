@@ -388,6 +388,29 @@ func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 	return toHistory(rows), translate(err)
 }
 
+// Opening implements chat.Store.
+func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID) ([]chat.Message, error) {
+	rows, err := queryRows[saidRow](ctx, db.pool, `
+		WITH RECURSIVE branch AS (
+		    SELECT m.id, m.parent_id, m.seq
+		    FROM messages m
+		    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+		    WHERE m.id = $4 AND m.thread_id = $3
+		    UNION ALL
+		    SELECT m.id, m.parent_id, m.seq
+		    FROM branch b
+		    JOIN messages m ON m.id = b.parent_id
+		), opening AS (
+		    SELECT id FROM branch ORDER BY seq LIMIT 2
+		)
+		SELECT m.id, m.role, m.content, m.prompt
+		FROM opening o
+		JOIN messages m ON m.id = o.id
+		WHERE `+isTold+`
+		ORDER BY m.seq DESC`, owner.OrganizationID, owner.UserID, threadID, leaf)
+	return toHistory(rows), translate(err)
+}
+
 // GiveFeedback implements chat.Store. If the answer is still being generated, the error has the code fault.Conflict.
 func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID, feedback chat.Feedback) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {

@@ -46,6 +46,10 @@ func noSkill(err error) error {
 	return fault.Wrap(err, fault.NotFound, "スキルが見つかりません。")
 }
 
+// isListed is the condition that the skill s is offered for new threads. The browser extension's skills are not: their
+// threads begin with a page.
+const isListed = `s.retired_at IS NULL AND NOT starts_with(s.kind, 'chrome_extension_')`
+
 // ListCategories implements skill.Store.
 func (db *DB) ListCategories(ctx context.Context, organizationID uuid.UUID) ([]skill.Category, error) {
 	list, err := queryRows[skill.Category](ctx, db.pool, `
@@ -53,7 +57,7 @@ func (db *DB) ListCategories(ctx context.Context, organizationID uuid.UUID) ([]s
 		FROM categories c
 		WHERE EXISTS (SELECT FROM skills s
 		              WHERE s.category_id = c.id AND (s.organization_id IS NULL OR s.organization_id = $1)
-		                AND s.retired_at IS NULL)
+		                AND `+isListed+`)
 		ORDER BY c.position, c.name, c.id`, organizationID)
 	return list, translate(err)
 }
@@ -69,7 +73,7 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 		FROM skills s
 		JOIN categories c ON c.id = s.category_id
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
-		WHERE (s.organization_id IS NULL OR s.organization_id = $1) AND s.retired_at IS NULL
+		WHERE (s.organization_id IS NULL OR s.organization_id = $1) AND `+isListed+`
 		ORDER BY c.position, c.name, c.id, s.position, s.id
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)

@@ -122,7 +122,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}, api.Config{
 		PublicURL: public, ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
 		Links: c.links(), TagManagerID: c.TagManagerID, ModelConnected: c.modelConnected(),
-		TrustedProxies: c.TrustedProxies,
+		TrustedProxies: c.TrustedProxies, ExtensionOrigins: c.ExtensionOrigins,
 	}, log)
 	if err != nil || !c.Demo || c.CognitoUserPoolID != "" { // AWS's user pool is for real people.
 		return s, err

@@ -26,12 +26,14 @@ type kind string
 const (
 	aThread  kind = "thread"
 	aMessage kind = "message"
-	aSkill   kind = "skill"
-	aMember  kind = "member"
-	aSource  kind = "data source"
-	aPassage kind = "passage"
-	aTrial   kind = "trial"
-	aShare   kind = "share"
+	// A thread of the browser extension.
+	aPageThread kind = "page thread"
+	aSkill      kind = "skill"
+	aMember     kind = "member"
+	aSource     kind = "data source"
+	aPassage    kind = "passage"
+	aTrial      kind = "trial"
+	aShare      kind = "share"
 
 	aConnection kind = "connection"
 	nothing     kind = ""
@@ -134,6 +136,15 @@ var access = map[string]rule{
 	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
 	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // Nothing runs.
 	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
+	"POST /external/chrome_extension/v1/chat/completion/stream": {
+		may: everybody, status: 200, names: aPageThread, body: func(id string) any {
+			return map[string]any{
+				"request_id": newID(), "thread_id": id, "kind": "chrome_extension_page_whole_summary_follow_up",
+				"messages": []any{map[string]any{"role": "user", "content": "糸とは"}},
+			}
+		},
+	},
+	"POST /external/chrome_extension/v1/page/file": {may: everybody, status: 415},
 	"POST /v1/message_feedback": {may: everybody, status: 200, names: aMessage, body: func(id string) any {
 		return map[string]any{"message_id": id, "rating": "good"}
 	}},
@@ -272,6 +283,8 @@ func (w *world) make(k kind, token, super string) string {
 	switch k {
 	case aThread:
 		return w.thread(token).ID.String()
+	case aPageThread:
+		return w.pageThread(token)
 	case aMessage:
 		return get[api.Exchange](w.fixture, http.StatusOK, call{
 			method: "POST", path: "/v1/message/sync", token: token, body: question(w.thread(token).ID.String()),
@@ -426,8 +439,8 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 		w.t.Errorf("%s as %s: the answers differ\nof another organization: %s\nmissing: %s", route, role, a, b)
 	}
 	// Nobody reads a colleague's either, administrators included.
-	if r.names == aThread || r.names == aMessage || r.names == aSource || r.names == aPassage ||
-		route == "DELETE /v1/connection/{connection_id}" {
+	if r.names == aThread || r.names == aPageThread || r.names == aMessage || r.names == aSource ||
+		r.names == aPassage || route == "DELETE /v1/connection/{connection_id}" {
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
 		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
 			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)

@@ -31,15 +31,18 @@ const (
 	defaultLimit = 20
 )
 
-// decode decodes the body into v: one JSON object without unknown fields.
-func decode(w http.ResponseWriter, r *http.Request, v any) error {
+// decode decodes the body into v: one JSON object without unknown fields, of at most maxBody bytes.
+func decode(w http.ResponseWriter, r *http.Request, v any) error { return decodeUpTo(maxBody, w, r, v) }
+
+// decodeUpTo is decode with another limit.
+func decodeUpTo(limit int64, w http.ResponseWriter, r *http.Request, v any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return fault.Errorf(codeMediaType, "Content-Type には application/json を指定してください。")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return fault.Errorf(codeMediaType, "圧縮された本文には対応していません。")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		return decodeError(err)
 	}
@@ -239,6 +242,16 @@ func (c *checks) requestID(r *http.Request, body string) *uuid.UUID {
 		c.fail("request_id", "Idempotency-Key と同じ値を指定してください。")
 	}
 	return &id
+}
+
+// requiredRequestID is requestID for calls that need one.
+func (c *checks) requiredRequestID(r *http.Request, body string) uuid.UUID {
+	id := c.requestID(r, body)
+	if id == nil {
+		c.fail("request_id", "必須の項目です。")
+		return uuid.Nil
+	}
+	return *id
 }
 
 // err returns the collected problems as one error, or nil.

@@ -138,6 +138,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	if _, f.skills, err = skill.Builtin(); err != nil {
 		t.Fatal(err)
 	}
+	f.skills = slices.DeleteFunc(f.skills, skill.Skill.OfExtension) // They are not listed.
 	f.alice = f.member(f.organization("紡績", "tsumugi.example"), "alice@tsumugi.example")
 	f.bob = f.member(f.alice.OrganizationID, "bob@tsumugi.example")
 	f.stranger = f.member(f.organization("他社", "other.example"), "carol@other.example")

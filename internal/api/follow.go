@@ -22,6 +22,13 @@ import (
 const endJitter = time.Minute
 
 func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return s.streamExchange(w, r, actor, func() (chat.Exchange, error) { return s.ask(w, r, actor) })
+}
+
+// streamExchange has a question answered by ask, and streams the answer.
+func (s *Server) streamExchange(
+	w http.ResponseWriter, r *http.Request, actor identity.Actor, ask func() (chat.Exchange, error),
+) error {
 	// Before the question is stored: a refused client must not have asked.
 	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
@@ -33,7 +40,7 @@ func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor ide
 			admission.Release()
 		}
 	}()
-	exchange, err := s.ask(w, r, actor)
+	exchange, err := ask()
 	if err != nil {
 		return err
 	}

@@ -65,12 +65,22 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	if err != nil {
 		return chat.Exchange{}, err
 	}
+	return s.answer(w, r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
+		return s.Chat.Send(ctx, owner(actor), question)
+	})
+}
+
+// answer counts a question and has it answered by begin.
+func (s *Server) answer(
+	w http.ResponseWriter, r *http.Request, actor identity.Actor, question chat.Question,
+	begin func(context.Context) (chat.Exchange, error),
+) (chat.Exchange, error) {
 	if err := s.Limiter.ask(w, r, actor, question.RequestID); err != nil {
 		return chat.Exchange{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	exchange, err := s.Chat.Send(ctx, owner(actor), question)
+	exchange, err := begin(ctx)
 	if errors.Is(err, chat.ErrThreadBusy) {
 		// If the answer cannot be read or has ended since, its id is omitted.
 		if running, _ := s.Chat.AttachableIn(ctx, owner(actor), question.ThreadID, ""); running != nil {
@@ -97,11 +107,7 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 		Regenerate: c.optionalID("regenerate", req.Regenerate), Edit: c.optionalID("edit", req.Edit),
 		ParentID: c.optionalID("parent_id", req.ParentID),
 	}
-	if id := c.requestID(r, req.RequestID); id != nil {
-		q.RequestID = *id
-	} else {
-		c.fail("request_id", "必須の項目です。")
-	}
+	q.RequestID = c.requiredRequestID(r, req.RequestID)
 	if req.DataSourceIds != nil {
 		q.DataSourceIDs = []uuid.UUID{} // None, and not those of the thread.
 	}

@@ -12,7 +12,7 @@ import (
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
 	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders,
-		withHead, withBodyDeadline, withWriteDeadline)
+		s.withCORS, withHead, withBodyDeadline, withWriteDeadline)
 
 	// Without authentication.
 	r.Get("/ping", s.handle(s.ping))
@@ -146,12 +146,14 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))
 		r.Get("/v1/message/{message_id}/stream", s.as(follows, s.attachMessage))
 		r.Get("/v1/thread/{thread_id}/stream", s.as(follows, s.attachThread))
+		r.Post("/external/chrome_extension/v1/chat/completion/stream", s.as(waits, s.streamChatCompletion))
 	})
 
 	// Authenticated, with a longer time limit for files.
 	r.Group(func(r chi.Router) {
 		r.Use(s.withActor)
 		r.Post("/v1/data-source/file", s.as(uploads, s.uploadDataSource))
+		r.Post("/external/chrome_extension/v1/page/file", s.as(uploads, s.readPageFile))
 		r.Get("/v1/data-source/file/{data_source_id}", s.as(downloads, s.downloadDataSource))
 		r.Get("/v1/data-source/{data_source_id}/page/{page}", s.as(downloads, s.showDataSourcePage))
 		r.Get("/v1/data-source-chunk-embedding/{chunk_embedding_id}", s.as(downloads, s.getChunkEmbedding))

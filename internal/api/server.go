@@ -36,6 +36,8 @@ type Config struct {
 	TagManagerID   string
 	ModelConnected bool
 
+	ExtensionOrigins []string // Origins of browser extensions that may call the API.
+
 	TrustedProxies []netip.Prefix // Proxies whose X-Forwarded-For is trusted. If empty, the client is the peer.
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"strconv"
 	"time"
@@ -85,26 +86,12 @@ func toPassage(p datasource.Passage) Passage {
 	}
 }
 
-// uploadDataSource streams the file to the domain. A refused file is read to its end, because a browser that is still
-// sending would not read the refusal.
+// uploadDataSource streams the file to the domain.
 func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) (err error) {
-	r.Body = &patientBody{ReadCloser: r.Body, rc: http.NewResponseController(w), end: time.Now().Add(uploadTimeout)}
-	defer func() {
-		if err != nil {
-			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize)) // Anything beyond is cut off.
-			moveWriteDeadline(w)
-		}
-	}()
-	form, err := r.MultipartReader()
+	part, done, err := receiveFile(w, r, uploadTimeout)
+	defer func() { done(err) }()
 	if err != nil {
-		return fault.Wrap(err, codeMediaType, "Content-Type には multipart/form-data を指定してください。")
-	}
-	part, err := form.NextPart()
-	if errors.Is(err, io.EOF) || err == nil && part.FormName() != "file" {
-		return fault.InvalidField("file", "必須の項目です。")
-	}
-	if err != nil {
-		return cutOff(err)
+		return err
 	}
 	source, created, err := s.Sources.Upload(r.Context(), sourceOwner(actor), actor.Session, part.FileName(),
 		content{part})
@@ -117,6 +104,32 @@ func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor 
 		status = http.StatusCreated
 	}
 	return writeJSON(w, status, toDataSource(source))
+}
+
+// receiveFile returns the file of a multipart body that may come for so long. done must be called with the error of the
+// call: a refused file is read to its end, because a browser that is still sending would not read the refusal.
+func receiveFile(w http.ResponseWriter, r *http.Request, limit time.Duration) (part *multipart.Part,
+	done func(error), err error,
+) {
+	r.Body = &patientBody{ReadCloser: r.Body, rc: http.NewResponseController(w), end: time.Now().Add(limit)}
+	done = func(err error) {
+		if err != nil {
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize)) // Anything beyond is cut off.
+			moveWriteDeadline(w)
+		}
+	}
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, done, fault.Wrap(err, codeMediaType, "Content-Type には multipart/form-data を指定してください。")
+	}
+	part, err = form.NextPart()
+	if errors.Is(err, io.EOF) || err == nil && part.FormName() != "file" {
+		return nil, done, fault.InvalidField("file", "必須の項目です。")
+	}
+	if err != nil {
+		return nil, done, cutOff(err)
+	}
+	return part, done, nil
 }
 
 // cutOff is the error of an incomplete upload.

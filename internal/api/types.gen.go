@@ -27,6 +27,48 @@ func (e AuthKind) Valid() bool {
 	}
 }
 
+// Defines values for ChatCompletionKind.
+const (
+	ChromeExtensionEasyExplain              ChatCompletionKind = "chrome_extension_easy_explain"
+	ChromeExtensionEasyExplanationFollowUp  ChatCompletionKind = "chrome_extension_easy_explanation_follow_up"
+	ChromeExtensionPageWholeSummary         ChatCompletionKind = "chrome_extension_page_whole_summary"
+	ChromeExtensionPageWholeSummaryFollowUp ChatCompletionKind = "chrome_extension_page_whole_summary_follow_up"
+)
+
+// Valid indicates whether the value is a known member of the ChatCompletionKind enum.
+func (e ChatCompletionKind) Valid() bool {
+	switch e {
+	case ChromeExtensionEasyExplain:
+		return true
+	case ChromeExtensionEasyExplanationFollowUp:
+		return true
+	case ChromeExtensionPageWholeSummary:
+		return true
+	case ChromeExtensionPageWholeSummaryFollowUp:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatCompletionMessageRole.
+const (
+	ChatCompletionMessageRoleAssistant ChatCompletionMessageRole = "assistant"
+	ChatCompletionMessageRoleUser      ChatCompletionMessageRole = "user"
+)
+
+// Valid indicates whether the value is a known member of the ChatCompletionMessageRole enum.
+func (e ChatCompletionMessageRole) Valid() bool {
+	switch e {
+	case ChatCompletionMessageRoleAssistant:
+		return true
+	case ChatCompletionMessageRoleUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CitationSupport.
 const (
 	Strong CitationSupport = "strong"
@@ -597,6 +639,43 @@ type Category struct {
 // CategoryList defines model for CategoryList.
 type CategoryList struct {
 	Items []Category `json:"items"`
+}
+
+// ChatCompletionKind defines model for ChatCompletionKind.
+type ChatCompletionKind string
+
+// ChatCompletionMessage defines model for ChatCompletionMessage.
+type ChatCompletionMessage struct {
+	Content string                    `json:"content"`
+	Role    ChatCompletionMessageRole `json:"role"`
+}
+
+// ChatCompletionMessageRole defines model for ChatCompletionMessage.Role.
+type ChatCompletionMessageRole string
+
+// ChatCompletionPage defines model for ChatCompletionPage.
+type ChatCompletionPage struct {
+	// Text The page as Markdown
+	Text  string `json:"text,omitempty,omitzero"`
+	Title string `json:"title,omitempty,omitzero"`
+
+	// TruncatedCharacters Characters at the end of the page that were not sent; the model is told
+	TruncatedCharacters int `json:"truncated_characters,omitempty,omitzero"`
+
+	// URL Begins with http:// or https://
+	URL string `json:"url"`
+}
+
+// ChatCompletionStreamRequest A question about a page. `request_id` is required here unless `Idempotency-Key` is sent.
+type ChatCompletionStreamRequest struct {
+	Kind      ChatCompletionKind      `json:"kind"`
+	Messages  []ChatCompletionMessage `json:"messages,omitempty,omitzero"`
+	Page      ChatCompletionPage      `json:"page,omitempty,omitzero"`
+	RequestID string                  `json:"request_id,omitempty,omitzero"`
+	Selection string                  `json:"selection,omitempty,omitzero"`
+
+	// ThreadID The thread that a follow-up goes on in
+	ThreadID string `json:"thread_id,omitempty,omitzero"`
 }
 
 // ChunkEmbedding defines model for ChunkEmbedding.
@@ -1287,6 +1366,13 @@ type OwnUsage struct {
 	// ResetsOn The first day of the next month, in Japan.
 	ResetsOn openapi_types.Date `json:"resets_on"`
 	Storage  OwnStorage         `json:"storage"`
+}
+
+// PageText defines model for PageText.
+type PageText struct {
+	PageCount           int    `json:"page_count"`
+	Text                string `json:"text"`
+	TruncatedCharacters int    `json:"truncated_characters"`
 }
 
 // Passage defines model for Passage.
@@ -2061,6 +2147,20 @@ type ThreadID = openapi_types.UUID
 // UserID defines model for UserId.
 type UserID = openapi_types.UUID
 
+// StreamChatCompletionParams defines parameters for StreamChatCompletion.
+type StreamChatCompletionParams struct {
+	// LastEventID The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning.
+	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
+
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// ReadPageFileMultipartBody defines parameters for ReadPageFile.
+type ReadPageFileMultipartBody struct {
+	File openapi_types.File `json:"file"`
+}
+
 // ListAuditEventsParams defines parameters for ListAuditEvents.
 type ListAuditEventsParams struct {
 	// Offset How many items to pass over.
@@ -2350,6 +2450,12 @@ type InviteUsersParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
+
+// StreamChatCompletionJSONRequestBody defines body for StreamChatCompletion for application/json ContentType.
+type StreamChatCompletionJSONRequestBody = ChatCompletionStreamRequest
+
+// ReadPageFileMultipartRequestBody defines body for ReadPageFile for multipart/form-data ContentType.
+type ReadPageFileMultipartRequestBody ReadPageFileMultipartBody
 
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest

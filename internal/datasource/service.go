@@ -43,6 +43,7 @@ type Service struct {
 	log       *slog.Logger
 
 	lookers chan struct{}      // Holds a value for each page that is looked at.
+	passing chan struct{}      // Holds a value for each file that is read and not kept.
 	loose   chan struct{}      // Holds a value while there may be a file to remove.
 	stop    context.CancelFunc // Set by Start.
 	running sync.WaitGroup     // The goroutines of Start.
@@ -55,7 +56,7 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	}
 	s := &Service{
 		store: store, files: files, extractor: extractor, events: events, log: log,
-		lookers: make(chan struct{}, lookers), loose: make(chan struct{}, 1),
+		lookers: make(chan struct{}, lookers), passing: make(chan struct{}, passing), loose: make(chan struct{}, 1),
 	}
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)

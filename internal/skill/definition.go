@@ -61,7 +61,7 @@ const (
 func icons() []string {
 	return []string{
 		"chat", "code", "default", "document-qa", "glossary", "ideas", "interview", "job-posting", "mail", "minutes",
-		"proofreading", "proposal", "rephrase", "report", "sparring", "spreadsheet", "summary", "translation",
+		"page", "proofreading", "proposal", "rephrase", "report", "sparring", "spreadsheet", "summary", "translation",
 		"web-search",
 	}
 }

@@ -111,7 +111,7 @@ func needsModel(skill Skill) bool {
 		return false
 	}
 	switch skill.Kind {
-	case KindProofreading, KindMinutes:
+	case KindProofreading, KindMinutes, KindPageWholeSummary, KindPageWholeSummaryFollowUp:
 		return false
 	case "":
 		return skill.FormType == FormForm

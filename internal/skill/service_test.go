@@ -37,7 +37,7 @@ func TestSeedIsIdempotent(t *testing.T) {
 		}
 	}
 	categories, err := service.Categories(t.Context(), uuid.New())
-	if err != nil || len(categories) != 6 || categories[0].Name != "対話" {
+	if err != nil || len(categories) != 7 || categories[0].Name != "対話" {
 		t.Errorf("categories = %v, %v", categories, err)
 	}
 }
@@ -145,7 +145,9 @@ func TestFavorites(t *testing.T) {
 func TestWithoutAModel(t *testing.T) {
 	t.Parallel()
 	accepts := map[string]bool{"汎用チャット": true, "要約": true, "文書に質問": true}
-	open := map[string]bool{"汎用チャット": true, "要約": true, "文書に質問": true, "議事録作成": true, "文章校正": true}
+	open := map[string]bool{
+		"汎用チャット": true, "要約": true, "文書に質問": true, "議事録作成": true, "文章校正": true, "ページの要約": true, "ページへの質問": true,
+	}
 	for _, without := range []bool{false, true} {
 		service, _ := newSeeded(t, skill.Config{WebSearch: true, NoModel: without})
 		skills, err := service.List(t.Context(), uuid.New(), uuid.New(), 0, skill.MaxPage)

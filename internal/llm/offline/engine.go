@@ -29,9 +29,9 @@ func (e *engine) answer(ctx context.Context, messages []llm.Message) string {
 	switch p.task {
 	case "title":
 		return title(p)
-	case "summarization", "chrome_extension_page_whole_summary":
+	case "summarization", pageSummary:
 		return summarizeTask(ctx, p)
-	case "document_qa":
+	case "document_qa", pageQuestion:
 		return documentTask(ctx, p)
 	case "minutes":
 		return minutesTask(ctx, p)

@@ -28,6 +28,12 @@ type prompt struct {
 // entry is a labelled form value.
 type entry struct{ label, value string }
 
+// The tasks of the browser extension.
+const (
+	pageSummary  = "chrome_extension_page_whole_summary"
+	pageQuestion = "chrome_extension_page_whole_summary_follow_up"
+)
+
 // maxSources bounds the number of passages.
 const maxSources = 500
 
@@ -45,8 +51,8 @@ func readPrompt(messages []llm.Message) prompt {
 				p.task = strings.ToLower(strings.TrimSpace(task))
 			}
 		}
-		// Older user messages may contain the passages of older questions.
-		if m.Role == llm.RoleSystem || i == last {
+		// Older user messages may contain the passages of older questions, or the page that the conversation is about.
+		if m.Role == llm.RoleSystem || i == last || p.task == pageQuestion {
 			var found []source
 			found, content = takeSources(content)
 			p.sources = append(p.sources, found...)
@@ -62,6 +68,11 @@ func readPrompt(messages []llm.Message) prompt {
 		}
 	}
 	p.sources = p.sources[:min(len(p.sources), maxSources)]
+	if p.task == pageQuestion {
+		for i := range p.sources {
+			p.sources[i].index = ""
+		}
+	}
 	slices.Reverse(p.earlier)
 	return p
 }

@@ -26,6 +26,14 @@ func (s source) label() string {
 	}
 }
 
+// cite formats a citation of the source, "" for a page of the web, which is not cited by number.
+func (s source) cite() string {
+	if s.index == "" {
+		return ""
+	}
+	return " [" + s.index + "]"
+}
+
 // passage is a sentence of a source, with its relevance to the question.
 type passage struct {
 	sentence
@@ -79,7 +87,7 @@ func answerFrom(question string, sources []source) string {
 	if len(related) > 0 {
 		b.WriteString("\n**ほかに関係する記述**\n\n")
 		for _, p := range related {
-			fmt.Fprintf(&b, "- %s [%s]\n", escape(p.text), sources[p.source].index)
+			fmt.Fprintf(&b, "- %s%s\n", escape(p.text), sources[p.source].cite())
 		}
 	}
 	b.WriteString("\n---\n\nAIモデルが未設定のため、文書から関係の深い箇所をそのまま引用しています。前後の文脈は出典でご確認ください。")
@@ -105,7 +113,7 @@ func writeQuote(b *strings.Builder, sources []source, passages []passage, p pass
 		text += passages[end].text
 		end++
 	}
-	fmt.Fprintf(b, "> %s [%s]\n", escape(text), from.index)
+	fmt.Fprintf(b, "> %s%s\n", escape(text), from.cite())
 	if p.kind == kindProse && containsAny(p.text, "次の", "以下の", "下記の", "次に掲げる", "：", "とおり") && belongs(kindBullet) {
 		b.WriteString(">\n")
 		for range maxQuotedItems {

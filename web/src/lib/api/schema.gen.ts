@@ -1403,6 +1403,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/external/chrome_extension/v1/chat/completion/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask about a page, and watch the answer being written
+         * @description What the browser extension asks. Without `thread_id` the question begins a thread; the answer is streamed, resumed,
+         *     stopped and rated like that of `POST /v1/message/stream`. The same `request_id` is the same question, thread
+         *     included. The thread shows what a person reads of the question (「題」を要約); the model reads the page, in a fence that
+         *     the page cannot close.
+         *
+         *     `chrome_extension_page_whole_summary` needs `page.text`, `chrome_extension_easy_explain` needs `selection`; both begin
+         *     a thread. The two follow-ups need `messages`, whose last one is the question, and either `thread_id`, or the page or
+         *     selection, or the earlier messages of a client that keeps its own conversation. The body has at most 4 MiB.
+         */
+        post: operations["streamChatCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/external/chrome_extension/v1/page/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The text of a PDF file that is being looked at
+         * @description Reads a PDF file of at most 20 MiB, for the `page.text` of a question. The file is not kept. Of a longer text the
+         *     beginning is answered, and how many characters that leaves out.
+         */
+        post: operations["readPageFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message/async": {
         parameters: {
             query?: never;
@@ -2683,6 +2731,41 @@ export interface components {
             edit?: string;
             /** Format: uuid */
             parent_id?: string;
+        };
+        /** @description A question about a page. `request_id` is required here unless `Idempotency-Key` is sent. */
+        ChatCompletionStreamRequest: {
+            /** Format: uuid */
+            request_id?: string;
+            kind: components["schemas"]["ChatCompletionKind"];
+            /**
+             * Format: uuid
+             * @description The thread that a follow-up goes on in
+             */
+            thread_id?: string;
+            page?: components["schemas"]["ChatCompletionPage"];
+            selection?: string;
+            messages?: components["schemas"]["ChatCompletionMessage"][];
+        };
+        /** @enum {string} */
+        ChatCompletionKind: "chrome_extension_easy_explain" | "chrome_extension_easy_explanation_follow_up" | "chrome_extension_page_whole_summary" | "chrome_extension_page_whole_summary_follow_up";
+        ChatCompletionPage: {
+            /** @description Begins with http:// or https:// */
+            url: string;
+            title?: string;
+            /** @description The page as Markdown */
+            text?: string;
+            /** @description Characters at the end of the page that were not sent; the model is told */
+            truncated_characters?: number;
+        };
+        PageText: {
+            text: string;
+            truncated_characters: number;
+            page_count: number;
+        };
+        ChatCompletionMessage: {
+            /** @enum {string} */
+            role: "user" | "assistant";
+            content: string;
         };
         Usage: {
             input_tokens: number;
@@ -5157,6 +5240,56 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["EventStream"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    streamChatCompletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning. */
+                "Last-Event-ID"?: components["parameters"]["LastEventId"];
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatCompletionStreamRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["EventStream"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    readPageFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The file's text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageText"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// What an extension may send, and may read of a response beside the headers that are always readable.
+const (
+	corsMethods = "GET, POST, DELETE"
+	corsHeaders = "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, X-Request-Id"
+	corsExposed = "X-Request-Id, Retry-After"
+	corsMaxAge  = "7200" // Seconds: the maximum that Chromium allows.
+)
+
+// withCORS lets the pages of the configured browser extensions make the calls that an extension needs. The origin in
+// the answer is the configured one, never one of the request, and there are no credentials: a call authenticates with
+// its bearer token alone.
+func (s *Server) withCORS(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !extensionMayCall(r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h := w.Header()
+		h.Add("Vary", "Origin")
+		at := -1
+		if origins := r.Header.Values("Origin"); len(origins) == 1 {
+			at = slices.Index(s.cfg.ExtensionOrigins, origins[0])
+		}
+		if at < 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Origin", s.cfg.ExtensionOrigins[at])
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			h.Set("Access-Control-Allow-Methods", corsMethods)
+			h.Set("Access-Control-Allow-Headers", corsHeaders)
+			h.Set("Access-Control-Max-Age", corsMaxAge)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		h.Set("Access-Control-Expose-Headers", corsExposed)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// extensionMayCall reports whether a path is one that the browser extension calls.
+func extensionMayCall(path string) bool {
+	switch path {
+	case "/config.json", "/.well-known/oauth-authorization-server", "/v1/oauth2/token", "/v1/oauth2/revoke",
+		"/v1/oauth2/device", "/v1/me", "/v1/message", "/v1/message/stream", "/v1/message_feedback":
+		return true
+	}
+	if strings.HasPrefix(path, "/external/chrome_extension/") || strings.HasPrefix(path, "/v1/message_feedback/") {
+		return true
+	}
+	id, found := strings.CutPrefix(path, "/v1/message/")
+	_, call, _ := strings.Cut(id, "/")
+	return found && (call == "stream" || call == "stop")
+}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/webpage"
+)
+
+// maxPageBody bounds the body of a question about a page, in bytes: a page whose characters are all escaped.
+const maxPageBody = 4 << 20
+
+// streamChatCompletion answers a question of the browser extension about a page. The answer is a message like any
+// other, in a thread with one of the extension's skills.
+func (s *Server) streamChatCompletion(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return s.streamExchange(w, r, actor, func() (chat.Exchange, error) {
+		var req ChatCompletionStreamRequest
+		if err := decodeUpTo(maxPageBody, w, r, &req); err != nil {
+			return chat.Exchange{}, err
+		}
+		question, continues, err := toPageQuestion(r, req)
+		if err != nil {
+			return chat.Exchange{}, err
+		}
+		kind := skill.Kind(req.Kind)
+		return s.answer(w, r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
+			if continues {
+				return s.askFurther(ctx, actor, kind, question)
+			}
+			begins, _ := skill.Extension(kind)
+			return s.Chat.StartThread(ctx, owner(actor), chat.NewThread{SkillID: begins.ID}, question)
+		})
+	})
+}
+
+// toPageQuestion returns the question of a request, and whether it names a thread.
+func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Question, continues bool, err error) {
+	var c checks
+	if id := c.optionalID("thread_id", req.ThreadID); id != nil {
+		q.ThreadID, continues = *id, true
+	}
+	q.RequestID = c.requiredRequestID(r, req.RequestID)
+	if err := c.err(); err != nil {
+		return q, continues, err
+	}
+	asked, err := webpage.Request{
+		Kind: skill.Kind(req.Kind), Continues: continues, URL: req.Page.URL, Title: req.Page.Title, Text: req.Page.Text,
+		Truncated: req.Page.TruncatedCharacters, Selection: req.Selection,
+		Messages: convert(req.Messages, func(m ChatCompletionMessage) webpage.Message {
+			return webpage.Message{Role: string(m.Role), Content: m.Content}
+		}),
+	}.Question()
+	q.Content, q.Prompt = asked.Content, asked.Prompt
+	return q, continues, err
+}
+
+// askFurther asks in a thread of the extension, in which questions of this kind may be asked.
+func (s *Server) askFurther(
+	ctx context.Context, actor identity.Actor, kind skill.Kind, question chat.Question,
+) (chat.Exchange, error) {
+	thread, err := s.Chat.FindThread(ctx, owner(actor), question.ThreadID)
+	if err != nil {
+		return chat.Exchange{}, err
+	}
+	found, err := s.Skill.Get(ctx, actor.OrganizationID, actor.ID, thread.SkillID)
+	if err != nil {
+		return chat.Exchange{}, err
+	}
+	if !found.OfExtension() || found.FollowUp().Kind != kind {
+		return chat.Exchange{}, fault.InvalidField("thread_id", "この種類の質問をするスレッドではありません。")
+	}
+	return s.Chat.Send(ctx, owner(actor), question)
+}

@@ -1,0 +1,30 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/webpage"
+)
+
+// passingTimeout bounds the upload of a file that is not kept.
+const passingTimeout = time.Minute
+
+// readPageFile answers the text of a PDF file that somebody looks at in the browser. The file is not kept.
+func (s *Server) readPageFile(w http.ResponseWriter, r *http.Request, _ identity.Actor) (err error) {
+	part, done, err := receiveFile(w, r, passingTimeout)
+	defer func() { done(err) }()
+	if err != nil {
+		return err
+	}
+	pages, err := s.Sources.ReadPassing(r.Context(), content{part})
+	if err != nil {
+		return err
+	}
+	text, left := webpage.Cut(strings.Join(convert(pages, func(p extract.Page) string { return p.Text }), "\n\n"))
+	moveWriteDeadline(w)
+	return writeJSON(w, http.StatusOK, PageText{Text: text, TruncatedCharacters: left, PageCount: len(pages)})
+}

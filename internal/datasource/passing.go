@@ -1,0 +1,61 @@
+package datasource
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// MaxPassing is the largest file that ReadPassing reads, in bytes. It is held in memory while it is read.
+const MaxPassing = 20 << 20
+
+// Bounds of reading files that are not kept, while people wait.
+const (
+	passing         = 4               // At once on this server, from the first byte of the file to its last page.
+	passingPatience = 5 * time.Second // For one of them.
+	passingTime     = time.Minute     // For the extractor.
+)
+
+// ReadPassing returns the pages of a PDF file that is not kept: what a person looks at in the browser. fault.TooLarge
+// says that it is larger than MaxPassing, fault.Unavailable that too many files are being read, fault.Invalid that it
+// cannot be read, with the reason. An error of content is returned as it is.
+func (s *Service) ReadPassing(ctx context.Context, content io.Reader) ([]extract.Page, error) {
+	patience := time.NewTimer(passingPatience)
+	defer patience.Stop()
+	select {
+	case s.passing <- struct{}{}:
+		defer func() { <-s.passing }()
+	case <-patience.C:
+		return nil, fault.Errorf(fault.Unavailable, "PDFの読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	file, err := io.ReadAll(io.LimitReader(content, MaxPassing+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(file) == 0:
+		return nil, fault.InvalidField("file", "ファイルの中身がありません。")
+	case len(file) > MaxPassing:
+		return nil, fault.Errorf(fault.TooLarge, "PDFが大きすぎます。%d MiB 以内のものを読み取れます。", MaxPassing>>20)
+	}
+	ctx, cancel := context.WithTimeout(ctx, passingTime)
+	defer cancel()
+	var pages []extract.Page
+	err = s.extractor.Extract(ctx, "page.pdf", bytes.NewReader(file), func(p extract.Page, _ int) error {
+		pages = append(pages, p)
+		return nil
+	})
+	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
+		return nil, fault.InvalidField("file", "%s", wrong.Reason)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fault.InvalidField("file", "PDFの読み取りに時間がかかりすぎるため、中止しました。")
+	}
+	return pages, err
+}

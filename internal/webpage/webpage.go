@@ -1,0 +1,226 @@
+// Package webpage turns what the browser extension sends of a page into a question: the text that a person reads in the
+// thread, and the prompt that the model reads. Pages are untrusted: they stand inside the fences of package answer.
+//
+// It works on text alone, and imports fault, answer and skill.
+package webpage
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// Limits of a request, in characters.
+const (
+	MaxText      = 300_000
+	MaxSelection = 20_000
+	MaxTitle     = 500
+	MaxURL       = 8_192
+	MaxQuestion  = 32_000
+	MaxMessages  = 100 // Number of messages.
+)
+
+// Request is a question about a page.
+type Request struct {
+	Kind      skill.Kind
+	Continues bool // It is asked in a thread that has the page already.
+	URL       string
+	Title     string
+	Text      string // The page as Markdown.
+	Truncated int    // Characters at the end of the page that were not sent.
+	Selection string
+	Messages  []Message // The conversation so far, for a client that keeps its own; the last one is the question.
+}
+
+// Message is a message of the client's conversation.
+type Message struct {
+	Role    string // user or assistant.
+	Content string
+}
+
+// Question is what is stored of a request.
+type Question struct {
+	Content string // For people.
+	Prompt  string // For the model; "" if it is the same.
+}
+
+// Question checks a request and returns its question. The error names the fields.
+func (r Request) Question() (Question, error) {
+	if fields := r.check(); len(fields) > 0 {
+		return Question{}, &fault.Error{Code: fault.Invalid, Detail: "入力内容に誤りがあります。", Fields: fields}
+	}
+	content, request := r.words()
+	sources := answer.Sources(r.passages())
+	if sources == "" && len(r.Messages) < 2 {
+		return Question{Content: content}, nil
+	}
+	var b strings.Builder
+	b.WriteString(sources)
+	b.WriteString("\n")
+	b.WriteString(request)
+	if r.Truncated > 0 {
+		fmt.Fprintf(&b, "\n\nページの末尾の%d文字は長さの都合で渡されていません。本文は途中までです。", r.Truncated)
+	}
+	return Question{Content: content, Prompt: b.String()}, nil
+}
+
+// words returns the question as a person reads it, and as the model is asked.
+func (r Request) words() (content, request string) {
+	switch r.Kind {
+	case skill.KindPageWholeSummary:
+		return "「" + r.name() + "」を要約", "このページを要約してください。"
+	case skill.KindEasyExplain:
+		return "「" + short(r.Selection, 80) + "」をやさしく説明", "選択した文章をやさしく説明してください。"
+	}
+	question := r.Messages[len(r.Messages)-1].Content
+	if len(r.Messages) == 1 {
+		return question, question
+	}
+	var b strings.Builder
+	b.WriteString("これまでの会話:\n")
+	for _, m := range r.Messages[:len(r.Messages)-1] {
+		who := "利用者"
+		if m.Role == "assistant" {
+			who = "回答"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", who, skill.Neutralize(m.Content, "source"))
+	}
+	b.WriteString("\n質問:\n")
+	b.WriteString(question)
+	return question, b.String()
+}
+
+// passages returns what the request holds of the page: the selection first.
+func (r Request) passages() []answer.Passage {
+	var passages []answer.Passage
+	add := func(name, text string) {
+		if strings.TrimSpace(text) != "" {
+			passages = append(passages, answer.Passage{
+				Index: len(passages) + 1, Filename: name, Locator: r.URL, Text: text,
+			})
+		}
+	}
+	add(r.name()+"（選択した部分）", r.Selection)
+	add(r.name(), r.Text)
+	return passages
+}
+
+// name returns the page's title, or its host for a page without one.
+func (r Request) name() string {
+	if title := short(r.Title, 100); title != "" {
+		return title
+	}
+	if u, err := url.Parse(r.URL); err == nil {
+		return u.Host
+	}
+	return ""
+}
+
+// short returns a text on one line, cut after limit characters.
+func short(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-1]) + "…"
+}
+
+// Cut returns the beginning of a text that a request may hold, and how many characters that leaves out.
+func Cut(text string) (begins string, left int) {
+	n := 0
+	for i := range text {
+		if n++; n > MaxText {
+			return text[:i], utf8.RuneCountInString(text[i:])
+		}
+	}
+	return text, 0
+}
+
+// check returns what is wrong with the request.
+func (r Request) check() []fault.FieldError {
+	var wrong checks
+	if _, known := skill.Extension(r.Kind); !known {
+		wrong.add("kind", "指定できない値です。")
+		return wrong
+	}
+	if !r.Continues || r.URL != "" {
+		wrong.url("page.url", r.URL)
+	}
+	wrong.atMost("page.title", r.Title, MaxTitle)
+	wrong.atMost("page.text", r.Text, MaxText)
+	wrong.atMost("selection", r.Selection, MaxSelection)
+	if r.Truncated < 0 {
+		wrong.add("page.truncated_characters", "0以上の整数を指定してください。")
+	}
+	switch r.Kind {
+	case skill.KindPageWholeSummary:
+		wrong.required("page.text", r.Text)
+	case skill.KindEasyExplain:
+		wrong.required("selection", r.Selection)
+	default:
+		wrong.messages(r.Messages)
+		return wrong
+	}
+	if r.Continues {
+		wrong.add("thread_id", "この種類の質問では、スレッドを指定できません。")
+	}
+	if len(r.Messages) > 0 {
+		wrong.add("messages", "この種類の質問では指定できません。")
+	}
+	return wrong
+}
+
+// checks are the invalid fields of a request.
+type checks []fault.FieldError
+
+func (c *checks) add(field, message string) {
+	*c = append(*c, fault.FieldError{Field: field, Message: message})
+}
+
+func (c *checks) required(field, value string) {
+	if strings.TrimSpace(value) == "" {
+		c.add(field, "必須の項目です。")
+	}
+}
+
+func (c *checks) atMost(field, value string, characters int) {
+	if utf8.RuneCountInString(value) > characters {
+		c.add(field, fmt.Sprintf("%d文字以内にしてください。", characters))
+	}
+}
+
+func (c *checks) url(field, value string) {
+	u, err := url.Parse(value)
+	switch {
+	case value == "":
+		c.add(field, "必須の項目です。")
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		c.add(field, "http:// または https:// で始まるアドレスを指定してください。")
+	default:
+		c.atMost(field, value, MaxURL)
+	}
+}
+
+func (c *checks) messages(messages []Message) {
+	if len(messages) == 0 || len(messages) > MaxMessages {
+		c.add("messages", fmt.Sprintf("1件以上%d件以内で指定してください。", MaxMessages))
+		return
+	}
+	for i, m := range messages {
+		field := "messages[" + strconv.Itoa(i) + "]"
+		if m.Role != "user" && m.Role != "assistant" {
+			c.add(field+".role", "user か assistant を指定してください。")
+		}
+		c.required(field+".content", m.Content)
+		c.atMost(field+".content", m.Content, MaxQuestion)
+	}
+	if messages[len(messages)-1].Role != "user" {
+		c.add("messages", "最後は user の質問にしてください。")
+	}
+}
