@@ -14,6 +14,7 @@ var (
 	anyScope = []identity.Scope{identity.ScopeChat, identity.ScopeDocuments, identity.ScopeExtension}
 	inChat   = []identity.Scope{identity.ScopeChat}
 	inFiles  = []identity.Scope{identity.ScopeDocuments}
+	inPages  = []identity.Scope{identity.ScopeExtension}
 	inAnswer = []identity.Scope{identity.ScopeChat, identity.ScopeExtension} // What the extension does with its answers.
 )
 
@@ -48,11 +49,14 @@ var scopes = map[string][]identity.Scope{
 	"GET /v1/message":                          inAnswer,
 	"POST /v1/message/async":                   inChat,
 	"POST /v1/message/sync":                    inChat,
-	"POST /v1/message/stream":                  inChat,
+	"POST /v1/message/stream":                  inAnswer, // Has an answer written again.
 	"GET /v1/message/{message_id}/stream":      inAnswer,
 	"POST /v1/message/{message_id}/stop":       inAnswer,
 	"POST /v1/message_feedback":                inAnswer,
 	"DELETE /v1/message_feedback/{message_id}": inAnswer,
+
+	"POST /external/chrome_extension/v1/chat/completion/stream": inPages,
+	"POST /external/chrome_extension/v1/page/file":              inPages,
 
 	"POST /v1/thread/{thread_id}/data-source-preprocess":       inFiles,
 	"POST /v1/thread/{thread_id}/data-source-preprocess-sync":  inFiles,
