@@ -47,9 +47,10 @@ browser:
 bench *args: build browser
     @scripts/bench {{ args }}
 
-# Measure how documents are read and found, on the data of a folder; exits 1 if a goal is missed. See docs/documents.md.
-eval dir="../shared/data":
-    @mkdir -p .cache/bench && go build -o .cache/bench/eval ./bench/eval && .cache/bench/eval "{{ dir }}"
+# Measure how documents are read and found, on the data of a folder; exits 1 if a goal is missed. With vectors too:
+# --embed URL --model NAME [--query-prefix TEXT --passage-prefix TEXT]. See docs/documents.md.
+eval dir="../shared/data" *args="":
+    @mkdir -p .cache/bench && go build -o .cache/bench/eval ./bench/eval && .cache/bench/eval "{{ dir }}" {{ args }}
 
 # Do what the README says on a bare Debian, as root and as a person with sudo; --smoke runs a few tests only. Needs root.
 fresh *args:

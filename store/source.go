@@ -246,8 +246,10 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM data_source_chunks WHERE data_source_id = $1`, reading.ID); err != nil {
-			return err
+		for _, table := range []string{"embeddings", "data_source_chunks"} {
+			if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE data_source_id = $1`, reading.ID); err != nil {
+				return err
+			}
 		}
 		_, err = tx.CopyFrom(ctx, pgx.Identifier{"data_source_chunks"},
 			[]string{
@@ -264,7 +266,7 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 		if err != nil || status == datasource.Failed {
 			return err
 		}
-		return insertIndex(ctx, tx, reading.Owner, datasource.Indexed{ID: reading.ID, Revision: source.Revision},
+		return insertIndex(ctx, tx, reading.Owner, datasource.Indexed{ID: reading.ID, Reading: reading.Number + 1},
 			found.Index)
 	})
 	return source, err

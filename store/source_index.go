@@ -18,8 +18,8 @@ func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of data
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO data_source_indexes (data_source_id, organization_id, revision, version, head)
-		VALUES ($1, $2, $3, $4, $5)`, of.ID, owner.OrganizationID, of.Revision, index.Version, orEmpty(packed.Head))
+		INSERT INTO data_source_indexes (data_source_id, organization_id, reading, version, head)
+		VALUES ($1, $2, $3, $4, $5)`, of.ID, owner.OrganizationID, of.Reading, index.Version, orEmpty(packed.Head))
 	if err != nil {
 		return err
 	}
@@ -38,10 +38,10 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		var unchanged bool
 		err := tx.QueryRow(ctx, `
-			SELECT revision = $4 AND status = 'success'
+			SELECT reading = $4 AND status = 'success'
 			FROM data_sources
 			WHERE organization_id = $1 AND user_id = $2 AND id = $3
-			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, of.ID, of.Revision).Scan(&unchanged)
+			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, of.ID, of.Reading).Scan(&unchanged)
 		if isNoRows(err) || err == nil && !unchanged {
 			return noSource(err)
 		}
@@ -53,10 +53,11 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 }
 
 // FindIndexes implements datasource.Store. A processed data source does not change, unless it is processed again: then
-// it has another revision, and so has its index.
+// its reading has another number, and so has its index.
 func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Indexed, error) {
 	list, err := queryRows[datasource.Indexed](ctx, db.pool, `
-		SELECT d.id, d.filename, d.revision, CASE WHEN i.revision = d.revision THEN i.version ELSE 0 END AS version
+		SELECT d.id, d.filename, d.reading, d.chunk_count AS passages,
+		       CASE WHEN i.reading = d.reading THEN i.version ELSE 0 END AS version
 		FROM data_sources d
 		JOIN unnest($3::uuid[]) WITH ORDINALITY AS w (id, place) ON w.id = d.id
 		LEFT JOIN data_source_indexes i ON i.data_source_id = d.id
@@ -65,8 +66,8 @@ func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uui
 	return list, translate(err)
 }
 
-// ownIndex is the condition that an index i is of the revision $4 of the data source $3 of the owner $1, $2.
-const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.revision = $4
+// ownIndex is the condition that an index i is of the reading $4 of the data source $3 of the owner $1, $2.
+const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading = $4
 	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND d.user_id = $2)`
 
 // IndexHeads implements datasource.Store.
@@ -77,7 +78,7 @@ func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datas
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		for _, o := range of {
 			batch.Queue(`SELECT i.head FROM data_source_indexes i WHERE `+ownIndex, owner.OrganizationID, owner.UserID,
-				o.ID, o.Revision).
+				o.ID, o.Reading).
 				Query(func(rows pgx.Rows) error {
 					found, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
 					if len(found) > 0 {
@@ -106,7 +107,7 @@ func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datas
 				FROM data_source_indexes i
 				JOIN data_source_index_parts p ON p.data_source_id = i.data_source_id
 				WHERE `+ownIndex+` AND p.data_source_id = $3 AND p.part = ANY($5::int[])`,
-				owner.OrganizationID, owner.UserID, o.ID, o.Revision, numbers[i]).
+				owner.OrganizationID, owner.UserID, o.ID, o.Reading, numbers[i]).
 				Query(func(rows pgx.Rows) error {
 					var number int
 					var packed []byte
@@ -129,8 +130,8 @@ func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasou
 		SELECT c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end, c.locator, c.text
 		FROM data_source_chunks c
 		JOIN data_sources d ON d.id = c.data_source_id
-		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND d.revision = $4
-		ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, of.ID, of.Revision)
+		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND d.reading = $4
+		ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, of.ID, of.Reading)
 	return list, translate(err)
 }
 
@@ -161,14 +162,24 @@ func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources 
 }
 
 // FindPassage implements datasource.Store.
-func (db *DB) FindPassage(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Passage, error) {
-	passage, err := queryRow[datasource.Passage](ctx, db.pool, `
-		SELECT `+chunkColumns+`
+func (db *DB) FindPassage(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.EmbeddedPassage,
+	error,
+) {
+	passage, err := queryRow[datasource.EmbeddedPassage](ctx, db.pool, `
+		SELECT `+chunkColumns+`, coalesce(m.name, '') AS model, coalesce(m.dimensions, 0) AS dimensions
 		FROM data_source_chunks c
 		JOIN data_sources d ON d.id = c.data_source_id
+		LEFT JOIN LATERAL (
+		    SELECT m.name, m.dimensions
+		    FROM embeddings e
+		    JOIN embedding_models m ON m.id = e.model_id
+		    WHERE e.data_source_id = c.data_source_id AND e.done > c.ordinal
+		    ORDER BY m.used_at DESC, m.id DESC
+		    LIMIT 1
+		) m ON true
 		WHERE d.organization_id = $1 AND d.user_id = $2 AND c.id = $3`, owner.OrganizationID, owner.UserID, id)
 	if isNoRows(err) {
-		return datasource.Passage{}, noSource(err)
+		return datasource.EmbeddedPassage{}, noSource(err)
 	}
 	return passage, translate(err)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
@@ -28,15 +29,18 @@ type question struct {
 
 // article is a document that is searched.
 type article struct {
-	index    *index.Document
-	packed   index.Packed
-	passages []extract.Passage
-	golds    [][2]int // Byte ranges of its paragraphs, without the title.
+	datasource.Document
+	index  *index.Document
+	packed index.Packed
+	golds  [][2]int // Byte ranges of its paragraphs, without the title.
 }
 
 // measureFinding asks every question of its own article and of all articles. A question is answered by the first
-// passage with text of the gold paragraph; its rank is that passage's place.
-func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, dir string) (met bool, _ error) {
+// passage with text of the gold paragraph; its rank is that passage's place. With an embedder the questions are asked
+// by words alone, and then with vectors of the weight that the server would give them.
+func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, dir string,
+	embedding datasource.Embedding,
+) (met bool, _ error) {
 	articles, number, err := readArticles(ctx, reader, dir)
 	if err != nil {
 		return false, err
@@ -45,12 +49,65 @@ func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, d
 	if err != nil {
 		return false, err
 	}
+	met, err = measureRecall(w, articles, number, questions, nil, 0)
+	if err != nil || embedding.Embedder == nil {
+		return met, err
+	}
+	asked, weight, err := embedAll(ctx, w, embedding, articles, questions)
+	if err != nil {
+		return false, err
+	}
+	also, err := measureRecall(w, articles, number, questions, asked, weight)
+	return met && also, err
+}
+
+// embedAll embeds articles and questions, and measures what the vectors are worth.
+func embedAll(ctx context.Context, w io.Writer, embedding datasource.Embedding, articles []article,
+	questions []question,
+) (asked [][]float32, weight float64, _ error) {
+	documents := make([]datasource.Document, len(articles))
+	for i := range articles {
+		d := &articles[i].Document
+		vectors, err := embedding.Passages(ctx, d.Filename, d.Chunks)
+		if err != nil {
+			return nil, 0, err
+		}
+		d.Vectors = index.Vectors{Dimensions: len(vectors[0]), Values: slices.Concat(vectors...)}
+		documents[i] = *d
+	}
+	var trials []index.Trial
+	for part := range slices.Chunk(documents, datasource.MaxSearched) {
+		of, err := embedding.Try(ctx, part, 100)
+		if err != nil {
+			return nil, 0, err
+		}
+		trials = append(trials, of...)
+	}
+	weight, words, fused := index.Weigh(trials)
+	_, _ = fmt.Fprintf(w, "\n%s: weight %g; of %d questions of its own MRR %.4f by words, %.4f with vectors\n",
+		embedding.Model.Name, weight, len(trials), words, fused)
+	texts := make([]string, len(questions))
+	for i, q := range questions {
+		texts[i] = q.Q
+	}
+	asked, err := embedding.Questions(ctx, texts)
+	return asked, weight, err
+}
+
+// measureRecall asks every question and prints how many were answered. asked are vectors of the questions, or nil.
+func measureRecall(w io.Writer, articles []article, number map[string]int, questions []question, asked [][]float32,
+	weight float64,
+) (met bool, err error) {
 	met = true
 	_, _ = fmt.Fprintf(w, "%-14s %9s %9s %9s %9s %8s\n", "recall", "@1", "@3", "@5", "@10", "MRR")
 	for _, goal := range goals {
 		ranks := make([]int, len(questions))
 		for i, q := range questions {
-			if ranks[i], err = rank(articles, number, q, goal.all); err != nil {
+			var vector []float32
+			if asked != nil {
+				vector = asked[i]
+			}
+			if ranks[i], err = rank(articles, number, q, goal.all, vector, weight); err != nil {
 				return false, err
 			}
 		}
@@ -93,12 +150,13 @@ func readArticles(ctx context.Context, reader *child.Extractor, dir string) (lis
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", d.File, err)
 		}
-		a := article{passages: extract.Split(pages), golds: paragraphs(pages[0].Text)}
+		name := filepath.Base(d.File)
+		a := article{Document: datasource.Document{Filename: name}, golds: paragraphs(pages[0].Text)}
 		var indexed []index.Passage
-		for _, p := range a.passages {
+		for _, p := range extract.Split(pages) {
+			a.Chunks = append(a.Chunks, datasource.Chunk(p))
 			indexed = append(indexed, index.Passage{Text: p.Text, Headings: extract.Headings(p.Locator)})
 		}
-		name := filepath.Base(d.File)
 		a.packed = index.Build(strings.TrimSuffix(name, filepath.Ext(name)), indexed)
 		if a.index, err = index.Open(a.packed.Head); err != nil {
 			return nil, nil, err
@@ -122,7 +180,9 @@ func paragraphs(text string) (list [][2]int) {
 }
 
 // rank returns the place of the first passage with text of the gold paragraph, 0 if it is not among the first hundred.
-func rank(articles []article, number map[string]int, q question, all bool) (int, error) {
+func rank(articles []article, number map[string]int, q question, all bool, vector []float32, weight float64) (int,
+	error,
+) {
 	own, known := number[q.Doc]
 	paragraph, err := strconv.Atoi(q.PID[strings.LastIndexByte(q.PID, 'p')+1:])
 	if err != nil || !known || paragraph >= len(articles[own].golds) {
@@ -140,8 +200,15 @@ func rank(articles []article, number map[string]int, q question, all bool) (int,
 	if err != nil {
 		return 0, err
 	}
+	if vector != nil {
+		similarities := make([][]float64, len(searched))
+		for i, a := range searched {
+			similarities[i] = a.Vectors.Similarities(vector)
+		}
+		index.Fuse(scores, similarities, weight)
+	}
 	return 1 + slices.IndexFunc(index.Best(scores, 100), func(h index.Hit) bool {
-		p := articles[own].passages
+		p := articles[own].Chunks
 		return (!all || h.Document == own) && p[h.Passage].Start < gold[1] && gold[0] < p[h.Passage].End
 	}), nil
 }

@@ -1,5 +1,6 @@
-// Command eval measures the extraction and retrieval of documents on data outside the repository: `just eval [DIR]`. It
-// reads files as the server does, in child processes of its own program, and exits 1 if a goal is missed. It is not
+// Command eval measures the extraction and retrieval of documents on data outside the repository: `just eval [DIR]`;
+// with `--embed URL --model NAME` (and OPENAI_API_KEY) retrieval with vectors as well. It reads files as the server
+// does, in child processes of its own program, and exits 1 if a goal is missed. It is not
 // part of the product.
 package main
 
@@ -8,14 +9,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
 // errMissed means that a goal was missed; the printed figures show which.
@@ -32,13 +36,30 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if len(args) == 2 && args[0] == child.Command {
 		return child.Main(ctx, args[1], in, out)
 	}
-	if len(args) != 1 {
+	flags := flag.NewFlagSet("eval", flag.ContinueOnError)
+	url := flags.String("embed", "", "base URL of a server for vectors")
+	var model datasource.EmbeddingModel
+	flags.StringVar(&model.Name, "model", "", "embedding model")
+	flags.StringVar(&model.QueryPrefix, "query-prefix", "", "what stands before a question")
+	flags.StringVar(&model.PassagePrefix, "passage-prefix", "", "what stands before a passage")
+	if len(args) == 0 {
 		return errors.New("the folder of the data is missing: just eval DIR")
+	}
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	embedding := datasource.Embedding{Model: model}
+	if *url != "" {
+		embedder, err := llm.NewEmbedder(llm.Config{BaseURL: *url, Model: model.Name, APIKey: os.Getenv("OPENAI_API_KEY")})
+		if err != nil {
+			return err
+		}
+		embedding.Embedder = embedder
 	}
 	cache := filepath.Join(os.TempDir(), fmt.Sprintf("tsumugi-eval-%d", os.Getuid()))
 	reader := child.New(child.Config{Font: pdf.FindFont(), Cache: cache})
 	w := bufio.NewWriter(out)
-	found, err := measureFinding(ctx, w, reader, filepath.Join(args[0], "jsquad"))
+	found, err := measureFinding(ctx, w, reader, filepath.Join(args[0], "jsquad"), embedding)
 	if err == nil {
 		var read bool
 		read, err = measureReading(ctx, w, reader, filepath.Join(args[0], "extract"))

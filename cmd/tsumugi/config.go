@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
@@ -44,6 +45,9 @@ type config struct {
 	OpenAIBaseURL       string        `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
 	OpenAIModel         string        `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
 	OpenAIFallbackModel string        `name:"openai-fallback-model" env:"OPENAI_FALLBACK_MODEL" placeholder:"NAME" help:"Model to ask when the first one cannot be reached."`
+	EmbeddingModel      string        `name:"openai-embedding-model" env:"OPENAI_EMBEDDING_MODEL" placeholder:"NAME" help:"Model of the same server that turns passages into vectors, so that they are found by meaning too. Default: by their words alone."`
+	QueryPrefix         string        `name:"openai-embedding-query-prefix" env:"OPENAI_EMBEDDING_QUERY_PREFIX" placeholder:"TEXT" help:"What that model wants before a question, such as 'query: '."`
+	PassagePrefix       string        `name:"openai-embedding-passage-prefix" env:"OPENAI_EMBEDDING_PASSAGE_PREFIX" placeholder:"TEXT" help:"What that model wants before a passage, such as 'passage: '."`
 	FirstTokenTimeout   time.Duration `name:"openai-first-token-timeout" env:"OPENAI_FIRST_TOKEN_TIMEOUT" default:"60s" placeholder:"TIME" help:"How long the model may take for its first token; comments of its server prolong that, to five times as long at most."`
 	TokenTimeout        time.Duration `name:"openai-token-timeout" env:"OPENAI_TOKEN_TIMEOUT" default:"30s" placeholder:"TIME" help:"How long the model may take from one token to the next, those of its reasoning included."`
 
@@ -121,6 +125,9 @@ func (c *config) Validate() error {
 			return fmt.Errorf("--extension-origins (TSUMUGI_EXTENSION_ORIGINS) %q is no origin of an extension, such as "+
 				"chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji", origin)
 		}
+	}
+	if c.EmbeddingModel != "" && !c.modelConnected() {
+		return errors.New("--openai-embedding-model (OPENAI_EMBEDDING_MODEL) is a model of a provider: --openai-api-key (OPENAI_API_KEY) or --openai-base-url (OPENAI_BASE_URL) is missing")
 	}
 	if c.TagManagerID != "" && !tagManagerID.MatchString(c.TagManagerID) {
 		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234",
@@ -241,12 +248,30 @@ func (c *config) logger(w io.Writer) *slog.Logger {
 func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) {
 	cfg := offline
 	if c.modelConnected() {
-		cfg = llm.Config{
-			APIKey: c.OpenAIAPIKey, BaseURL: c.OpenAIBaseURL, Model: c.OpenAIModel,
-			FallbackModel:     c.OpenAIFallbackModel,
-			FirstTokenTimeout: c.FirstTokenTimeout, TokenTimeout: c.TokenTimeout,
-		}
+		cfg = c.provider()
+		cfg.Model, cfg.FallbackModel = c.OpenAIModel, c.OpenAIFallbackModel
 	}
 	cfg.Logger = log
 	return llm.NewClient(cfg)
+}
+
+// provider returns how the provider is reached, without a model.
+func (c *config) provider() llm.Config {
+	return llm.Config{
+		APIKey: c.OpenAIAPIKey, BaseURL: c.OpenAIBaseURL, FirstTokenTimeout: c.FirstTokenTimeout,
+		TokenTimeout: c.TokenTimeout,
+	}
+}
+
+// embedding returns what turns passages into vectors, if that is configured.
+func (c *config) embedding(log *slog.Logger) (datasource.Embedding, error) {
+	if c.EmbeddingModel == "" {
+		return datasource.Embedding{}, nil
+	}
+	cfg := c.provider()
+	cfg.Model, cfg.Logger = c.EmbeddingModel, log
+	embedder, err := llm.NewEmbedder(cfg)
+	return datasource.Embedding{Embedder: embedder, Model: datasource.EmbeddingModel{
+		Name: c.EmbeddingModel, QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix,
+	}}, err
 }

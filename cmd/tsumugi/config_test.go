@@ -101,6 +101,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TSUMUGI_TRUSTED_PROXIES":    {"TSUMUGI_TRUSTED_PROXIES=10.0.0.1/99"},
 		"TSUMUGI_LIMITS":             {"TSUMUGI_LIMITS=question=-1"},
 		"TSUMUGI_LINK_HELP":          {"TSUMUGI_LINK_HELP=javascript:alert(1)"},
+		"OPENAI_EMBEDDING_MODEL":     {"OPENAI_EMBEDDING_MODEL=m"}, // Without a provider.
 		"TSUMUGI_TAG_MANAGER_ID":     {"TSUMUGI_TAG_MANAGER_ID=GTM-<script>"},
 		"TAG_MANAGER_ID":             {"TSUMUGI_TAG_MANAGER_ID=GTM-ABC"},
 		"TSUMUGI_LOG":                {"TSUMUGI_LOG=xml"},

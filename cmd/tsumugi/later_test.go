@@ -16,10 +16,10 @@ func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := later{SlackBotToken: "xoxb-secret", OpenAIEmbeddingModel: "embed", SearchURL: "http://127.0.0.1:8888"}
+	l := later{SlackBotToken: "xoxb-secret", SecretKey: "secret", SearchURL: "http://127.0.0.1:8888"}
 	var out bytes.Buffer
 	l.warn(slog.New(slog.NewTextHandler(&out, nil)))
-	for _, name := range []string{"SLACK_BOT_TOKEN", "OPENAI_EMBEDDING_MODEL", "TSUMUGI_SEARCH_URL"} {
+	for _, name := range []string{"SLACK_BOT_TOKEN", "TSUMUGI_SECRET_KEY", "TSUMUGI_SEARCH_URL"} {
 		if !strings.Contains(out.String(), "setting="+name) {
 			t.Errorf("%s is not named: %s", name, &out)
 		}

@@ -96,8 +96,12 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if s.files, err = c.openFiles(ctx); err != nil {
 		return nil, err
 	}
+	embedding, err := c.embedding(log.With("part", "model"))
+	if err != nil {
+		return nil, fmt.Errorf("the embedding model's settings (OPENAI_EMBEDDING_MODEL): %w", err)
+	}
 	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"),
-		datasource.Config{Person: c.PersonStorage << 20})
+		datasource.Config{Person: c.PersonStorage << 20, Embedding: embedding})
 	skills := skill.NewService(db, skill.Config{NoModel: !c.modelConnected()})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err

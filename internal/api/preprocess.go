@@ -107,14 +107,14 @@ func (s *Server) getChunkEmbedding(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
-	places, err := s.Sources.Locate(r.Context(), sourceOwner(actor), p)
+	places, err := s.Sources.Locate(r.Context(), sourceOwner(actor), p.Passage)
 	if err != nil {
 		return err
 	}
 	moveWriteDeadline(w)
 	return writeJSON(w, http.StatusOK, ChunkEmbedding{
 		ID: p.ID, DataSourceID: p.SourceID, Filename: p.Filename, Page: p.Page, Ordinal: p.Ordinal, Text: p.Text,
-		Locator: p.Locator,
+		Model: p.Model, Dimensions: p.Dimensions, Locator: p.Locator,
 		Rects: convert(places, func(r extract.Rect) Rect {
 			return Rect{
 				Page: r.Page, X: float32(r.X), Y: float32(r.Y), Width: float32(r.Width), Height: float32(r.Height),

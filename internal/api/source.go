@@ -281,7 +281,7 @@ func (s *Server) changeReading(
 
 func toDataSource(s datasource.Source) DataSource {
 	var progress DataSourceProgress
-	if s.Status == datasource.Running && s.Stage != "" {
+	if s.Stage != "" && (s.Status == datasource.Running || s.Stage == datasource.StageEmbedding) {
 		progress = DataSourceProgress{Stage: DataSourceProgressStage(s.Stage), Done: s.Done, Total: s.Total}
 	}
 	return DataSource{

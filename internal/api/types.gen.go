@@ -690,7 +690,7 @@ type ChunkEmbedding struct {
 	// Locator Headings above it, a slide, or cells (`Sheet1!B12:F20`). May be empty.
 	Locator string `json:"locator"`
 
-	// Model The embedding model, empty if it has no vector.
+	// Model The embedding model, empty if it has no vector (yet).
 	Model string `json:"model"`
 
 	// Ordinal Its place among the passages of the file, from 0.
@@ -833,7 +833,8 @@ type DataSource struct {
 	// PageCount 0 until it is read.
 	PageCount int `json:"page_count"`
 
-	// Progress How far the reading of a running one is. It is told over `/v1/live` at most twice a second.
+	// Progress How far the reading of a running one is, told over `/v1/live` at most twice a second. One whose `status` is
+	// `success` may have the stage `embedding`: it can be used already.
 	Progress DataSourceProgress `json:"progress,omitempty,omitzero"`
 
 	// Revision Counts the changes: a record with a higher one is newer, whichever came first.
@@ -864,7 +865,8 @@ type DataSourceMatch struct {
 	Snippet string `json:"snippet"`
 }
 
-// DataSourceProgress How far the reading of a running one is. It is told over `/v1/live` at most twice a second.
+// DataSourceProgress How far the reading of a running one is, told over `/v1/live` at most twice a second. One whose `status` is
+// `success` may have the stage `embedding`: it can be used already.
 type DataSourceProgress struct {
 	// Done Of `total`: pages, or what the stage counts.
 	Done  int                     `json:"done"`

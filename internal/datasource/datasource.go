@@ -48,7 +48,7 @@ type Stage string
 const (
 	StageReading   Stage = "reading"   // Its pages are read.
 	StageIndexing  Stage = "indexing"  // Its text is made to be found.
-	StageEmbedding Stage = "embedding" // Its meaning is made to be found.
+	StageEmbedding Stage = "embedding" // Its meaning is made to be found. By its words it can be found already.
 )
 
 // Source is an uploaded file and its state.
@@ -63,7 +63,7 @@ type Source struct {
 	Notice     string // What could not be read of it, as a person understands it. Of successful ones.
 	PageCount  int    // 0 until it is read,
 	ChunkCount int    // as this.
-	Stage      Stage  // What is done with it now. Of running ones.
+	Stage      Stage  // What is done with it now. Of running ones, and StageEmbedding of those that were read.
 	Done       int    // How much of that is done,
 	Total      int    // and of how much: pages, or what the stage counts. 0 while that is unknown.
 	Revision   int    // Counts its changes, from 1: a record with a higher one is newer.
@@ -107,13 +107,16 @@ type Passage struct {
 type Indexed struct {
 	ID       uuid.UUID
 	Filename string
-	Revision int // Of the data source when it was read.
-	Version  int // Of the packed form; 0 if there is none.
+	Reading  int64 // Names what was read: it changes when the data source is read again.
+	Passages int   // How many it has.
+	Version  int   // Of the packed form; 0 if there is none.
 }
 
 // Store keeps data sources, and has them read. What belongs to somebody else does not exist: the error has the code
 // fault.NotFound.
 type Store interface {
+	EmbeddingStore
+
 	// LoosenFile stores that the file of this id, which is about to be written or belongs to nothing, is loose after a
 	// time unless CreateSource takes it.
 	LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration) error
@@ -160,10 +163,9 @@ type Store interface {
 
 	// FindIndexes returns those of some data sources that are the owner's and were read, in their order.
 	FindIndexes(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Indexed, error)
-	// IndexHeads returns the heads of indexes; what is no longer of the same revision is missing.
+	// IndexHeads returns the heads of indexes; what was read again is missing.
 	IndexHeads(ctx context.Context, owner Owner, of []Indexed) (map[uuid.UUID][]byte, error)
-	// IndexParts returns parts of indexes, of each one those with some numbers. What is no longer of the same revision
-	// is missing.
+	// IndexParts returns parts of indexes, of each one those with some numbers. What was read again is missing.
 	IndexParts(ctx context.Context, owner Owner, of []Indexed, numbers [][]int) ([]map[int][]byte, error)
 	// ReplaceIndex stores the index of a data source anew, unless it was read again meanwhile.
 	ReplaceIndex(ctx context.Context, owner Owner, of Indexed, packed index.Packed) error
@@ -171,8 +173,9 @@ type Store interface {
 	ListChunks(ctx context.Context, owner Owner, of Indexed) ([]Chunk, error)
 	// FindPassages returns those passages of a data source that have some ordinals, in order.
 	FindPassages(ctx context.Context, owner Owner, sources []uuid.UUID, ordinals [][]int) ([]Passage, error)
-	// FindPassage returns one passage.
-	FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (Passage, error)
+	// FindPassage returns one passage, with the model and the length of its vector if it has one: of several that of
+	// the model used last.
+	FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (EmbeddedPassage, error)
 	// ListPassages returns at most limit passages of a data source in order, from a page on and without the first offset
 	// ones of those.
 	ListPassages(ctx context.Context, owner Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error)

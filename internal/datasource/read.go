@@ -45,6 +45,7 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	switch {
 	case err == nil:
 		s.events.SourceChanged(reading.Owner, source)
+		s.embedder.wake()
 	case fault.CodeOf(err) != fault.NotFound: // Its lease runs out.
 		s.log.WarnContext(ctx, "what became of a data source could not be stored", "data_source_id", reading.ID, "err",
 			err)

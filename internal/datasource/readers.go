@@ -21,6 +21,9 @@ type Config struct {
 	Told   time.Duration // Progress of a file is told no more often. Default 500 ms.
 	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
 	Cache  int           // How much of indexes is kept in memory, in bytes. Default 64 MiB.
+
+	Embedding Embedding // What passages mean. By default they are found by their words alone.
+	Vectors   int       // How much of vectors is kept in memory, and compared with a question, in bytes. Default 256 MiB.
 }
 
 func (c Config) withDefaults() Config {
@@ -34,6 +37,7 @@ func (c Config) withDefaults() Config {
 		{&c.Poll, time.Second},
 		{&c.Told, 500 * time.Millisecond},
 		{&c.Pause, time.Second},
+		{&c.Embedding.Rest, 15 * time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard
@@ -47,6 +51,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Cache <= 0 {
 		c.Cache = 64 << 20
+	}
+	if c.Vectors <= 0 {
+		c.Vectors = 256 << 20
 	}
 	return c
 }

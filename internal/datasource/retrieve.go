@@ -28,13 +28,16 @@ type Retrieved struct {
 var errReread = errors.New("datasource: read again meanwhile")
 
 // Retrieve returns the k passages of some data sources that fit a query best, best first, of all their passages:
-// nothing is approximated. Data sources that are not the owner's, that are not read, or that are gone are passed over.
+// nothing is approximated. By which words they have, and by what they mean as far as that has shown to help: see
+// embedder. Data sources that are not the owner's, that are not read, or that are gone are passed over.
 func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int) ([]Retrieved,
 	error,
 ) {
 	if len(sourceIDs) > MaxSearched {
 		return nil, fault.Errorf(fault.Invalid, "データソースは%d件まで指定できます。", MaxSearched)
 	}
+	meaning := s.embedder.ask(ctx, query)
+	defer meaning.end()
 	q := index.NewQuery(query)
 	opened, err := s.openIndexes(ctx, owner, sourceIDs, q)
 	if err != nil {
@@ -44,6 +47,7 @@ func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UU
 	if err != nil {
 		return nil, err
 	}
+	meaning.fuse(owner, opened.of, scores)
 	return s.describe(ctx, owner, opened.of, index.Best(scores, k))
 }
 
@@ -86,9 +90,9 @@ func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits 
 
 // indexKey names a part of an index, or its head, which is cached opened.
 type indexKey struct {
-	source   uuid.UUID
-	revision int // Of the data source.
-	part     int // headPart for the head.
+	source  uuid.UUID
+	reading int64
+	part    int // headPart for the head.
 }
 
 const headPart = -1
@@ -145,7 +149,7 @@ func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) 
 			if err := s.rebuild(ctx, owner, o, i); err != nil {
 				return err
 			}
-		} else if kept, found := s.indexes.get(indexKey{of.ID, of.Revision, headPart}); found {
+		} else if kept, found := s.indexes.get(indexKey{of.ID, of.Reading, headPart}); found {
 			o.documents[i] = kept.(*index.Document)
 		} else {
 			missing = append(missing, of)
@@ -169,7 +173,7 @@ func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) 
 		if o.documents[i], err = index.Open(head); err != nil {
 			return fmt.Errorf("the index of data source %s: %w", of.ID, err)
 		}
-		s.indexes.put(indexKey{of.ID, of.Revision, headPart}, o.documents[i], o.documents[i].Bytes())
+		s.indexes.put(indexKey{of.ID, of.Reading, headPart}, o.documents[i], o.documents[i].Bytes())
 	}
 	return nil
 }
@@ -183,7 +187,7 @@ func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, 
 		}
 		o.parts[i] = make(map[int][]byte)
 		for _, number := range o.documents[i].Parts(query) {
-			if kept, found := s.indexes.get(indexKey{of.ID, of.Revision, number}); found {
+			if kept, found := s.indexes.get(indexKey{of.ID, of.Reading, number}); found {
 				o.parts[i][number] = kept.([]byte)
 			} else {
 				missing[i], any = append(missing[i], number), true
@@ -204,7 +208,7 @@ func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, 
 				return errReread
 			}
 			o.parts[i][number] = part
-			s.indexes.put(indexKey{of.ID, of.Revision, number}, part, len(part))
+			s.indexes.put(indexKey{of.ID, of.Reading, number}, part, len(part))
 		}
 	}
 	return nil
@@ -252,7 +256,7 @@ func (s *Service) Beginnings(ctx context.Context, owner Owner, of []Source, each
 }
 
 // FindPassage returns a passage by its id.
-func (s *Service) FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (Passage, error) {
+func (s *Service) FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (EmbeddedPassage, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return s.store.FindPassage(ctx, owner, id)

@@ -62,7 +62,7 @@ func TestRetrieve(t *testing.T) {
 		t.Errorf("beside it are %+v and %+v", best.Before, best.After)
 	}
 	passage, err := f.FindPassage(t.Context(), f.ann, best.ID)
-	if err != nil || passage != best.Passage {
+	if err != nil || passage.Passage != best.Passage || passage.Model != "" {
 		t.Errorf("%v, %+v", err, passage)
 	}
 	if one := f.retrieve(f.Service, f.ann, ids[:1], "パートの年次有給休暇は何日か"); len(one) == 0 || one[0].SourceID != ids[0] {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
@@ -38,7 +39,9 @@ type Service struct {
 	extractor Extractor
 	events    Events
 	readers   *readers
+	embedder  *embedder
 	indexes   *cache[indexKey, any]
+	vectors   *cache[vectorKey, index.Vectors]
 	places    *cache[uuid.UUID, []extract.Rect] // Of passages.
 	log       *slog.Logger
 
@@ -61,6 +64,8 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
 	s.indexes, s.places = newCache[indexKey, any](cfg.Cache), newCache[uuid.UUID, []extract.Rect](placeBytes)
+	s.vectors = newCache[vectorKey, index.Vectors](cfg.Vectors)
+	s.embedder = &embedder{service: s, cfg: cfg.Embedding, woken: make(chan struct{}, 1)}
 	return s
 }
 
@@ -78,6 +83,7 @@ func (s *Service) Start() {
 	s.running.Go(func() { s.readers.run(ctx) })
 	s.running.Go(func() { s.readers.keep(ctx) })
 	s.running.Go(func() { s.sweep(ctx) })
+	s.running.Go(func() { s.embedder.run(ctx) })
 }
 
 // Stop ends what Start began, and waits for it. What is being read now waits again, for another server or the next

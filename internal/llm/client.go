@@ -208,7 +208,7 @@ func (r *run) ask(ctx context.Context, model string) (Result, error) {
 			adapted++
 			continue
 		}
-		wait, ok := r.pause(attempt, err, status)
+		wait, ok := r.client.pause(attempt, err, status)
 		if !ok {
 			cfg.Logger.WarnContext(ctx, "model failed", "model", model, "attempts", attempt+1, "error", err)
 			return result, err
@@ -223,8 +223,8 @@ func (r *run) ask(ctx context.Context, model string) (Result, error) {
 }
 
 // pause returns the wait before the next attempt, and whether there is one.
-func (r *run) pause(attempt int, err error, status *statusError) (time.Duration, bool) {
-	cfg := &r.client.cfg
+func (c *Client) pause(attempt int, err error, status *statusError) (time.Duration, bool) {
+	cfg := &c.cfg
 	if attempt >= cfg.MaxRetries || !retriedByClient(err) {
 		return 0, false
 	}

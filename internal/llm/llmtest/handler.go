@@ -13,8 +13,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Handler is an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models) that follows the Directive in
-// the question. Title requests are answered at once. Its only state are the counts for Directive.Times.
+// Handler is an OpenAI-compatible server (POST /v1/chat/completions and /v1/embeddings, GET /v1/models) that follows
+// the Directive in the question. Title requests are answered at once. Its only state are the counts for
+// Directive.Times.
 type Handler struct {
 	pace time.Duration
 	mux  *http.ServeMux
@@ -30,6 +31,7 @@ func NewHandler(pace time.Duration) *Handler {
 	h := &Handler{pace: pace, mux: http.NewServeMux(), times: make(map[string]int)}
 	h.bufs.New = func() any { return new([]byte) }
 	h.mux.HandleFunc("POST /v1/chat/completions", h.complete)
+	h.mux.HandleFunc("POST /v1/embeddings", embed)
 	h.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []map[string]any{
 			{"id": ModelName, "object": "model", "created": 1700000000, "owned_by": "tsumugi"},

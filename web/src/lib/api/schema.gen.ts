@@ -2541,7 +2541,7 @@ export interface components {
             ordinal: number;
             /** @description At most 400 characters. */
             text: string;
-            /** @description The embedding model, empty if it has no vector. */
+            /** @description The embedding model, empty if it has no vector (yet). */
             model: string;
             /** @description Of its vector, 0 if it has none. */
             dimensions: number;
@@ -2561,7 +2561,10 @@ export interface components {
             width: number;
             height: number;
         };
-        /** @description How far the reading of a running one is. It is told over `/v1/live` at most twice a second. */
+        /**
+         * @description How far the reading of a running one is, told over `/v1/live` at most twice a second. One whose `status` is
+         *     `success` may have the stage `embedding`: it can be used already.
+         */
         DataSourceProgress: {
             /** @enum {string} */
             stage: "reading" | "indexing" | "embedding";

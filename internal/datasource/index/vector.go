@@ -1,0 +1,179 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// Vectors are the vectors of a document's passages in order, one after the other, each of unit length.
+type Vectors struct {
+	Dimensions int
+	Values     []float32
+}
+
+// Normalize gives a vector unit length. One of zeros stays as it is.
+func Normalize(v []float32) {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return
+	}
+	scale := float32(1 / math.Sqrt(sum))
+	for i := range v {
+		v[i] *= scale
+	}
+}
+
+// PackVector returns a vector as it is stored: float32, little endian.
+func PackVector(v []float32) []byte {
+	packed := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		packed = binary.LittleEndian.AppendUint32(packed, math.Float32bits(x))
+	}
+	return packed
+}
+
+// AppendVector appends a stored vector.
+func AppendVector(to []float32, packed []byte) []float32 {
+	for ; len(packed) >= 4; packed = packed[4:] {
+		to = append(to, math.Float32frombits(binary.LittleEndian.Uint32(packed)))
+	}
+	return to
+}
+
+// Similarities returns the cosine of each passage's vector and that of a query.
+func (v Vectors) Similarities(query []float32) []float64 {
+	similar := make([]float64, 0, len(v.Values)/max(v.Dimensions, 1))
+	for passage := range slices.Chunk(v.Values, max(v.Dimensions, 1)) {
+		similar = append(similar, float64(dot(passage, query)))
+	}
+	return similar
+}
+
+// dot returns the scalar product. Four sums keep a processor busier than one.
+func dot(a, b []float32) float32 {
+	var s0, s1, s2, s3 float32
+	b = b[:min(len(a), len(b))]
+	a = a[:len(b)]
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+		a, b = a[4:], b[4:]
+	}
+	for i, x := range a {
+		s0 += x * b[i]
+	}
+	return s0 + s1 + s2 + s3
+}
+
+// Fuse adds to the scores of passages what their similarities are worth: the most similar passage gets weight times the
+// highest score, an average one nothing. A weight of 0 changes nothing. Both are document by document.
+func Fuse(scores, similarities [][]float64, weight float64) {
+	if weight <= 0 {
+		return
+	}
+	highest, sum, count, most := 0.0, 0.0, 0, math.Inf(-1)
+	for i, list := range similarities {
+		for j, s := range list {
+			sum, count, most = sum+s, count+1, max(most, s)
+			highest = max(highest, scores[i][j])
+		}
+	}
+	average := sum / float64(max(count, 1))
+	if most <= average {
+		return
+	}
+	if highest == 0 {
+		highest = 1
+	}
+	for i, list := range similarities {
+		for j, s := range list {
+			scores[i][j] += weight * highest * max(0, (s-average)/(most-average))
+		}
+	}
+}
+
+// weights are those that may be measured. They rise.
+var weights = [...]float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2}
+
+// Trial is one question whose answer is known: the reciprocal rank of the passage that answers it, by words alone and
+// with each of the weights.
+type Trial struct {
+	words float64
+	fused [len(weights)]float64
+}
+
+// Try returns the trial of a question, answered by a passage of a document.
+func Try(scores, similarities [][]float64, document, passage int) Trial {
+	t := Trial{words: reciprocalRank(scores, document, passage)}
+	for i, weight := range weights {
+		fused := make([][]float64, len(scores))
+		for j, list := range scores {
+			fused[j] = slices.Clone(list)
+		}
+		Fuse(fused, similarities, weight)
+		t.fused[i] = reciprocalRank(fused, document, passage)
+	}
+	return t
+}
+
+// reciprocalRank returns one through the place of a passage; equals that stand before it come first. One without any
+// score is not found.
+func reciprocalRank(scores [][]float64, document, passage int) float64 {
+	own := scores[document][passage]
+	if own <= 0 {
+		return 0
+	}
+	rank := 1
+	for i, list := range scores {
+		for j, score := range list {
+			if score > own || score == own && (i < document || i == document && j < passage) {
+				rank++
+			}
+		}
+	}
+	return 1 / float64(rank)
+}
+
+// What a gain must be before vectors count at all.
+const (
+	fewestTrials = 40
+	leastGain    = 0.01 // Of the mean reciprocal rank.
+	surely       = 3    // Standard errors that the gain is above zero.
+)
+
+// Weigh returns the weight that vectors have shown to deserve, and the mean reciprocal rank by words alone and with it.
+// It is 0 unless the gain is beyond doubt; of the weights that are not clearly worse than the best one, it is the
+// smallest.
+func Weigh(trials []Trial) (weight, words, fused float64) {
+	n := float64(len(trials))
+	for _, t := range trials {
+		words += t.words / n
+	}
+	var gains, errs [len(weights)]float64
+	sure := func(i int) bool { return gains[i] >= leastGain && gains[i] > surely*errs[i] }
+	best, doubt := 0.0, 0.0
+	for i := range weights {
+		sum, squares := 0.0, 0.0
+		for _, t := range trials {
+			d := t.fused[i] - t.words
+			sum, squares = sum+d, squares+d*d
+		}
+		gains[i] = sum / n
+		errs[i] = math.Sqrt(max(0, squares/n-gains[i]*gains[i]) / n)
+		if sure(i) && gains[i] > best {
+			best, doubt = gains[i], errs[i]
+		}
+	}
+	for i, w := range weights {
+		if len(trials) >= fewestTrials && sure(i) && gains[i] >= best-doubt {
+			return w, words, words + gains[i]
+		}
+	}
+	return 0, words, words
+}

@@ -1,0 +1,223 @@
+package datasource
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+)
+
+const (
+	measureFrom   = 100             // Passages with vectors, before anything is measured.
+	measurePeople = 5               // Whose data sources are asked, drawn at random.
+	measureTrials = 200             // Questions, of all of them together.
+	measureMost   = 4000            // Passages of one person that are asked.
+	measureLease  = 5 * time.Minute // For one server to measure.
+)
+
+// measureIfDue measures what vectors are worth, once their number has doubled since, and reports whether it did.
+//
+// The questions are the corpus's own: a sentence is taken out of its passage, and the passage without it must be found
+// among the others (an inverse cloze task). Words have as hard a time with it as a person's question whose words are not
+// the document's.
+func (e *embedder) measureIfDue(ctx context.Context) bool {
+	state := e.state.Load()
+	if state == nil || state.Embedded < measureFrom || state.Embedded < 2*state.Measured {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, measureLease)
+	defer cancel()
+	sample, claimed, err := e.service.store.ClaimMeasure(ctx, state.ID, measurePeople, MaxSearched, measureLease)
+	if err == nil && !claimed {
+		return false
+	}
+	var weight float64
+	if err == nil {
+		weight, err = e.measure(ctx, *state, sample)
+	}
+	if err == nil {
+		err = e.service.store.PutWeight(ctx, state.ID, weight, state.Embedded)
+	}
+	if err != nil && ctx.Err() == nil {
+		e.service.log.WarnContext(ctx, "what vectors are worth is measured later", "model", e.cfg.Model.Name, "err", err)
+	}
+	return err == nil
+}
+
+// measure asks questions of some people's data sources.
+func (e *embedder) measure(ctx context.Context, state ModelState, sample map[Owner][]uuid.UUID) (weight float64,
+	_ error,
+) {
+	var trials []index.Trial
+	for owner, ids := range sample {
+		of, err := e.tryOut(ctx, state, owner, ids, measureTrials/len(sample))
+		if err != nil {
+			return 0, err
+		}
+		trials = append(trials, of...)
+	}
+	weight, words, fused := index.Weigh(trials)
+	e.service.log.InfoContext(ctx, "measured what vectors are worth", "model", e.cfg.Model.Name, "passages",
+		state.Embedded, "questions", len(trials), "mrr_words", words, "mrr_fused", fused, "weight", weight)
+	return weight, nil
+}
+
+// cloze is a question: a sentence that was taken out of a passage.
+type cloze struct {
+	document, passage int
+	sentence          string
+}
+
+// tryOut asks questions of one person's data sources.
+func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, ids []uuid.UUID, count int) ([]index.Trial,
+	error,
+) {
+	of, err := e.service.store.FindIndexes(ctx, owner, ids)
+	if err != nil {
+		return nil, err
+	}
+	passages := 0
+	of = slices.DeleteFunc(of, func(o Indexed) bool {
+		passages += o.Passages
+		return passages > measureMost
+	})
+	vectors, ok, err := e.service.openVectors(ctx, owner, of, state.ID)
+	if err != nil || !ok {
+		return nil, err
+	}
+	documents := make([]Document, len(of))
+	for i, o := range of {
+		d := Document{Filename: o.Filename, Vectors: vectors[i]}
+		if d.Chunks, err = e.service.store.ListChunks(ctx, owner, o); err != nil {
+			return nil, err
+		}
+		if len(d.Chunks)*d.Vectors.Dimensions != len(d.Vectors.Values) {
+			return nil, nil // Read again just now.
+		}
+		documents[i] = d
+	}
+	return e.cfg.Try(ctx, documents, count)
+}
+
+// Document is what is searched of a data source.
+type Document struct {
+	Filename string
+	Chunks   []Chunk
+	Vectors  index.Vectors // Of the chunks.
+}
+
+// Try asks documents questions that are drawn from them, at most count, and returns what became of them by words alone
+// and with vectors. The documents stay as they are.
+func (e Embedding) Try(ctx context.Context, documents []Document, count int) ([]index.Trial, error) {
+	documents = slices.Clone(documents)
+	for i, d := range documents {
+		documents[i].Chunks, documents[i].Vectors.Values = slices.Clone(d.Chunks), slices.Clone(d.Vectors.Values)
+	}
+	questions := drawQuestions(documents, count)
+	if len(questions) == 0 {
+		return nil, nil
+	}
+	sentences := make([]string, len(questions))
+	for i, q := range questions {
+		sentences[i] = q.sentence
+	}
+	for i, d := range documents { // What is left of the passages has other vectors.
+		var left []Chunk
+		for _, q := range questions {
+			if q.document == i {
+				left = append(left, d.Chunks[q.passage])
+			}
+		}
+		vectors, err := e.Passages(ctx, d.Filename, left)
+		if err != nil {
+			return nil, err
+		}
+		for j, c := range left {
+			copy(d.Vectors.Values[c.Ordinal*d.Vectors.Dimensions:], vectors[j])
+		}
+	}
+	asked, err := e.Questions(ctx, sentences)
+	if err != nil {
+		return nil, err
+	}
+	c, err := collectionOf(documents)
+	if err != nil {
+		return nil, err
+	}
+	trials := make([]index.Trial, len(questions))
+	for i, q := range questions {
+		scores, err := c.Scores(index.NewQuery(q.sentence))
+		if err != nil {
+			return nil, err
+		}
+		similarities := make([][]float64, len(documents))
+		for j, d := range documents {
+			similarities[j] = d.Vectors.Similarities(asked[i])
+		}
+		trials[i] = index.Try(scores, similarities, q.document, q.passage)
+	}
+	return trials, nil
+}
+
+// collectionOf returns the words of documents as they are searched.
+func collectionOf(documents []Document) (index.Collection, error) {
+	packed := make([]index.Packed, len(documents))
+	c := index.Collection{Part: func(document, part int) []byte { return packed[document].Parts[part] }}
+	for i, d := range documents {
+		packed[i] = buildIndex(d.Filename, d.Chunks)
+		opened, err := index.Open(packed[i].Head)
+		if err != nil {
+			return c, err
+		}
+		c.Documents = append(c.Documents, opened)
+	}
+	return c, nil
+}
+
+// drawQuestions takes sentences out of passages, at most count and of one passage in four.
+func drawQuestions(documents []Document, count int) (drawn []cloze) {
+	var all []cloze
+	for i, d := range documents {
+		for j := range d.Chunks {
+			all = append(all, cloze{document: i, passage: j})
+		}
+	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // A sample; no secret.
+	for _, q := range all[:len(all)/4] {
+		chunk := &documents[q.document].Chunks[q.passage]
+		if q.sentence = longestSentence(chunk.Text); q.sentence == "" || len(drawn) == count {
+			continue
+		}
+		chunk.Text = strings.Replace(chunk.Text, q.sentence, "", 1)
+		drawn = append(drawn, q)
+	}
+	return drawn
+}
+
+// longestSentence returns the sentence of a passage that says most, "" if what would be left says too little.
+func longestSentence(text string) (longest string) {
+	const least, most, left = 12, 120, 60 // Characters.
+	rest := text
+	for rest != "" {
+		at := strings.IndexAny(rest, "。！？\n")
+		if at < 0 {
+			at = len(rest) - 1
+		}
+		_, width := utf8.DecodeRuneInString(rest[at:])
+		sentence := strings.TrimSpace(rest[:min(at+width, len(rest))])
+		rest = rest[min(at+width, len(rest)):]
+		if n := utf8.RuneCountInString(sentence); n >= least && n <= most && len(sentence) > len(longest) {
+			longest = sentence
+		}
+	}
+	if utf8.RuneCountInString(text)-utf8.RuneCountInString(longest) < left {
+		return ""
+	}
+	return longest
+}

@@ -1,0 +1,168 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+const (
+	// maxBatch is how many texts are sent at once. Providers take between 32 and 2048, and 300,000 tokens together.
+	maxBatch = 64
+	// fewestRunes is the length down to which a text that is refused alone is shortened.
+	fewestRunes = 50
+	// maxVectors bounds the body of a response: 64 vectors of 4096 numbers take 6 MB as text.
+	maxVectors = 32 << 20
+)
+
+var errNoVectors = errors.New("llm: not one vector for each text")
+
+// Embedder turns texts into vectors with an OpenAI-compatible server. It is safe for concurrent use.
+type Embedder struct {
+	client *Client
+	batch  atomic.Int64 // Texts sent at once: maxBatch, or fewer once the server has refused that many.
+}
+
+// NewEmbedder returns an Embedder. Model of the configuration is the embedding model; FirstTokenTimeout bounds each
+// attempt.
+func NewEmbedder(cfg Config) (*Embedder, error) {
+	client, err := NewClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	client.endpoint.deployment = "" // Azure: it is the chat model's. Model names the deployment.
+	e := &Embedder{client: client}
+	e.batch.Store(maxBatch)
+	return e, nil
+}
+
+// Embed returns a vector for each text, all of the same length. Texts are sent in batches, which are halved when the
+// server refuses their size; a text that is refused alone is shortened. Failures are retried like those of Stream, and
+// have the same codes.
+func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, 0, len(texts))
+	for len(vectors) < len(texts) {
+		rest := texts[len(vectors):]
+		batch, _, err := e.embed(ctx, rest[:min(len(rest), int(e.batch.Load()))])
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, batch...)
+	}
+	for _, v := range vectors {
+		if len(v) != len(vectors[0]) {
+			return nil, fault.Wrap(errNoVectors, CodeBadResponse, detailBadResponse)
+		}
+	}
+	return vectors, nil
+}
+
+// embed sends one batch, or its halves if it is refused. cut reports whether a text had to be shortened.
+func (e *Embedder) embed(ctx context.Context, texts []string) (vectors [][]float32, cut bool, err error) {
+	vectors, err = e.request(ctx, texts)
+	if code := fault.CodeOf(err); code != CodeBadRequest && code != CodeContextLength {
+		return vectors, false, err
+	}
+	half := len(texts) / 2
+	if half == 0 {
+		runes := []rune(texts[0])
+		if len(runes) < 2*fewestRunes {
+			return nil, false, err
+		}
+		vectors, _, err = e.embed(ctx, []string{string(runes[:len(runes)/2])})
+		return vectors, true, err
+	}
+	first, cutFirst, err := e.embed(ctx, texts[:half])
+	if err != nil {
+		return nil, false, err
+	}
+	second, cutSecond, err := e.embed(ctx, texts[half:])
+	if err != nil {
+		return nil, false, err
+	}
+	if cut = cutFirst || cutSecond; !cut { // The number of texts was refused, not one of them.
+		e.batch.Store(min(e.batch.Load(), int64(len(texts)-half)))
+	}
+	return slices.Concat(first, second), cut, nil
+}
+
+// request sends one batch, with retries as configured.
+func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, error) {
+	cfg := &e.client.cfg
+	for attempt := 0; ; attempt++ {
+		vectors, err := e.attempt(ctx, texts)
+		if err == nil || ctx.Err() != nil {
+			return vectors, err
+		}
+		var status *statusError
+		errors.As(err, &status)
+		wait, ok := e.client.pause(attempt, err, status)
+		if !ok {
+			return nil, err
+		}
+		cfg.Logger.InfoContext(ctx, "embedding failed, trying again", "model", cfg.Model, "attempt", attempt+1, "wait",
+			wait, "error", err)
+		if sleep(ctx, wait) != nil {
+			return nil, Canceled(ctx)
+		}
+	}
+}
+
+func (e *Embedder) attempt(ctx context.Context, texts []string) ([][]float32, error) {
+	attemptCtx, cancel := context.WithTimeoutCause(ctx, e.client.cfg.FirstTokenTimeout, errFirstToken)
+	defer cancel()
+	doer := &bounded{capture{client: e.client.http}}
+	client := openai.NewClientWithConfig(e.client.endpoint.openaiConfig(e.client.cfg.APIKey, doer))
+	response, err := client.CreateEmbeddings(attemptCtx, openai.EmbeddingRequest{
+		Input: texts, Model: openai.EmbeddingModel(e.client.cfg.Model),
+	})
+	if err != nil {
+		if doer.response != nil && attemptCtx.Err() == nil {
+			err = fault.Wrap(err, CodeBadResponse, detailBadResponse)
+		}
+		return nil, attemptFault(ctx, attemptCtx, err)
+	}
+	vectors, err := inOrder(response.Data, len(texts))
+	if err != nil {
+		return nil, fault.Wrap(err, CodeBadResponse, detailBadResponse)
+	}
+	return vectors, nil
+}
+
+// inOrder returns the vectors of a response in the order of the texts.
+func inOrder(data []openai.Embedding, texts int) ([][]float32, error) {
+	vectors := make([][]float32, texts)
+	if len(data) != texts {
+		return nil, fmt.Errorf("%w: %d of %d", errNoVectors, len(data), texts)
+	}
+	for _, d := range data {
+		if d.Index < 0 || d.Index >= texts || vectors[d.Index] != nil || len(d.Embedding) == 0 {
+			return nil, fmt.Errorf("%w: number %d", errNoVectors, d.Index)
+		}
+		vectors[d.Index] = d.Embedding
+	}
+	return vectors, nil
+}
+
+// bounded is a capture whose responses have an end.
+type bounded struct{ capture }
+
+// Do implements openai.HTTPDoer.
+func (b *bounded) Do(req *http.Request) (*http.Response, error) {
+	response, err := b.capture.Do(req)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxVectors), response.Body}
+	}
+	return response, err
+}
