@@ -6,13 +6,13 @@ export default defineConfig({
   testDir: './e2e',
   outputDir: './test-results',
   globalSetup: './e2e/support/prepare.ts',
-  // Each worker runs a server of its own; the files of tests share them out.
+  // Each worker runs a server of its own; test files are distributed over the workers.
   workers: 2,
   forbidOnly: true,
-  // Ample for a busy machine: only a test that fails waits so long.
+  // Ample for a busy machine: only a failing test waits that long.
   timeout: 180_000,
   expect: { timeout: 45_000 },
-  // A whole product on a machine that does other things as well: what passes only at the second try is told by name at the end.
+  // A whole product on a shared machine: tests that pass only at the second attempt are listed at the end.
   retries: 1,
   reporter: 'list',
   use: {

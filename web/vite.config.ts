@@ -15,7 +15,7 @@ export default defineConfig({
     ),
   },
   build: {
-    // light-dark(), nesting and :has() are used as they are: browsers since spring 2024.
+    // light-dark(), nesting and :has() are used without fallbacks: browsers since spring 2024.
     target: ['chrome123', 'edge123', 'firefox128', 'safari17.5'],
     // The content security policy allows no data: fonts, so nothing is inlined.
     assetsInlineLimit: 0,
@@ -26,7 +26,7 @@ export default defineConfig({
     include: ['src/**/*.test.{ts,tsx}'],
     setupFiles: ['src/testSetup.ts'],
     restoreMocks: true,
-    // A busy machine must not fail a test that only computes for long.
+    // Tests that only compute for long must not fail on a busy machine.
     testTimeout: 30_000,
     css: false,
   },

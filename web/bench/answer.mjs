@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core'
 const [url, address, password, bytes] = process.argv.slice(2)
 const patience = 60_000
 
-/** A frame that comes later than this after the one before leaves out at least one of 60 a second. */
+/** A longer interval between two frames means that at least one of 60 a second was dropped. */
 const frame = 1000 / 60
 
 const executablePath = [
@@ -32,7 +32,7 @@ try {
   await browser.close()
 }
 
-/** A page of its own, without anything in its cache. */
+/** A new page with an empty cache. */
 async function freshPage() {
   const context = await browser.newContext({ locale: 'ja-JP', viewport: { width: 1280, height: 800 } })
   const page = await context.newPage()
@@ -68,7 +68,7 @@ async function measureAnswer() {
   const { items: skills } = await call('/v1/skill?limit=100')
   const skill = skills.find((one) => one.form_type === 'chat' && !one.unavailable_reason)
 
-  // The chat's first load, by somebody who is signed in and has an empty cache.
+  // The chat's first load by a signed-in user with an empty cache.
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('Network.clearBrowserCache')
   await page.goto(`${url}/home/skill/${skill.id}`, { waitUntil: 'networkidle' })
@@ -99,7 +99,7 @@ async function measureAnswer() {
   await devtools.send('HeapProfiler.collectGarbage')
   const heap = (await devtools.send('Runtime.getHeapUsage')).usedSize
 
-  // What the screen shows must be what is stored.
+  // The screen must show the stored text.
   const shown = await answer.evaluate(visibleText)
   const thread = page.url().split('/').at(-1)
   const { items: messages } = await call(`/v1/message?thread_id=${thread}`)
@@ -127,7 +127,7 @@ async function signIn(page) {
   await page.waitForURL('**/home/**')
 }
 
-/** Runs in the page: notes when frames are drawn and which tasks are long, until window.stopFrames is called. */
+/** Runs in the page: records frame times and long tasks until window.stopFrames is called. */
 function watchFrames() {
   const times = []
   const long = []
@@ -174,7 +174,7 @@ function summarize({ times, long }) {
   }
 }
 
-/** Runs in the page: the text of an answer, with that of parts which are not drawn while they are out of sight. */
+/** Runs in the page: the text of an answer, including parts that are not drawn while they are out of sight. */
 function visibleText(answer) {
   const copy = answer.cloneNode(true)
   for (const hidden of copy.querySelectorAll('.katex-mathml, .visually-hidden, button')) hidden.remove()
@@ -182,8 +182,8 @@ function visibleText(answer) {
 }
 
 /**
- * Whether the rendered text holds all Japanese characters of the Markdown, in their order. Marks, and what code and math
- * are turned into, are left out on both sides.
+ * Whether the rendered text has all Japanese characters of the Markdown, in order. Markup, and what code and math are
+ * rendered to, is ignored on both sides.
  */
 function holdsWords(shown, markdown) {
   const words = (text) =>

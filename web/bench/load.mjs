@@ -2,8 +2,8 @@
 //
 //   node web/bench/load.mjs URL ADDRESS PASSWORD TIMES
 //
-// It signs in once, and then loads the page with an empty cache and the processor slowed down four times. Usable means that
-// the composer is there and takes what is typed. It prints one JSON object. CHROMIUM names the browser.
+// It signs in once, and then loads the page with an empty cache and the processor slowed down four times. Usable means
+// that the composer can be typed into. It prints one JSON object. CHROMIUM names the browser.
 import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 
@@ -48,14 +48,14 @@ try {
     usable.push(at)
     scripts.push(await page.evaluate(loadedScripts, at))
     await page.waitForLoadState('networkidle')
-    await page.locator('[data-composer]').fill('こんにちは') // It is what it is taken for.
+    await page.locator('[data-composer]').fill('こんにちは') // It really accepts input.
   }
   process.stdout.write(JSON.stringify({ chromium: browser.version(), usable_ms: usable, js_kb: scripts }))
 } finally {
   await browser.close()
 }
 
-/** Runs in the page: the compressed size of the scripts it had by then, in KB of 1,000 bytes. */
+/** Runs in the page: the compressed size of the scripts loaded by then, in KB of 1,000 bytes. */
 function loadedScripts(at) {
   return (
     performance
@@ -66,8 +66,8 @@ function loadedScripts(at) {
 }
 
 /**
- * Runs in the page before everything else: tells when the composer can be typed into, since the load began. It is not asked
- * for it, since what asks would have to be loaded into the page meanwhile.
+ * Runs in the page before everything else: reports when the composer can be typed into, counted from the start of the
+ * load. The page reports it by itself, because polling would load code into the page during the measurement.
  */
 function watchComposer(mark) {
   const look = () => {

@@ -17,7 +17,7 @@ const title = (name: string | RegExp) => (page: Page) =>
   expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
 
 test.describe('everybody can use', () => {
-  // Each place is looked at three times, which takes long where there is little to reckon with.
+  // Each place is checked three times, which is slow on a small machine.
   test.slow()
 
   test.describe('signed out', () => {

@@ -56,7 +56,7 @@ test.describe('the contract', () => {
     await expect(page.getByRole('meter', { name: 'シート' })).toHaveAttribute('aria-valuetext', /^50のうち/)
     await expect(page.getByRole('meter', { name: '今月のトークン' })).toBeVisible()
 
-    // The numbers of the table are those of the chart's day.
+    // The table has the same numbers as the chart.
     const total = page.getByRole('row', { name: /^合計/ })
     const [messages = '', input = '', output = ''] = await total.getByRole('cell').allTextContents()
     expect(Number(messages)).toBeGreaterThanOrEqual(2)
@@ -189,7 +189,7 @@ test.describe('the members', () => {
     await page.getByLabel('役割').selectOption('特権管理者')
     await expect(rows).toHaveCount(1)
     await expect(rows.first()).toContainText('あなた')
-    // A page that is not there any more leads to the last one.
+    // A page beyond the end leads to the last one.
     await open(page, '/admin/organization/member?page=9', 'メンバー')
     await expect(page).toHaveURL(/page=2/)
     for (const member of await membersOf(account))
@@ -247,7 +247,7 @@ test.describe('the members', () => {
     await page.getByRole('button', { name: 'メンバーを招待' }).click()
     await page.getByRole('button', { name: 'まとめて' }).click()
     await page.getByLabel('招待する人の一覧').fill('lost@demo.example, 迷子')
-    // The call arrives, its answer does not.
+    // The request arrives, but its response does not.
     await page.route(
       '**/v1/user/invite',
       async (route) => {
@@ -311,7 +311,7 @@ test('an administrator sees what only a super-admin may do, with the reason', as
   await other.goto('/admin/saml/edit')
   await other.waitForURL('**/admin/saml')
 
-  // Nobody changes themself; and an administrator no more is shown the door.
+  // Administrators cannot change themselves, and are sent away when they lose the role.
   await open(page, '/admin/organization/member?q=admin@', 'メンバー')
   await choose(page, 'admin@demo.example', '編集')
   await expect(page.getByText(/^ご自身の情報は変更できません。/)).toBeVisible()
@@ -339,7 +339,7 @@ test('everybody can use the admin screens', async ({ page }) => {
       },
     })
   }
-  // The dialogs, still on a phone.
+  // The dialogs, still at phone size.
   await open(page, '/admin/organization/member', 'メンバー')
   await page.getByRole('button', { name: 'メンバーを招待' }).click()
   expect(await breaches(page), 'invite').toEqual([])
@@ -398,13 +398,13 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
     await page.getByRole('button', { name: '保存する' }).click()
     await expect(page.getByText(/^XMLとして読み取れません。/)).toBeVisible()
 
-    // What has been entered is not lost by a slip.
+    // Input is not lost by accident.
     await page.getByRole('link', { name: '監査ログ' }).click()
     const unsaved = page.getByRole('dialog', { name: '変更を保存せずに移動しますか' })
     await unsaved.getByRole('button', { name: '編集に戻る' }).click()
     await expect(xml).toHaveValue('https://idp.example/metadata')
 
-    // What the server does not take is said under its field.
+    // The server's objections appear under their fields.
     await page.getByRole('button', { name: '項目ごとに入力' }).click()
     await page.getByLabel('エンティティID').fill('urn:example')
     await page.getByLabel('ログインURL（SSO URL）').fill('https://idp.example/sso')
@@ -435,7 +435,7 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
     expect(await breaches(page), 'the result').toEqual([])
     await result.getByRole('button', { name: '結果を閉じる' }).click()
     await expect(result).toBeHidden()
-    // Nobody was added by it.
+    // It added nobody.
     expect((await membersOf(account)).some((member) => member.email === person.email)).toBe(false)
 
     await page.getByRole('button', { name: 'オンにする' }).click()

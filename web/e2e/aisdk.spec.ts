@@ -4,7 +4,7 @@ import { Gateway } from './support/gateway'
 import { Line } from './support/line'
 import { expect, test } from './support/test'
 
-/** The script of the page. */
+/** The page's script. */
 let script: Promise<string> | undefined
 
 /** The page in a browser, at the server's own address. */
@@ -46,7 +46,7 @@ class ChatPage {
     await this.page.getByRole('button', { name: '送信' }).click()
   }
 
-  /** The text of the answer, once useChat says that it is there. */
+  /** The text of the answer, once useChat reports it as ready. */
   async finished(): Promise<string | null> {
     await expect(this.status).toHaveText('ready')
     await expect(this.answer).toHaveCount(1)

@@ -22,7 +22,7 @@ test.describe('Branches', () => {
     await other.page.goto(page.url())
     await expect(other.answer).toContainText('元の答えです。')
 
-    // The keyboard is enough: the pencil, the field with the whole text, and the key that sends.
+    // By keyboard alone: the pencil, the field with the whole text, and the key that sends.
     const asked = chat.questions.last()
     await asked.getByRole('button', { name: '質問を編集' }).press('Enter')
     const field = asked.getByRole('textbox', { name: '質問の編集' })
@@ -41,7 +41,7 @@ test.describe('Branches', () => {
     const alternatives = chat.questions.last().getByRole('group', { name: '質問の切り替え' })
     await expect(alternatives).toContainText('2/2')
 
-    // Who reads elsewhere is asked, and not torn away.
+    // A reader of another branch is offered the new one, not moved to it.
     await expect(other.page.getByText('表示していない新しい回答があります。')).toBeVisible()
     await expect(other.answer).toContainText('元の答えです。')
     await expect(other.questions.last().getByRole('group', { name: '質問の切り替え' })).toContainText('1/2')
@@ -56,7 +56,7 @@ test.describe('Branches', () => {
     await page.reload()
     await expect(chat.answer).toContainText('元の答えです。')
 
-    // What is asked now goes on from here.
+    // The next question continues from here.
     await chat.ask(`${question} 続き`)
     await chat.finished()
     await expect(chat.turns).toHaveCount(6)

@@ -27,7 +27,7 @@ const mail = `**件名:** 納期のご相談
 送る前の確認
 - 【日時】`
 
-/** What is on the clipboard as this kind. */
+/** The clipboard's content of this type. */
 function clipboard(page: Page, type: 'text/plain' | 'text/html'): Promise<string> {
   return page.evaluate(async (kind) => {
     const [item] = await navigator.clipboard.read()

@@ -1,11 +1,11 @@
 import { expect, test } from './support/test'
 
-/** What a page is given to tell the test. */
+/** What the page reports to the test. */
 interface Notes {
   noteAlert(text: string): Promise<void>
 }
 
-/** Runs in the page: how much room a line takes from what stands around it. */
+/** Runs in the page: how much space a line takes from its surroundings. */
 function roomFor(line: HTMLElement | SVGElement): number {
   const list = line.closest('ol')
   const before = list?.offsetHeight ?? 0
@@ -59,7 +59,7 @@ test.describe('when something breaks', () => {
     question,
   }) => {
     test.slow()
-    // It is written slowly enough to be watched, and never so slowly that it seems to wait.
+    // Written slowly enough to be watched, but never so slowly that it seems to stall.
     const second = { text: '二度目の答えです。'.repeat(60), tokens_per_second: 20 }
     model.script(question, { text: '一度目の答えです。'.repeat(40), tokens_per_second: 400 }, second)
     const [ready, first] = model.pauses(question, 0, 60)
@@ -117,7 +117,7 @@ test.describe('when something breaks', () => {
     await chat.finished()
     expect(await chat.copied()).toBe(await model.text(answer))
 
-    // However long it takes to start, the page waits as long as it has to, and no longer.
+    // The page waits for the restart however long it takes, and no longer.
     await page.route('**/v1/**', (route) => route.abort('connectionrefused'))
     await server.resume()
     const refused = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/message/stream'))

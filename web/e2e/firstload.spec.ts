@@ -6,7 +6,7 @@ const renderer = /\/assets\/Rendered-[^/]+\.js$/
 const app = /\/assets\/index-[^/]+\.js$/
 const answer = { text: '## 見出し\n\n- **太字**の項目\n- `コード`の項目' }
 
-/** What a page has asked the server for since now, in order: paths with queries, files without their hashes. */
+/** The page's requests from now on, in order: paths with queries, files without their hashes. */
 function watchRequests(page: Page): string[] {
   const asked: string[] = []
   page.on('request', (request: Request) => {
@@ -47,7 +47,7 @@ test.describe('the first load', () => {
     const me = await hold(page, /\/v1\/me$/)
     const asked = watchRequests(page)
     await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
-    // Held back with the user: whatever the app asks for as somebody.
+    // Held back together with the user: everything that the app requests on behalf of a user.
     await expect.poll(() => asked.some((path) => path === '/assets/home.js')).toBe(true)
     await page.waitForLoadState('load')
     expect(asked.filter((path) => path.startsWith('/v1/'))).toEqual(['/v1/me'])
@@ -120,7 +120,7 @@ test.describe('the first load', () => {
     const asked = page.waitForRequest(renderer)
     await chat.open()
     await expect(chat.composer).toBeFocused()
-    // Nobody has asked anything yet: it comes by itself, after the composer.
+    // Before any question: it is loaded by itself, after the composer.
     await asked
     await chat.ask(question)
     await chat.finished()
@@ -259,7 +259,7 @@ test.describe('the first load', () => {
     await expect(page.getByRole('menuitem').first()).toBeFocused()
     await page.getByRole('menuitemradio', { name: 'ダーク' }).hover()
     await expect(page.getByRole('menuitemradio', { name: 'ダーク' })).toBeFocused()
-    // The press that closes it does what it does.
+    // The press that closes it also has its own effect.
     await favorites.click()
     await expect(page.getByRole('menu')).toHaveCount(0)
     const panel = page.getByRole('dialog', { name: 'お気に入り' })
@@ -276,7 +276,7 @@ test.describe('the first load', () => {
   })
 })
 
-/** Runs in the page: notes when the composer is there. */
+/** Runs in the page: records when the composer appears. */
 function noteComposer(): void {
   const observer = new MutationObserver(() => {
     if (document.querySelector('[data-composer]') === null) return
@@ -286,7 +286,7 @@ function noteComposer(): void {
   observer.observe(document, { childList: true, subtree: true })
 }
 
-/** Runs in the page: notes when the skill's name is there and its form is not. */
+/** Runs in the page: records when the skill's name is there without its form. */
 function noteHeading(): void {
   new MutationObserver(() => {
     if (document.querySelector('main h1') !== null && document.querySelector('main form') === null) {

@@ -20,7 +20,7 @@ test.describe('the app on a device', () => {
     const { errors } = await browser.send('Page.getAppManifest')
     expect(errors).toEqual([])
     const { installabilityErrors } = await browser.send('Page.getInstallabilityErrors')
-    // Browsers of tests are private, and those install nothing.
+    // Test browsers use private profiles, which cannot install apps.
     const reasons = installabilityErrors.map(({ errorId }) => errorId)
     expect(reasons.filter((id) => id !== 'in-incognito')).toEqual([])
     const manifest = await fetch(`${server.url}/manifest.webmanifest`)

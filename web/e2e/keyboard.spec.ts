@@ -21,7 +21,7 @@ test.describe('typing Japanese', () => {
     await ime.processedEnter()
     await ime.plainEnter()
     await ime.confirm('会議')
-    // Safari sends the Enter that confirmed when the composition is over already.
+    // Safari sends the confirming Enter after the end of the composition.
     await ime.processedEnter()
     await ime.compose('の議事録')
     await ime.confirm('の議事録')

@@ -16,31 +16,31 @@ async function choose(page: Page, title: string, action: string): Promise<void> 
   await page.getByRole('menuitem', { name: action }).click()
 }
 
-/** Waits until the server tells a page what happens. To be called before the page is opened. */
+/** Waits until a page's live connection is ready. Call it before the page is opened. */
 async function listens(page: Page): Promise<WebSocket> {
   const line = await page.waitForEvent('websocket', (socket) => socket.url().endsWith('/v1/live'))
   await told(line, '"ready"')
   return line
 }
 
-/** Opens the skills on a page that is told from then on what happens. */
+/** Opens the skills on a page and waits for its live connection. */
 async function openListening(page: Page): Promise<WebSocket> {
   const listening = listens(page)
   await openSkills(page)
   return listening
 }
 
-/** Waits until the server tells something. */
+/** Waits for an event from the server. */
 async function told(line: WebSocket, what: string): Promise<void> {
   await line.waitForEvent('framereceived', ({ payload }) => payload.toString().includes(what))
 }
 
-/** The next call to an address: its answer can be read before it is handed on. */
+/** The next call to an address: its response can be read before it is passed on. */
 function nextCall(page: Page, url: string): Promise<Route> {
   return new Promise((resolve) => void page.route(url, resolve, { times: 1 }))
 }
 
-/** How many live lines these pages have open. */
+/** The number of live connections that these pages have open. */
 function watchLines(pages: readonly Page[]): () => number {
   const lines: { page: Page; line: WebSocket }[] = []
   for (const page of pages) page.on('websocket', (line) => lines.push({ page, line }))
@@ -49,7 +49,10 @@ function watchLines(pages: readonly Page[]): () => number {
       .length
 }
 
-/** Hides a tab or shows it again. The tests' browser takes all of its tabs for visible, so this is played to the page. */
+/**
+ * Hides a tab or shows it again. The tests' browser considers all of its tabs visible, so this is simulated in the
+ * page.
+ */
 async function hide(page: Page, hidden: boolean): Promise<void> {
   await page.evaluate(
     (state) => {
@@ -60,7 +63,7 @@ async function hide(page: Page, hidden: boolean): Promise<void> {
   )
 }
 
-/** How many answer streams a page has left before their end. */
+/** The number of answer streams that a page has left before their end. */
 function streamsClosed(page: Page): () => number {
   let closed = 0
   page.on('requestfailed', (request) => {
@@ -112,7 +115,7 @@ test.describe('two devices', () => {
     const toast = other.getByRole('status').filter({ hasText: '『夏の行事』の回答が完了しました。' })
     await expect(toast).toBeVisible()
     await expect(threads(other).getByRole('link')).not.toContainText('回答を作成しています')
-    // Who looks at the thread needs no telling.
+    // No notice while the thread is on the screen.
     await chat.finished()
     await expect(chat.page.getByText('の回答が完了しました')).toHaveCount(0)
 
@@ -165,7 +168,7 @@ test.describe('two devices', () => {
     await account.reset()
     const thread = await account.newThread('汎用チャット', '秋の研修')
     model.script(question, { text: 'この答えは途中で終わります。', fail: 'error', fail_after: 5 })
-    await openListening(page) // An answer that ends before is told to nobody.
+    await openListening(page) // There is no notice of an answer that ends before.
     await expect(entry(page, '秋の研修')).toBeVisible()
     await account.ask(thread.id, question)
     await expect(
@@ -199,7 +202,7 @@ test.describe('two devices', () => {
     expect(await other.copied()).toBe(await model.text(answer))
     expect(model.asked(question)).toBe(1)
 
-    // What is rated or asked again on one is so on the other.
+    // Ratings and regenerated answers on one page appear on the other.
     await chat.answer.getByRole('button', { name: '良い回答', exact: true }).click()
     await expect(other.answer.getByRole('button', { name: '良い回答', exact: true })).toHaveAttribute(
       'aria-pressed',
@@ -333,7 +336,7 @@ test.describe('the tabs of a browser', () => {
     await server.resume()
     await account.call('PUT', `/v1/thread/${thread.id}`, { title: '再開後の話' })
     await account.newThread('汎用チャット', '新しい話')
-    // The longer the server was away, the less often it is asked for: up to half a minute apart.
+    // The longer the server is down, the less often the page retries: up to half a minute apart.
     for (const tab of tabs)
       await expect(threads(tab).getByRole('link')).toHaveText(['新しい話', '再開後の話'], { timeout: 90_000 })
     await account.newThread('汎用チャット', 'その後の話')
@@ -357,10 +360,10 @@ test.describe('the tabs of a browser', () => {
     const pauses = questions.map((each) => model.pause(each, 60))
     for (const [i, each] of questions.entries()) model.script(each, answers[i] ?? {})
     for (const [i, place] of places.entries()) await place.ask(questions[i] ?? '')
-    // All are being written, those that have no stream too.
+    // All are being written, including those without a stream.
     for (const pause of pauses) await pause.reached
 
-    // Ordinary calls have room meanwhile.
+    // Ordinary calls still have a connection.
     const eighth = await context.newPage()
     await openSkills(eighth)
     await expect(threads(eighth).getByRole('link')).toHaveCount(7)
@@ -415,7 +418,7 @@ test('a hidden tab makes room for one that is looked at, and has its whole answe
   await expect.poll(() => last.place.shown()).toBeGreaterThan(50)
   await expect.poll(given).toBe(1)
 
-  // It waits for a slot when it is looked at again, and goes on where it was. The stored answer must not come to its help.
+  // When it is shown again, it waits for a slot and resumes. The stored answer must not hide an error.
   const records = await hold(first.place.page, /\/v1\/message\?.*limit=2(&|$)/)
   await hide(first.place.page, false)
   await expect(first.place.answer).toHaveAttribute('aria-busy', 'true')

@@ -14,12 +14,12 @@ type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>
 
 interface Reading {
   readonly chunks: UIMessageChunk[]
-  /** The last state of the message, as the AI SDK's own reader puts it together. */
+  /** The final message, as assembled by the AI SDK's own reader. */
   readonly message: UIMessage | undefined
   readonly errors: string[]
 }
 
-/** Reads a stream with nothing but the `ai` package: its parser, its schema of chunks, its reader of messages. */
+/** Reads a stream with the `ai` package alone: its parser, its chunk schema, its message reader. */
 async function read(body: Bytes): Promise<Reading> {
   const chunks: UIMessageChunk[] = []
   const errors: string[] = []

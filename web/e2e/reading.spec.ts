@@ -75,7 +75,7 @@ test.describe('what an answer looks like', () => {
       const picture = chat.answer.getByRole('img', { name: '申請の流れ' })
       await expect(picture).toBeVisible()
       expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(100)
-      // What is no diagram stays as it was written.
+      // A source that is no diagram is shown as it was written.
       await expect(chat.answer.getByRole('region', { name: 'Mermaidのコード' })).toContainText('図ではない')
 
       const [frame] = frames()
@@ -137,11 +137,11 @@ test.describe('what an answer looks like', () => {
       for (const one of [table, lines]) {
         const { x, width } = await size(one)
         expect(width).toBeGreaterThan(text.width + 200)
-        // Within the turn, which cuts off what is outside of it once it is settled, and within the page.
+        // Within the turn, which clips its content once it is settled, and within the page.
         expect(x).toBeGreaterThanOrEqual(Math.max(turn.x, main.x))
         expect(x + width).toBeLessThanOrEqual(Math.min(turn.x + turn.width, main.x + main.width))
       }
-      // Long lines use all there is, short text stays where it was.
+      // Long lines use the whole width, short text keeps its place.
       expect((await size(lines)).width).toBeGreaterThan(main.width - 120)
     }
     await check()

@@ -29,7 +29,7 @@ test.describe('what a model thinks before it answers', () => {
       await expect(chat.answer.getByText('回答を準備しています')).toBeHidden()
       await expect(chat.answer.getByText('利用者は')).toBeHidden()
 
-      // It can be watched, and another tab that comes late has it from its start.
+      // It can be watched, and a tab that joins late has it from the start.
       await chat.answer.getByText(/^考えています/).click()
       await expect(chat.answer.getByText(/^利用者は有給休暇/)).toBeVisible()
       await chat.threadId()

@@ -1,6 +1,6 @@
 import { expect, test } from './support/test'
 
-/** What a model might be talked into saying. Whatever of it runs sets window.stolen. */
+/** Hostile output of a model. Any script that runs sets window.stolen. */
 const hostile = [
   '# 見出し',
   '<script>window.stolen = true</script>',
@@ -37,7 +37,7 @@ test('R68: Markdown from a model runs no script and asks no other host', async (
 }) => {
   const elsewhere: string[] = []
   context.on('request', (request) => {
-    // A blob is of this page, or of the frame that draws diagrams: it has no host.
+    // A blob belongs to this page or to the diagram frame; it has no host.
     const url = request.url()
     if (!url.startsWith('blob:') && !url.startsWith(baseURL ?? '-')) elsewhere.push(url)
   })

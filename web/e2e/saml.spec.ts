@@ -10,7 +10,7 @@ import { watch } from './support/watch'
 const hanako = { login: 'hanako', email: 'hanako@demo.example', name: '佐藤 花子' }
 const outsider = { login: 'outsider', email: 'outsider@elsewhere.example', name: '他社 太郎' }
 
-/** The organization of this server turns to single sign-on: it is nobody else's. */
+/** The organization of this server switches to single sign-on: no other test uses it. */
 const test = base.extend<object, { idp: Idp }>({
   server: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
@@ -80,7 +80,7 @@ test('an administrator sets single sign-on up, and members sign in by it', async
     await hers.waitForURL('**/home/skill')
     await expect(hers.getByRole('heading', { level: 1 })).toContainText(`${hanako.name}さん`)
     expect(await readToken(hers)).toMatchObject({ authType: 'federated_idp', tokenType: 'Bearer' })
-    // The code is worth nothing a second time, and does not stay in the history.
+    // The code is invalid the second time, and does not stay in the history.
     await hers.goBack()
     await expect(hers).not.toHaveURL(/code=/)
     expect(troubles).toEqual([])

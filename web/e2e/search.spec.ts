@@ -6,14 +6,14 @@ test.describe('the search in threads', () => {
     await account.reset()
     const thread = await account.newThread(plainSkill, '防災訓練の準備')
     await account.ask(thread.id, '避難ルートの集合場所は、駐車場の東側でよいですか')
-    // More than a page of messages stands below.
+    // More than a page of messages follows it.
     for (let i = 1; i <= 12; i++) await account.ask(thread.id, `確認その${i}`)
     for (let i = 1; i <= 45; i++) await account.newThread(plainSkill, `別件${i}`)
     await page.goto('/home/skill')
     const list = page.getByRole('navigation', { name: 'スレッド' })
     const search = page.getByRole('textbox', { name: 'スレッドを検索' })
 
-    // Hiragana and half width find katakana and full width; the place is shown with its words marked.
+    // Hiragana and half width find katakana and full width; the match is shown with its words marked.
     await search.fill('避難るーと')
     await expect(list.getByRole('link')).toHaveCount(1)
     await expect(list.getByRole('link')).toContainText('防災訓練の準備')

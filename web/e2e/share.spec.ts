@@ -32,7 +32,7 @@ test.describe('a shared thread', () => {
     await chat.ask('共有したあとの質問')
     await chat.finished()
 
-    // A colleague who is not signed in is, and comes back to it.
+    // A colleague who is not signed in signs in and is led back to it.
     const nobody = { cookies: [], origins: [] }
     const context = await browser.newContext({
       baseURL: server.url,
@@ -125,7 +125,7 @@ test.describe('a temporary chat', () => {
     await page.getByRole('button', { name: 'スレッドのメニュー' }).click()
     await expect(page.getByRole('menuitem')).toHaveText(['削除', 'Markdownで保存', '印刷'])
     await page.keyboard.press('Escape')
-    // What comes after it in every list is all that is there.
+    // It is the last item of every list.
     const kept = await account.newThread(plainSkill, '残す会話')
     for (const place of [page, other]) {
       const list = place.getByRole('navigation', { name: 'スレッド' })

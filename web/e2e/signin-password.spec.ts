@@ -24,7 +24,7 @@ test('an invitation leads in: the address is there, and a password of their own 
   await page.goto(invited.mail.link)
   const address = page.getByLabel('メールアドレス')
   await expect(address).toHaveValue(invited.email)
-  // Neither the history nor the tag manager sees whose mail this was.
+  // Neither the history nor the tag manager gets the address.
   expect(new URL(page.url()).search).toBe('')
   await address.press('Enter')
   await secret(page).fill(invited.temporary)

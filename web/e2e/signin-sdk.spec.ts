@@ -36,9 +36,9 @@ const chosen = 'Jibun-de-3randa'
 const next = 'Momiji-2026-aki'
 
 interface Fixtures {
-  /** AWS's own client, pointed at the server under test; it asks once, so that a refusal is seen as it comes. */
+  /** AWS's own client, pointed at the server under test, without retries, so that a refusal is seen unchanged. */
   readonly sdk: CognitoIdentityProviderClient
-  /** Somebody who has never signed in. */
+  /** A user who has never signed in. */
   readonly invited: Invited
 }
 
@@ -100,7 +100,7 @@ async function settle(sdk: CognitoIdentityProviderClient, invited: Invited) {
   return (await answer(chosen)).AuthenticationResult
 }
 
-/** The class of the SDK's exception, what it says, and what the protocol says of it. */
+/** The class of the SDK's exception, its message, and the protocol's fields. */
 async function refusal(call: Promise<unknown>) {
   const error: unknown = await call.then(
     () => 'nothing was refused',
@@ -293,7 +293,7 @@ test.describe("R46: what is the server's alone", () => {
         expect(answer.status).toBe(400)
         expect(await answer.json()).toMatchObject({ __type: 'MissingAuthenticationTokenException' })
       }
-    // Nothing has happened to anybody.
+    // Nothing has changed.
     expect((await (await signIn('user')).call('GET', '/v1/me')).status).toBe(200)
     expect(await refusal(sdk.send(new GetUserCommand({ AccessToken: 'a.b.c' })))).toBeInstanceOf(
       NotAuthorizedException,

@@ -7,13 +7,13 @@ import { password, Tsumugi } from './support/tsumugi'
 
 /** Known at the identity provider by the address of the demo organization's super-admin. */
 const boss = { login: 'boss', email: emails.admin, name: '管理 者' }
-/** Claims the address of somebody else. */
+/** Claims another user's address. */
 const mallory = { login: 'mallory', email: 'hanako@demo.example', name: '別人' }
 const hanako = { login: 'hanako', email: 'hanako@demo.example', name: '佐藤 花子' }
 
 interface Fixtures {
   readonly idp: Idp
-  /** The organization of this server has turned to single sign-on; nobody else shares the server. */
+  /** The organization of this server uses single sign-on; the server is not shared. */
   readonly sso: Tsumugi
 }
 
@@ -38,7 +38,7 @@ const test = base.extend<object, Fixtures>({
   ],
   sso: [
     async ({ server, idp, signIn }, use) => {
-      await signIn('user') // A session by password from before.
+      await signIn('user') // An earlier session by password.
       const admin = await signIn('admin')
       await admin.call('PUT', '/v1/saml-config', {
         idp_metadata_xml: await idp.metadata(),
@@ -53,7 +53,7 @@ const test = base.extend<object, Fixtures>({
   ],
 })
 
-/** Signs in by the organization's own page, from where the visitor wanted to go. */
+/** Signs in on the organization's own page, starting at the page that the visitor wanted. */
 async function comeIn(page: Page, idp: Idp, from = '/login', who = hanako): Promise<void> {
   await page.goto(from)
   await page.getByLabel('メールアドレス').fill(who.email)
@@ -104,7 +104,7 @@ test.describe('single sign-on', () => {
     await comeIn(page, idp)
     await page.waitForURL(`${sso.url}/home/skill`)
     const before = await readToken(page)
-    // What the page has under way must not be refused in mid-air.
+    // Pending requests of the page must not be refused.
     await page.goto('about:blank')
     const renewals: string[] = []
     context.on('request', (request) => {
@@ -154,7 +154,7 @@ test.describe('single sign-on', () => {
   })
 
   test('R57: another browser cannot use the code', async ({ page, idp, sso, browser }) => {
-    // The redirect itself cannot be held up, but the answer that it comes from can.
+    // The redirect itself cannot be delayed, but the response that causes it can.
     const caught = new Promise<string>((resolve) => {
       void page.route('**/v1/saml/*/acs', async (route) => {
         const answer = await route.fetch({ maxRedirects: 0 })

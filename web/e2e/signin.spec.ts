@@ -5,7 +5,7 @@ import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 import { password } from './support/tsumugi'
 
-/** Answers a call as the server does when it refuses a token. */
+/** Responds like the server when it refuses a token. */
 function refuse(route: Route, detail: string): Promise<void> {
   const problem = { type: 'about:blank', title: 'Unauthorized', status: 401, detail, code: 'unauthenticated' }
   return route.fulfill({ status: 401, contentType: 'application/problem+json', json: problem })
@@ -104,7 +104,7 @@ test.describe('a session', () => {
         refused.push(pathname)
         return refuse(route, 'jwt expired')
       }
-      // What is read later anyway carries the new token at once.
+      // Later calls use the new token at once.
       if (headers['x-no-retry'] !== undefined) retried.push(pathname)
       return route.continue()
     })
@@ -115,7 +115,7 @@ test.describe('a session', () => {
     })
     await openSkills(page)
     expect(refused.length).toBeGreaterThanOrEqual(3)
-    // A list that is read once more meanwhile gives up the call that was refused.
+    // A list that is reloaded meanwhile cancels the refused call.
     const different = (paths: readonly string[]) => [...new Set(paths)].toSorted()
     await expect.poll(() => different(retried)).toEqual(different(refused))
     expect(retried.length).toBeLessThanOrEqual(refused.length)

@@ -66,7 +66,7 @@ test.describe('the skills', () => {
     await chat.composer.press('Shift+Enter')
     await expect(page).toHaveURL(/\/home\/skill$/)
     await chat.composer.press('Enter')
-    // Before there is a thread: nobody waits for the server to see what was asked.
+    // Before the thread exists: the question is shown without waiting for the server.
     await expect(chat.questions).toContainText(question)
     expect(await skill).toBe('not asked')
     made.release()
@@ -133,7 +133,7 @@ test.describe('the skills', () => {
     await page.getByRole('button', { name: 'お気に入り', exact: true }).click()
     await expect(box.getByRole('link').nth(9)).toBeVisible()
     await expect(box.getByRole('link').first()).toHaveText(names[0] ?? '')
-    // With its border, and once it has appeared: it grows a little.
+    // With its border, and after its animation: it grows a little.
     const panel = box.locator('..')
     const size = async () => {
       const { width, height } = (await panel.boundingBox()) ?? { width: 0, height: 0 }

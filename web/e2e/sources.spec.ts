@@ -18,11 +18,11 @@ const rows = (page: Page): Locator => page.getByRole('main').locator('tbody tr')
 
 const row = (page: Page, name: string): Locator => rows(page).filter({ hasText: name })
 
-/** The files that are on their way, and those that did not get there. */
+/** The uploads in progress, and the failed ones. */
 const uploads = (page: Page): Locator =>
   page.getByRole('region', { name: 'アップロードの状況' }).getByRole('listitem')
 
-/** What a screen reader is told. */
+/** What a screen reader announces. */
 const said = (page: Page, text: string): Locator =>
   page.getByRole('main').getByRole('status').filter({ hasText: text })
 
@@ -67,7 +67,7 @@ function watchUploads(page: Page): () => number {
   return () => sent
 }
 
-/** Lets a page hold files above its main part and drop them there. */
+/** Drags files over a page's main part and drops them there. */
 async function drop(page: Page, name: string, content: string): Promise<void> {
   const dataTransfer = await page.evaluateHandle(
     ([name, content]) => {
@@ -296,7 +296,7 @@ test.describe('the list', () => {
     await other.getByRole('button', { name: '「二.txt」をダウンロード' }).focus()
     await page.getByRole('button', { name: '「二.txt」を削除' }).click()
     await expect(rows(page)).toHaveCount(2)
-    // What waits to be deleted is deleted when the page goes.
+    // Pending deletions are executed when the page closes.
     await page.reload()
     for (const each of [page, other])
       await expect(rows(each).getByRole('rowheader')).toHaveText(['三.txt', '一.txt'])
@@ -329,7 +329,7 @@ test.describe('the list', () => {
       await rows(page).last().scrollIntoViewIfNeeded()
       await expect(rows(page)).toHaveCount(count)
     }
-    // The live line has what is there read once more when it comes up: something may have happened meanwhile.
+    // When the live connection opens, the lists are reloaded: something may have changed meanwhile.
     expect(pages[0]).toBe('?offset=0&limit=20')
     expect([...new Set(pages)].filter((search) => !search.startsWith('?offset=0&'))).toEqual([
       '?offset=20&limit=20',
@@ -356,7 +356,7 @@ test.describe('the list', () => {
     await server.kill()
     await server.resume()
     await upload(server.url, account, '再開後.txt', '再開後の内容')
-    // The longer the server was away, the less often it is asked for: up to half a minute apart.
+    // The longer the server is down, the less often the page retries: up to half a minute apart.
     await expect(row(page, '再開後.txt')).toContainText('読み取り済み', { timeout: 90_000 })
   })
 

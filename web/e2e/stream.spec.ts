@@ -2,7 +2,7 @@ import { hold } from './support/hold'
 import { Line } from './support/line'
 import { expect, test } from './support/test'
 
-/** An answer slow enough to be watched, and what its thread is to be called. */
+/** An answer slow enough to be watched, and the title of its thread. */
 const slow = { chars: 900, seed: 3, tokens_per_second: 120, title: '会議室の予約' }
 
 test.describe('an answer while it is written', () => {
@@ -32,7 +32,7 @@ test.describe('an answer while it is written', () => {
     await expect.poll(() => chat.shown()).toBeGreaterThan(150)
     await expect(chat.answer).toHaveAttribute('aria-busy', 'true')
 
-    // The stored answer must not come to the help of the text that was put together here.
+    // The stored answer must not hide an error in the text that was assembled here.
     const records = await hold(page, /\/v1\/message\?.*limit=2(&|$)/)
     middle?.release()
     await chat.finished()

@@ -26,7 +26,7 @@ test.describe('the thread list', () => {
     await expect(list).toBeVisible()
     expect(await left()).toBe(280)
 
-    // On a phone it is a sheet, folded or not.
+    // On a phone it is a sheet, whether folded or not.
     await page.keyboard.press('Control+b')
     await page.setViewportSize({ width: 390, height: 800 })
     await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
@@ -63,7 +63,7 @@ test.describe('the thread list', () => {
     await menuOf('春の防災訓練')
     await page.getByRole('menuitem', { name: '削除' }).click()
     await expect(list.getByRole('link', { name: '春の防災訓練' })).toHaveCount(0)
-    // What waits to be deleted is deleted when the page goes.
+    // Pending deletions are executed when the page closes.
     await page.reload()
     await expect(list.getByRole('link')).toHaveText(['来客の案内', '備品と什器の購入'])
     await expect.poll(async () => (await account.threads()).length).toBe(2)
@@ -84,7 +84,7 @@ test.describe('the thread list', () => {
     const thread = await account.newThread('汎用チャット', '契約書の確認')
     await account.ask(thread.id, '契約書')
     for (let i = 1; i <= 25; i++) await account.newThread('汎用チャット', `別件${i}`)
-    // A thread that the list has not read yet stands in it while it is open.
+    // A thread that is not loaded in the list yet is shown in it while it is open.
     await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
     const list = page.getByRole('navigation', { name: 'スレッド' })
     const opened = list.getByRole('region', { name: '開いているスレッド' })
@@ -113,7 +113,7 @@ test.describe('the thread list', () => {
     await list.page().getByRole('button', { name: 'スレッド一覧のメニュー' }).click()
     await page.getByRole('menuitem', { name: 'アーカイブを表示' }).click()
     await expect(list.getByRole('link')).toHaveText(['契約書の最終確認'])
-    // Who asks in it has it back.
+    // Asking in it takes it out of the archive.
     await chat.ask('続きの質問です')
     await chat.finished()
     await list.getByRole('button', { name: 'スレッド一覧に戻る' }).click()
@@ -194,7 +194,7 @@ test.describe('the thread list', () => {
       await list.getByRole('link').last().scrollIntoViewIfNeeded()
       await expect(list.getByRole('link')).toHaveCount(count)
     }
-    // The live line has what is there read once more when it comes up: something may have happened meanwhile.
+    // When the live connection opens, the lists are reloaded: something may have changed meanwhile.
     expect([...new Set(pages)].filter((search) => !search.startsWith('?offset=0&'))).toEqual([
       '?offset=20&limit=20',
       '?offset=40&limit=20',

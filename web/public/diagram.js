@@ -1,5 +1,5 @@
-// Draws diagrams for the app, in a frame that is an origin of its own and may load nothing (see internal/api/app.go): the
-// app hands in the library, and then one source after the other. What comes of them is shown as a picture, never as HTML.
+// Draws diagrams for the app in a frame with an origin of its own that may load nothing (see internal/api/app.go). The
+// app passes in the library, and then one source after the other. The result is shown as a picture, never as HTML.
 addEventListener('message', ({ source, data, ports: [port] }) => {
   if (source !== parent || port === undefined) return
   const script = document.createElement('script')

@@ -1,5 +1,5 @@
-// Shows notices where the browser wants a service worker for it, and brings a click on one to the app. It answers no request:
-// what the app shows, and its streams, always come from the server.
+// Shows notices in browsers that require a service worker for them, and passes clicks on them to the app. It handles no
+// requests: the app and its streams always come from the server.
 self.addEventListener('notificationclick', (event) => {
   event.notification.close()
   event.waitUntil(open(event.notification.data.path))

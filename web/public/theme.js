@@ -1,5 +1,5 @@
-// A chosen theme must be there before the first paint, and the content security policy allows no inline script. The key is the
-// one of src/lib/ui/theme.ts.
+// The chosen theme must be applied before the first paint, and the content security policy allows no inline script. The
+// key is the one of src/lib/ui/theme.ts.
 try {
   const theme = localStorage.getItem('tsumugiTheme')
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme

@@ -1,4 +1,4 @@
 import { configure } from '@testing-library/react'
 
-// A busy machine must not fail a test that waits for what is loaded when it is needed.
+// Tests that wait for lazily loaded chunks must not fail on a busy machine.
 configure({ asyncUtilTimeout: 10_000 })

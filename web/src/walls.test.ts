@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 const root = import.meta.dirname
 
-/** Which folders a folder may import from, and why no others. */
+/** The folders from which a folder may import, and why no others. */
 const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
   {
     from: /^lib\//,
@@ -20,7 +20,9 @@ const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
   },
 ]
 
-/** Which entities an entity may import: whatever two of them need stands in lib, so that each can be read alone. */
+/**
+ * The entities that an entity may import: shared code belongs into lib, so that each entity can be understood alone.
+ */
 const below: Record<string, string[]> = {
   session: ['identity'], // The identity provider renews the tokens of a session.
 }

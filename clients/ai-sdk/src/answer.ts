@@ -170,7 +170,7 @@ export class Answer {
   }
 
   #end(wire: Wire, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
-    // The last id says how long the text is: an end that comes too early or too late is none.
+    // The last id is the length of the text: an end that does not match it is invalid.
     const [run, offset] = parseCursor(id)
     if (offset !== undefined && (run !== this.#run || offset !== this.#bytes)) return this.#resync()
     if (wire.type === 'error') {

@@ -57,7 +57,7 @@ export const threads: readonly (readonly [skill: string, title: string])[] = [
 
 export const favorites = ['要約', '翻訳', 'ビジネスメール作成', '文章校正', '議事録作成', 'アイデア出し']
 
-/** The members of the pictures: the part of the address before the @, the name, the role. */
+/** The members in the pictures: the part of the address before the @, the name, the role. */
 export const people: readonly (readonly [email: string, name: string, role: string])[] = [
   ['ito.ken', '伊藤 健', 'general-user'],
   ['kato.megumi', '加藤 恵', 'general-user'],
@@ -68,13 +68,13 @@ export const people: readonly (readonly [email: string, name: string, role: stri
   ['watanabe.yumi', '渡辺 由美', 'organization-admin'],
 ]
 
-/** A list of people to invite, as it is pasted. */
+/** A pasted list of people to invite. */
 export const invitees = `氏名\tメールアドレス\t役割
 中村 彩\tnakamura.aya@demo.example\t一般ユーザー
 山本 大輔\tyamamoto.daisuke@demo.example\t管理者
 吉田 拓也\tyoshida.takuya@demo\t`
 
-/** The data sources of the pictures, the newest last: name and content. The one without words cannot be read. */
+/** The data sources in the pictures, the newest last: name and content. The one without text cannot be read. */
 export const files: readonly (readonly [name: string, content: string])[] = [
   ['就業規則.html', `<h1>就業規則</h1>${'<p>第1条 この規則は、社員の労働条件を定める。</p>'.repeat(400)}`],
   ['備品台帳.csv', `品名,数量,置き場所\n${'会議用の椅子,24,第二会議室\n'.repeat(900)}`],

@@ -15,7 +15,7 @@ export type Size = keyof typeof sizes
 
 const schemes = ['light', 'dark'] as const
 
-/** What to show, in which sizes, and how to get there; opened anew for each size. */
+/** What to show, in which sizes, and how to get there; opened in a new page for each size. */
 export interface Screen {
   readonly name: string
   readonly open: (page: Page, size: Size) => Promise<unknown>

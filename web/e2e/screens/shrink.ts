@@ -1,7 +1,7 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-/** Colours of the palette that are taken because they are the most frequent; the others are chosen by what they mend. */
+/** Colours of the palette that are chosen by frequency; the others by how much error they remove. */
 const frequent = 160
 const all = 256
 
@@ -12,7 +12,7 @@ interface Picture {
   readonly pixels: Uint32Array
 }
 
-/** Writes a screenshot anew with a palette of 256 colours: pictures of pages need few, and take a third of the room. */
+/** Rewrites a screenshot with a palette of 256 colours, which is enough for pages and takes a third of the space. */
 export function shrink(png: Buffer): Buffer {
   const { width, height, pixels } = decode(png)
   const counts = new Map<number, number>()
@@ -52,7 +52,7 @@ function decode(png: Buffer): Picture {
   return { width, height, pixels }
 }
 
-/** Undoes the filters of the rows (PNG specification, section 9). */
+/** Reverses the filters of the rows (PNG specification, section 9). */
 function unfilter(raw: Buffer, stride: number, height: number, bytes: number): Buffer {
   const out = Buffer.alloc(stride * height)
   for (let y = 0; y < height; y++) {
@@ -79,7 +79,7 @@ function paeth(left: number, up: number, corner: number): number {
   return byUp <= byCorner ? up : corner
 }
 
-/** Chooses the colours, and for each colour of the picture the nearest of them. */
+/** Chooses the palette, and the nearest entry for each colour of the picture. */
 function quantize(counts: ReadonlyMap<number, number>): { palette: number[]; indexes: Map<number, number> } {
   const byCount = [...counts].sort((a, b) => b[1] - a[1])
   const palette: number[] = []

@@ -3,13 +3,13 @@ import { password } from './tsumugi'
 
 type Schemas = components['schemas']
 
-/** The demo users, by what they may do. */
+/** The demo users, by role. */
 export const emails = { user: 'user@demo.example', admin: 'admin@demo.example' } as const
 
 /** One of the demo users. */
 export type Who = keyof typeof emails
 
-/** A demo user outside the browser: signs in as the app does, and speaks to the API. */
+/** A demo user outside the browser: signs in like the app, and calls the API. */
 export class Account {
   readonly #url: string
   /** What the app keeps in local storage, by key. */
@@ -103,7 +103,7 @@ export class Account {
     return (await this.#list<Schemas['Message']>(`/v1/message?thread_id=${threadId}&limit=100`)).reverse()
   }
 
-  /** Asks in a thread and returns the answer when it is over. */
+  /** Asks in a thread and returns the completed answer. */
   async ask(threadId: string, content: string): Promise<Schemas['Message']> {
     await this.call('POST', '/v1/message/sync', {
       request_id: crypto.randomUUID(),
@@ -119,7 +119,7 @@ export class Account {
     await this.call('POST', '/v1/favorite_skill', { skill_id: (await this.skill(skill)).id })
   }
 
-  /** Takes away what earlier tests have left: threads and favourites. */
+  /** Removes what earlier tests have left: threads and favourites. */
   async reset(): Promise<void> {
     for (const thread of await this.threads()) await this.call('DELETE', `/v1/thread/${thread.id}`)
     for (const skill of await this.#list<{ id: string }>('/v1/favorite_skill?limit=100'))

@@ -8,7 +8,7 @@ type Member = components['schemas']['User']
 
 export const organization = 'デモ株式会社'
 
-/** The tests of the admin screens change their organization: they have a server of their own. */
+/** The tests of the admin screens change their organization, so they have a server of their own. */
 export const test = base.extend<object, { server: Tsumugi }>({
   server: [
     async ({ model }, use) => {
@@ -49,7 +49,7 @@ export async function invite(admin: Account, people: readonly string[]): Promise
   await admin.call('POST', '/v1/user/invite', { users })
 }
 
-/** Somebody else's page. */
+/** A page of another user. */
 export async function pageOf(browser: Browser, url: string, account: Account): Promise<Page> {
   const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
   const storageState = { cookies: [], origins: [{ origin: url, localStorage }] }

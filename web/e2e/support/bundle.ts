@@ -3,7 +3,7 @@ import { root } from './paths'
 
 const aiSdk = `${root}clients/ai-sdk`
 
-/** One script with a page of clients/ai-sdk/test, and the package as it is built. */
+/** One script with a page of clients/ai-sdk/test and the built package. */
 export async function bundle(page: string): Promise<string> {
   const { output } = (await build({
     root: aiSdk,

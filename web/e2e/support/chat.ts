@@ -1,10 +1,10 @@
 import { expect, type Locator, type Page } from '@playwright/test'
 import type { Account } from './account'
 
-/** The skill in which the tests ask what needs no particular one. */
+/** The skill for tests that need no particular one. */
 export const plainSkill = '汎用チャット'
 
-/** A thread on a page, as its reader sees it. */
+/** A thread on a page. */
 export class Chat {
   readonly page: Page
   readonly composer: Locator
@@ -52,7 +52,7 @@ export class Chat {
     return this.answers.last()
   }
 
-  /** Waits until the last answer is over. */
+  /** Waits until the last answer has ended. */
   async finished(): Promise<void> {
     await expect(this.answer.getByRole('group', { name: '回答の操作' })).toBeVisible()
     await expect(this.answer).not.toHaveAttribute('aria-busy')
@@ -64,7 +64,7 @@ export class Chat {
     return this.page.url().split('/').at(-1) ?? ''
   }
 
-  /** What the copy button of the last answer copies: its text as the page has it, not as it is shown. */
+  /** What the copy button of the last answer copies: its Markdown, not the rendered text. */
   async copied(): Promise<string> {
     await this.page.bringToFront()
     await this.page.evaluate(() => navigator.clipboard.writeText(''))

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 
 /** How long a program may take to become ready or to end. */
 const patienceMs = 90_000
-/** How much of a program's output is kept for the message about its failure. */
+/** How much of a program's output is kept for error messages. */
 const keptOutput = 16_000
 
 /** A program that a test has started. It ends with the test, at the latest with the worker. */
@@ -29,12 +29,12 @@ export class Child {
     process.once('exit', this.#onExit)
   }
 
-  /** What it has written so far, the last part of it. */
+  /** The end of its output so far. */
   get output(): string {
     return this.#output
   }
 
-  /** Waits until its standard output matches, and returns the match. */
+  /** Waits for a match in its standard output, and returns it. */
   async says(pattern: RegExp): Promise<RegExpMatchArray> {
     const matched = new Promise<RegExpMatchArray>((resolve) => {
       const look = () => {

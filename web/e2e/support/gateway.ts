@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 
-/** A gateway that adds the token of a session to streams, serves one page, and cuts its first connections off. */
+/** A gateway that adds a session's token to streams, serves one page, and cuts its first connections. */
 export class Gateway {
-  /** The cursor that each connection brought. */
+  /** The cursor of each connection. */
   readonly cursors: (string | undefined)[] = []
   readonly #server: Server
 
@@ -48,7 +48,7 @@ export class Gateway {
     })
   }
 
-  /** Starts one that cuts its first connections off after so many bytes each. */
+  /** Starts a gateway that cuts its first connections after these numbers of bytes. */
   static async start(
     server: string,
     idToken: string,

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
 
-/** Keeps a page's requests to an address waiting until they are released. */
+/** Holds a page's requests to an address until they are released. */
 export async function hold(page: Page, url: RegExp): Promise<{ release(): void }> {
   let release = () => {}
   const released = new Promise<void>((resolve) => {

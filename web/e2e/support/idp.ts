@@ -2,10 +2,10 @@ import type { Page } from '@playwright/test'
 import { Child } from './child'
 import { fakeIdp } from './paths'
 
-/** The password of everybody at the identity provider. */
+/** The password of all users at the identity provider. */
 const password = 'secret'
 
-/** Somebody at the identity provider. */
+/** A user at the identity provider. */
 export interface Person {
   readonly login: string
   readonly email: string
@@ -40,12 +40,12 @@ export class Idp {
     return this.#child.end()
   }
 
-  /** What an administrator is given. */
+  /** The values for an administrator. */
   async metadata(): Promise<string> {
     return (await fetch(`${this.url}/metadata`)).text()
   }
 
-  /** Signs somebody in on the provider's page, which is open. */
+  /** Signs a user in on the provider's page, which must be open. */
   async enter(page: Page, { login }: Person): Promise<void> {
     await page.waitForURL(`${this.url}/**`)
     await page.getByPlaceholder('user').fill(login)

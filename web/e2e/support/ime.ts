@@ -1,6 +1,6 @@
 import { type CDPSession, expect, type Locator, type Page } from '@playwright/test'
 
-/** A Japanese input method at work in a page, by the same events of the browser that a real one causes. */
+/** Simulates a Japanese input method in a page, with the same browser events as a real one. */
 export class InputMethod {
   readonly #page: Page
   readonly #session: CDPSession
@@ -15,8 +15,8 @@ export class InputMethod {
   }
 
   /**
-   * Shows unconfirmed texts one after the other in a field that has just been given the focus. The browser learns of that a
-   * moment after the page, and then ends what was begun: it is begun once more.
+   * Shows unconfirmed texts one after the other in a field that has just received the focus. The browser learns of the
+   * focus a moment after the page and then ends the composition, so it is started again.
    */
   async begin(field: Locator, ...texts: readonly string[]): Promise<void> {
     await expect(async () => {
@@ -26,7 +26,7 @@ export class InputMethod {
     }).toPass()
   }
 
-  /** Shows unconfirmed text at the cursor, in place of what is unconfirmed there. */
+  /** Shows unconfirmed text at the cursor, replacing earlier unconfirmed text. */
   async compose(text: string): Promise<void> {
     const end = text.length
     await this.#session.send('Input.imeSetComposition', { text, selectionStart: end, selectionEnd: end })
@@ -37,7 +37,7 @@ export class InputMethod {
     await this.#session.send('Input.insertText', { text })
   }
 
-  /** Lets the moment pass in which a composition has ended: no finger is as fast as the next event of a test. */
+  /** Waits a moment after the end of a composition: no person types as fast as a test. */
   async pass(): Promise<void> {
     await this.#page.evaluate(() => new Promise((resolve) => setTimeout(resolve)))
   }

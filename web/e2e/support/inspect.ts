@@ -1,15 +1,15 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page } from '@playwright/test'
 
-/** A place to look at, and how to get there. */
+/** A place to inspect, and how to get there. */
 export interface Place {
   readonly name: string
   readonly open: (page: Page) => Promise<void>
 }
 
-/** Breaches of the accessibility rules that keep somebody out. */
+/** Serious violations of the accessibility rules. */
 export async function breaches(page: Page): Promise<string[]> {
-  // What is still appearing has the contrast of neither here nor there.
+  // The contrast of an element is undefined while it fades in.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   // An animation that follows a scroll position and not the time runs for ever.
   await page.waitForFunction(() =>
@@ -23,7 +23,7 @@ export async function breaches(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
 }
 
-/** How far the page can be scrolled sideways, and what sticks out. */
+/** How far the page scrolls sideways, and which elements overflow. */
 export function overflow(page: Page): Promise<{ by: number; what: string[] }> {
   return page.evaluate(() => {
     const root = document.documentElement
@@ -36,7 +36,7 @@ export function overflow(page: Page): Promise<{ by: number; what: string[] }> {
   })
 }
 
-/** By how much the page is longer, and scrolls, for what is there for screen readers alone. */
+/** How much longer the page is because of elements for screen readers alone. */
 function lengthened(page: Page): Promise<number> {
   return page.evaluate(() => {
     const root = document.documentElement
@@ -49,7 +49,7 @@ function lengthened(page: Page): Promise<number> {
   })
 }
 
-/** Looks at a place in light and dark, wide and on a phone. */
+/** Inspects a place in light and dark, at desktop and phone width. */
 export async function inspect(page: Page, place: Place): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
   await place.open(page)

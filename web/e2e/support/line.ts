@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A line to the server that can be cut: Chromium's own offline mode leaves open streams alone. */
+/** A connection to the server that can be cut: Chromium's own offline mode does not affect open streams. */
 export class Line {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
@@ -34,12 +34,12 @@ export class Line {
     return line
   }
 
-  /** Where the server is, over this line. */
+  /** The server's URL over this connection. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Breaks what is open, and takes nothing new. */
+  /** Closes open connections and accepts no new ones. */
   cut(): void {
     this.#cut = true
     for (const socket of this.#sockets) socket.destroy()

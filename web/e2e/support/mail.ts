@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A mail as somebody reads it. */
+/** A received mail. */
 export interface Mail {
   readonly to: string
   readonly subject: string
-  /** The plain text of it. */
+  /** Its plain text. */
   readonly text: string
-  /** The one thing to click on. */
+  /** Its only link. */
   readonly link: string
 }
 
@@ -18,14 +18,14 @@ export async function readMails(folder: string): Promise<Mail[]> {
   return Promise.all(files.map(async (name) => parse(await readFile(join(folder, name), 'utf8'))))
 }
 
-/** What a line of a mail says under its label: `fact(mail, '仮パスワード')`. */
+/** The value of a labelled line of a mail: `fact(mail, '仮パスワード')`. */
 export function fact(mail: Mail, label: string): string {
   const found = new RegExp(`^${label}： (.+)$`, 'm').exec(mail.text)?.[1]
   if (found === undefined) throw new Error(`the mail does not say ${label}:\n${mail.text}`)
   return found.trim()
 }
 
-// Just as much of RFC 5322, 2045 and 2047 as our mails need: parts in base64, words in the headers encoded.
+// The part of RFC 5322, 2045 and 2047 that our mails use: base64 parts and encoded words in headers.
 function parse(source: string): Mail {
   const [head, body] = split(source)
   const boundary = /boundary="?([^";\r\n]+)/.exec(head['content-type'] ?? '')?.[1]

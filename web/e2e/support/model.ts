@@ -34,7 +34,7 @@ interface WireRequest {
 export interface Pause {
   /** Resolves when everything before the place has been sent. */
   readonly reached: Promise<void>
-  /** Lets the answer go on. */
+  /** Continues the answer. */
   release(): void
 }
 
@@ -52,8 +52,8 @@ interface Course {
 }
 
 /**
- * The model provider of the tests: test/fakes/model, behind a relay that decides how a question is answered, counts how often
- * it is asked, and can hold an answer at a place, so that a test need not race with it.
+ * The model provider of the tests: test/fakes/model behind a relay that decides how a question is answered, counts how
+ * often it is asked, and can hold an answer at a given point, so that a test need not race with it.
  */
 export class Model {
   readonly #child: Child
@@ -87,18 +87,18 @@ export class Model {
     await this.#child.end()
   }
 
-  /** What OPENAI_BASE_URL is to be. */
+  /** The value for OPENAI_BASE_URL. */
   get baseURL(): string {
     return `http://127.0.0.1:${(this.#relay.address() as AddressInfo).port}/v1`
   }
 
-  /** Says how a question is answered: the first time it is asked by the first directive, and so on; then by the last. */
+  /** Sets how a question is answered: the first time by the first directive, and so on; after that by the last. */
   script(question: string, ...directives: Directive[]): void {
-    this.#scripts.delete(question) // What was said last comes first.
+    this.#scripts.delete(question) // The newest rule comes first.
     this.#scripts.set(question, directives)
   }
 
-  /** How often the provider was asked this question; requests for a title are not counted. */
+  /** How often the provider received this question, without requests for a title. */
   asked(question: string): number {
     return this.#asked.filter((content) => content.includes(question)).length
   }
@@ -110,7 +110,7 @@ export class Model {
     return pause
   }
 
-  /** Holds the title of the next thread that a question begins. */
+  /** Holds the title of the next thread that begins with a question. */
   pauseTitle(question: string): Pause {
     const pause = gateAt(0)
     this.#titles.push({ question, gates: [pause] })
@@ -158,7 +158,7 @@ export class Model {
     upstream.end(body)
   }
 
-  /** Puts the directive in place of the question, where there is one. */
+  /** Replaces the question by its directive, if there is one. */
   #direct(body: Buffer): { body: Buffer; gates: readonly Gate[] } {
     if (body.length === 0) return { body, gates: [] }
     const wire = JSON.parse(body.toString()) as WireRequest
@@ -216,10 +216,13 @@ async function relay(from: IncomingMessage, to: ServerResponse, gates: readonly 
   to.end(rest)
 }
 
-/** An event of a provider that is heard, but whose answer does not go on. */
+/** An event that keeps the connection alive without continuing the answer. */
 const thinking = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { reasoning_content: ' ' } }] })}\n\n`
 
-/** Waits for the gate. A server that hears nothing for half a minute gives an answer up, and on a slow machine tests take longer. */
+/**
+ * Waits for the gate. A server gives up an answer after half a minute of silence, and on a slow machine tests take
+ * longer.
+ */
 async function held(gate: Gate, to: ServerResponse): Promise<void> {
   const heard = setInterval(() => to.write(thinking), 10_000)
   await gate.released

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the project. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The program under test; E2E_BINARY names another one. */
+/** The program under test, or the one that E2E_BINARY names. */
 export const tsumugi = process.env.E2E_BINARY ?? `${root}bin/tsumugi`
 
 /** The scripted model provider, built before the tests. */
@@ -12,5 +12,5 @@ export const fakeModel = `${root}.cache/e2e/fakemodel`
 /** The identity provider for single sign-on, built before the tests. */
 export const fakeIdp = `${root}.cache/e2e/fakeidp`
 
-/** The streams that package stream's tests keep byte for byte. */
+/** The golden streams of package stream's tests. */
 export const goldenStreams = `${root}stream/testdata`

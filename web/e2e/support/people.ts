@@ -3,7 +3,7 @@ import type { Account } from './account'
 import { fact, type Mail } from './mail'
 import type { Tsumugi } from './tsumugi'
 
-/** Somebody who has been invited, with what their mail says. */
+/** An invited user, with the contents of their mail. */
 export interface Invited {
   readonly email: string
   readonly name: string
@@ -11,7 +11,7 @@ export interface Invited {
   readonly mail: Mail
 }
 
-/** Invites somebody whom nobody has heard of before, as an administrator does. */
+/** Invites a new user as an administrator. */
 export async function invite(server: Tsumugi, admin: Account, role = 'general-user'): Promise<Invited> {
   const email = `p-${crypto.randomUUID()}@demo.example`
   const name = '佐藤 三郎'
@@ -20,13 +20,13 @@ export async function invite(server: Tsumugi, admin: Account, role = 'general-us
   return { email, name, temporary: fact(mail, '仮パスワード'), mail }
 }
 
-/** The next mail to an address, when so many have come before. */
+/** The next mail to an address that has received this many before. */
 export async function newMail(server: Tsumugi, email: string, before: number): Promise<Mail> {
   await expect.poll(async () => (await server.mails(email)).length).toBe(before + 1)
   return (await server.mails(email)).at(-1) as Mail
 }
 
-/** What the page keeps of a session; null for none. */
+/** The page's stored session; null for none. */
 export function readToken(page: Page): Promise<Record<string, string> | null> {
   return page.evaluate(
     () => JSON.parse(localStorage.getItem('tsumugiToken') ?? 'null') as Record<string, string> | null,

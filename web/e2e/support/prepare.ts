@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fakeIdp, fakeModel, root, tsumugi } from './paths'
 
-/** Runs once before all tests: what they start must be there. */
+/** Runs once before all tests: the programs that they start must exist. */
 export default function prepare(): void {
   if (!existsSync(tsumugi)) throw new Error(`${tsumugi} is missing: run "npx -y rust-just build" first.`)
   for (const [binary, command] of [

@@ -1,7 +1,7 @@
 import { expect, type Locator, type Page } from '@playwright/test'
 import { plainSkill } from './chat'
 
-/** The card of a skill; the short one among the last used ones, if it is there, comes first and is not meant. */
+/** The card of a skill, not the short one among the recently used skills, which may precede it. */
 export function card(page: Page, name: string): Locator {
   return page.getByRole('main').getByRole('link', { name, exact: true }).last()
 }

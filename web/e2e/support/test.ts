@@ -15,7 +15,7 @@ interface WorkerFixtures {
   readonly signIn: (who: Who) => Promise<Account>
 }
 
-/** Opens a page on another device: nothing of this one's storage is there but the sign-in. */
+/** Opens a page on another device: it shares only the sign-in, not the storage. */
 type Device = (url?: string) => Promise<Page>
 
 interface TestFixtures {
@@ -25,11 +25,11 @@ interface TestFixtures {
   readonly account: Account
   readonly chat: Chat
   readonly device: Device
-  /** A question nobody has asked before, and nobody will again. */
+  /** A unique question. */
   readonly question: string
 }
 
-/** The test of all files here: a page on the real server, in which nothing may go wrong unseen. */
+/** The test function of all files here: a page on the real server, in which no error may go unnoticed. */
 export const test = base.extend<TestFixtures, WorkerFixtures>({
   model: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.

@@ -18,7 +18,7 @@ const links = {
   TSUMUGI_LINK_HELP: 'https://example.com/help',
 }
 
-/** What a server is set by: what the developer's shell says must not get in. */
+/** The server's environment: variables of the developer's shell must not leak in. */
 const settings = /^(TSUMUGI|OPENAI|COGNITO|SLACK|OTEL)_|^(DATABASE|NATS|BLOB|SMTP)_URL$/
 const surroundings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !settings.test(name)))
 
@@ -46,7 +46,7 @@ export class Tsumugi {
       ...surroundings,
       ...links,
       TSUMUGI_DEMO_PASSWORD: password,
-      TSUMUGI_LIMITS: 'off', // All tests of a worker ask as the same two people.
+      TSUMUGI_LIMITS: 'off', // All tests of a worker use the same two users.
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),
     }
     const server = new Tsumugi(await freePort(), folder, env)
@@ -59,7 +59,7 @@ export class Tsumugi {
     return server
   }
 
-  /** Starts it again, on the same port and data. */
+  /** Restarts it on the same port and data. */
   async resume(): Promise<void> {
     const args = ['serve', '--listen', `127.0.0.1:${this.#port}`, '--data', join(this.#folder, 'data')]
     this.#child = new Child(tsumugi, args, this.#env)
@@ -68,7 +68,7 @@ export class Tsumugi {
     if (!ready.ok) throw new Error(`not ready: ${ready.status}\n${this.#child.output}`)
   }
 
-  /** Whether it takes requests, as a load balancer asks. */
+  /** Whether it is ready, as for a load balancer. */
   async ready(): Promise<boolean> {
     return fetch(`${this.url}/readyz`).then(
       ({ ok }) => ok,
@@ -76,7 +76,7 @@ export class Tsumugi {
     )
   }
 
-  /** Tells it to stop, and waits until it has finished what it was at. */
+  /** Asks it to stop, and waits until it has finished. */
   async drain(): Promise<void> {
     await this.#child?.end('SIGTERM')
     this.#child = null
@@ -98,13 +98,13 @@ export class Tsumugi {
     return all.filter((mail) => mail.to === address)
   }
 
-  /** Ends it as a crash would. */
+  /** Kills it. */
   async kill(): Promise<void> {
     await this.#child?.end('SIGKILL')
     this.#child = null
   }
 
-  /** Stops it, and leaves nothing behind. */
+  /** Stops it and removes its data. */
   async stop(): Promise<void> {
     await this.#child?.end()
     this.#child = null

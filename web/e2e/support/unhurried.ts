@@ -1,13 +1,13 @@
 import type { BrowserContext } from '@playwright/test'
 
 /**
- * Lets toasts stay, and what can be undone be undone, ten times as long in all pages of a context: a slow machine reads
- * more slowly than a person.
+ * Makes toasts, and the time to undo, ten times as long in all pages of a context: a slow machine reads more slowly
+ * than a person.
  */
 export async function unhurried(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     const inTime = window.setTimeout.bind(window)
-    // How long they stay is said in src/lib/ui/toast.ts.
+    // The durations are defined in src/lib/ui/toast.ts.
     const hurried = [5000, 6000, 8000]
     const wait = (run: TimerHandler, ms = 0, ...rest: unknown[]) =>
       inTime(run, hurried.includes(ms) ? ms * 10 : ms, ...rest)

@@ -7,17 +7,17 @@ declare global {
   }
 }
 
-/** The browser's own words for requests and lines that failed: some tests make them fail on purpose. */
+/** The browser's messages about failed requests and connections: some tests make them fail on purpose. */
 const expected = /^(Failed to load resource|WebSocket connection to )/
 
-/** Whether a line of the console is from the library in the frame for diagrams. */
+/** Whether a console message is from the library in the diagram frame. */
 function inSandbox(url: string): boolean {
   return url.startsWith('blob:null/')
 }
 
 /**
- * Collects what no test may cause in any page of a context: scripts that throw, errors in the console, and breaches of the
- * content security policy.
+ * Collects what no test may cause in any page of a context: uncaught errors, errors in the console, and violations of
+ * the content security policy.
  */
 export async function watch(context: BrowserContext): Promise<readonly string[]> {
   const troubles: string[] = []
@@ -27,7 +27,7 @@ export async function watch(context: BrowserContext): Promise<readonly string[]>
       troubles.push(`console: ${message.text()}`)
   })
   await context.addInitScript(() => {
-    // In the frame for diagrams the policy refuses what a model's source tries: that is what it is for.
+    // In the diagram frame the policy blocks what a model's source attempts, as intended.
     if (self.origin === 'null') return
     document.addEventListener('securitypolicyviolation', (event) => {
       reportError(

@@ -14,12 +14,12 @@ import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
 import { loadViewer, ViewerPlace } from './ViewerPlace'
 
-/** The skills, and over them the composer of the general chat. */
+/** The skills, with the composer of the general chat above them. */
 export function SkillsRoute() {
   return <SkillsPage composer={<HomeComposer />} />
 }
 
-/** All of /home: its frame, and the keys that work everywhere in it. */
+/** The layout of /home, with its keyboard shortcuts. */
 export function HomeRoute() {
   useEffect(followLive, [])
   useEffect(loadChat, [])
@@ -33,7 +33,7 @@ export function HomeRoute() {
   )
 }
 
-/** Shows what changes on the server, wherever it was changed, as long as /home is open. */
+/** Applies changes on the server, whoever made them, while /home is open. */
 function followLive(): () => void {
   const stops = [
     followThreads(live),

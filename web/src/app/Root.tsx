@@ -3,7 +3,7 @@ import { ThreadLine } from '@/components/ThreadLine'
 import styles from './Root.module.css'
 import { RouteAnnouncer } from './RouteAnnouncer'
 
-/** What stands around every page: the thread that runs while the next one is on its way, and the announcer. */
+/** The frame of every page: the progress line during navigation, and the route announcer. */
 export function Root() {
   const navigation = useNavigation()
   return (
@@ -19,7 +19,7 @@ export function Root() {
   )
 }
 
-/** Shown while the first page is on its way. */
+/** Shown while the first page is loading. */
 export function Booting() {
   return (
     <div className={styles.booting} role="status">

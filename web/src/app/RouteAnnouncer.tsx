@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react'
 import { useLocation } from 'react-router'
 
 /**
- * Tells screen readers which page has come, and catches the focus if what had it went away with the old page. A focus
- * that is still in the page (a link of the thread list, the composer) stays where it is.
+ * Announces the new page to screen readers, and moves the focus if the focused element disappeared with the old page. A
+ * focus that is still in the page (a link of the thread list, the composer) stays.
  */
 export function RouteAnnouncer() {
   const { pathname } = useLocation()

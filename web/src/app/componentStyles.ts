@@ -1,2 +1,2 @@
-// All pages of /home share one style sheet. What a page says of a component must come after what the component says of itself.
+// All pages of /home share one style sheet. A page's rules for a component must follow the component's own rules.
 import.meta.glob('../components/*.module.css', { eager: true })

@@ -1,4 +1,4 @@
-/** What the pages under /home/skill show, loaded together: whoever opens one of them soon opens the others. */
+/** The pages under /home/skill, loaded together: people who open one of them soon open the others. */
 export { ChatPage, SkillPage, skillLoader } from '@/features/chat/routes'
 export { skillsLoader } from '@/features/skills/loader'
 export { threadsLoader } from '@/features/threads/loader'

@@ -14,7 +14,7 @@ import { followTheme } from '@/lib/ui/theme'
 import { App } from './App'
 import { makeRouter } from './router'
 
-/** From when on a first page that has not come yet is shown to be on its way. */
+/** The delay before the first page's loading state is shown. */
 const BOOTING_AFTER_MS = 300
 
 callAs(session)
@@ -32,7 +32,7 @@ queryClient.fetchQuery(configQuery).then(
   () => {},
 )
 
-// A first page that comes soon comes without the sign of waiting before it, which would only hold it up.
+// A first page that loads soon is shown without a loading state, which would only delay it.
 const waiting = setTimeout(show, BOOTING_AFTER_MS)
 const unsubscribe = router.subscribe(showInitialized)
 showInitialized(router.state)

@@ -9,13 +9,13 @@ import { Booting, Root } from './Root'
 
 const never: ShouldRevalidateFunction = () => false
 
-/** A skill and its thread are loaded anew only when another one is opened. */
+/** A skill and its thread are reloaded only when another one is opened. */
 const onOtherThread: ShouldRevalidateFunction = ({ currentParams, nextParams }) =>
   currentParams.skillId !== nextParams.skillId || currentParams.threadId !== nextParams.threadId
 
 /**
- * A route in whose place its own failure is shown. The boundary stands around it: on the route itself it would not be drawn
- * if the route's part of the app is what cannot be loaded.
+ * A route that shows its own failure in its place. The error boundary is around it: on the route itself it would not be
+ * rendered if the route's chunk is what failed to load.
  */
 function caught(route: RouteObject): RouteObject {
   return { errorElement: <RouteError />, children: [route] }
@@ -129,7 +129,7 @@ const routes: RouteObject[] = [
           { path: '*', Component: NotFoundPage },
         ],
       }),
-      // A thread that is missing is said to be so within the frame of the others.
+      // The error for a missing thread is shown within the frame of the others.
       caught({
         path: '/chat',
         loader: signedIn(),
@@ -262,7 +262,7 @@ const routes: RouteObject[] = [
   },
 ]
 
-/** Makes the router; it begins to load the page at once. */
+/** Creates the router, which begins to load the page at once. */
 export function makeRouter() {
   return createBrowserRouter(routes)
 }

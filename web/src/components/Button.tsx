@@ -4,7 +4,7 @@ import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 import { Spinner } from './Spinner'
 
-/** How much a button asks for. One `primary` in a place at most. */
+/** The emphasis of a button. At most one `primary` in a place. */
 export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger' | 'link'
 export type ButtonSize = 'sm' | 'md' | 'lg'
 
@@ -15,11 +15,11 @@ interface Look {
 }
 
 interface ButtonProps extends ComponentPropsWithRef<'button'>, Look {
-  /** Shows that the work is under way; clicks are ignored and the focus stays. */
+  /** Shows that work is in progress; clicks are ignored and the focus stays. */
   loading?: boolean | undefined
 }
 
-/** A button with words. */
+/** A button with a text. */
 export function Button({ variant, size, wide, loading, className, children, onClick, ...rest }: ButtonProps) {
   return (
     <button

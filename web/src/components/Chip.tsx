@@ -2,7 +2,7 @@ import type { ComponentPropsWithRef, ReactNode } from 'react'
 import { cx } from '@/lib/ui/cx'
 import styles from './Chip.module.css'
 
-/** A small choice that is on or off. */
+/** A small toggle. */
 export function ChoiceChip({
   selected,
   className,
@@ -16,7 +16,7 @@ export function Chip({ className, ...rest }: ComponentPropsWithRef<'span'>) {
   return <span {...rest} className={cx(styles.chip, className)} />
 }
 
-/** A count beside something; `label` says in words what is counted. */
+/** A count beside something; `label` describes what is counted. */
 export function Badge({
   label,
   children,

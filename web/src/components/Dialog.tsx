@@ -6,18 +6,18 @@ import styles from './Dialog.module.css'
 interface DialogProps {
   title: string
   onClose: () => void
-  /** Buttons at the foot; the one that goes on stands last. */
+  /** Buttons at the foot; the affirmative one is last. */
   actions?: ReactNode
   wide?: boolean
   className?: string | undefined
-  /** Hides the title from the eye where the content says it. */
+  /** Hides the title visually if the content has it. */
   hideTitle?: boolean
   children: ReactNode
 }
 
 /**
- * A dialog over the page, the browser's own: it holds the focus, closes on Esc and gives the focus back. Render it only
- * while it is open.
+ * A modal dialog, the browser's own: it traps the focus, closes on Esc and restores the focus. Render it only while it
+ * is open.
  */
 export function Dialog({
   title,
@@ -38,7 +38,7 @@ export function Dialog({
     element?.showModal()
     return () => {
       element?.close()
-      // The browser gives the focus back only for a dialog that is still in the page.
+      // The browser restores the focus only for a dialog that is still in the page.
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true })
     }
   }, [])

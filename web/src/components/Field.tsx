@@ -5,14 +5,14 @@ import { ime } from '@/lib/ui/ime'
 import styles from './Field.module.css'
 import { IconButton } from './IconButton'
 
-/** What every field has: a label above, a hint, and its error under it, in words and with a mark. */
+/** The common parts of a field: a label above, a hint, and its error below, as text with an icon. */
 export interface FieldProps {
   label: string
   hint?: ReactNode | undefined
   error?: string | undefined
-  /** Hides the label from the eye where the place already says it; screen readers still read it. */
+  /** Hides the label visually where it is obvious; screen readers still read it. */
   hideLabel?: boolean | undefined
-  /** Says 任意 beside the label; fields are required unless they say so. */
+  /** Shows 任意 beside the label; all other fields are required. */
   optional?: boolean | undefined
 }
 
@@ -22,7 +22,7 @@ interface Ids {
   'aria-invalid': true | undefined
 }
 
-/** The frame of a field, for controls that are not among the ones here. */
+/** The frame of a field, for other controls than the ones here. */
 export function Field({
   label,
   hint,
@@ -50,7 +50,7 @@ export function Field({
   )
 }
 
-/** The words of an error, with its mark. */
+/** An error message with its icon. */
 export function FieldErrorText({ id, children }: { id?: string; children: ReactNode }) {
   return (
     <p className={styles.error} id={id}>
@@ -60,7 +60,7 @@ export function FieldErrorText({ id, children }: { id?: string; children: ReactN
   )
 }
 
-/** A field for one line. */
+/** A single-line field. */
 export function TextField({
   label,
   hint,
@@ -89,7 +89,7 @@ export function TextField({
   )
 }
 
-/** A field for a password, which can be shown. */
+/** A password field, with a button to show the password. */
 export function PasswordField({
   label,
   hint,
@@ -124,7 +124,7 @@ export function PasswordField({
   )
 }
 
-/** A field for several lines, which grows with its text. */
+/** A multi-line field that grows with its text. */
 export function TextArea({
   label,
   hint,
@@ -141,7 +141,7 @@ export function TextArea({
   )
 }
 
-/** A choice of one among a few; the browser's own list, since it is the best one on a phone. */
+/** A select; the browser's own, because it is the best one on a phone. */
 export function Select({
   label,
   hint,

@@ -15,19 +15,19 @@ import { store } from '@/lib/ui/store'
 import styles from './Floating.module.css'
 
 export interface FloatingProps extends HTMLAttributes<HTMLDivElement> {
-  /** The button that it belongs to: what happens there is not outside, and the focus goes back to it. */
+  /** The button that it belongs to: events there do not count as outside, and the focus returns to it. */
   anchor: RefObject<HTMLElement | null>
   align: Align
   onClose: () => void
-  /** Called when it has been taken out of the page; `preventDefault` keeps the focus from going back. */
+  /** Called after it was removed from the page; `preventDefault` keeps the focus from returning. */
   onCloseAutoFocus?: ((event: Event) => void) | undefined
-  /** Gives the focus to what is to have it first. */
+  /** Sets the initial focus. */
   onOpen: (panel: HTMLElement) => void
 }
 
 /**
- * A panel under a button, over everything else and not modal. Esc closes it, and so does a press or the focus anywhere else,
- * which then stays there. Render it only while it is open.
+ * A non-modal panel under a button, above everything else. Esc closes it, and so does a press or the focus anywhere
+ * else, where the focus then stays. Render it only while it is open.
  */
 export function Floating({
   anchor,
@@ -61,9 +61,9 @@ export function Floating({
     })
     return () => {
       stop()
-      // What was chosen may take the focus first.
+      // The chosen item may take the focus first.
       setTimeout(() => {
-        if (element.isConnected) return // It was only looked at again.
+        if (element.isConnected) return // It was only shown again.
         const event = new Event('closed', { cancelable: true })
         closed(event)
         if (!left && !event.defaultPrevented) button.focus({ preventScroll: true })
@@ -79,14 +79,14 @@ export function Floating({
   )
 }
 
-/** Calls back on Esc, and when a press or the focus goes elsewhere (outside). The returned function ends it. */
+/** Calls back on Esc, and on a press or focus outside. The returned function unsubscribes. */
 function whenLeft(box: HTMLElement, anchor: HTMLElement, onLeft: (outside: boolean) => void): () => void {
   const controller = new AbortController()
   const options = { capture: true, signal: controller.signal }
   const leave = ({ target }: Event) => {
     if (target instanceof Node && !box.contains(target) && !anchor.contains(target)) onLeft(true)
   }
-  // A finger that is put down may be about to scroll: it has pressed when it clicks.
+  // A touch may be the beginning of a scroll: only a click counts as a press.
   const onPointerDown = (event: PointerEvent) => {
     if (event.pointerType === 'touch') document.addEventListener('click', leave, { ...options, once: true })
     else leave(event)

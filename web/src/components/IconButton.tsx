@@ -4,7 +4,7 @@ import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 
 interface IconButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'aria-label' | 'title'> {
-  /** What it does, in words: the accessible name and the tooltip. */
+  /** What it does: the accessible name and the tooltip. */
   label: string
   /** The keys that do the same, shown in the tooltip. */
   shortcut?: string | undefined

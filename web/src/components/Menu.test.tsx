@@ -89,7 +89,7 @@ describe('a menu', () => {
     const press = new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true })
     fireEvent(screen.getByRole('menu'), press)
     expect(screen.queryByRole('menu')).toBeNull()
-    // A dialog around it is not meant.
+    // A surrounding dialog does not count.
     expect(press.defaultPrevented).toBe(true)
     await vi.waitFor(() => expect(document.activeElement).toBe(button()))
     expect(chosen.mock.calls.flat()).toEqual(['dark', 'rename'])

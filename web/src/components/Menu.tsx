@@ -27,7 +27,7 @@ interface MenuProps {
   children: ReactNode
 }
 
-/** Closes the menu around it. */
+/** Closes the surrounding menu. */
 const CloseContext = createContext(() => {})
 
 /** A menu under a button. Not modal: the page stays as it is. */
@@ -55,7 +55,7 @@ export function Menu({ trigger, align = 'end', onCloseAutoFocus, children }: Men
           event.preventDefault()
           if (!event.repeat) toggle('by key')
         },
-        // Pressed by something that has neither a pointer nor keys.
+        // Clicked without a pointer or a key, for example by a screen reader.
         onClick: (event) => {
           if (event.detail === 0) toggle('by key')
         },
@@ -93,7 +93,7 @@ interface MenuItemProps {
   children: ReactNode
 }
 
-/** Something to do. */
+/** A menu item with an action. */
 export function MenuItem({ icon, danger = false, disabled = false, onSelect, children }: MenuItemProps) {
   const close = useContext(CloseContext)
   const choose = () => {
@@ -116,7 +116,7 @@ export function MenuItem({ icon, danger = false, disabled = false, onSelect, chi
   )
 }
 
-/** A page outside the app, which opens beside it. */
+/** A page outside the app, which opens in a new tab. */
 export function MenuLink({ icon, href, children }: { icon?: ReactNode; href: string; children: ReactNode }) {
   const close = useContext(CloseContext)
   return (
@@ -136,7 +136,7 @@ export function MenuLink({ icon, href, children }: { icon?: ReactNode; href: str
   )
 }
 
-/** A choice of one: the chosen one is ticked. */
+/** A radio item: the chosen one is ticked. */
 export function MenuChoice<T extends string>({
   label,
   value,
@@ -170,7 +170,7 @@ export function MenuChoice<T extends string>({
   )
 }
 
-/** A line between groups. */
+/** A separator. */
 export function MenuSeparator() {
   return <div className={styles.separator} role="separator" />
 }

@@ -58,7 +58,7 @@ export function Popover({
   )
 }
 
-/** What Tab stops at. */
+/** The focusable elements. */
 function stopsIn(panel: Element): HTMLElement[] {
   return [...panel.querySelectorAll<HTMLElement>('a[href], button, input, [tabindex="0"]')].filter(
     (stop) => !stop.matches(':disabled') && stop.checkVisibility(),

@@ -13,7 +13,7 @@ interface SearchFieldProps {
   onKeyDown?: (event: KeyboardEvent<HTMLInputElement>) => void
 }
 
-/** A field that narrows what is below it, as one types. Esc empties it. */
+/** A field that filters the list below it while typing. Esc clears it. */
 export function SearchField({
   label,
   clearLabel,

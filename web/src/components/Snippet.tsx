@@ -1,7 +1,7 @@
 import { Fragment } from 'react'
 import styles from './Snippet.module.css'
 
-/** A line of what was found, with the words that were searched for marked. Ranges count characters, not UTF-16 units. */
+/** A line of a search result with the search terms marked. Ranges count characters, not UTF-16 units. */
 export function Snippet({ text, ranges }: { text: string; ranges: readonly (readonly number[])[] }) {
   const characters = Array.from(text)
   const between = (from: number, to?: number) => characters.slice(from, to).join('')

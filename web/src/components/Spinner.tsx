@@ -1,6 +1,6 @@
 import styles from './Spinner.module.css'
 
-/** A thread being wound. Decorative: say in words what is under way beside it. */
+/** A thread being wound. Decorative: describe what is in progress beside it. */
 export function Spinner({ size = 20 }: { size?: number }) {
   return (
     <svg

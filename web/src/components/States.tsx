@@ -3,7 +3,7 @@ import { cx } from '@/lib/ui/cx'
 import { Button } from './Button'
 import styles from './States.module.css'
 
-/** A place where something is about to stand. Say 読み込み中 once around a group of them, not in each. */
+/** A placeholder for content that is loading. Announce 読み込み中 once around a group of them, not in each. */
 export function Skeleton({
   width = '100%',
   height = 14,
@@ -24,7 +24,7 @@ export function Skeleton({
   )
 }
 
-/** Nothing is here yet: says so, and what to do about it. */
+/** An empty state: says that there is nothing yet, and what to do. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles.state}>

@@ -12,7 +12,7 @@ const texts = {
   delete: '削除',
 } as const
 
-/** What can be done with a thread, wherever it is shown. */
+/** The menu items of a thread, wherever it is shown. */
 export function ThreadMenuItems({
   thread,
   onRename,
@@ -28,7 +28,7 @@ export function ThreadMenuItems({
       {texts.delete}
     </MenuItem>
   )
-  // One that is in no list has no name and no place there.
+  // A temporary thread is in no list, so it cannot be renamed or pinned.
   if (thread.expires_at !== undefined) return remove
   return (
     <>

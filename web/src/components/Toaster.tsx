@@ -7,7 +7,7 @@ import { layerAtom } from '@/lib/ui/layers'
 import { dismissToast, type Toast, toastsAtom } from '@/lib/ui/toast'
 import styles from './Toaster.module.css'
 
-/** Shows the toasts; stands once at the end of the app. */
+/** Shows the toasts; rendered once at the end of the app. */
 export function Toaster() {
   const toasts = useAtomValue(toastsAtom)
   const layer = useAtomValue(layerAtom)

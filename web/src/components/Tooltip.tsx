@@ -5,16 +5,18 @@ import { layerAtom } from '@/lib/ui/layers'
 import { store } from '@/lib/ui/store'
 import styles from './Tooltip.module.css'
 
-/** How long the pointer rests before a name is shown, and how soon after one name the next is shown at once, in ms. */
+/**
+ * How long the pointer must rest before a tooltip is shown, and how soon after one tooltip the next one is shown at
+ * once, in ms.
+ */
 const delay = 450
 const soon = 200
 
 const tipId = 'tip'
 
 /**
- * Names what is under the pointer or the focus, where that has a label and data-tip, its side; data-tip-keys are
- * the keys that do the same. Never the only place where something is
- * said. Stands once in the app.
+ * Shows a tooltip for the hovered or focused element with an accessible label and data-tip, its side; data-tip-keys are
+ * its shortcut. A tooltip is never the only place of an information. Rendered once in the app.
  */
 export function Tooltips() {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null)
@@ -47,9 +49,9 @@ function Tip({ anchor, onGone }: { anchor: HTMLElement; onGone: () => void }) {
   )
 }
 
-/** Tells whose tip is to be shown, or null, until the returned function is called. */
+/** Calls back with the element whose tooltip is to be shown, or null, until the returned function is called. */
 function followTips(show: (anchor: HTMLElement | null) => void): () => void {
-  let under: HTMLElement | null = null // The pointer. Its tip comes once, until the pointer has been elsewhere.
+  let under: HTMLElement | null = null // The pointer. Its tooltip is shown once, until the pointer has left.
   let shown: HTMLElement | null = null
   let hiddenAt = Number.NEGATIVE_INFINITY
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -71,7 +73,7 @@ function followTips(show: (anchor: HTMLElement | null) => void): () => void {
     close()
     if (anchor) timer = setTimeout(open, performance.now() - hiddenAt < soon ? 0 : delay, anchor)
   }
-  // The focus that a closed dialog or menu gives back after a click or touch is no question what a button is.
+  // When a closed dialog or menu restores the focus after a click or touch, no tooltip is needed.
   const onFocusIn = (event: FocusEvent) => {
     const anchor = anchorAt(event)
     if (anchor !== event.target || !anchor?.matches(':focus-visible')) return

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 
-/** How long the letters of a name may be apart. */
+/** The maximum time between the letters of a name. */
 const typingMs = 1000
 
 const items = '[role^="menuitem"]'
@@ -10,7 +10,10 @@ export function itemsOf(menu: Element): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>(`${items}:not([aria-disabled="true"])`)]
 }
 
-/** How a menu is used: arrows, ends and letters go to an item, the pointer too, and what is pressed or let go of is chosen. */
+/**
+ * The behaviour of a menu: arrow keys, Home, End, letters and the pointer move to an item; a press or a release chooses
+ * it.
+ */
 export function useMenuKeys() {
   const typed = useRef({ text: '', at: 0 })
   const pressed = useRef(false)
@@ -24,7 +27,7 @@ export function useMenuKeys() {
     const typing = now - typed.current.at < typingMs && typed.current.text !== ''
     if (key === 'Enter' || (key === ' ' && !typing)) {
       event.preventDefault()
-      // Held down, it has opened the menu.
+      // The key that opened the menu is still held.
       if (!event.repeat) all[at]?.click()
     } else if (key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey) {
       if (key === ' ') event.preventDefault()
@@ -52,7 +55,7 @@ export function useMenuKeys() {
     onPointerDown: () => {
       pressed.current = true
     },
-    // Pressed on the button, let go of over an item: that is no click, but a choice.
+    // Pressed on the button and released over an item: not a click, but a choice.
     onPointerUp: (event: PointerEvent<HTMLElement>) => {
       if (!pressed.current) itemAt(event)?.click()
       pressed.current = false
@@ -65,7 +68,7 @@ function itemAt({ target, currentTarget }: PointerEvent<HTMLElement>): HTMLEleme
   return itemsOf(currentTarget).find((item) => item === at)
 }
 
-/** Where a key leads from an item, or from none (-1). */
+/** The index of the item that a key leads to, from an item or from none (-1). */
 function target(key: string, at: number, count: number): number | null {
   switch (key) {
     case 'ArrowDown':
@@ -83,7 +86,7 @@ function target(key: string, at: number, count: number): number | null {
   }
 }
 
-/** The next item whose name begins with what was typed; the same letter again and again goes through all that do. */
+/** The next item whose name begins with what was typed; repeating a letter cycles through all of them. */
 function named(all: readonly HTMLElement[], at: number, text: string): HTMLElement | undefined {
   const letters = [...text]
   const one = letters.every((letter) => letter === letters[0])

@@ -6,31 +6,33 @@ import { toastFailure } from '@/lib/ui/toast'
 /** How many favourites a page has. */
 export const FAVORITE_PAGE = 10
 
-/** The user's favourite skills, newest first; read anew whenever they are shown, since no event tells of them. */
+/**
+ * The user's favourite skills, newest first; reloaded whenever they are shown, because there are no events for them.
+ */
 export const favoritesQuery = {
   ...listQuery<FavoriteSkill>(['favorites'], FAVORITE_PAGE, (page) => api.listFavoriteSkills(page)),
   staleTime: 0,
 }
 
-/** What was last asked for, by skill. */
+/** The last requested state, by skill. */
 const wanted = new Map<string, boolean>()
 let sending: Promise<unknown> = Promise.resolve()
 
-/** Puts a skill on the favourites or takes it off, here at once; a failure puts it back and says so. */
+/** Adds a skill to the favourites or removes it, optimistically; a failure reverts it and shows a message. */
 export async function setFavorite(
   skill: Pick<Skill, 'id' | 'name' | 'icon_path'>,
   favorite: boolean,
 ): Promise<void> {
   wanted.set(skill.id, favorite)
   mark(skill, favorite)
-  // One after the other: the server must not take a second thought for the first.
+  // One after the other: the server must not receive the second change before the first.
   const call = sending.then(() =>
     favorite ? api.addFavoriteSkill(skill.id) : api.removeFavoriteSkill(skill.id),
   )
   sending = call.catch(() => {})
   try {
     await call
-    // Lists that were read before the server had it may have come meanwhile, or are still to come.
+    // Lists from before the change may have arrived meanwhile, or still arrive.
     if (wanted.get(skill.id) === favorite) mark(skill, favorite)
   } catch {
     if (wanted.get(skill.id) === favorite) mark(skill, !favorite)

@@ -161,7 +161,7 @@ describe('the catalogue of errors', () => {
       expect(message).not.toMatch(/[!！]|Exception|English/)
       expect(message.length).toBeLessThan(80)
       if (name !== 'InternalErrorException') expect(message, purpose).not.toBe(unknown)
-      // Nothing is left at "it failed": who should do what, or which field is meant.
+      // No message says just "it failed": each says who should do what, or names the field.
       expect(message).toMatch(/ください|正しくありません/)
     }
   })

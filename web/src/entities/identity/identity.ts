@@ -6,10 +6,10 @@ import type { RefreshedTokens, TokenRecord } from './token'
 
 const TARGET = 'AWSCognitoIdentityProviderService'
 const TOO_MANY = 'TooManyRequestsException'
-/** How long an answer may take. The other tabs wait for a refresh; they must not wait for ever. */
+/** The time limit of a call. The other tabs wait for a refresh; they must not wait for ever. */
 const PATIENCE_MS = 30_000
 
-/** An answer of the identity provider that refuses a call. `name` is the provider's error name. */
+/** An error response of the identity provider. `name` is the provider's error name. */
 export class IdentityError extends Error {
   readonly status: number
 
@@ -20,12 +20,12 @@ export class IdentityError extends Error {
   }
 }
 
-/** The provider could not be reached, or answered something that is not its protocol. */
+/** The provider could not be reached, or its response was not in its protocol. */
 export const UNREACHABLE = 'Unreachable'
 
 /**
- * Whether a failed refresh means that the session is over: the provider itself has refused. Whatever came from elsewhere (no
- * network, a proxy's page, a server that is starting or has too much to do) tells nothing about the session.
+ * Whether a failed refresh means that the session is over: only if the provider itself has refused it. Any other
+ * failure (no network, a proxy's page, a server that is starting or overloaded) says nothing about the session.
  */
 export function isRefusal(cause: unknown): boolean {
   if (!(cause instanceof IdentityError || cause instanceof ApiError)) return false
@@ -34,7 +34,7 @@ export function isRefusal(cause: unknown): boolean {
   return named && !busy && cause.status >= 400 && cause.status < 500
 }
 
-/** The tokens in an answer of the provider; a refresh gives no RefreshToken, unless the provider rotates them. */
+/** The tokens in a response of the provider; a refresh has no RefreshToken, unless the provider rotates them. */
 export interface AuthenticationResult {
   IdToken: string
   AccessToken: string
@@ -43,14 +43,14 @@ export interface AuthenticationResult {
   RefreshToken?: string
 }
 
-/** The answer to InitiateAuth and RespondToAuthChallenge: tokens, or a challenge. Null is an answer of something else. */
+/** The response to InitiateAuth and RespondToAuthChallenge: tokens, or a challenge. Null if it is neither. */
 export type AuthAnswer = {
   AuthenticationResult?: AuthenticationResult
   ChallengeName?: string
   Session?: string
 } | null
 
-/** Who is asked, as POST /v1/auth-type tells. */
+/** The provider, as returned by POST /v1/auth-type. */
 export interface Provider {
   endpoint: string
   clientId: string
@@ -83,7 +83,7 @@ export async function refreshToken(
   }
 }
 
-/** Ends the session of a password sign-in: its refresh token renews nothing any more. */
+/** Ends the session of a password sign-in: revokes its refresh token. */
 export async function revoke(record: TokenRecord): Promise<void> {
   await call(await endpointOf(record), 'RevokeToken', {
     ClientId: record.clientId,
@@ -92,14 +92,14 @@ export async function revoke(record: TokenRecord): Promise<void> {
 }
 
 /**
- * Where the provider of a signed-in user is. The stored record has no room for it, and it is needed once an hour at
- * most, so the server is asked again, which also follows it when it moves.
+ * The provider of a signed-in user. It is not part of the stored record and is needed at most once an hour, so it is
+ * requested again, which also notices when it changes.
  */
 export async function endpointOf(record: TokenRecord): Promise<string> {
   return (await post<AuthTypeAnswer>('/v1/auth-type', { email: emailOf(record.idToken) })).endpoint
 }
 
-/** A call to the API without a token. The session renews itself by this one, so it cannot go through the session. */
+/** A call to the API without a token. The session uses it to renew itself, so it cannot go through the session. */
 async function post<T>(path: string, body: object): Promise<T> {
   let response: Response
   try {
@@ -127,7 +127,7 @@ export function tokensOf(result: AuthenticationResult): RefreshedTokens {
   }
 }
 
-/** One operation of the user pool's protocol. An answer without a body is null. */
+/** One operation of the user pool's protocol. A response without a body is null. */
 export async function call<T>(endpoint: string, action: string, body: object): Promise<T> {
   let response: Response
   try {
@@ -136,7 +136,7 @@ export async function call<T>(endpoint: string, action: string, body: object): P
       headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': `${TARGET}.${action}` },
       body: JSON.stringify(body),
       cache: 'no-store',
-      credentials: 'same-origin', // The pool of this server knows the browser again; AWS's is told nothing.
+      credentials: 'same-origin', // This server's pool recognizes the browser by its cookie; AWS's receives none.
       signal: AbortSignal.timeout(PATIENCE_MS),
     })
   } catch (cause) {

@@ -9,9 +9,9 @@ import {
 } from './identity'
 import type { TokenRecord } from './token'
 
-// What only the pages of sign-in and settings need of the user pool; the other pages don't load it.
+// The user pool's operations for the pages of sign-in and settings only; other pages do not load them.
 
-/** What a sign-in led to: a session, which the caller stores, or a new password has to be chosen first. */
+/** The result of a sign-in: a session, which the caller stores, or the challenge to choose a new password. */
 export type SignIn = { kind: 'done'; record: TokenRecord } | { kind: 'new-password'; session: string }
 
 /** Signs in with a password. */
@@ -40,7 +40,7 @@ export async function chooseNewPassword(
   return conclude(provider, answer)
 }
 
-/** Has a code sent to the address, if somebody has it. */
+/** Requests a code for the address, which is sent if the address is known. */
 export async function forgotPassword(provider: Provider, username: string): Promise<void> {
   await call(provider.endpoint, 'ForgotPassword', { ClientId: provider.clientId, Username: username })
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '@/lib/api'
 import { IdentityError } from './identity'
 
-/** What was being done when the identity provider refused: some of its errors mean something else each time. */
+/** The operation that the identity provider refused: some of its errors have a different meaning for each. */
 export type Purpose = 'sign-in' | 'new-password' | 'send-code' | 'confirm-code' | 'change-password'
 
 const askAdmin = '組織の管理者にお問い合わせください。'
@@ -12,7 +12,7 @@ const mailSettings = `メールの送信設定に問題があるため、確認�
 const smsSettings = `SMSの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
 const extension = `ログインの追加処理で問題が発生しました。${askAdmin}`
 
-/** The catalogue: what a person reads for each error of the identity provider, and what to do next. */
+/** The message for each error of the identity provider, with what to do next. */
 const messages: Readonly<Record<string, string>> = {
   NotAuthorizedException: wrongPassword,
   UserNotFoundException: wrongPassword,
@@ -45,14 +45,14 @@ const messages: Readonly<Record<string, string>> = {
 
 const cannotReset = `このアカウントのパスワードは再設定できません。招待メールの仮パスワードでログインするか、${askAdmin}`
 
-/** Where an error means something else than at sign-in. */
+/** Errors with another meaning than at sign-in. */
 const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
   'sign-in': {},
   'new-password': {},
   'send-code': {
     NotAuthorizedException: cannotReset,
     InvalidParameterException: `このアカウントには確認コードを送信できません。${askAdmin}`,
-    // As for a code that went nowhere: nobody learns here which addresses there are.
+    // The same as for an unknown address: the message must not reveal which addresses exist.
     UserNotFoundException: 'メールアドレスを確認して、もう一度お試しください。',
   },
   'confirm-code': {
@@ -62,7 +62,7 @@ const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
   'change-password': { NotAuthorizedException: '現在のパスワードが正しくありません。' },
 }
 
-/** Cognito has one name for many refusals; only its words tell them apart. */
+/** Cognito has one name for many refusals; only the message distinguishes them. */
 const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: string]> = [
   ['NotAuthorizedException', /attempts exceeded/i, tooMany],
   ['NotAuthorizedException', /user is disabled/i, `このアカウントは一時停止中です。${askAdmin}`],
@@ -97,7 +97,7 @@ const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: str
   ['InvalidPasswordException', /control characters/i, 'パスワードに使えない文字が含まれています。'],
 ]
 
-/** The message for whatever a call to the identity provider threw. */
+/** The message for an error of a call to the identity provider. */
 export function identityMessage(cause: unknown, purpose: Purpose = 'sign-in'): string {
   const fallback = messages.InternalErrorException as string
   if (cause instanceof ApiError) return cause.offline ? (messages.Unreachable as string) : cause.detail
@@ -106,12 +106,12 @@ export function identityMessage(cause: unknown, purpose: Purpose = 'sign-in'): s
   return said?.[2] ?? byPurpose[purpose][cause.name] ?? messages[cause.name] ?? fallback
 }
 
-/** Whether the new password is what was refused, and nothing else of the request. */
+/** Whether the new password was refused, not another part of the request. */
 export function isAboutNewPassword(cause: unknown): boolean {
   return cause instanceof IdentityError && /Password(HistoryPolicyViolation)?Exception$/.test(cause.name)
 }
 
-/** Whether the challenge to choose a new password has run out: it holds for three minutes only. */
+/** Whether the challenge to choose a new password has expired: it is valid for three minutes. */
 export function isChallengeOver(cause: unknown): boolean {
   return (
     cause instanceof IdentityError &&

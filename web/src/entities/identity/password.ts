@@ -1,23 +1,23 @@
-/** One rule that a password keeps or does not. */
+/** One password rule, and whether it is met. */
 export interface PasswordRule {
   label: string
   met: boolean
 }
 
-/** Whose password it is to be, as far as is known. */
+/** The owner of the password, as far as known. */
 export interface PasswordOwner {
   email?: string
   name?: string
-  /** The password that is to be replaced. */
+  /** The password to replace. */
   previous?: string
 }
 
-/** Parts of an address or a name are looked for from this length on, as the server does. */
+/** The minimum length of parts of an address or a name that are looked for, as on the server. */
 const PERSONAL = 4
 
 /**
- * The identity provider's rules, each with whether this password keeps it. They look at the normalized form: full-width letters
- * are letters. Which passwords are too common only the server knows.
+ * The identity provider's rules, and whether this password meets them. They apply to the normalized form: full-width
+ * letters count as letters. Only the server knows which passwords are too common.
  */
 export function passwordRules(typed: string, owner: PasswordOwner = {}): PasswordRule[] {
   const password = typed.normalize('NFKC')

@@ -14,7 +14,7 @@ export interface TokenRecord {
   tokenType: string
 }
 
-/** What a refresh replaces in the record; the refresh token too, where the provider rotates them. */
+/** What a refresh replaces in the record, including the refresh token if the provider rotates them. */
 export type RefreshedTokens = Omit<TokenRecord, 'authType' | 'clientId' | 'refreshToken'> &
   Partial<Pick<TokenRecord, 'refreshToken'>>
 
@@ -30,7 +30,7 @@ export function readToken(): TokenRecord | null {
   }
 }
 
-/** Keeps a record, replacing the one before. */
+/** Stores a record, replacing the previous one. */
 export function saveToken(record: TokenRecord): void {
   localStorage.setItem(TOKEN_KEY, JSON.stringify(record))
 }
@@ -44,7 +44,7 @@ export function refreshStoredToken(tokens: RefreshedTokens): TokenRecord {
   return record
 }
 
-/** Forgets the record. Other tabs see it go and sign out with this one. */
+/** Removes the record. Other tabs notice and sign out as well. */
 export function clearToken(): void {
   localStorage.removeItem(TOKEN_KEY)
 }

@@ -4,7 +4,7 @@ import type { Live } from '@/lib/live'
 
 const { queryKey } = notificationsQuery
 
-/** Marks notices as read, here at once; a failure brings them back with the next load, and is not worth a word. */
+/** Marks notices as read, optimistically; after a failure they come back with the next load, without a message. */
 export async function markRead(ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   setRead(ids)
@@ -13,17 +13,17 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   } catch {
     return await readAnew(queryKey)
   }
-  // A list that was read before the server had it may have come meanwhile, or is still to come.
+  // A list from before the change may have arrived meanwhile, or still arrive.
   setRead(ids)
 }
 
-/** Keeps the notices as the server tells them, until the returned function is called. */
+/** Applies the server's events about notices until the returned function is called. */
 export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
     live.on('notification', ({ notification, read }) => {
       if (notification === undefined) setRead(read)
       else put(notification)
-      // A list that could not be read is tried again now that there is something to show.
+      // A list that failed to load is retried now that there is something to show.
       const unread = queryClient.getQueryData(queryKey) === undefined
       if (unread && queryClient.isFetching({ queryKey }) === 0) void readAnew(queryKey)
     }),

@@ -6,15 +6,15 @@ import { meQuery, queryClient } from '@/lib/api/queries'
 import { toast } from '@/lib/ui/toast'
 import { coverQuery, rememberedPlace, rememberPlace } from './place'
 
-/** The roles that see the admin screens. */
+/** The roles with access to the admin screens. */
 const ADMIN_ROLES: readonly Role[] = ['organization-admin', 'organization-super-admin']
 
-/** Whether a role sees the admin screens. */
+/** Whether a role has access to the admin screens. */
 export function isAdmin(role: Role): boolean {
   return ADMIN_ROLES.includes(role)
 }
 
-/** Sends a visitor without a token to /login, and remembers where they were going. */
+/** Redirects a visitor without a token to /login, and remembers the requested page. */
 export function requireSession(request: Request): void {
   if (readToken() !== null) return
   const url = new URL(request.url)
@@ -23,8 +23,8 @@ export function requireSession(request: Request): void {
 }
 
 /**
- * The loader of the sign-in pages: keeps where `?next=` leads, and sends on whoever is signed in already. An invitation's
- * `?email=` of somebody else is for that one to sign in.
+ * The loader of the sign-in pages: stores the target of `?next=`, and redirects users who are signed in already, unless
+ * an invitation's `?email=` names another user.
  */
 export function signingIn({ request }: LoaderFunctionArgs): Response | null {
   const query = new URL(request.url).searchParams
@@ -38,7 +38,7 @@ export function signingIn({ request }: LoaderFunctionArgs): Response | null {
 
 /**
  * A loader that runs for signed-in users only, with the current user loaded first. Loaders of nested routes start
- * together; all that are made by this wait for the same call.
+ * together; those made by this function share one call.
  */
 export function signedIn(loader?: LoaderFunction): LoaderFunction {
   return async (args: LoaderFunctionArgs, context) => {
@@ -50,7 +50,7 @@ export function signedIn(loader?: LoaderFunction): LoaderFunction {
 
 const NOT_ADMIN = '管理者画面を表示する権限がありません。必要な場合は、組織の管理者にご相談ください。'
 
-/** A loader for the admin roles; others go to the skills, and are told why. */
+/** A loader for the admin roles; others are redirected to the skills, with a message. */
 export function adminOnly(loader?: LoaderFunction): LoaderFunction {
   return signedIn(async (args, context) => {
     const { role } = await queryClient.ensureQueryData(meQuery)

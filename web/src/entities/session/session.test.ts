@@ -24,7 +24,7 @@ const json = (status: number, body: unknown) =>
 
 const unauthorized = (detail: string) => json(401, { status: 401, code: 'unauthorized', detail })
 
-/** A server that knows one valid id token, and an identity provider that hands out the next one. */
+/** A server that accepts one valid id token, and an identity provider that issues the next one. */
 class Server {
   valid = 'new'
   refreshes = 0
@@ -101,7 +101,7 @@ describe('the session', () => {
       ClientId: 'client',
       AuthParameters: { REFRESH_TOKEN: 'refresh' },
     })
-    // Where the provider is, is not stored: the server is asked by the address in the id token.
+    // The provider is not stored: the server is asked for it with the address in the id token.
     expect(server.asked).toEqual([{ email: '花子@demo.example' }])
   })
 

@@ -19,16 +19,16 @@ const SUSPENDED = 'このアカウントは一時停止中か、削除されて�
 const UNREACHED = 'ログインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
 const SSO_REQUIRED = 'sso_required'
 const LOCK = 'tsumugi-refresh'
-/** How long what one tab has stored takes to be seen by all. */
+/** The time until all tabs see what one tab has stored. */
 const SETTLE_MS = 200
 
-/** What the session does to the window; a test puts its own in place. */
+/** The session's effects on the window; tests replace them. */
 export interface SessionHost {
   go(url: string): void
   alert(message: string): void
 }
 
-/** The session of this tab: attaches the token, renews it, and ends everywhere at once. */
+/** The session of this tab: attaches the token, renews it, and ends in all tabs at once. */
 export class Session implements Caller {
   readonly #host: SessionHost
   #refreshing: Promise<TokenRecord> | null = null
@@ -87,7 +87,7 @@ export class Session implements Caller {
     return subjectOf(readToken()?.idToken ?? '')
   }
 
-  /** Ends the session because it no longer holds; the next sign-in says why, and comes back to this page. */
+  /** Ends a session that is no longer valid; the sign-in page says why, and leads back to this page. */
   expire(ending: Ending = 'expired'): void {
     if (this.#ended) return
     this.#ended = true
@@ -98,8 +98,8 @@ export class Session implements Caller {
   }
 
   /**
-   * Ends the session as its user wishes: `tell` tells the servers, and answers where to go then. Other tabs follow. What the
-   * servers refuse from now on, since they have been told, is no end of its own.
+   * Signs the user out: `tell` notifies the servers and returns where to go then. Other tabs follow. Calls that the
+   * servers refuse from now on do not end the session a second time.
    */
   async leave(tell: () => Promise<string>): Promise<void> {
     this.#ended = true
@@ -109,10 +109,10 @@ export class Session implements Caller {
     this.#host.go(url)
   }
 
-  /** Follows what other tabs do to the token: signs out with them, and starts over if they sign in as another user. */
+  /** Follows the token in other tabs: signs out with them, and starts over if they sign in as another user. */
   follow(target: Window): () => void {
     const onStorage = (event: StorageEvent) => {
-      // A tab that is leaving goes its own way: another one may be quicker to find out that the session is over.
+      // A tab that is already leaving ignores this: another tab may notice the end of the session first.
       if (this.#ended || (event.key !== TOKEN_KEY && event.key !== null)) return
       const before = subjectOf(parseIdToken(event.oldValue))
       const now = readToken()
@@ -122,7 +122,7 @@ export class Session implements Caller {
         this.#host.go('/home')
       }
     }
-    // A page that the browser has kept while it was left heard nothing; it must not show what it showed.
+    // A page from the back-forward cache received no events; it must not show outdated content.
     const onShow = (event: PageTransitionEvent) => {
       if (event.persisted && readToken() === null && needsSession(target.location.pathname))
         this.#host.go('/login')
@@ -148,7 +148,7 @@ export class Session implements Caller {
     this.#host.go('/login')
   }
 
-  /** Renews the tokens, unless somebody has done it already. */
+  /** Renews the tokens, unless another tab has done so already. */
   async #renewUnlessDone(stale: string): Promise<TokenRecord> {
     const stored = readToken()
     const taken = stored !== null && stored.idToken !== stale
@@ -161,7 +161,8 @@ export class Session implements Caller {
     return new Promise((resolve, reject) => {
       const turn = async () => {
         await this.#renewUnlessDone(stale).then(resolve, reject)
-        // The storage reaches tabs of other processes a moment after the lock does: without it they would read the old tokens.
+        // Storage reaches tabs of other processes a moment after the lock: without the wait they would read the old
+        // tokens.
         await new Promise((settled) => setTimeout(settled, SETTLE_MS))
       }
       navigator.locks.request(LOCK, turn).catch(reject)
@@ -178,7 +179,7 @@ export class Session implements Caller {
       throw cause
     }
     const now = readToken()
-    // Somebody has signed in anew meanwhile; these tokens are not theirs.
+    // Another sign-in has happened meanwhile; these tokens are not of that session.
     if (stored !== null && now !== null && now.refreshToken !== stored.refreshToken) return now
     if (now === null) this.expire()
     return refreshStoredToken(tokens)
@@ -202,13 +203,15 @@ function parseIdToken(text: string | null): string {
   }
 }
 
-/** The session of this tab. Leaving loads the page anew, so that nothing of one user stays in memory for the next. */
+/** The session of this tab. Signing out reloads the page, so that no data of one user stays in memory for the next. */
 export const session = new Session({
   go: (url) => window.location.assign(url),
   alert: (message) => window.alert(message),
 })
 
-/** The stored tokens, renewed first if they end within a minute: for calls that carry the access token themselves. */
+/**
+ * The stored tokens, renewed first if they expire within a minute: for calls that carry the access token themselves.
+ */
 export async function freshToken(): Promise<TokenRecord> {
   const stored = readToken()
   if (stored && expiryOf(stored.accessToken) > Date.now() + 60_000) return stored

@@ -4,17 +4,18 @@ import { api } from '@/lib/api'
 import { forgetKept } from '@/lib/browser/kept'
 import { session } from './session'
 
-/** How long the server may take: whoever leaves must get away. */
+/** The time limit of the servers: signing out must not wait for ever. */
 const PATIENCE_MS = 10_000
 
 /**
- * Signs out: the server and the identity provider first, then here, then on to where the server says. Whichever of them
- * cannot be reached keeps nobody signed in on a shared computer: the tokens here go in any case, and with them every draft.
+ * Signs out: first at the server and the identity provider, then here, and then goes where the server says. Even if
+ * neither can be reached, nobody stays signed in on a shared computer: the tokens and all drafts here are removed in
+ * any case.
  */
 export async function signOutEverywhere(): Promise<void> {
   const record = readToken()
   await session.leave(async () => {
-    // One after the other: the API refuses a token that is revoked already.
+    // One after the other: the API refuses a revoked token.
     const next = await api.signOut(AbortSignal.timeout(PATIENCE_MS)).catch(() => '/logout/success')
     if (record?.authType === 'cognito') await revoke(record).catch(() => {})
     forgetKept()

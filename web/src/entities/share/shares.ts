@@ -6,7 +6,7 @@ import * as shares from '@/lib/api/shares'
 /** How all queries for the user's shares begin in the query cache. */
 const SHARES = ['shares'] as const
 
-/** The share of one of the user's threads, or null. It may have been ended elsewhere: never taken from memory. */
+/** The share of one of the user's threads, or null. Never cached, because it may have been ended elsewhere. */
 export function shareOfQuery(threadId: string) {
   return queryOptions({
     queryKey: [...SHARES, 'thread', threadId],
@@ -24,13 +24,13 @@ export function ownSharesQuery(page: Page) {
   })
 }
 
-/** Shows a thread up to a message to the organization, or updates what is shown. */
+/** Shares a thread up to a message with the organization, or updates its share. */
 export async function shareThread(threadId: string, leaf: string): Promise<void> {
   await shares.shareThread(threadId, leaf)
   await readAnew(SHARES)
 }
 
-/** Ends a share. One that has ended already is as it was wanted. */
+/** Ends a share. It is no error if it has ended already. */
 export async function endShare(shareId: string): Promise<void> {
   try {
     await shares.endShare(shareId)

@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '../../../../internal/skill/builtin')
 const skill = (name: string, keywords: string[] = [], description = '') =>
   ({ id: name, name, description, keywords }) as unknown as Skill
 
-/** The built-in skills, as far as the search looks at them. */
+/** The fields of the built-in skills that the search uses. */
 function builtin(): Skill[] {
   return readdirSync(folder)
     .filter((file) => file !== 'categories.yaml')

@@ -1,7 +1,7 @@
 import type { Skill } from '@/lib/api'
 import { matches } from '@/lib/ui/match'
 
-/** The skills in which a query is found, those that show why before those that are found by a keyword alone. */
+/** The skills that match a query; those with a visible match come before those that match by a keyword only. */
 export function findSkills(skills: readonly Skill[], query: string): Skill[] {
   const found = skills.filter((skill) => matches(query, skill.name, skill.description, ...skill.keywords))
   const shows = (skill: Skill) => (matches(query, skill.name, skill.description) ? 0 : 1)

@@ -4,7 +4,7 @@ import { configQuery } from '@/lib/api/queries'
 
 const LIMITED = 'AIモデルが未設定のため、文章の要約だけを利用できます。管理者にお知らせください。'
 
-/** Why a skill cannot be used at present, or only in part. Undefined where nothing is in its way. */
+/** Why a skill is unavailable or limited at the moment; undefined if it is not. */
 export function useSkillNote(skill: Skill): string | undefined {
   const connected = useQuery(configQuery).data?.model_connected ?? true
   if (skill.unavailable_reason) return skill.unavailable_reason

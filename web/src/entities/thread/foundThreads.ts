@@ -10,7 +10,7 @@ export function threadPath(thread: Thread): string {
   return `/home/skill/${thread.skill.id}/chat/${thread.id}${message === undefined ? '' : `#${message}`}`
 }
 
-/** Searches titles and what was said, as one types. What was found last stays until the next answer is there. */
+/** Searches titles and messages while typing. The last results stay until the next ones have arrived. */
 export function useThreadSearch(query: string): List<Thread> {
   const words = useSettled(query.trim())
   const found = useFound(

@@ -107,7 +107,7 @@ describe('the thread list', () => {
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(calls()).toEqual(['DELETE'])
     expect(findThread('b')).toBeUndefined()
-    // What cannot be undone any more is not offered, though the pointer may rest on the toast.
+    // Undo is not offered any more after its time, even if the pointer rests on the toast.
     expect(store.get(toastsAtom)).not.toContain(offer)
   })
 

@@ -10,30 +10,30 @@ import { dismissToastsAbout, offerUndo, toastFailure } from '@/lib/ui/toast'
 /** How many threads a page has. */
 export const THREAD_PAGE = 20
 
-/** How the lists begin in the query cache that searches and the archive have brought. */
+/** The key prefix of the lists of searches and of the archive in the query cache. */
 export const FOUND_THREADS = ['found-threads'] as const
 
 /** The user's threads, last touched first: one list for the side column, the palette and the chat. */
 export const threadsQuery = {
   ...listQuery<Thread>(['threads'], THREAD_PAGE, (page) => api.listThreads(page)),
-  // Live events keep it up to date.
+  // Live events update it.
   staleTime: Number.POSITIVE_INFINITY,
 }
 
-/** The thread list as it is to be shown, without what is being deleted. */
+/** The thread list for display, without threads that are being deleted. */
 export function useThreads(): List<Thread> {
   const list = useList(threadsQuery)
   return { ...list, items: threadDeletions.useKept(list.items) }
 }
 
-/** One thread of the list, if it is at hand. */
+/** One thread of the list, if it is loaded. */
 export function findThread(id: string): Thread | undefined {
   return itemsOf(threadsQuery).find((item) => item.id === id)
 }
 
 const onScreen = new Set<string>()
 
-/** Says that a thread is on the screen, until the returned function is called. The address may follow later. */
+/** Marks a thread as shown until the returned function is called. The URL may follow later. */
 export function lookAt(id: string): () => void {
   onScreen.add(id)
   dismissToastsAbout(id)
@@ -45,14 +45,16 @@ export function isLookedAt(id: string): boolean {
   return onScreen.has(id)
 }
 
-/** Puts a thread into the list, or in place of what is there, in its order. An archived one leaves it; a temporary one is in no list. */
+/**
+ * Adds or replaces a thread in the list, in order. An archived one is removed from it; a temporary one is in no list.
+ */
 export function upsertThread(thread: Thread): void {
   if (thread.expires_at !== undefined) return
   const others = (items: readonly Thread[]) => items.filter((item) => item.id !== thread.id)
   changeItems(threadsQuery, (items) => (thread.archived ? others(items) : sorted([thread, ...others(items)])))
 }
 
-/** Changes what is known of a thread, such as its title or whether an answer is being written. */
+/** Changes fields of a thread, such as its title or whether an answer is being written. */
 export function patchThread(id: string, change: Partial<Thread>): void {
   changeItems(threadsQuery, (items) => {
     if (!items.some((item) => item.id === id)) return items
@@ -61,20 +63,20 @@ export function patchThread(id: string, change: Partial<Thread>): void {
   })
 }
 
-/** Takes what a stream tells of a thread's title, which may be older than what is known. */
+/** Applies a thread's title from a stream, which may be older than the known one. */
 export function titleThread(id: string, title: ThreadTitle): void {
   changeItems(threadsQuery, (items) => items.map((item) => (item.id === id ? withTitle(item, title) : item)))
 }
 
-/** The thread with a title that was told, unless it is known as it was later. */
+/** The thread with the given title, unless its record is newer. */
 export function withTitle(thread: Thread, { text, updatedAt }: ThreadTitle): Thread {
   if (Date.parse(updatedAt) < Date.parse(thread.updated_at)) return thread
   return { ...thread, title: text, updated_at: updatedAt }
 }
 
 /**
- * Keeps the list as the server tells it, until the returned function is called. A thread further down than the list
- * has been read so far comes with its page.
+ * Applies the server's events to the list until the returned function is called. A thread beyond the loaded part of the
+ * list comes with its page.
  */
 export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
@@ -82,7 +84,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       void queryClient.invalidateQueries({ queryKey: FOUND_THREADS })
       if (thread !== undefined) return take(thread)
       dropThreads([id])
-      // It was deleted elsewhere while it could be undone here: there is nothing to undo any more.
+      // It was deleted elsewhere while the deletion here could still be undone: there is nothing left to undo.
       threadDeletions.callOff(id)
     }),
     live.onMissed(() => void readAnew(threadsQuery.queryKey)),
@@ -102,7 +104,7 @@ function take(thread: Thread): void {
 
 function belongs(thread: Thread, items: readonly Thread[], hasMore: boolean): boolean {
   const known = items.find((item) => item.id === thread.id)
-  // Two servers may tell of one thread at the same time; the later record is the true one.
+  // Events of two servers about one thread may overtake each other; the later record counts.
   if (known !== undefined) return Date.parse(thread.updated_at) >= Date.parse(known.updated_at)
   const last = items.at(-1)
   if (thread.pinned || thread.archived || !hasMore || last === undefined) return true
@@ -113,13 +115,13 @@ function dropThreads(ids: readonly string[]): void {
   changeItems(threadsQuery, (items) => items.filter((item) => !ids.includes(item.id)))
 }
 
-/** Moves a thread to the top, here at once and on the server; a failure there is not worth a word. */
+/** Moves a thread to the top, here at once and on the server; a failure there is ignored. */
 export function touchThread(id: string): void {
   patchThread(id, { touched_at: new Date().toISOString() })
   api.touchThread(id).then(upsertThread, () => {})
 }
 
-/** Changes a thread's title or pins it, here at once; a failure takes that back and says so. */
+/** Renames or pins a thread, optimistically; a failure reverts it and shows a message. */
 export async function changeThread(
   id: string,
   change: { title: string } | { pinned: boolean },
@@ -134,7 +136,7 @@ export async function changeThread(
   }
 }
 
-/** Archives threads or takes them back, with a way to undo the first. */
+/** Archives threads, which can be undone, or takes them out of the archive. */
 export async function archiveThreads(ids: readonly string[], archived = true): Promise<void> {
   const results = await Promise.allSettled(ids.map((id) => api.editThread(id, { archived })))
   const failed = ids.filter((_, index) => results[index]?.status === 'rejected')
@@ -144,14 +146,14 @@ export async function archiveThreads(ids: readonly string[], archived = true): P
   else if (archived) offerUndo(texts.archived(ids.length), () => void archiveThreads(ids, false))
 }
 
-/** Takes a thread away that nothing was written in; that it stays if this fails is not worth a word. */
+/** Deletes an empty thread; a failure is ignored. */
 export async function discardThread(id: string): Promise<void> {
   dropThreads([id])
   await api.deleteThread(id).catch(() => {})
   await readAnew(threadsQuery.queryKey)
 }
 
-/** As the server lists them: pinned ones first, then last touched first. */
+/** In the server's order: pinned ones first, then last touched first. */
 function sorted(items: readonly Thread[]): readonly Thread[] {
   return [...items].sort(
     (a, b) => Number(b.pinned) - Number(a.pinned) || Date.parse(b.touched_at) - Date.parse(a.touched_at),
@@ -178,7 +180,10 @@ export const threadDeletions = new Deletions({
   texts,
 })
 
-/** Deletes threads. The page of one of them is left for that of its skill, and returned to if the deletion is undone. */
+/**
+ * Deletes threads. If one of them is open, its page is left for that of its skill, and returned to if the deletion is
+ * undone.
+ */
 export function useDeleteThreads(): (ids: readonly string[]) => void {
   const navigate = useNavigate()
   const shown = useMatch('/home/skill/:skillId/chat/:threadId')

@@ -16,7 +16,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 
-/** The frame of the admin screens: a header of their own, the places at the left (above on phones), the page. */
+/** The frame of the admin screens: their own header, the navigation at the left (above on phones), the page. */
 export function AdminLayout() {
   const { data: me } = useSuspenseQuery(meQuery)
   return (

@@ -1,4 +1,4 @@
-// One formatter for all: making one costs more than a page of numbers.
+// One formatter for all: creating one costs more than formatting a page of numbers.
 const numbers = new Intl.NumberFormat('ja-JP')
 
 /** A number with its commas: 12,345. */
@@ -6,9 +6,9 @@ export function formatNumber(value: number): string {
   return numbers.format(value)
 }
 
-/** A number as a Japanese chart says it: 9,800, 1.2万, 350万, 1.5億. Three figures at most after rounding. */
+/** A number as in a Japanese chart: 9,800, 1.2万, 350万, 1.5億. At most three digits after rounding. */
 export function formatShort(value: number): string {
-  // From where rounding makes it the next unit, so that no 10,000万 comes out.
+  // Where rounding leads to the next unit, so that the result is never 10,000万.
   for (const [size, unit] of [
     [1e12, '兆'],
     [1e8, '億'],
@@ -21,7 +21,7 @@ export function formatShort(value: number): string {
   return numbers.format(Math.round(value))
 }
 
-/** What part of a whole something is, in whole percent: never 100% before the whole is reached, nor 0% of something. */
+/** A share in whole percent: never 100% before the whole is reached, nor 0% of a positive amount. */
 export function percentOf(part: number, whole: number): number {
   if (whole <= 0) return part > 0 ? 100 : 0
   const percent = (part / whole) * 100
@@ -36,7 +36,7 @@ interface Day {
   readonly day: number
 }
 
-/** The parts of a date without a time (2026-11-21): it has no zone, and none may shift it. */
+/** The parts of a date without a time (2026-11-21): it has no time zone, and none may shift it. */
 function parts(date: string): Day {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
   return { year, month, day }

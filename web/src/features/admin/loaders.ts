@@ -2,25 +2,27 @@ import { redirect } from 'react-router'
 import { meQuery, queryClient } from '@/lib/api/queries'
 import { contractQuery, samlQuery } from './queries'
 
-/** Begins to read the contract; skeletons stand in until it has come. */
+/** Starts loading the contract; skeletons are shown until it has arrived. */
 export function contractLoader(): null {
   void queryClient.prefetchQuery(contractQuery)
   return null
 }
 
-/** Begins to read what stands around the list of members. */
+/** Starts loading the data around the list of members. */
 export function membersLoader(): null {
   void queryClient.prefetchQuery(samlQuery)
   return contractLoader()
 }
 
-/** Begins to read the single sign-on. */
+/** Starts loading the single sign-on settings. */
 export function samlLoader(): null {
   void queryClient.prefetchQuery(samlQuery)
   return null
 }
 
-/** The edit page of the single sign-on is the super-admins'; other administrators go to where they can read it. */
+/**
+ * The edit page of single sign-on is for super-admins; other administrators are redirected to the page that shows it.
+ */
 export async function samlEditLoader(): Promise<null> {
   const { role } = await queryClient.ensureQueryData(meQuery)
   if (role !== 'organization-super-admin') throw redirect('/admin/saml')

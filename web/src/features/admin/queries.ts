@@ -4,13 +4,13 @@ import * as admin from '@/lib/api/admin'
 import { queryClient, readAnew } from '@/lib/api/queries'
 import { listOrganizationShares } from '@/lib/api/shares'
 
-/** How many lines a page of a list has. */
+/** The number of lines on a page of a list. */
 export const PAGE = 20
 
-// Who is no administrator any more gets the page that says so, and not a list that could not be loaded.
+// A user who is no longer an administrator gets the page that says so, not a list that failed to load.
 const throwOnError = (error: Error) => error instanceof ApiError && error.status === 403
 
-/** The contract and what is used of it. */
+/** The contract and its usage. */
 export const contractQuery = queryOptions({
   queryKey: ['admin', 'contract'],
   queryFn: ({ signal }) => admin.getContract(signal),
@@ -49,7 +49,7 @@ export const sessionLimitsQuery = queryOptions({
   throwOnError,
 })
 
-/** What came of a trial of single sign-on; asked again until it has ended. */
+/** The result of a test of single sign-on; polled until it has ended. */
 export function samlTestQuery(id: string) {
   return queryOptions({
     queryKey: ['admin', 'saml-test', id],
@@ -59,7 +59,7 @@ export function samlTestQuery(id: string) {
   })
 }
 
-/** A page of the audit log. It grows with whatever is done here: never taken from memory. */
+/** A page of the audit log. Never cached, because every action here adds to it. */
 export function auditQuery(query: admin.AuditQuery, page: number) {
   return queryOptions({
     queryKey: ['admin', 'audit', query, page],
@@ -69,7 +69,7 @@ export function auditQuery(query: admin.AuditQuery, page: number) {
   })
 }
 
-/** A page of what members share. */
+/** A page of the members' shares. */
 export function sharesQuery(page: number) {
   return queryOptions({
     queryKey: ['admin', 'shares', page],
@@ -83,7 +83,7 @@ function pageOf(page: number): Page {
   return { offset: (page - 1) * PAGE, limit: PAGE }
 }
 
-/** Reads anew what a change of the members has made old. */
+/** Reloads the data that a change of the members has made stale. */
 export async function refreshMembers(): Promise<void> {
   await Promise.all([
     readAnew(['admin', 'members']),
@@ -92,7 +92,7 @@ export async function refreshMembers(): Promise<void> {
   ])
 }
 
-/** Takes in the single sign-on as a change has left it; one that is being read may be from before. */
+/** Stores the changed single sign-on settings; a response in flight may be older. */
 export async function storeSaml(config: SamlConfig): Promise<void> {
   await queryClient.cancelQueries({ queryKey: samlQuery.queryKey })
   queryClient.setQueryData(samlQuery.queryKey, config)

@@ -1,18 +1,18 @@
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 
-/** What a list is narrowed by, kept in the address. */
+/** The filters of a list, in the URL. */
 export interface UrlState {
-  /** A value of the address; '' if it has none. */
+  /** A value in the URL; '' if there is none. */
   get(name: string): string
-  /** The page that is shown, from 1. */
+  /** The current page, from 1. */
   readonly page: number
-  /** Sets values ('' takes one away) and goes back to the first page. */
+  /** Sets values ('' removes one) and returns to the first page. */
   set(values: Record<string, string>): void
-  /** The address of a page of the same list. */
+  /** The URL of a page of the same list. */
   pageLink(page: number): string
 }
 
-/** Reads and changes the part of the address after the question mark. */
+/** Reads and changes the query of the URL. */
 export function useUrlState(): UrlState {
   const [params, change] = useQueryState()
   return {
@@ -29,7 +29,7 @@ export function useUrlState(): UrlState {
   }
 }
 
-/** The number of a page, as an address has it. Anything else is the first one. */
+/** The page number in a URL. Anything else is the first page. */
 export function pageNumber(text: string | null): number {
   return text !== null && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1
 }

@@ -9,7 +9,7 @@ import styles from './ErrorPage.module.css'
 import { texts } from './texts'
 
 interface ErrorPageProps {
-  /** The status, drawn large; left out where a number would say nothing. */
+  /** The status in large type; omitted if a number would mean nothing. */
   code?: string
   title: string
   body: ReactNode
@@ -17,7 +17,7 @@ interface ErrorPageProps {
   actions: ReactNode
 }
 
-/** A page that says what happened, what to do, and leads back. Stands alone or inside a layout. */
+/** A page that says what happened and what to do, with a link back. Rendered alone or inside a layout. */
 export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps) {
   const frame = useContext(FrameContext)
   const content = (

@@ -60,7 +60,7 @@ export function FailedPage({ requestId }: { requestId: string }) {
   )
 }
 
-/** The server cannot be reached; loads anew when it is back. The browser may have its network all the while. */
+/** The server cannot be reached; the page reloads when it is back. The browser may be online all the time. */
 export function OfflinePage() {
   useEffect(() => {
     let away = false

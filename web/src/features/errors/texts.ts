@@ -1,4 +1,4 @@
-/** The words of the error pages: what happened, what to do. */
+/** The texts of the error pages: what happened, what to do. */
 export const texts = {
   notFound: {
     title: 'ページが見つかりません',

@@ -57,7 +57,7 @@ describe('the favourites', () => {
   })
 
   it('say that they could not be loaded, and load again', async () => {
-    // A failed read is tried twice more by itself.
+    // A failed load is retried twice.
     for (let tries = 0; tries < 3; tries++) reply(500, { detail: 'x', code: 'internal' })
     await open()
     const alert = await screen.findByRole('alert')

@@ -5,7 +5,7 @@ import { texts } from './texts'
 
 const words = texts.menu.usage
 
-/** What the user has used this month, and when that begins anew. Without an answer there is nothing to show. */
+/** The user's usage in this month, and when it resets. Shows nothing until it is loaded. */
 export function OwnUsage() {
   const { data } = useQuery(ownUsageQuery)
   if (data === undefined) return <p className={styles.usage} aria-hidden />

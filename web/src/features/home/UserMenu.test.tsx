@@ -78,7 +78,7 @@ describe('the user menu', () => {
   })
 
   it('shows the links to those who come from their organization', async () => {
-    // The session decides, and not the account: a super-admin may come by password where others don't.
+    // The session decides, not the account: a super-admin may sign in by password where others do not.
     const items = await open({ auth_type: 'cognito' }, 'federated_idp')
     expect(items).toEqual([
       'よくある質問',

@@ -39,11 +39,11 @@ const icon = { size: 16, 'aria-hidden': true } as const
 interface UserMenuProps {
   me: Me
   links: AppConfig['links']
-  /** On a narrow screen the links of the header stand here. */
+  /** On a narrow screen the header's links are here. */
   narrow: boolean
 }
 
-/** Who is signed in, and what depends on it: how they signed in decides the links, their role the admin screens. */
+/** The signed-in user: the sign-in method decides the links, the role the admin screens. */
 export function UserMenu({ me, links, narrow }: UserMenuProps) {
   const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
@@ -122,7 +122,10 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
   )
 }
 
-/** Whether the system tells of answers that end while no tab is looked at. What the browser does not allow is explained. */
+/**
+ * The switch for system notifications about answers that end while no tab is visible. A missing browser permission is
+ * explained.
+ */
 function NoticesChoice() {
   const { notices } = texts.menu
   const choose = async (choice: SystemNotices) => {

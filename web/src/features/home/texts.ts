@@ -1,4 +1,4 @@
-/** The words of the header. */
+/** The texts of the header. */
 export const texts = {
   skip: '本文へ移動',
   logo: 'Tsumugi スキル一覧',
@@ -33,7 +33,7 @@ export const texts = {
       label: '今月のご利用',
       used: (messages: number, tokens: number) =>
         `回答${messages.toLocaleString('ja-JP')}件・${tokens.toLocaleString('ja-JP')}トークン`,
-      /** The day as the API tells it, 2026-12-01. */
+      /** A day in the API's format, 2026-12-01. */
       resets: (day: string) => `${Number(day.slice(5, 7))}月${Number(day.slice(8, 10))}日にリセットされます`,
     },
     shares: '共有中のリンク',

@@ -51,7 +51,7 @@ export function LandingPage() {
   )
 }
 
-/** The thread: where the headline ends it begins, and it leads to the button. */
+/** The thread begins at the end of the headline and leads to the button. */
 function Thread() {
   return (
     <svg

@@ -1,4 +1,4 @@
-/** The words of the landing page. */
+/** The texts of the landing page. */
 export const texts = {
   headline: ['ことばをつむぐ。', '仕事がほどける。'],
   lead: 'Tsumugiは、組織で使うAIアシスタントです。スキルを選んで話しかけると、要約や校正、翻訳から、メール、議事録まで、日々の仕事のことばを一緒に整えます。',

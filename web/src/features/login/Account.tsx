@@ -2,7 +2,7 @@ import { Button } from '@/components/Button'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
-/** Who is signing in, with the way back to another address. */
+/** The address that is signing in, with a link to use another one. */
 export function Account({ email, onBack }: { email: string; onBack: () => void }) {
   return (
     <div className={styles.account}>

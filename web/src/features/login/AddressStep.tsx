@@ -8,7 +8,7 @@ import styles from './steps.module.css'
 import { texts } from './texts'
 import { useForm } from './useForm'
 
-/** Asks for the address, and the server how its owner signs in. */
+/** Asks for the address, and asks the server how its owner signs in. */
 export function AddressStep({
   email,
   intro,
@@ -17,11 +17,11 @@ export function AddressStep({
   onNext,
 }: {
   email: string
-  /** What stands above the field. */
+  /** The content above the field. */
   intro?: ReactNode
   submit?: string
   purpose?: Purpose
-  /** Goes on with the address; what it throws stands under the field. */
+  /** Continues with the address; its error is shown under the field. */
   onNext: (email: string, way: AuthTypeAnswer) => void | Promise<void>
 }) {
   const form = useForm<'email'>()

@@ -5,10 +5,10 @@ import type { Failure } from './callback'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
-/** More than any of our servers says, and less than a page of somebody else's words. */
+/** Longer than any of our servers' messages, but too short for a page of injected text. */
 const longest = 200
 
-/** A single sign-on that led to nothing: why, and what to do. One that succeeds never gets here. */
+/** A failed single sign-on: why, and what to do. A successful one is never rendered. */
 export function CallbackPage() {
   const { error, description } = useLoaderData<Failure>()
   const { callback } = texts
@@ -44,7 +44,7 @@ function Said({ error, description }: Failure) {
   )
 }
 
-// Without line breaks and marks that turn the direction of writing.
+// Without line breaks and bidirectional control characters.
 function plain(text: string): string {
   return [...text.replace(/[\p{C}\p{Z}]+/gu, ' ')].slice(0, longest).join('')
 }

@@ -16,7 +16,7 @@ import { usePause } from './usePause'
 /** How long to wait before a code can be asked for again, in seconds: mail takes its time. */
 const PAUSE = 60
 
-/** Takes the code from the mail and the new password. */
+/** Asks for the code from the mail and the new password. */
 export function CodeStep({
   email,
   code,
@@ -25,9 +25,9 @@ export function CodeStep({
   onDone,
 }: {
   email: string
-  /** From the link in the mail, or ''. */
+  /** The code from the link in the mail, or ''. */
   code: string
-  /** Whether a code has just been sent from here. */
+  /** Whether a code was just sent from here. */
   sent: boolean
   onBack: () => void
   onDone: () => void

@@ -18,8 +18,8 @@ type Step =
   | { name: 'question'; record: TokenRecord }
 
 /**
- * The first single sign-on of an administrator: its owner proves the account by its password, and agrees that the identity
- * provider signs them in from then on. The session by password serves for this alone, and is never stored.
+ * The first single sign-on of an administrator: they authenticate with their password, and agree that the identity
+ * provider signs them in from then on. The password session is used for this only, and is never stored.
  */
 export function LinkPage() {
   const pending = useLoaderData<PendingLink>()

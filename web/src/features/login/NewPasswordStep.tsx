@@ -11,7 +11,7 @@ import styles from './steps.module.css'
 import { texts } from './texts'
 import { useForm } from './useForm'
 
-/** What the provider waits for: a new password in place of the temporary one. */
+/** The provider's challenge: a new password instead of the temporary one. */
 export interface Challenge {
   provider: Provider
   email: string
@@ -38,7 +38,7 @@ export function NewPasswordStep({
     const answer = () => chooseNewPassword(provider, email, password, session.current)
     const result = await answer().catch(async (cause: unknown) => {
       if (!isChallengeOver(cause)) throw cause
-      // A session holds for three minutes, and choosing a good password may take longer: begin it again.
+      // The challenge is valid for three minutes, and choosing a good password may take longer: start it again.
       const again = await signIn(provider, email, temporary)
       if (again.kind === 'done') return again
       session.current = again.session

@@ -19,7 +19,7 @@ export function PasswordStep({
   email: string
   provider: Provider
   onBack: () => void
-  /** `password` is what has been entered: a temporary one may have to be given again. */
+  /** `password` is the entered one: a temporary password may be needed again. */
   onDone: (result: SignIn, password: string) => void
 }) {
   const form = useForm<'password'>()

@@ -23,7 +23,7 @@ describe('the password reset', () => {
     const router = show('/reset/password', ResetPasswordPage)
     const user = userEvent.setup()
     await user.type(screen.getByLabelText('メールアドレス'), 'hanako@demo.example{Enter}')
-    // Nobody learns whether the address is known.
+    // The page does not reveal whether the address is known.
     expect(await screen.findByText(/hanako@demo.example が登録されている場合は/)).toBeTruthy()
     expect(document.activeElement).toBe(screen.getByLabelText('確認コード'))
     await user.type(screen.getByLabelText('確認コード'), '１２３ ４５６')

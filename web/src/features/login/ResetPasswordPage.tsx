@@ -29,7 +29,7 @@ export function ResetPasswordPage() {
   const [query] = useSearchParams()
   const code = readCode(query.get('code') ?? '')
   const [email, setEmail] = useState(useGivenEmail())
-  // The link in the mail brings both; nothing is left to ask but the password.
+  // The link in the mail has both; only the password is left to ask for.
   const [step, setStep] = useState<Step>(
     email !== '' && code !== '' ? { name: 'code', sent: false } : { name: 'address' },
   )
@@ -40,7 +40,7 @@ export function ResetPasswordPage() {
   }
   const restart = () => setStep({ name: 'address' })
   const done = () => {
-    // The provider has ended all sessions of this account; one that is kept here would only fail.
+    // The provider has ended all sessions of this account; a stored one would only fail.
     const stored = readToken()
     if (stored && emailOf(stored.idToken).toLowerCase() === email.toLowerCase()) clearToken()
     setStep({ name: 'done' })

@@ -1,6 +1,6 @@
 import { texts } from './texts'
 
-/** The address that somebody has entered, full-width letters made plain; or what is wrong with it. */
+/** The entered address with full-width letters converted to ASCII; or what is wrong with it. */
 export function readAddress(entered: string): { address: string; error?: undefined } | { error: string } {
   const address = entered.normalize('NFKC').trim()
   if (address === '') return { error: texts.emailRequired }

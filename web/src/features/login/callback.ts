@@ -5,18 +5,18 @@ import { type TokenRecord as Answer, ApiError, RequiredError } from '@/lib/api'
 import { oauth2Callback } from '@/lib/api/signIn'
 import { enter } from './enter'
 
-/** Why a single sign-on led to nothing: the server's name for it, and its words or the identity provider's. */
+/** Why a single sign-on failed: the server's code, and its message or the identity provider's. */
 export interface Failure {
   error: string
   description: string
 }
 
-/** A code is worth something once; whoever asks again meanwhile gets the same answer. */
+/** A code is valid once; repeated calls share the same promise. */
 const exchanges = new Map<string, Promise<Answer>>()
 
 /**
- * The end of a single sign-on: exchanges the code, begins the session, and goes on to where it was begun from. A loader, and
- * not an effect, since a loader runs once for each visit. What it returns is a failure.
+ * The end of a single sign-on: exchanges the code, begins the session, and redirects to where it started. A loader and
+ * not an effect, because a loader runs once per visit. It returns only failures.
  */
 export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<Failure | Response> {
   const query = new URL(request.url).searchParams
@@ -24,7 +24,7 @@ export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<F
   const error = query.get('error')
   const errorDescription = query.get('error_description')
   if (!code) {
-    // The query is taken off the address: a page that is loaded anew begins without one.
+    // The query is removed from the URL, so a reload has none.
     if (!error && readToken() !== null) return redirect('/home')
     return { error: error ?? '', description: errorDescription ?? '' }
   }
@@ -36,7 +36,7 @@ export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<F
     const answer = await exchange
     return redirect(enter(recordOf(answer), localPath(answer.next)))
   } catch (cause) {
-    // An address that names no organization is as good as one with nothing.
+    // A URL without an organization is treated like one without a query.
     if (cause instanceof RequiredError) return { error: '', description: '' }
     if (!(cause instanceof ApiError)) throw cause
     return { error: cause.code, description: cause.detail }

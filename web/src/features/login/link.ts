@@ -9,11 +9,11 @@ export interface PendingLink {
   organizationId: string
   link: string
   email: string
-  /** Where the owner's password is checked. */
+  /** The user pool that checks the owner's password. */
   provider: Provider
 }
 
-/** Looks up which account is to be linked. What is over ends at the page of failed sign-ins. */
+/** Looks up the account to be linked. An expired link leads to the page of failed sign-ins. */
 export async function linkLoader({ request }: LoaderFunctionArgs): Promise<PendingLink | Response> {
   const query = new URL(request.url).searchParams
   const organizationId = query.get('organization_id') ?? ''
@@ -28,7 +28,7 @@ export async function linkLoader({ request }: LoaderFunctionArgs): Promise<Pendi
   }
 }
 
-/** The page that says why a single sign-on led to nothing. */
+/** The page for a failed single sign-on. */
 export function failurePath({ code, detail }: ApiError): string {
   return `/oauth2/callback?${new URLSearchParams({ error: code, error_description: detail })}`
 }

@@ -1,7 +1,7 @@
 import type { Provider } from '@/entities/identity/identity'
 import { type AuthTypeAnswer, api } from '@/lib/api'
 
-/** The user pool that a server's answer names; it checks passwords, also where most members use single sign-on. */
+/** The user pool named in the server's response; it checks passwords even if most members use single sign-on. */
 export function providerOf(way: AuthTypeAnswer): Provider {
   return { endpoint: way.endpoint, clientId: way.client_id }
 }

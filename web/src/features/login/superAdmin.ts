@@ -3,8 +3,8 @@ import type { TokenRecord } from '@/entities/identity/token'
 import { isSsoRequired, ownerOf } from '@/lib/api/signIn'
 
 /**
- * Whether a new session belongs to an organization's super-admin, as the server says. The session of anybody else, or one
- * that the server refuses, is ended again: nothing of it is kept.
+ * Whether a new session belongs to an organization's super-admin, according to the server. Any other session, and one
+ * that the server refuses, is ended again and not stored.
  */
 export async function admitSuperAdmin(record: TokenRecord): Promise<boolean> {
   try {

@@ -1,4 +1,4 @@
-/** The words of the pages that lead in and out. */
+/** The texts of the sign-in and sign-out pages. */
 export const texts = {
   title: 'ログイン',
   email: 'メールアドレス',
@@ -78,7 +78,7 @@ export const texts = {
     code: 'エラーの種類',
     unknown:
       '組織の認証画面からログインを完了できませんでした。もう一度お試しください。解決しない場合は、組織の管理者にお問い合わせください。',
-    /** By the server's names for what went wrong. */
+    /** By the server's error codes. */
     errors: {
       sso_disabled:
         'この組織では、現在シングルサインオンを利用できません。メールアドレスからもう一度ログインしてください。',

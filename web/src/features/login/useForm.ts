@@ -1,6 +1,8 @@
 import { useRef, useState } from 'react'
 
-/** What the forms here share: one call at a time, and what fails stands under its field, which gets the focus. */
+/**
+ * The common behaviour of the forms here: one call at a time; an error is shown under its field, which gets the focus.
+ */
 export function useForm<Name extends string>() {
   const [errors, setErrors] = useState<Partial<Record<Name, string>>>({})
   const [busy, setBusy] = useState(false)
@@ -15,16 +17,16 @@ export function useForm<Name extends string>() {
     busy,
     fail,
     clear: () => setErrors({}),
-    /** What a field of the form is given. */
+    /** The props of a field. */
     field: (name: Name) => ({
       error: errors[name],
       ref: (input: HTMLInputElement | null) => {
         inputs.current[name] = input
       },
     }),
-    /** What has been entered in a field. */
+    /** The value of a field. */
     value: (name: Name) => inputs.current[name]?.value ?? '',
-    /** Does the form's work unless it is under way; `explain` tells which field a failure belongs to, and in what words. */
+    /** Submits the form unless it is being submitted; `explain` returns the field and the message of an error. */
     run: async (work: () => Promise<void>, explain: (cause: unknown) => [field: Name, message: string]) => {
       if (busy) return
       setBusy(true)

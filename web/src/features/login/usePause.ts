@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A pause that can be begun again: the seconds that are left, and what begins it. */
+/** A restartable pause: the remaining seconds, and the function that starts it. */
 export function usePause(seconds: number, running: boolean): [left: number, begin: () => void] {
   const [until, setUntil] = useState(() => (running ? Date.now() + seconds * 1000 : 0))
   const [now, setNow] = useState(() => Date.now())

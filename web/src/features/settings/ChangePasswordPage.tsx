@@ -15,7 +15,7 @@ import styles from './ChangePasswordPage.module.css'
 import { SettingNav } from './SettingNav'
 import { texts } from './texts'
 
-/** Changing the password, for those who sign in with one. */
+/** Changes the password, for users who sign in with one. */
 export function ChangePasswordPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   return (
@@ -106,7 +106,7 @@ function Form({ email }: { email: string }) {
   )
 }
 
-// What the provider says of the new password stands under that; all else is about the current one.
+// Errors about the new password are shown under it; all others are about the current one.
 function errorsOf(cause: unknown): Errors {
   const message = identityMessage(cause, 'change-password')
   return isAboutNewPassword(cause) ? { proposed: message } : { current: message }

@@ -15,7 +15,7 @@ import { texts } from './texts'
 
 const words = texts.sessions
 
-/** Where the user is signed in, and the ways to end it. */
+/** The user's sessions, which can be ended here. */
 export function SessionsPage() {
   const { data, isError, refetch } = useQuery({
     queryKey: ['sessions'],
@@ -74,7 +74,7 @@ function Line({ session, onEnded }: { session: UserSession; onEnded: () => void 
 
 interface EndButtonProps {
   label: string
-  /** What the button is of, for screen readers: several have the same label. */
+  /** Identifies the button for screen readers: several have the same label. */
   of?: string
   end: () => Promise<void>
   onEnded: () => void
@@ -86,7 +86,7 @@ function EndButton({ label, of, end, onEnded }: EndButtonProps) {
     setBusy(true)
     try {
       await end().catch((cause: unknown) => {
-        // It has ended by itself: what was wanted is so.
+        // It has ended by itself; the result is the same.
         if (!(cause instanceof ApiError && cause.status === 404)) throw cause
       })
       toast(words.ended, { tone: 'success' })

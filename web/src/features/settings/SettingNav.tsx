@@ -3,7 +3,7 @@ import { readToken } from '@/entities/identity/token'
 import styles from './SettingNav.module.css'
 import { texts } from './texts'
 
-/** The pages of the settings. Whoever comes from their organization's sign-in has no password here. */
+/** The navigation of the settings. Users of single sign-on have no password here. */
 export function SettingNav() {
   return (
     <nav className={styles.nav} aria-label={texts.nav}>

@@ -17,10 +17,10 @@ import { texts } from './texts'
 
 const words = texts.shares
 
-/** How many shares are shown at once: the most that the API tells. */
+/** The number of shares shown at once: the API's maximum. */
 const PAGE = 100
 
-/** What the user shares with the organization, and the ways to end it. */
+/** The user's shares within the organization, which can be ended here. */
 export function SharesPage() {
   const [offset, setOffset] = useState(0)
   const { data, isError, refetch } = useQuery(ownSharesQuery({ offset, limit: PAGE }))

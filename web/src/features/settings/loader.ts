@@ -5,8 +5,8 @@ import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /**
- * For sessions by password only. Whoever has come from their organization's sign-in has no password here to change: they go
- * back to the skills, and hear why; no menu of theirs leads here.
+ * For sessions by password only. Users of single sign-on have no password to change here: they are redirected to the
+ * skills with a message; none of their menus leads here.
  */
 export const changePasswordLoader = signedIn((_: LoaderFunctionArgs) => {
   if (readToken()?.authType !== 'federated_idp') return null

@@ -1,4 +1,4 @@
-/** The words of the settings. */
+/** The texts of the settings. */
 export const texts = {
   home: 'スキル一覧へ',
   nav: 'アカウント設定',

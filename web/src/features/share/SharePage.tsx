@@ -13,7 +13,7 @@ import { sharedMessagesQuery } from './loader'
 import styles from './SharePage.module.css'
 import { texts } from './texts'
 
-/** A thread that somebody of the organization shares: to be read, and gone on with in a thread of one's own. */
+/** A thread shared within the organization: it can be read, and continued in a thread of one's own. */
 export function SharePage() {
   const share = useLoaderData<Share>()
   const { data, hasNextPage, fetchNextPage, isFetchingNextPage, isFetchNextPageError } = useInfiniteQuery(
@@ -84,7 +84,7 @@ function Message({ message }: { message: SharedMessage }) {
 function Foot({ share }: { share: Share }) {
   const navigate = useNavigate()
   const [busy, setBusy] = useState(false)
-  // Asked again after a failure, it is the same thread.
+  // A retry after a failure creates the same thread.
   const [requestId] = useState(() => crypto.randomUUID())
   const goOn = async () => {
     setBusy(true)

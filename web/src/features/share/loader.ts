@@ -4,10 +4,10 @@ import { queryClient } from '@/lib/api/queries'
 import * as shares from '@/lib/api/shares'
 import { preloadMarkdown } from '@/lib/markdown'
 
-/** How many messages a page has. */
+/** The number of messages on a page. */
 const PAGE = 100
 
-/** What a share shows, oldest first. */
+/** The messages of a share, oldest first. */
 export function sharedMessagesQuery(shareId: string) {
   return {
     queryKey: ['share', shareId, 'messages'],
@@ -22,7 +22,7 @@ export function sharedMessagesQuery(shareId: string) {
   }
 }
 
-/** Loads a share and the beginning of what it shows. */
+/** Loads a share and its first messages. */
 export async function shareLoader({ params, request }: LoaderFunctionArgs): Promise<Share> {
   const shareId = params.shareId as string
   const [share] = await Promise.all([

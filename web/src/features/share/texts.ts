@@ -1,4 +1,4 @@
-/** The words of a shared thread's page. */
+/** The texts of a shared thread's page. */
 export const texts = {
   shared: (name: string, at: string) => `${name}さんが共有・${at}時点`,
   own: (at: string) => `自分が共有・${at}時点`,

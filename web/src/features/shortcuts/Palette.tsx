@@ -7,7 +7,7 @@ import styles from './Palette.module.css'
 import { texts } from './texts'
 import { type PaletteItem, usePaletteItems } from './usePaletteItems'
 
-/** Finds threads, skills and actions as one types; the arrows choose, Enter opens. */
+/** Finds threads, skills and actions while typing; the arrow keys select, Enter opens. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [chosen, setChosen] = useState(0)

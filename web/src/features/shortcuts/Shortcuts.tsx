@@ -11,7 +11,7 @@ import { store } from '@/lib/ui/store'
 const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }))
 const ShortcutList = lazy(async () => ({ default: (await import('./ShortcutList')).ShortcutList }))
 
-/** The keys of the whole app, and what they open. Stands once in /home. */
+/** The global shortcuts, and the dialogs that they open. Rendered once in /home. */
 export function Shortcuts() {
   const [palette, setPalette] = useAtom(paletteOpenAtom)
   const [list, setList] = useAtom(shortcutsOpenAtom)
@@ -45,7 +45,7 @@ export function Shortcuts() {
           event.preventDefault()
           setList(true)
         } else if (event.key === '/') {
-          // The composer where there is one, else the search.
+          // The composer if there is one, otherwise the search.
           const field = document.querySelector<HTMLElement>('[data-composer], main search input')
           if (field) {
             event.preventDefault()

@@ -1,4 +1,4 @@
-/** The words of the palette and of the list of shortcuts. */
+/** The texts of the palette and of the list of shortcuts. */
 export const texts = {
   palette: '検索と操作',
   placeholder: 'スレッド、スキル、操作を検索',

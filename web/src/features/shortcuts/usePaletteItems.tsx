@@ -18,12 +18,12 @@ import { shortcutsOpenAtom } from '@/lib/ui/overlays'
 import { setTheme } from '@/lib/ui/theme'
 import { texts } from './texts'
 
-/** Something the palette finds. */
+/** An item of the palette. */
 export interface PaletteItem {
   id: string
   group: string
   label: string
-  /** Where in a thread the words are. */
+  /** The place of the match in a thread. */
   found?: ThreadMatch
   note?: string
   icon: ReactNode
@@ -32,7 +32,10 @@ export interface PaletteItem {
 
 const MOST = 6
 
-/** What the palette shows for a query: threads, skills and actions; with no query, the latest of each. `asking`: more may come. */
+/**
+ * The palette's items for a query: threads, skills and actions; without a query, the latest of each. `asking`: more may
+ * follow.
+ */
 export function usePaletteItems(query: string): { items: PaletteItem[]; asking: boolean } {
   const navigate = useNavigate()
   const latest = useThreads().items

@@ -6,7 +6,7 @@ import { configQuery } from '@/lib/api/queries'
 import styles from './Notices.module.css'
 import { texts } from './texts'
 
-/** What an administrator has to set while no model is connected; nobody else can. */
+/** A banner that tells administrators how to connect a model; shown to nobody else. */
 export function ModelBanner({ role }: { role: Role }) {
   const connected = useQuery(configQuery).data?.model_connected ?? true
   if (connected || !isAdmin(role)) return null

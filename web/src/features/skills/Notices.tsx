@@ -17,7 +17,7 @@ const icons = { info: Info, warning: TriangleAlert, maintenance: Wrench } as con
 export function Notices() {
   const unread = useQuery(notificationsQuery).data?.filter((item) => !item.read) ?? []
   const section = useRef<HTMLElement>(null)
-  /** Where the notice stood that has just been closed: the one that stands there next gets the focus, which went with it. */
+  /** The position of the notice that was just closed: the next notice at this position gets the lost focus. */
   const place = useRef<number>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when a notice has gone.
   useEffect(() => {

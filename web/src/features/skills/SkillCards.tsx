@@ -75,7 +75,7 @@ function BriefCard({ skill }: { skill: Skill }) {
   )
 }
 
-/** Stands where the skills are about to. */
+/** A placeholder for the skills. */
 export function SkillSkeletons() {
   return (
     <div className={styles.grid} role="status">

@@ -21,7 +21,8 @@ import { texts } from './texts'
 import { useScrollPlace } from './useScrollPlace'
 
 /**
- * The skills: a greeting, the notices, a composer, and a card for each skill. The search and the category stand in the address.
+ * The skills: a greeting, the notices, a composer, and a card for each skill. The search and the category are in the
+ * URL.
  */
 export function SkillsPage({ composer }: { composer: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)

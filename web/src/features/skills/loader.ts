@@ -1,6 +1,6 @@
 import { categoriesQuery, notificationsQuery, queryClient, skillsQuery } from '@/lib/api/queries'
 
-/** Starts reading skills, categories and notices; skeletons stand in until they have come. */
+/** Starts loading skills, categories and notices; skeletons are shown until they have arrived. */
 export function skillsLoader(): null {
   void queryClient.prefetchQuery(skillsQuery)
   void queryClient.prefetchQuery(categoriesQuery)

@@ -3,7 +3,7 @@ import { texts } from './texts'
 
 const RECENT = 4
 
-/** The skills that were used last, the latest first. */
+/** The recently used skills, the latest first. */
 export function recentSkills(skills: readonly Skill[], threads: readonly Thread[]): Skill[] {
   const ids = [...new Set(threads.map((thread) => thread.skill.id))]
   return ids.flatMap((id) => skills.find((skill) => skill.id === id) ?? []).slice(0, RECENT)

@@ -1,4 +1,4 @@
-/** The words of the skill list. */
+/** The texts of the skill list. */
 export const texts = {
   title: 'スキル',
   greeting: (greeting: string, name: string) => `${greeting}、${name}さん`,

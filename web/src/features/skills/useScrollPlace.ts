@@ -1,10 +1,10 @@
 import { useLayoutEffect } from 'react'
 import { useLocation } from 'react-router'
 
-/** How far down a visit to the list was, by the key of its place in the history. */
+/** The scroll position of a visit to the list, by the key of its history entry. */
 const places = new Map<string, number>()
 
-/** Brings who comes back to the list to where they were in it: the browser does so for a whole page only. */
+/** Restores the scroll position when the user returns to the list: the browser does so only for a whole page. */
 export function useScrollPlace(): void {
   const { key } = useLocation()
   useLayoutEffect(() => {

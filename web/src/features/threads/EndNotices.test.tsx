@@ -8,7 +8,7 @@ import { store } from '@/lib/ui/store'
 import { dismissToast, toastsAtom } from '@/lib/ui/toast'
 import { EndNotices, once } from './EndNotices'
 
-/** The browser's notices, with a person who answers when asked. */
+/** The browser's Notification API, with a user who answers the permission prompt. */
 class FakeNotification {
   static permission: NotificationPermission = 'default'
   static answer: NotificationPermission = 'granted'

@@ -10,15 +10,15 @@ import { texts } from './texts'
 
 const words = texts.notices
 
-/** A tab that is looked at takes the lock first, and keeps the others from telling for so long. */
+/** A visible tab takes the lock first, and keeps the others from notifying for this time. */
 const WAIT_MS = 300
 const HOLD_MS = 10_000
 
 const pageLocks = new PageLocks()
 
 /**
- * Has the system tell of answers that end while no tab is looked at, where that was chosen. Where nothing was chosen yet, it is
- * offered when somebody comes back to an answer that has ended meanwhile. Draws nothing itself.
+ * Shows system notifications for answers that end while no tab is visible, if the user has chosen so. If nothing was
+ * chosen yet, it is offered when the user returns to an answer that has ended meanwhile. Renders nothing.
  */
 export function EndNotices() {
   const navigate = useNavigate()
@@ -52,7 +52,7 @@ export function EndNotices() {
   return null
 }
 
-/** Tells, unless another tab of this browser is looked at or has told of the same. */
+/** Notifies, unless another tab of this browser is visible or has notified of the same answer. */
 export async function once(
   id: string,
   hidden: boolean,
@@ -70,7 +70,7 @@ export async function once(
   })
 }
 
-/** Offers notices once, as long as nothing was chosen and the browser was not told never to show them. */
+/** Offers notifications once, unless a choice was made or the browser blocks them. */
 function offer(): void {
   if (readNotices() !== null || !canNotify() || Notification.permission !== 'default') return
   if (localStorage.getItem(OFFERED) !== null) return

@@ -5,14 +5,14 @@ import { type LiveMessage, live } from '@/lib/live'
 import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
-/** Says that an answer has ended in a thread that is not on the screen. Draws nothing itself. */
+/** Shows a toast when an answer has ended in a thread that is not on the screen. Renders nothing. */
 export function Finished() {
   const navigate = useNavigate()
   useEffect(() => {
     const told = new Set<string>()
     return live.on('message', ({ message }) => {
       const { id, thread_id, status } = message
-      // An answer that has a rating ended before, also when the rating is withdrawn.
+      // A rated answer has ended before, even if the rating is withdrawn.
       if (message.feedback) told.add(id)
       if (!hasEnded(message)) return
       if (document.visibilityState === 'hidden' || isLookedAt(thread_id)) return
@@ -31,7 +31,7 @@ export function Finished() {
   return null
 }
 
-/** Whether this says that an answer has ended by itself; one that has a rating ended before. */
+/** Whether this event means that an answer has ended by itself; a rated one has ended before. */
 export function hasEnded({ role, status, finish_reason, feedback }: LiveMessage): boolean {
   if (role !== 'assistant' || finish_reason === 'stopped' || feedback) return false
   return status === 'success' || status === 'failed'

@@ -12,7 +12,7 @@ import { texts } from './texts'
 
 type Scroller = RefObject<HTMLElement | null>
 
-/** The threads that a search finds, each with the place where its words are. */
+/** The results of a search, each with the place of its match. */
 export function SearchResults({ query, scroller }: { query: string; scroller: Scroller }) {
   const found = useThreadSearch(query)
   return (
@@ -29,7 +29,7 @@ export function SearchResults({ query, scroller }: { query: string; scroller: Sc
   )
 }
 
-/** The threads that were put away. */
+/** The archived threads. */
 export function ArchivedThreads({ scroller, onClose }: { scroller: Scroller; onClose: () => void }) {
   return (
     <>
@@ -62,7 +62,7 @@ function Found({
   label: string
   failed: string
   scroller: Scroller
-  /** What is said where there is none. */
+  /** The text for an empty list. */
   children: ReactNode
 }) {
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {

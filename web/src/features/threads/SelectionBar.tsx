@@ -3,14 +3,14 @@ import { archiveThreads, useDeleteThreads } from '@/entities/thread/threads'
 import styles from './ThreadColumn.module.css'
 import { texts } from './texts'
 
-/** What can be done with the chosen threads. */
+/** The actions on the selected threads. */
 export function SelectionBar({
   ids,
   archived,
   onDone,
 }: {
   ids: ReadonlySet<string>
-  /** The threads of the archive are shown: they can be taken back. */
+  /** The archive is shown: its threads can be restored. */
   archived: boolean
   onDone: () => void
 }) {

@@ -2,7 +2,7 @@ import { Skeleton } from '@/components/States'
 import styles from './ThreadColumn.module.css'
 import { texts } from './texts'
 
-/** Stands for threads that are being read. */
+/** A placeholder for threads that are loading. */
 export function Skeletons() {
   return (
     <div className={styles.skeletons} role="status">

@@ -9,7 +9,7 @@ import styles from './SkillLayout.module.css'
 import { ThreadColumn } from './ThreadColumn'
 import { texts } from './texts'
 
-/** The thread list at the left, which folds away (a sheet on narrow screens), the page at the right. */
+/** The collapsible thread list at the left (a sheet on narrow screens), the page at the right. */
 export function SkillLayout() {
   const narrow = useMedia(NARROW)
   const folded = useAtomValue(sidebarFoldedAtom)

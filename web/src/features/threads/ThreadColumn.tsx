@@ -13,7 +13,10 @@ import styles from './ThreadColumn.module.css'
 import { ThreadGroups } from './ThreadGroups'
 import { texts } from './texts'
 
-/** The column with the threads: the way to the skills, a new thread with the skill at hand, the search, the list. */
+/**
+ * The column with the threads: the link to the skills, the button for a new thread with the current skill, the search,
+ * the list.
+ */
 export function ThreadColumn({ onClose }: { onClose?: () => void }) {
   const [query, setQuery] = useState('')
   const [archive, setArchive] = useState(false)

@@ -12,7 +12,7 @@ import styles from './ThreadColumn.module.css'
 import { ThreadItem } from './ThreadItem'
 import { texts } from './texts'
 
-/** The threads by date, with more of them when the end comes near. */
+/** The threads by date, loading more near the end. */
 export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
   const { items, loading, error, hasMore, loaded, ready, loadMore, retry } = useThreads()
   const opened = useOpened()
@@ -48,7 +48,10 @@ export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | n
   )
 }
 
-/** The thread on the page where the list does not show it: it is further down than was read, or archived. A temporary one is in no list. */
+/**
+ * The open thread if the list does not show it: it is beyond the loaded part, or archived. A temporary one is in no
+ * list.
+ */
 function useOpened(): Thread | null {
   const id = useMatch('/home/skill/:skillId/chat/:threadId')?.params.threadId
   const { items, loaded } = useThreads()

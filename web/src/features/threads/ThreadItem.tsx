@@ -17,20 +17,20 @@ import { useSelection } from './selection'
 import styles from './ThreadItem.module.css'
 import { texts } from './texts'
 
-/** One thread of the list: its title, whether it is being answered, and what can be done with it. */
+/** One thread of the list: its title, whether an answer is running, and its menu. */
 export function ThreadItem({ thread }: { thread: Thread }) {
   const path = `/home/skill/${thread.skill.id}/chat/${thread.id}`
   const current = useMatch(path) !== null
   const deleteThreads = useDeleteThreads()
   const [renaming, setRenaming] = useState(false)
-  // The menu gives the focus back to its button when it closes; the field that just opened needs it more.
+  // When the menu closes it returns the focus to its button; the field that just opened needs it more.
   const keepFocus = useRef(false)
   const item = useRef<HTMLLIElement>(null)
   const selection = useSelection()
   const title = thread.title || texts.untitled
 
   const renamed = (next: string | null) => {
-    // Ended by a key and not by going elsewhere: the focus stays with the thread.
+    // Ended by a key and not by leaving the field: the focus stays with the thread.
     const stay = item.current?.contains(document.activeElement)
     setRenaming(false)
     if (stay) requestAnimationFrame(() => focusLink(item.current))
@@ -40,7 +40,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
   const remove = () => {
     const neighbour = item.current?.nextElementSibling ?? item.current?.previousElementSibling
     keepFocus.current = true
-    // A page that is left gives the focus to the next one; a list that loses a line, to the line beside it.
+    // Leaving a page moves the focus to the next one; removing a line moves it to the adjacent line.
     if (!current) requestAnimationFrame(() => focusLink(neighbour))
     deleteThreads([thread.id])
   }
@@ -111,7 +111,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
   )
 }
 
-/** The title, and where a search has found its words. */
+/** The title, with the matches of a search marked. */
 function Lines({ thread: { match }, title }: { thread: Thread; title: string }) {
   if (match === undefined) return <span className={styles.title}>{title}</span>
   const found = <Snippet text={match.snippet} ranges={match.ranges} />

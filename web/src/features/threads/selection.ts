@@ -1,12 +1,12 @@
 import { createContext, useContext } from 'react'
 
-/** The threads that are being chosen to do something with all of them. */
+/** The threads that are selected for an action on all of them. */
 export interface Selection {
   readonly ids: ReadonlySet<string>
   readonly toggle: (id: string) => void
 }
 
-/** Null while nothing is being chosen. */
+/** Null while selection is off. */
 export const SelectionContext = createContext<Selection | null>(null)
 
 export const useSelection = () => useContext(SelectionContext)

@@ -1,4 +1,4 @@
-/** The words of the thread list. */
+/** The texts of the thread list. */
 export const texts = {
   label: 'スレッド',
   close: '閉じる',

@@ -17,14 +17,14 @@ import type {
   UserEditRequest,
 } from './types'
 
-/** A page of a list that tells how long it is. */
+/** A page of a list with its total length. */
 export interface Counted<T> {
   items: T[]
-  /** How many there are in all. */
+  /** The total number. */
   total: number
 }
 
-/** The organization's contract, with what is used of it. */
+/** The organization's contract and its usage. */
 export async function getContract(signal?: AbortSignal): Promise<Contract> {
   return take(signed.GET('/v1/contract', { signal: signal ?? null }))
 }
@@ -34,7 +34,7 @@ export async function listMemberUsage(page: Page, signal?: AbortSignal): Promise
   return take(signed.GET('/v1/contract/usage/member', { params: { query: page }, signal: signal ?? null }))
 }
 
-/** Which members are listed. What is left out does not matter. */
+/** The filter of the member list. Omitted fields match everything. */
 export interface MemberQuery {
   /** Part of a name or an address. */
   q?: string
@@ -48,8 +48,8 @@ export async function listMembers(query: MemberQuery & Page, signal?: AbortSigna
 }
 
 /**
- * Invites at most a hundred people, and answers what became of each, in their order. Made again with the same key it
- * answers the same and sends nothing twice.
+ * Invites at most a hundred people, and returns the result for each, in order. Repeated with the same key it returns
+ * the same and sends nothing twice.
  */
 export async function inviteMembers(users: NewMember[], key: string): Promise<Invitation[]> {
   assertRequired('inviteMembers', 'userInviteRequest', users)
@@ -57,7 +57,7 @@ export async function inviteMembers(users: NewMember[], key: string): Promise<In
   return (await take(signed.POST('/v1/user/invite', { params, body: { users } }))).items
 }
 
-/** Sends an invitation again; what the earlier one said does not hold any more. */
+/** Sends an invitation again; the earlier one becomes invalid. */
 export async function resendInvitation(userId: string): Promise<void> {
   assertRequired('resendInvitation', 'userInviteResendRequest', userId)
   await take(signed.POST('/v1/user/invite/resend', { body: { user_id: userId } }))
@@ -71,7 +71,7 @@ export async function editMember(userId: string, request: UserEditRequest): Prom
   return take(signed.PUT('/v1/user/{user_id}', { params, body: request }))
 }
 
-/** Removes a member with all that is theirs. */
+/** Removes a member with all of their data. */
 export async function removeMember(userId: string): Promise<void> {
   assertRequired('removeMember', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}', { params: { path: { user_id: userId } } }))
@@ -94,7 +94,7 @@ export async function putSessionLimits(limits: SessionLimits): Promise<SessionLi
   return take(signed.PUT('/v1/session-limits', { body: limits }))
 }
 
-/** Forgets who a member is at the identity provider, and ends their sessions. */
+/** Removes a member's link to the identity provider, and ends their sessions. */
 export async function unlinkMember(userId: string): Promise<void> {
   assertRequired('unlinkMember', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}/sso-link', { params: { path: { user_id: userId } } }))
@@ -105,7 +105,7 @@ export async function getSamlConfig(signal?: AbortSignal): Promise<SamlConfig> {
   return take(signed.GET('/v1/saml-config', { signal: signal ?? null }))
 }
 
-/** Sets the organization's single sign-on; what is left out keeps its value. */
+/** Changes the organization's single sign-on settings; omitted fields keep their value. */
 export async function putSamlConfig(request: SamlConfigPutRequest): Promise<SamlConfig> {
   assertRequired('putSamlConfig', 'sAMLConfigPutRequest', request)
   return take(signed.PUT('/v1/saml-config', { body: request }))
@@ -116,24 +116,24 @@ export async function switchSaml(on: boolean): Promise<SamlConfig> {
   return take(on ? signed.PUT('/v1/saml-config/on') : signed.PUT('/v1/saml-config/off'))
 }
 
-/** Begins a trial of single sign-on; answers where the browser has to go. */
+/** Begins a test of single sign-on; returns the URL for the browser. */
 export async function startSamlTest(): Promise<{ id: string; url: string }> {
   return take(signed.POST('/v1/saml-config/test'))
 }
 
-/** What came of a trial. */
+/** The result of a test. */
 export async function getSamlTest(testId: string, signal?: AbortSignal): Promise<SamlTest> {
   assertRequired('getSamlTest', 'testId', testId)
   const params = { path: { test_id: testId } }
   return take(signed.GET('/v1/saml-config/test/{test_id}', { params, signal: signal ?? null }))
 }
 
-/** Which events of the audit log are listed. */
+/** The filter of the audit log. */
 export interface AuditQuery {
-  /** Only of sign-ins and passwords, or only of what was administered. */
+  /** Only sign-ins and passwords, or only administration. */
   kind?: 'sign_in' | 'administration'
   action?: string
-  /** Part of the name or address of who did it, or of what it was done to. */
+  /** Part of the name or address of the actor or the target. */
   q?: string
   /** Not before this time. */
   from?: string
@@ -141,7 +141,7 @@ export interface AuditQuery {
   to?: string
 }
 
-/** What administrators did, and members' sign-ins, newest first. */
+/** Administrators' actions and members' sign-ins, newest first. */
 export async function listAuditEvents(
   query: AuditQuery & Page,
   signal?: AbortSignal,

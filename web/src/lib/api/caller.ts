@@ -1,9 +1,10 @@
-/** The session, as far as a call to the server needs it. The app hands it in at its start. */
+/** The part of the session that calls to the server need. The app sets it at its start. */
 export interface Caller {
   /** Like the global `fetch`, with the user's token. */
   readonly fetch: (request: Request) => Promise<Response>
   /**
-   * An id token that stays valid for `ms` more and is not `refused`, renewed first if need be; null if nobody is signed in.
+   * An id token that is valid for another `ms` and is not `refused`, renewed first if necessary; null if nobody is
+   * signed in.
    */
   token(ms: number, refused?: string | null): Promise<string | null>
   /** The id of the signed-in user; '' if nobody is signed in. */
@@ -16,12 +17,12 @@ let current: Caller = {
   userId: () => '',
 }
 
-/** Makes every call from now on as `caller`. */
+/** Sets the caller of all further calls. */
 export function callAs(caller: Caller): void {
   current = caller
 }
 
-/** Who calls. */
+/** The current caller. */
 export function caller(): Caller {
   return current
 }

@@ -19,7 +19,7 @@ describe('calls', () => {
 
   afterEach(() => vi.unstubAllGlobals())
 
-  // A caller without types, such as an address with a part missing.
+  // An untyped caller, such as a URL with a missing part.
   const missing = undefined as unknown as string
 
   const page = { offset: 0, limit: 20 }

@@ -18,19 +18,19 @@ import type {
   ThreadEditRequest,
 } from './types'
 
-/** A page of a list: how many items to pass over and how many to answer at most. */
+/** A page of a list: the number of items to skip, and the maximum number to return. */
 export interface Page {
   offset: number
   limit: number
 }
 
-/** How the owner of an address signs in. */
+/** The sign-in method of an address. */
 export async function authType(email: string): Promise<AuthTypeAnswer> {
   assertRequired('authType', 'authTypeRequest', email)
   return take(open.POST('/v1/auth-type', { body: { email } }))
 }
 
-/** Ends the session on the server; answers where to go next. */
+/** Ends the session on the server; returns where to go next. */
 export async function signOut(signal: AbortSignal): Promise<string> {
   return (await take(signed.POST('/v1/signout', { signal }))).sign_out_url
 }
@@ -40,7 +40,7 @@ export async function me(signal?: AbortSignal): Promise<Me> {
   return take(signed.GET('/v1/me', { signal: signal ?? null }))
 }
 
-/** What the signed-in user has used this month. */
+/** The signed-in user's usage in this month. */
 export async function ownUsage(signal?: AbortSignal): Promise<OwnUsage> {
   return take(signed.GET('/v1/me/usage', { signal: signal ?? null }))
 }
@@ -114,7 +114,7 @@ export async function listArchivedThreads(page: Page, signal?: AbortSignal): Pro
   return (await take(signed.GET('/v1/thread', { params, signal: signal ?? null }))).items
 }
 
-/** Starts a thread; made again with the same request id it answers the same thread. */
+/** Creates a thread; repeated with the same request id it returns the same thread. */
 export async function createThread(request: {
   request_id: string
   skill_id: string
@@ -132,11 +132,11 @@ export async function getThread(threadId: string, signal?: AbortSignal): Promise
   return take(signed.GET('/v1/thread/{thread_id}', { params, signal: signal ?? null }))
 }
 
-/** Changes a thread's title, its place, or the branch that is looked at. */
+/** Changes a thread's title, its pin or archive state, or the branch that is shown. */
 export async function editThread(threadId: string, request: ThreadEditRequest): Promise<Thread> {
   assertRequired('editThread', 'threadId', threadId)
   assertRequired('editThread', 'threadEditRequest', request)
-  // keepalive: the branch that was gone to is the one that a reload shows.
+  // keepalive: a reload right after switching must show the chosen branch.
   const params = { path: { thread_id: threadId } }
   return take(signed.PUT('/v1/thread/{thread_id}', { params, body: request, keepalive: true }))
 }
@@ -144,7 +144,7 @@ export async function editThread(threadId: string, request: ThreadEditRequest): 
 /** Deletes a thread with its messages. */
 export async function deleteThread(threadId: string): Promise<void> {
   assertRequired('deleteThread', 'threadId', threadId)
-  // keepalive: a deletion that waits to be undone is sent when the page goes away.
+  // keepalive: a pending deletion is sent when the page closes.
   const params = { path: { thread_id: threadId } }
   await take(signed.DELETE('/v1/thread/{thread_id}', { params, keepalive: true }))
 }
@@ -155,7 +155,7 @@ export async function touchThread(threadId: string): Promise<Thread> {
   return take(signed.PUT('/v1/thread/{thread_id}/touch', { params: { path: { thread_id: threadId } } }))
 }
 
-/** The messages of a branch of a thread, newest first: of the one through `leaf`, or the one that was looked at last. */
+/** The messages of a branch of a thread, newest first: of the one through `leaf`, or the one that was shown last. */
 export async function listMessages(
   threadId: string,
   page: Page & { readonly leaf?: string },
@@ -166,13 +166,13 @@ export async function listMessages(
   return (await take(signed.GET('/v1/message', { params: { query }, signal: signal ?? null }))).items
 }
 
-/** Asks, and returns at once with the question and the answer that is being written. */
+/** Asks a question, and returns it at once with the answer in progress. */
 export async function askMessage(request: MessageRequest): Promise<Exchange> {
   assertRequired('askMessage', 'messageAsyncRequest', request)
   return take(signed.POST('/v1/message/async', { body: request }))
 }
 
-/** Stops an answer; what has been written stays. */
+/** Stops an answer; its text so far is kept. */
 export async function stopMessage(messageId: string): Promise<void> {
   assertRequired('stopMessage', 'messageId', messageId)
   await take(signed.POST('/v1/message/{message_id}/stop', { params: { path: { message_id: messageId } } }))

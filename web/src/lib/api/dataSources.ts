@@ -82,7 +82,7 @@ export async function stopDataSource(dataSourceId: string): Promise<DataSource> 
   )
 }
 
-/** Has a data source read once more that could not be read. */
+/** Retries reading a data source that failed. */
 export async function readDataSource(dataSourceId: string): Promise<DataSource> {
   assertRequired('readDataSource', 'dataSourceId', dataSourceId)
   return await take(
@@ -95,33 +95,33 @@ export async function readDataSource(dataSourceId: string): Promise<DataSource> 
 /** Deletes a data source with its file. */
 export async function deleteDataSource(dataSourceId: string): Promise<void> {
   assertRequired('deleteDataSource', 'dataSourceId', dataSourceId)
-  // keepalive: a deletion that waits to be undone is sent when the page goes away.
+  // keepalive: a pending deletion is sent when the page closes.
   const params = { path: { data_source_id: dataSourceId } }
   await take(signed.DELETE('/v1/data-source/{data_source_id}', { params, keepalive: true }))
 }
 
-/** What became of a file that was uploaded. */
+/** The result of an upload. */
 export interface Uploaded {
   readonly source: DataSource
-  /** False where the same content was there already: then it is that data source. */
+  /** False if the same content exists already: then it is that data source. */
   readonly isNew: boolean
 }
 
 interface UploadOptions {
-  /** Called with the part that has been sent, from 0 to 1. */
+  /** Called with the sent share, from 0 to 1. */
   readonly onProgress: (part: number) => void
   readonly signal: AbortSignal
 }
 
 /**
- * Uploads a file. The token is renewed as for every other call, and the file is sent once more then: where it is known that
- * the token has run out, before the file is sent at all.
+ * Uploads a file. Like for every other call, an expired token is renewed and the file is sent once more; if the token
+ * is known to have expired, it is renewed before the file is sent.
  */
 export async function uploadDataSource(file: File, options: UploadOptions): Promise<Uploaded> {
   assertRequired('uploadDataSource', 'file', file)
   let response = await send(file, options, await authorization())
   if (response.status === 401) {
-    // An ordinary call finds out why: it renews what has expired, and ends the session of an account that is gone.
+    // An ordinary call handles the reason: it renews an expired token, and ends the session of a removed account.
     await me(options.signal)
     response = await send(file, options, { ...(await authorization()), [RETRY_HEADER]: '1' })
   }
@@ -134,7 +134,7 @@ async function authorization(): Promise<Record<string, string>> {
   return token === null ? {} : { Authorization: `Bearer ${token}` }
 }
 
-/** Posts a file by XMLHttpRequest, as fetch does not tell how much has been sent. */
+/** Posts a file by XMLHttpRequest, because fetch does not report upload progress. */
 function send(
   file: File,
   { onProgress, signal }: UploadOptions,

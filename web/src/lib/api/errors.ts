@@ -2,12 +2,12 @@ import type { FieldError, Problem } from './types'
 
 const UNEXPLAINED = 'サーバーで問題が発生しました。時間をおいて、もう一度お試しください。'
 
-/** The status of an {@link ApiError} for which no answer came at all. */
+/** The status of an {@link ApiError} without a response. */
 export const NO_ANSWER = 0
 
 /**
- * A call that failed. `code` is the problem's stable machine name (`network` when no answer came), `message` its
- * detail, `fields` the messages for single fields, `requestId` what a person tells support.
+ * A failed call. `code` is the problem's stable machine name (`network` without a response), `message` its detail,
+ * `fields` the messages for single fields, `requestId` the id to give to support.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -31,20 +31,20 @@ export class ApiError extends Error {
     return this.status === NO_ANSWER
   }
 
-  /** The message for one field of the request, if the server gave one. */
+  /** The message for one field of the request, if the server sent one. */
   field(name: string): string | undefined {
     return this.fields.find((item) => item.field === name)?.message
   }
 }
 
-/** Reads an answer with an error status into an {@link ApiError}; a body that is no problem is left out. */
+/** Parses an error response into an {@link ApiError}; a body that is no problem document is ignored. */
 export async function readProblem(response: Response): Promise<ApiError> {
   let problem: Partial<Problem> = {}
   try {
     const body: unknown = await response.clone().json()
     if (body !== null && typeof body === 'object') problem = body as Partial<Problem>
   } catch {
-    // A proxy's HTML page, or nothing: the status alone has to say it.
+    // A proxy's HTML page, or an empty body: only the status is known.
   }
   return new ApiError(response.status, {
     request_id: response.headers.get('X-Request-Id') ?? '',
@@ -52,14 +52,14 @@ export async function readProblem(response: Response): Promise<ApiError> {
   })
 }
 
-/** Turns whatever a fetch threw into an {@link ApiError}; an abort by the caller stays an abort. */
+/** Converts an error of fetch into an {@link ApiError}; an abort by the caller stays an abort. */
 export function asApiError(cause: unknown): Error {
   if (cause instanceof ApiError || cause instanceof RequiredError) return cause
   if (cause instanceof DOMException && cause.name === 'AbortError') return cause
   return new ApiError(NO_ANSWER, { detail: 'サーバーに接続できませんでした。' }, { cause })
 }
 
-/** A call that was made without an argument it must have. */
+/** A call without a required argument. */
 export class RequiredError extends Error {
   override readonly name = 'RequiredError'
   readonly field: string

@@ -9,7 +9,7 @@ export const RETRY_HEADER = 'x-no-retry'
 /** Calls as the signed-in user. */
 export const signed = createClient<paths>({ baseUrl: '/', fetch: (request) => caller().fetch(request) })
 
-/** Calls that anybody may make. */
+/** Calls without a token. */
 export const open = createClient<paths>({ baseUrl: '/', fetch: (request) => fetch(request) })
 
 interface Answer<T> {
@@ -17,7 +17,7 @@ interface Answer<T> {
   response: Response
 }
 
-/** The body of a call's answer; a problem is thrown as an {@link ApiError}. */
+/** The body of a call's response; a problem is thrown as an {@link ApiError}. */
 export async function take<T>(call: Promise<Answer<T>>): Promise<T> {
   let answer: Answer<T>
   try {

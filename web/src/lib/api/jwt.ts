@@ -1,16 +1,16 @@
-/** What a JWT claims. Nothing is verified here: that is the server's part. */
+/** The claims of a JWT, without verification, which is up to the server. */
 
-/** The subject that a JWT names; '' if it names none. */
+/** The subject of a JWT; '' if it has none. */
 export function subjectOf(jwt: string): string {
   return String(claimsOf(jwt).sub ?? '')
 }
 
-/** The address that a JWT names; '' if it names none. */
+/** The address in a JWT; '' if it has none. */
 export function emailOf(jwt: string): string {
   return String(claimsOf(jwt).email ?? '')
 }
 
-/** When a JWT ends, in milliseconds since the epoch; 0 if it does not say. */
+/** When a JWT expires, in milliseconds since the epoch; 0 if it has no expiry. */
 export function expiryOf(jwt: string): number {
   const { exp } = claimsOf(jwt)
   return typeof exp === 'number' ? exp * 1000 : 0

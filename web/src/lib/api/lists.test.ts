@@ -11,7 +11,7 @@ interface Item {
 
 const item = (id: number): Item => ({ id: String(id) })
 
-/** A list on a server, whose answers can be held back; they tell what was there when they were asked for. */
+/** A list on a server whose responses can be delayed; they have the state at the time of the request. */
 function listOf(total: number, size: number) {
   let gate: Promise<void> | null = null
   let fail = false
@@ -137,7 +137,7 @@ describe('a list that is read page by page', () => {
     await more()
     expect(new Set(ids()).size).toBe(list().items.length)
     await more()
-    // The page after begins behind the items at hand: nothing between is passed over.
+    // The next page begins after the loaded items, so that none is skipped.
     expect(ids().toSorted()).toEqual(
       rows
         .map(({ id }) => id)

@@ -10,10 +10,10 @@ import { useMemo } from 'react'
 import type { Page } from './client'
 import { changeData, queryClient } from './queries'
 
-/** A page as it was read. */
+/** A loaded page. */
 export interface ListPage<T> {
   readonly items: readonly T[]
-  /** Whether it was full, so that there may be another one. */
+  /** Whether it was full, so that there may be a next one. */
   readonly more: boolean
 }
 
@@ -23,8 +23,8 @@ type ListKey<T> = DataTag<QueryKey, InfiniteData<ListPage<T>>, Error>
 type Identified = { readonly id: string }
 
 /**
- * The query of a list that is read `size` items at a time. The next page begins after the items at hand, not after the
- * number of pages read: items may have been added or removed since.
+ * The query of a list that is loaded `size` items at a time. The next page begins after the loaded items, not after the
+ * number of loaded pages: items may have been added or removed since.
  */
 export function listQuery<T extends Identified>(
   queryKey: QueryKey,
@@ -42,15 +42,15 @@ export function listQuery<T extends Identified>(
   })
 }
 
-/** The items of a list that are at hand. */
+/** The loaded items of a list. */
 export function itemsOf<T extends Identified>({ queryKey }: { queryKey: ListKey<T> }): readonly T[] {
   const data = queryClient.getQueryData<Pages<T>>(queryKey)
   return data ? distinct(data.pages) : []
 }
 
 /**
- * Changes the items at hand, if the list has been read. `change` may be called again with the items of an answer that was
- * on its way; `hasMore` tells it whether there may be items after the last one.
+ * Changes the loaded items, if any. `change` may be called again with the items of a response in flight; `hasMore`
+ * tells it whether there may be items after the last one.
  */
 export function changeItems<T extends Identified>(
   { queryKey }: { queryKey: ListKey<T> },
@@ -58,43 +58,43 @@ export function changeItems<T extends Identified>(
 ): void {
   changeData<Pages<T>>(queryKey, (data) => {
     const items = change(distinct(data.pages), data.pages.at(-1)?.more ?? false)
-    // As many pages as before, so that as many are read when the list is read again.
+    // As many pages as before, so that a reload loads as many.
     return { ...data, pages: data.pages.map((page, at) => ({ ...page, items: at === 0 ? items : [] })) }
   })
 }
 
-/** Each item once: one that moved between two pages while they were read is in both. */
+/** Without duplicates: an item that moved between two pages while they were loaded is in both. */
 function distinct<T extends Identified>(pages: readonly ListPage<T>[]): readonly T[] {
   return [...new Map(pages.flatMap(({ items }) => items.map((item) => [item.id, item] as const))).values()]
 }
 
-/** A list as a screen shows it. */
+/** A list for a screen. */
 export interface List<T> {
   readonly items: readonly T[]
-  /** Whether the first page has come. */
+  /** Whether the first page has been loaded. */
   readonly loaded: boolean
-  /** Whether an answer is on its way. */
+  /** Whether a page is being loaded. */
   readonly asking: boolean
-  /** Whether that answer brings items that are not shown yet: the first page, or the next one. */
+  /** Whether that page has items that are not shown yet: the first page, or the next one. */
   readonly loading: boolean
-  /** Why the first or the next page could not be read. */
+  /** The error of loading the first or the next page. */
   readonly error: Error | null
   /** Whether there may be another page. */
   readonly hasMore: boolean
-  /** Whether `loadMore` would read another page now. */
+  /** Whether `loadMore` would load another page now. */
   readonly ready: boolean
-  /** Reads the next page; does nothing while an answer is on its way. */
+  /** Loads the next page; does nothing while a page is being loaded. */
   readonly loadMore: () => void
-  /** Reads again what could not be read. */
+  /** Retries what failed to load. */
   readonly retry: () => void
 }
 
-/** Renders with a list, and reads it when it is shown for the first time. */
+/** Subscribes to a list, and loads it when it is first used. */
 export function useList<T extends Identified>(query: ListQuery<T>): List<T> {
   const result = useInfiniteQuery(query, queryClient)
   const { data, isFetching, hasNextPage, fetchNextPage, refetch } = result
   const items = useMemo(() => distinct(data?.pages ?? []), [data])
-  // A list that could not be read again is shown as it is; the next event or reload brings it up to date.
+  // A list that failed to reload is shown unchanged; the next event or reload updates it.
   const failed = !isFetching && (result.isLoadingError || result.isFetchNextPageError)
   const loadMore = () => {
     if (!isFetching) void fetchNextPage({ cancelRefetch: false })

@@ -1,12 +1,12 @@
 import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { ApiError, api } from './'
 
-/** The cache of what the server told. */
+/** The cache of server state. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 60_000,
-      // Only what may go better the second time is tried again.
+      // Only errors that may be temporary are retried.
       retry: (count, error) =>
         count < 2 && (!(error instanceof ApiError) || error.offline || error.status >= 500),
       retryDelay: (count) => 300 * 2 ** count,
@@ -18,13 +18,12 @@ export const queryClient = new QueryClient({
 
 type Change<T> = (data: T) => T
 
-/** The changes made to a query's data while an answer to it is on its way. */
+/** The changes to a query's data during a request for it. */
 const meanwhile = new Map<string, Change<unknown>[]>()
 
 /**
- * Changes what the server told, because of an event or of what the user does. An answer that is on its way may not know of it:
- * the change is applied to that too, so `change` must do no harm to data that has it already. Data that nobody has read is
- * not changed.
+ * Changes cached data because of an event or a user action. A response in flight may be older: the change is applied to
+ * it as well, so `change` must be idempotent. Data that is not cached is not changed.
  */
 export function changeData<T>(queryKey: QueryKey, change: Change<T>): void {
   const query = queryClient.getQueryCache().find<T>({ queryKey })
@@ -36,7 +35,7 @@ export function changeData<T>(queryKey: QueryKey, change: Change<T>): void {
   }
   if (data === undefined) return
   queryClient.setQueryData<T>(queryKey, change(data), { updatedAt: dataUpdatedAt })
-  // What had to be read again still has to be.
+  // Data that was stale stays stale.
   if (isInvalidated) query.invalidate()
 }
 
@@ -50,7 +49,7 @@ queryClient.getQueryCache().subscribe((event) => {
   if (answered) for (const change of changes) changeData(query.queryKey, change)
 })
 
-/** Reads anew, with an answer that is asked for from now on: one that is on its way may be from before what has happened. */
+/** Reloads with a new request: a response in flight may be from before the change. */
 export async function readAnew(queryKey: QueryKey): Promise<void> {
   await queryClient.cancelQueries({ queryKey })
   await queryClient.invalidateQueries({ queryKey })
@@ -63,7 +62,7 @@ export const meQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 })
 
-/** What the signed-in user has used this month. It grows with each answer: never taken from memory. */
+/** The signed-in user's usage in this month. Never cached, because each answer adds to it. */
 export const ownUsageQuery = queryOptions({
   queryKey: ['me', 'usage'],
   queryFn: ({ signal }) => api.ownUsage(signal),

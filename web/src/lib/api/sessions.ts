@@ -2,7 +2,7 @@ import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { UserSession } from './types'
 
-/** Where the user is signed in, the last used first. */
+/** The user's sessions, the last used first. */
 export async function listSessions(signal?: AbortSignal): Promise<UserSession[]> {
   return (await take(signed.GET('/v1/session', { signal: signal ?? null }))).items
 }

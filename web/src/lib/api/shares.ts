@@ -3,13 +3,13 @@ import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { Share, SharedMessage, Thread } from './types'
 
-/** A page of shares, and how many there are. */
+/** A page of shares, and their total number. */
 export interface ShareList {
   readonly items: Share[]
   readonly total: number
 }
 
-/** Shows a thread up to a message to the organization; where it is shared already, what is shown is updated. */
+/** Shares a thread up to a message with the organization; an existing share is updated. */
 export async function shareThread(threadId: string, leaf: string): Promise<Share> {
   assertRequired('shareThread', 'threadId', threadId)
   const params = { path: { thread_id: threadId } }
@@ -41,7 +41,7 @@ export async function getShare(shareId: string, signal?: AbortSignal): Promise<S
   )
 }
 
-/** What a share shows, oldest first. */
+/** The messages of a share, oldest first. */
 export async function listSharedMessages(
   shareId: string,
   page: Page,
@@ -56,7 +56,7 @@ export async function endShare(shareId: string): Promise<void> {
   await take(signed.DELETE('/v1/share/{share_id}', { params: { path: { share_id: shareId } } }))
 }
 
-/** Makes a thread of the user's own of what a share shows; made again with the same request id it answers the same thread. */
+/** Copies a share into a thread of the user's own; repeated with the same request id it returns the same thread. */
 export async function copyShare(shareId: string, requestId: string): Promise<Thread> {
   const params = { path: { share_id: shareId } }
   return take(signed.POST('/v1/share/{share_id}/thread', { params, body: { request_id: requestId } }))

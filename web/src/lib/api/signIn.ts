@@ -2,14 +2,14 @@ import { ApiError, asApiError, assertRequired, readProblem } from './errors'
 import { open, take } from './http'
 import type { Me, SsoLink, SsoLinked, TokenRecord } from './types'
 
-/** Where the browser goes to sign in at the organization's identity provider, and then to a page of the app. */
+/** The URL for signing in at the organization's identity provider, which leads to a page of the app. */
 export function oauth2Authorize(organizationId: string, next?: string | null): string {
   assertRequired('oauth2Authorize', 'organizationId', organizationId)
   const query = new URLSearchParams({ organization_id: organizationId, ...(next && { next }) })
   return `/v1/oauth2/authorize?${query}`
 }
 
-/** What a single sign-on has led to, as the address of the callback page says it. */
+/** The result of a single sign-on, from the URL of the callback page. */
 export interface CallbackRequest {
   readonly organizationId: string | null
   readonly code: string
@@ -30,13 +30,13 @@ export async function oauth2Callback(request: CallbackRequest): Promise<TokenRec
   return take(open.GET('/v1/oauth2/callback', { params: { query } }))
 }
 
-/** The account that a single sign-on would be linked to. */
+/** The account to which a single sign-on would be linked. */
 export async function getSsoLink(organizationId: string, link: string): Promise<SsoLink> {
   assertRequired('getSsoLink', 'organization_id', organizationId)
   return take(open.GET('/v1/oauth2/link', { params: { query: { organization_id: organizationId, link } } }))
 }
 
-/** Agrees to the link as the owner of an id token, which need not be this browser's session. */
+/** Agrees to the link on behalf of the owner of an id token, which need not be this browser's session. */
 export async function confirmSsoLink(
   organizationId: string,
   link: string,
@@ -51,7 +51,7 @@ export async function confirmSsoLink(
   )
 }
 
-/** Whom an id token belongs to, before it is anybody's session here: a refusal ends nothing. */
+/** The owner of an id token, before it is a session here: a refusal ends no session. */
 export async function ownerOf(idToken: string): Promise<Me> {
   let response: Response
   try {

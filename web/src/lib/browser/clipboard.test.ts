@@ -3,7 +3,7 @@ import { copyRich } from './clipboard'
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** A clipboard, and what was put on it. */
+/** A fake clipboard with its content. */
 function clipboard(refuses = false) {
   const written: Record<string, string> = {}
   class Item {

@@ -1,4 +1,4 @@
-/** Hands a text or a picture to the person as a file. */
+/** Saves a text or a picture as a file. */
 export function download(name: string, body: string | Blob, type: string): void {
   const charset = typeof body === 'string' ? ';charset=utf-8' : ''
   const url = URL.createObjectURL(new Blob([body], { type: type + charset }))

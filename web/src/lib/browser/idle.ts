@@ -1,7 +1,4 @@
-/**
- * Does what can wait once there is nothing else to do, such as loading what is needed later. The returned function calls it
- * off.
- */
+/** Runs a task when the browser is idle, such as loading what is needed later. The returned function cancels it. */
 export function whenIdle(work: () => void): () => void {
   // Safari has no idle callbacks.
   if (!('requestIdleCallback' in window)) {

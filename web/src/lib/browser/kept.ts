@@ -1,8 +1,8 @@
 import { caller } from '@/lib/api/caller'
 
 /**
- * Texts that outlive the tab, in the local storage: one record for each name, readable by the user who wrote it and gone
- * when they sign out. Their number and length are bounded; the oldest go first.
+ * Texts that outlive the tab, in local storage: one record per name, readable by the user who wrote it and removed when
+ * they sign out. Their number and length are bounded; the oldest are removed first.
  */
 
 const PREFIX = 'tsumugiKept:'
@@ -24,7 +24,7 @@ export function readKept(name: string): string {
   }
 }
 
-/** Keeps a text; '' removes it. A full or forbidden storage costs the text on a reload, no more. */
+/** Stores a text; '' removes it. If the storage is full or disabled, the text is only lost on a reload. */
 export function writeKept(name: string, value: string): void {
   try {
     const key = keyOf(name)
@@ -44,7 +44,7 @@ export function forgetKept(): void {
   } catch {}
 }
 
-/** Tells of what other tabs write, until the returned function is called. */
+/** Calls back when other tabs write, until the returned function is called. */
 export function followKept(listener: (name: string, value: string) => void): () => void {
   const onStorage = ({ key, newValue }: StorageEvent) => {
     const own = keyOf('')

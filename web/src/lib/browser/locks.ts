@@ -1,4 +1,4 @@
-/** What is used here of the browser's `navigator.locks`. */
+/** The part of the browser's `navigator.locks` that is used here. */
 export interface Locks {
   request<T>(
     name: string,
@@ -7,19 +7,19 @@ export interface Locks {
   ): Promise<T>
 }
 
-/** The browser's locks, shared by all tabs; null where there are none (an old browser, or a page not served securely). */
+/** The browser's locks, shared by all tabs; null if unsupported (an old browser, or an insecure context). */
 export function browserLocks(): Locks | null {
   return typeof navigator === 'undefined' || navigator.locks === undefined ? null : navigator.locks
 }
 
 /** A name for this tab among the others of its browser. */
 export function newTabId(): string {
-  // crypto.randomUUID is not there on pages that are not served securely.
+  // crypto.randomUUID is missing in insecure contexts.
   return Math.random().toString(36).slice(2)
 }
 
 interface Held {
-  /** Rejects the holder's request: somebody has stolen the lock. */
+  /** Rejects the holder's request: the lock was stolen. */
   readonly lose: (cause: unknown) => void
 }
 
@@ -27,10 +27,7 @@ interface Waiting {
   readonly grant: () => void
 }
 
-/**
- * Locks as the browser's, but of this page alone: they stand in where the browser has none, and in tests for a whole
- * browser.
- */
+/** Locks like the browser's, but for this page alone: a fallback for browsers without locks, and a fake for tests. */
 export class PageLocks implements Locks {
   readonly #held = new Map<string, Held>()
   readonly #queues = new Map<string, Waiting[]>()
@@ -64,7 +61,7 @@ export class PageLocks implements Locks {
     })
   }
 
-  /** Waits in line. The lock counts as held from the moment it is granted. */
+  /** Waits in the queue. The lock counts as held from the moment it is granted. */
   #turn(name: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {

@@ -1,19 +1,19 @@
 const RELOADED = 'tsumugiReloaded'
-/** After how long a page that was loaded anew has proved to hold. */
+/** The time after which a reloaded page is considered working. */
 const HOLDS_MS = 10_000
 
-/** Whether loading the page anew may bring what is missing: it has not just been tried, and there is a network. */
+/** Whether reloading the page may help: it has not just been tried, and the browser is online. */
 export function mayReload(): boolean {
   return navigator.onLine && sessionStorage.getItem(RELOADED) === null
 }
 
-/** Loads the page anew, once: see {@link mayReload}. */
+/** Reloads the page once: see {@link mayReload}. */
 export function reloadOnce(): void {
   sessionStorage.setItem(RELOADED, '1')
   window.location.reload()
 }
 
-/** Lets the page be loaded anew again some time after it has come. */
+/** Allows another reload some time after the page has loaded. */
 export function forgetReload(target: Window): void {
   target.addEventListener('load', () => setTimeout(() => sessionStorage.removeItem(RELOADED), HOLDS_MS))
 }

@@ -1,31 +1,34 @@
 import { atom, useAtomValue } from 'jotai'
 import { store } from '@/lib/ui/store'
 
-/** Whether the system tells of what has happened while no tab was looked at. Chosen for this device. */
+/** Whether system notifications are shown while no tab is visible. Stored for this device. */
 export type SystemNotices = 'on' | 'off'
 
 const KEY = 'tsumugiNotices'
 
 const chosen = atom<SystemNotices | null>(readChoice())
 
-/** Whether this browser can show notices at all: on a page that is not served securely it cannot. */
+/** Whether this browser can show notifications: in an insecure context it cannot. */
 export function canNotify(): boolean {
   return 'Notification' in globalThis && globalThis.isSecureContext !== false
 }
 
-/** What was chosen here, as far as the browser still allows it; null for nothing. */
+/** The choice on this device, if the browser still permits it; null if none was made. */
 export function readNotices(): SystemNotices | null {
   const choice = store.get(chosen)
   return choice === 'on' && (!canNotify() || Notification.permission !== 'granted') ? 'off' : choice
 }
 
-/** What was chosen, for a component. */
+/** The choice, as a hook. */
 export function useNotices(): SystemNotices {
   useAtomValue(chosen, { store })
   return readNotices() ?? 'off'
 }
 
-/** Chooses for this device. To be called by a click: the browser asks for its permission. Answers whether it was given. */
+/**
+ * Sets the choice for this device. Call it from a click, because the browser asks for permission. Returns whether it
+ * was granted.
+ */
 export async function setNotices(choice: SystemNotices): Promise<boolean> {
   const allowed = choice === 'off' || (await Notification.requestPermission()) === 'granted'
   const next = allowed ? choice : 'off'
@@ -34,17 +37,17 @@ export async function setNotices(choice: SystemNotices): Promise<boolean> {
   return allowed
 }
 
-/** What a notice says, and where a click on it leads. */
+/** The content of a notification, and the target of a click. */
 export interface SystemNotice {
   readonly title: string
   readonly body: string
   /** A path of the app. */
   readonly path: string
-  /** Notices with the same one take each other's place. */
+  /** A notification replaces one with the same tag. */
   readonly tag: string
 }
 
-/** Shows a notice of the system. Some browsers, on phones, show them by a service worker only. */
+/** Shows a system notification. Some mobile browsers require a service worker for it. */
 export async function notify(notice: SystemNotice, open: (path: string) => void): Promise<void> {
   const { title, body, path, tag } = notice
   const options = { body, tag, icon: '/icons/icon-192.png', lang: 'ja', data: { path } }
@@ -62,7 +65,7 @@ export async function notify(notice: SystemNotice, open: (path: string) => void)
   }
 }
 
-/** Opens what a click on a notice of the service worker leads to, until the returned function is called. */
+/** Opens the target of a click on a service worker's notification, until the returned function is called. */
 export function followNoticeClicks(open: (path: string) => void): () => void {
   const worker = navigator.serviceWorker
   if (worker === undefined) return () => {}

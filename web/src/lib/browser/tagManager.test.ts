@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { startTagManager } from './tagManager'
 
-/** A router that stands at an address. */
+/** A router with a location. */
 function router(search: string) {
   const listeners = new Set<(place: { location: { search: string } }) => void>()
   return {
@@ -16,7 +16,7 @@ function router(search: string) {
   }
 }
 
-/** Counts what is loaded, and loads nothing. */
+/** Counts loads without loading anything. */
 const loads = () => vi.spyOn(document.head, 'append').mockImplementation(() => {})
 
 describe('the tag manager', () => {

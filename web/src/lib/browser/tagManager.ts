@@ -6,15 +6,15 @@ declare global {
 
 type Place = { readonly location: { readonly search: string } }
 
-/** The part of the router that tells where the app is. */
+/** The part of the router with the current location. */
 export interface Places {
   readonly state: Place
   subscribe(listener: (place: Place) => void): () => void
 }
 
 /**
- * Starts the tag manager, if one is configured; the server has checked its id. It reads the
- * page's address: one with a code of a mail or of single sign-on is not for it, so that it waits for another one.
+ * Starts the tag manager, if one is configured; the server has validated its id. It reads the page's URL and must not
+ * see one with a code from a mail or single sign-on, so it waits for the next one.
  */
 export function startTagManager(id: string | undefined, places: Places): void {
   if (!id) return

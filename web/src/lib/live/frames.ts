@@ -1,10 +1,12 @@
 import type { DataSource, Message, Notification, Thread } from '../api'
 
-/** What a live event tells of a message: all but what it says. Of a question or an answer of one's own threads. */
+/**
+ * A message in a live event: all fields but its text. It is a question or an answer in one of the user's own threads.
+ */
 export type LiveMessage = Pick<Message, 'id' | 'thread_id' | 'status'> &
   Partial<Pick<Message, 'role' | 'parent_id' | 'finish_reason' | 'error' | 'feedback'>>
 
-/** What is told by type, to those who subscribe to it. */
+/** The payload of each event type. */
 export interface LiveEvents {
   thread:
     | { readonly thread: Thread; readonly id?: never }
@@ -20,14 +22,16 @@ export interface LiveEvents {
 
 export type LiveType = keyof LiveEvents
 
-/** A frame from the server: `ready` says that it speaks from here on, and that something may have been missed before. */
+/**
+ * A frame from the server: `ready` means that all later events will arrive, and that earlier ones may have been missed.
+ */
 export type LiveFrame =
   | { readonly type: 'ready' }
   | { readonly [Type in LiveType]: { readonly type: Type } & LiveEvents[Type] }[LiveType]
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Decodes what came over the socket; null for what is of no type known here, or not whole. */
+/** Decodes a frame of the socket; null for unknown types and malformed frames. */
 export function decodeFrame(data: unknown): LiveFrame | null {
   if (typeof data !== 'string') return null
   let value: unknown
@@ -58,12 +62,12 @@ function isFrame(frame: Fields): boolean {
   }
 }
 
-/** Whether the bell can show it. */
+/** Whether it has the fields that the bell needs. */
 function isNotice(value: unknown): boolean {
   return hasId(value) && isText(value.title) && isText(value.published_at)
 }
 
-/** Whether the list of data sources can show it, and where. */
+/** Whether it has the fields that the list of data sources needs. */
 function isSource(value: unknown): boolean {
   return hasId(value) && isText(value.filename) && isText(value.status) && isText(value.created_at)
 }

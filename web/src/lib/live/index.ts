@@ -1,6 +1,6 @@
 /**
- * Events that the server pushes: threads, messages, notices and data sources that change, on whatever device. `frames`
- * decodes the wire, `socket` keeps the connection, `live` shares it among the tabs of a browser.
+ * Events that the server pushes: changes of threads, messages, notices and data sources, on any device. `frames`
+ * decodes the wire, `socket` maintains the connection, `live` shares it among the tabs of a browser.
  */
 
 import { browserLocks, newTabId } from '@/lib/browser/locks'
@@ -14,7 +14,7 @@ import { LiveSocket, type Socket } from './socket'
 export type { LiveEvents, LiveMessage, LiveType } from './frames'
 export type { Live } from './live'
 
-/** A token that ends sooner than this is renewed before it is used. */
+/** A token that expires sooner than this is renewed before use. */
 const soonMs = 90_000
 
 /** The live events of this tab. */
@@ -44,7 +44,7 @@ export const live = new Live({
 })
 
 async function token(refused: string | null): Promise<string | null> {
-  // An ordinary call finds out why: it renews what has expired, and ends the session of an account that is gone.
+  // An ordinary call handles the reason: it renews an expired token, and ends the session of a removed account.
   if (refused !== null) await api.me()
   return caller().token(soonMs, refused)
 }

@@ -55,7 +55,7 @@ function browser(change: Partial<LiveDeps> = {}) {
       stop,
       fire,
       seen: () => seen.splice(0),
-      /** Deaf and dumb, as a tab that the browser has frozen. */
+      /** Neither sends nor receives, like a tab that the browser has frozen. */
       freeze: () => {
         if (channel) channel.onmessage = null
       },

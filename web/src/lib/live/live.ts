@@ -3,13 +3,13 @@ import type { WakeSource } from '../stream/wake'
 import type { LiveEvents, LiveFrame, LiveType } from './frames'
 import type { LiveSocket, SocketListener } from './socket'
 
-/** What tabs tell each other. */
+/** The messages between tabs. */
 export type TabNews =
-  /** What the server told the tab that leads. */
+  /** An event that the leader received from the server. */
   | { readonly kind: 'frame'; readonly frame: LiveFrame }
-  /** A tab asks the one that leads whether it is there. */
+  /** A tab asks whether the leader is alive. */
   | { readonly kind: 'hello'; readonly from: string }
-  /** The answer, to one tab or to all: whether the server speaks. */
+  /** The response, to one tab or to all: whether the connection is ready. */
   | { readonly kind: 'state'; readonly ready: boolean; readonly to?: string }
 
 /** The part of a BroadcastChannel that is used. */
@@ -21,10 +21,10 @@ export interface Channel {
 
 export interface LiveDeps {
   readonly connect: (listener: SocketListener) => Pick<LiveSocket, 'ready' | 'wake' | 'stop'>
-  /** Null where the browser has none; then every tab has a line of its own. */
+  /** Null if unsupported; then every tab has a connection of its own. */
   readonly locks: Locks | null
   readonly channel: ((name: string) => Channel) | null
-  /** Who is signed in: tabs of two people, as while one signs out and another in, share nothing. */
+  /** The signed-in user: tabs of different users, as during a change of user, share nothing. */
   readonly user: () => string
   readonly wake: WakeSource
   readonly visible: () => boolean
@@ -34,14 +34,15 @@ export interface LiveDeps {
 
 type Listeners = { readonly [Type in LiveType]: Set<(event: LiveEvents[Type]) => void> }
 
-/** A tab that leads and says nothing for so long is frozen: a tab that is looked at takes its place. */
+/** A leader that is silent for this time is considered frozen: a visible tab takes its place. */
 const silenceMs = 5000
-/** Refetching is gathered, and spread over the tabs of a browser. */
+/** Reloads are batched, and spread over the tabs of a browser. */
 const gatherMs = 100
 
 /**
- * What the server tells this user, in this tab. One tab of a browser leads: it has the line and passes on to the others
- * what comes over it. Which one is decided by a lock, so that another one takes over as soon as it goes, however it goes.
+ * The server's events for this user, in this tab. One tab of a browser is the leader: it has the connection and passes
+ * its events on to the others. A lock elects the leader, so that another tab takes over as soon as it ends, in whatever
+ * way.
  */
 export class Live {
   readonly #listeners: Listeners = {
@@ -65,15 +66,15 @@ export class Live {
   }
 
   /**
-   * Calls `listener` whenever events may have been missed, so that what is shown has to be read again: soon after the line
-   * has come up, and in a hidden tab once it is looked at.
+   * Calls `listener` whenever events may have been missed, so that the shown data must be reloaded: soon after the
+   * connection is ready, and in a hidden tab once it is visible.
    */
   onMissed(listener: () => void): () => void {
     this.#missed.add(listener)
     return () => this.#missed.delete(listener)
   }
 
-  /** Takes part, until the returned function is called. */
+  /** Joins the other tabs until the returned function is called. */
   start(): () => void {
     const tab = new Tab(this.#id, this.deps, {
       onFrame: (frame) => this.#tell(frame),
@@ -87,7 +88,7 @@ export class Live {
   }
 
   #tell<Type extends LiveType>(event: { readonly type: Type } & LiveEvents[Type]): void {
-    // A tab that leads may run a newer version of the app, which knows more types.
+    // The leader may run a newer version of the app, which knows more types.
     const listeners: Listeners[Type] | undefined = this.#listeners[event.type]
     for (const listener of listeners ?? []) listener(event)
   }
@@ -98,14 +99,14 @@ interface TabListener {
   readonly onMissed: () => void
 }
 
-/** This tab among those of the browser, from start to stop. */
+/** This tab's membership among those of the browser, from start to stop. */
 class Tab {
   readonly #channel: Channel | null
-  /** The name of the lock that the leading tab holds, and of the channel on which it passes on what it hears. */
+  /** The name of the lock that the leader holds, and of the channel on which it passes on events. */
   readonly #name: string
   readonly #unsubscribe: () => void
   #line: Pick<LiveSocket, 'ready' | 'wake' | 'stop'> | null = null
-  /** Whether the server speaks, to this tab or to the one that leads. */
+  /** Whether the connection is ready, in this tab or in the leader. */
   #ready = false
   #stale = false
   #stopped = false
@@ -142,12 +143,12 @@ class Tab {
     this.#channel?.close()
   }
 
-  /** Waits for its turn to lead, and leads until it stops or another tab takes the lock from it. */
+  /** Waits for the lock, and leads until it stops or another tab steals the lock. */
   #stand(locks: Locks, options: { readonly steal?: boolean }): void {
     const candidacy = new AbortController()
     this.#candidacy.abort()
     this.#candidacy = candidacy
-    // A request that steals does not wait, and takes no signal.
+    // A request with `steal` does not wait, and accepts no signal.
     const how = options.steal ? options : { signal: candidacy.signal }
     locks
       .request(this.#name, how, () => {
@@ -161,7 +162,7 @@ class Tab {
         if (this.#stopped || candidacy.signal.aborted) return
         this.#follow()
         if (cause instanceof DOMException && cause.name === 'AbortError') this.#stand(locks, {})
-        // Not stolen, but refused by the browser: a line of one's own, as where there are no locks.
+        // Not stolen, but refused by the browser: use a connection of its own, as without locks.
         else this.#lead()
       })
   }
@@ -189,7 +190,7 @@ class Tab {
   #hear(news: TabNews): void {
     if (this.#line !== null) {
       if (news.kind !== 'hello') return
-      // Another tab has just been looked at: as good a reason to look after the line as this one.
+      // Another tab has become visible: check the connection, as if this one had.
       this.#line.wake('visible')
       this.#channel?.postMessage({ kind: 'state', ready: this.#line.ready, to: news.from })
       return
@@ -198,7 +199,7 @@ class Tab {
     if (news.kind !== 'state') return
     clearTimeout(this.#silence)
     if (news.to !== undefined && news.to !== this.id) return
-    // From here on everything is heard; what was read before may be older.
+    // From now on all events arrive; data that was loaded before may be older.
     if (news.ready && !this.#ready) this.#miss()
     this.#ready = news.ready
   }
@@ -230,13 +231,14 @@ class Tab {
   }
 
   #wake(restored: boolean): void {
-    // Without a line, coming back is the moment to read anew; a page from the back-forward cache has heard nothing.
+    // Without a connection, reload when the tab is shown again; a page from the back-forward cache has received no
+    // events.
     if (restored || !this.#ready) this.#stale = true
     this.#gather()
     if (this.#line === null && this.deps.locks !== null) this.#ask(this.deps.locks)
   }
 
-  /** Asks who leads whether it is there. A tab that is looked at does not wait for one that is frozen. */
+  /** Asks whether the leader is alive. A visible tab does not wait for a frozen one. */
   #ask(locks: Locks): void {
     this.#channel?.postMessage({ kind: 'hello', from: this.id })
     clearTimeout(this.#silence)

@@ -10,15 +10,15 @@ export interface Socket {
   close(): void
 }
 
-/** What the outside world does for the socket; tests bring their own. */
+/** The environment of the socket; tests replace it. */
 export interface SocketDeps {
   readonly open: () => Socket
   /**
-   * A token that is good for a while; `refused` is one that the server did not take. Rejects where none can be had now,
-   * and answers null where nobody is signed in any more.
+   * A token that is valid for a while; `refused` is one that the server rejected. Rejects if none is available now, and
+   * resolves to null if nobody is signed in any more.
    */
   readonly token: (refused: string | null) => Promise<string | null>
-  /** When a token ends, in milliseconds since the epoch. */
+  /** When a token expires, in milliseconds since the epoch. */
   readonly expiry: (token: string) => number
   readonly wake: WakeSource
   readonly now: () => number
@@ -27,26 +27,29 @@ export interface SocketDeps {
 
 export interface SocketListener {
   readonly onFrame: (frame: LiveFrame) => void
-  /** Whether the server speaks; told whenever it changes. */
+  /** Called whenever the connection becomes ready or is lost. */
   readonly onState: (ready: boolean) => void
 }
 
-/** Close code of the server: not signed in, or not any more. */
+/** The server's close code for: not signed in, or not any more. */
 const notSignedIn = 4401
-/** The server must have said `ready` by then. */
+/** The server must send `ready` within this time. */
 const patienceMs = 15_000
-/** How long before a token ends the next one is handed over. */
+/** How long before a token expires the next one is sent. */
 const earlyMs = 60_000
-/** A tab that comes back does not trust a line on which nothing came for so long. */
+/** When a tab is shown again, a connection that was silent for this time is not trusted. */
 const quietMs = 5 * 60_000
-/** The clock is looked at so often, and jumps further than this when the machine has slept. Hidden tabs tick once a minute. */
+/**
+ * The interval at which the clock is checked; a jump beyond the limit means that the machine has slept. Hidden tabs
+ * tick once a minute.
+ */
 const tickMs = 30_000
 const jumpMs = 150_000
 
 /**
- * The line over which the server tells what changes: opens it, signs in and stays signed in, and comes back whenever it
- * breaks. The server's pings are answered by the browser unseen, so a line that died in silence is found out when the
- * machine wakes, the network or the tab comes back.
+ * The connection for the server's events: opens it, authenticates and renews the token, and reconnects whenever it
+ * breaks. The browser answers the server's pings invisibly, so a silently dead connection is detected when the machine
+ * wakes up, or the network or the tab comes back.
  */
 export class LiveSocket {
   #socket: Socket | null = null
@@ -58,7 +61,7 @@ export class LiveSocket {
   #stopped = false
   #heardAt = 0
   #tickedAt = 0
-  /** The one thing that is waited for: the next attempt, or an answer to this one. */
+  /** The one pending timer: for the next attempt, or for the response to this one. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #renewal: ReturnType<typeof setTimeout> | undefined
   #waiting = false
@@ -86,7 +89,7 @@ export class LiveSocket {
     this.#drop()
   }
 
-  /** Something came back: a line that waits tries at once, one that may be dead is replaced. */
+  /** After a wake-up: a waiting connection retries at once, one that may be dead is replaced. */
   wake(reason: WakeReason): void {
     const quiet = this.deps.now() - this.#heardAt > quietMs
     const doubtful = this.#ready && (reason !== 'visible' || quiet)
@@ -136,7 +139,9 @@ export class LiveSocket {
     this.#renewal = setTimeout(() => void this.#renew(), Math.max(left, tickMs))
   }
 
-  /** Hands the next token over. Where none can be had, the server closes the line in time, and that is mended as such. */
+  /**
+   * Sends the next token. If none is available, the server closes the connection in time, which leads to a reconnect.
+   */
   async #renew(): Promise<void> {
     const socket = this.#socket
     const token = await this.deps.token(null).catch(() => null)
@@ -155,7 +160,7 @@ export class LiveSocket {
     this.#drop()
     if (code === notSignedIn) {
       this.#refused = this.#token
-      // The first time a new token is the answer; that it is refused as well needs some patience.
+      // The first time a new token is sent; if that is rejected as well, retries are delayed.
       if (++this.#refusals === 1) return void this.#connect()
     }
     const spread = Math.min(4000 * 2 ** Math.min(this.#failures++, 8), 29_000)
@@ -169,7 +174,7 @@ export class LiveSocket {
     this.#tickedAt = now
   }
 
-  /** Lets go of the line, whatever state it is in; it has nothing more to say. */
+  /** Drops the connection in any state, and ignores its further events. */
   #drop(): void {
     clearTimeout(this.#timer)
     clearTimeout(this.#renewal)

@@ -21,18 +21,18 @@ export class FakeSocket implements Socket {
     this.onmessage?.({ data: JSON.stringify(frame) })
   }
 
-  /** Opens, as far as the client sees it. */
+  /** Opens the socket for the client. */
   opens(): void {
     this.onopen?.()
   }
 
-  /** The server closes, or the network does (1006). */
+  /** Closed by the server, or by the network (1006). */
   ends(code: number): void {
     this.onclose?.({ code })
   }
 }
 
-/** Signs of waking that the test gives. */
+/** Wake-up signals that the test triggers. */
 export function fakeWake(): { wake: WakeSource; fire: (reason: WakeReason) => void } {
   const listeners = new Set<(reason: WakeReason) => void>()
   return {
@@ -53,7 +53,7 @@ interface End<News> {
   close(): void
 }
 
-/** The channel of one browser: what one tab posts, the others hear a moment later. */
+/** The channel of one browser: what one tab posts, the others receive a moment later. */
 export function fakeChannels<News>(): () => End<News> {
   const ends = new Set<End<News>>()
   return () => {

@@ -10,21 +10,23 @@ import { CopyButton, SaveButton } from './tools'
 
 const highlighter = new LazyPart(async () => (await import('./highlight')).highlight)
 
-/** Colouring costs about a millisecond a kilobyte: more than this would be felt, and is shown plain. */
+/**
+ * Highlighting costs about a millisecond per kilobyte: longer code would cause a noticeable delay, and is shown plain.
+ */
 const maxColoured = 30_000
-/** While code grows, what is settled is coloured in steps, not anew for every token. */
+/** While code grows, the settled part is highlighted in steps, not again for every token. */
 const step = 4096
 
 export interface CodeBlockProps {
   readonly code: string
   readonly language: string
-  /** Whether more of it is to come. */
+  /** Whether more of it will follow. */
   readonly growing?: boolean
 }
 
 const diagram = new LazyPart(async () => (await import('./Diagram')).Diagram)
 
-/** A fence. One with a diagram is drawn once it is whole. */
+/** A fenced code block. A diagram is drawn once it is complete. */
 export function CodeBlock(props: CodeBlockProps) {
   const Diagram = useLazyPart(diagram, props.language === 'mermaid' && !props.growing)
   return Diagram ? (
@@ -36,7 +38,7 @@ export function CodeBlock(props: CodeBlockProps) {
   )
 }
 
-/** A fence as code: its language, buttons to wrap, save and copy it, and the code in a box of its own to scroll in. */
+/** A fenced block as code: its language, buttons to wrap, save and copy it, and the code in a scrolling box. */
 const Fence = memo(function Fence({ code, language, growing = false }: CodeBlockProps) {
   const name = languageName(language)
   const [wrapped, setWrapped] = useState(false)
@@ -101,7 +103,7 @@ function Coloured({ code, language, growing }: Required<CodeBlockProps>) {
   )
 }
 
-// The end of the last line before the last full step: it moves once in a step.
+// The end of the last line before the last full step: it moves once per step.
 function settledEnd(code: string): number {
   return code.lastIndexOf('\n', Math.floor(code.length / step) * step) + 1
 }

@@ -9,7 +9,7 @@ import styles from './markdown.module.css'
 import { texts } from './texts'
 import { CopyButton, SaveButton } from './tools'
 
-/** A diagram as a picture; as its source while there is none, where it is no diagram, and for who wants to see that. */
+/** A diagram as a picture; as its source until it is drawn, if it is invalid, and on request. */
 export function Diagram({ code, children }: { code: string; children: ReactNode }) {
   const drawn = useDrawn(code, useScheme())
   const [asCode, setAsCode] = useState(false)
@@ -67,7 +67,7 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
 
 const icon = { size: 14, strokeWidth: 1.75, 'aria-hidden': true } as const
 
-/** The picture of a source; the one in other colours while that in these is not there. */
+/** The picture of a source; while it is not available in the current colours, the one in other colours. */
 function useDrawn(code: string, scheme: Scheme): Drawn | null {
   const [state, setState] = useState<{ code: string; drawn: Drawn } | null>(null)
   useEffect(() => {
@@ -99,7 +99,7 @@ function urlOf(svg: string): string {
   return URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' }))
 }
 
-/** Files go into documents: they are as on paper, whatever the app's colours are. */
+/** Saved files are for documents: always in light colours. */
 async function toSvg(code: string): Promise<string> {
   return (await drawDiagram(code, 'light')).svg
 }

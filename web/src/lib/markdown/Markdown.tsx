@@ -4,14 +4,14 @@ import styles from './markdown.module.css'
 
 export interface MarkdownProps {
   readonly text: string
-  /** Whether more is to come: then what is open at its end is shown as if it were closed. */
+  /** Whether more will follow: then open syntax at its end is shown as if it were closed. */
   readonly growing?: boolean
-  /** Whether it ends before its end: it was stopped, or failed, or reached a limit. */
+  /** Whether it is incomplete: it was stopped, failed, or reached a limit. */
   readonly cut?: boolean
-  /** The numbers that are sources: `[1]` becomes a reference. Keep the set while it says the same. */
+  /** The numbers of the sources: `[1]` becomes a reference. Keep the same set while it is unchanged. */
   readonly citations?: ReadonlySet<number>
   readonly onCite?: ((index: number) => void) | null
-  /** Told of every block that is rendered. */
+  /** Called for every rendered block. */
   readonly onBlock?: (source: string) => void
 }
 
@@ -23,21 +23,21 @@ export function preloadMarkdown(): Promise<void> {
 }
 
 /**
- * Loads how formulas look, which has the browser lay out the whole page anew: in the middle of an answer, where the first
- * formula needs it, that is a long task; before the answer has begun it is none.
+ * Loads the style sheet for formulas, which makes the browser lay out the whole page again: in the middle of an answer,
+ * when the first formula needs it, that is a long task; before the answer begins it is not.
  */
 export async function loadFormulaStyles(): Promise<void> {
   await import('katex/dist/katex.min.css')
 }
 
-/** A Markdown text as HTML for other programs. What writes it is loaded when something is first copied. */
+/** A Markdown text as HTML for other programs. Its code is loaded on the first copy. */
 export async function markdownToHtml(text: string): Promise<string> {
   return (await import('./html')).toHtml(text)
 }
 
 /**
- * Markdown from a model: safe whatever it holds (no HTML but a few tags, no scripts, no pictures from elsewhere), fast while it grows.
- * The renderer is loaded when the first text is shown; until then the text is shown as it is.
+ * Markdown from a model: safe for any content (no HTML except a few tags, no scripts, no external pictures), fast while
+ * it grows. The renderer is loaded when the first text is shown; until then the text is shown plain.
  */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const Rendered = useLazyPart(renderer, true)

@@ -18,7 +18,7 @@ const formulas = new LazyPart(
 
 const none: ReadonlySet<number> = new Set()
 
-/** Renders a text block by block; while it grows, only its last block is rendered anew. */
+/** Renders a text block by block; while it grows, only its last block is rendered again. */
 export function Rendered({
   text,
   growing = false,
@@ -55,9 +55,9 @@ export function Rendered({
 
 interface BlockProps extends Reference, Required<Pick<MarkdownProps, 'citations' | 'onCite'>> {
   readonly block: Block
-  /** Whether it may end in the middle of something. */
+  /** Whether it may end inside open syntax. */
   readonly open: boolean
-  /** Whether more of it is to come. */
+  /** Whether more of it will follow. */
   readonly growing: boolean
   readonly onBlock: MarkdownProps['onBlock']
 }
@@ -121,7 +121,7 @@ function MarkedUp({
   )
 }
 
-/** Shows a block as it was typed when it cannot be rendered: a text nested out of all reason, above all. */
+/** Shows a block as plain text if rendering fails, above all because of excessive nesting. */
 class Plain extends Component<{ source: string; children: ReactNode }, { failed: true | null }> {
   override state = { failed: null }
 
@@ -138,7 +138,7 @@ class Plain extends Component<{ source: string; children: ReactNode }, { failed:
   }
 }
 
-/** A top-level fence is read here: there is nothing in it for Markdown to look at. Null for code by indentation. */
+/** A top-level fence is parsed here, because Markdown has nothing to parse in it. Null for indented code. */
 function readFence(source: string): { code: string; language: string } | null {
   const open = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*\n?/.exec(source)
   if (open === null) return null

@@ -12,7 +12,7 @@ interface TableProps {
   readonly children: ReactNode
 }
 
-/** A table in a box of its own to scroll in. Copied, it is a table in Word and Excel and TSV anywhere else. */
+/** A table in a scrolling box. Copied, it is a table for Word and Excel, and TSV elsewhere. */
 export function Table({ node, growing, children }: TableProps) {
   const copy = (table: Element) =>
     copyRich(

@@ -3,9 +3,9 @@ import library from 'mermaid/dist/mermaid.min.js?url'
 /** A diagram as a picture. */
 export interface Drawn {
   readonly svg: string
-  /** What sort of diagram it is, as Mermaid calls it. */
+  /** Mermaid's name for the kind of diagram. */
   readonly kind: string
-  /** What its source calls it, or ''. */
+  /** The title in its source, or ''. */
   readonly title: string
   readonly width: number
   readonly height: number
@@ -15,14 +15,14 @@ export type Scheme = 'light' | 'dark'
 
 type Answer = Drawn & { readonly id: number; readonly error?: string }
 
-/** Drawing takes milliseconds; what takes so long would never end. */
+/** Drawing takes milliseconds; after this time it would never end. */
 const limitMs = 20_000
 const maxLength = 50_000
 const maxKept = 60
 
 const drawn = new Map<string, Promise<Drawn>>()
 
-/** Draws a diagram, once for each scheme. It fails where the source is no diagram. */
+/** Draws a diagram, once per colour scheme. Rejects if the source is not a diagram. */
 export function drawDiagram(source: string, scheme: Scheme): Promise<Drawn> {
   const key = `${scheme}\n${source}`
   const known = drawn.get(key)
@@ -46,7 +46,7 @@ async function ask(source: string, scheme: Scheme): Promise<Drawn> {
   const id = ++asked
   const answer = await new Promise<Answer>((resolve, reject) => {
     const timer = setTimeout(() => {
-      // The next one gets a frame in which nothing hangs.
+      // The next diagram gets a new frame.
       end()
       reject(new Error('too slow'))
     }, limitMs)
@@ -65,8 +65,8 @@ async function ask(source: string, scheme: Scheme): Promise<Drawn> {
 }
 
 /**
- * Opens the frame. It is sandboxed: an origin of its own, without the app's storage, that may load and reach nothing. So the
- * library is handed in.
+ * Opens the frame. It is sandboxed: an origin of its own, without the app's storage, that may load nothing and connect
+ * to nothing. So the library is passed in.
  */
 async function open(): Promise<MessagePort> {
   const element = document.createElement('iframe')
@@ -74,7 +74,7 @@ async function open(): Promise<MessagePort> {
   element.setAttribute('aria-hidden', 'true')
   element.tabIndex = -1
   element.src = '/diagram.html'
-  // Laid out, or texts in it could not be measured.
+  // It must be laid out, or texts in it could not be measured.
   Object.assign(element.style, {
     position: 'fixed',
     insetInlineStart: '-4000px',
@@ -107,7 +107,7 @@ async function open(): Promise<MessagePort> {
 
 const tag = /<(?:[^"'<>]|"[^"]*"|'[^']*')*>/g
 
-/** Tags that act, or that lead elsewhere. */
+/** Active tags, and tags with external references. */
 const active = [
   /^<(?:\w+:)?(?:script|iframe|object|embed|link|meta|base|form|input|set|animate\w*|handler)\b/i,
   /^<[!?]/,
@@ -116,8 +116,8 @@ const active = [
 ]
 
 /**
- * Whether a picture has nothing in it that acts, or that is elsewhere. Shown, it could do neither; but it may be saved, and
- * opened outside of the app. Told by its text: if it were parsed, this page's policy would have a say in its styles.
+ * Whether a picture has neither active content nor external references. In the app they would be blocked; but it may be
+ * saved and opened elsewhere. Checked on its text: if it were parsed, this page's policy would affect its styles.
  */
 export function isInert(svg: string): boolean {
   const tags = svg.match(tag) ?? []
@@ -132,7 +132,7 @@ export function isInert(svg: string): boolean {
 const font =
   '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", "Yu Gothic UI", "Meiryo", system-ui, sans-serif'
 
-/** The app's colours, as `tokens.css` has them: a picture takes none from the page. */
+/** The app's colours from `tokens.css`: a picture cannot inherit them from the page. */
 function configOf(scheme: Scheme) {
   const dark = scheme === 'dark'
   const [paper, raised, ink, line, accent, wash] = dark
@@ -144,7 +144,7 @@ function configOf(scheme: Scheme) {
     fontFamily: font,
     htmlLabels: false,
     flowchart: { htmlLabels: false },
-    // What a source may not change.
+    // Settings that a source must not override.
     secure: [
       ...['secure', 'securityLevel', 'startOnLoad', 'maxTextSize', 'maxEdges', 'suppressErrorRendering'],
       ...['theme', 'themeVariables', 'themeCSS', 'darkMode', 'fontFamily', 'htmlLabels'],

@@ -7,19 +7,19 @@ import type { FormulaProps } from './math'
 import { Table } from './Table'
 import { texts } from './texts'
 
-/** What the elements of one block share. */
+/** The common state of a block's elements. */
 export interface BlockState {
   /** Whether the block is still being written. */
   readonly growing: boolean
-  /** What a click on a citation does. */
+  /** Called on a click on a citation. */
   readonly onCite: ((index: number) => void) | null
-  /** Draws formulas; null until the part that can has been loaded. */
+  /** Renders formulas; null until the renderer has been loaded. */
   readonly Formula: ComponentType<FormulaProps> | null
 }
 
 export const BlockContext = createContext<BlockState>({ growing: false, onCite: null, Formula: null })
 
-/** Only the web and mail; a model's other addresses, relative ones too, lead nowhere good. */
+/** Only the web and mail; a model's other URLs, relative ones included, are not trusted. */
 export function safeUrl(url: string): string {
   return /^(?:https?:\/\/|mailto:)[^\s]/i.test(url) ? url : ''
 }
@@ -33,7 +33,7 @@ function Anchor({ href = '', children }: { href?: string | undefined; children?:
   )
 }
 
-/** Pictures are not loaded: the address of one can carry what was said here to a stranger. */
+/** Pictures are not loaded: a URL could leak the conversation to a third party. */
 function Picture({ src, alt = '' }: { src?: string | undefined; alt?: string | undefined }) {
   const label = alt || texts.image
   return (
@@ -101,7 +101,7 @@ function Cite({ value }: { value?: unknown }) {
   )
 }
 
-/** The number of a footnote, which is told from a citation by its mark; null if it is none. */
+/** The number of a footnote, which is distinguished from a citation by its mark; null if it is none. */
 function noteNumber(value: unknown): number | null {
   const number = /^\^(\d+)/.exec(String(value))?.[1]
   return number === undefined ? null : Number(number)
@@ -125,7 +125,7 @@ function NoteLink({ index }: { index: number }) {
   )
 }
 
-/** The way from a note back to where the reader came from, or to the first place that refers to it. */
+/** The link from a note back to where the reader came from, or to its first reference. */
 function NoteBack({ index }: { index: number }) {
   return (
     <button
@@ -160,7 +160,7 @@ function NoteMark({ value }: { value?: unknown }) {
   )
 }
 
-/** How each element of an answer is drawn. Headings start at the third level: the page has its own before. */
+/** The components for the elements of an answer. Headings start at the third level, below the page's own. */
 export const elements: Components = {
   h1: ({ children }) => <h3 className={styles.h1}>{children}</h3>,
   h2: ({ children }) => <h4 className={styles.h2}>{children}</h4>,

@@ -5,12 +5,12 @@ export function gridOf(table: Element): string[][] {
   return elementsNamed(table, /^tr$/).map((row) => elementsNamed(row, /^t[hd]$/).map(cellText))
 }
 
-/** Tab-separated, as spreadsheets take it from the clipboard: a cell is one line. */
+/** Tab-separated for pasting into spreadsheets: a cell is one line. */
 export function toTsv(grid: readonly string[][]): string {
   return grid.map((row) => row.map((cell) => guarded(cell.replace(/\s+/g, ' '))).join('\t')).join('\n')
 }
 
-/** CSV by RFC 4180, with the byte order mark without which Excel takes Japanese for Shift_JIS. */
+/** CSV by RFC 4180, with the byte order mark without which Excel reads Japanese as Shift_JIS. */
 export function toCsv(grid: readonly string[][]): string {
   return `\ufeff${grid.map((row) => `${row.map((cell) => quoted(guarded(cell))).join(',')}\r\n`).join('')}`
 }
@@ -25,8 +25,8 @@ export function cellText(node: Nodes): string {
 }
 
 /**
- * Whether a spreadsheet would calculate the text. A model's text must not calculate, call or send anything when it is
- * opened in one; -5 and +3.2% are numbers.
+ * Whether a spreadsheet would evaluate the text as a formula. A model's text must not run anything when it is opened in
+ * one; -5 and +3.2% are numbers.
  */
 export function isFormula(text: string): boolean {
   return /^\s*(?:[=@]|[+-](?![\d.,]+\s*%?\P{ASCII}*$))/u.test(text) && text.trim().length > 1

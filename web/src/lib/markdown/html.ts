@@ -10,14 +10,14 @@ import { rehypeTags } from './tags'
 import { texts } from './texts'
 
 /**
- * A Markdown text as HTML for Word, Outlook and Excel: the elements that the text means, without classes, formulas as
- * they were typed. It goes through the same steps as what is shown.
+ * A Markdown text as HTML for Word, Outlook and Excel: semantic elements without classes, formulas as they were typed.
+ * It is processed in the same steps as the rendered text.
  */
 export async function toHtml(text: string): Promise<string> {
   const split = splitBlocks(text)
   const references = referencesOf(split)
   const blocks = split.map(prepare)
-  // It carries KaTeX along: only a text with formulas is worth that.
+  // It includes KaTeX, so it is loaded only for a text with formulas.
   const plugins = blocks.some(({ math }) => math)
     ? [...remarkPlugins, (await import('remark-math')).default]
     : remarkPlugins
@@ -36,7 +36,7 @@ function blockHtml(markdown: string, plugins: typeof remarkPlugins): string {
   const keep = () => (root: Root) => {
     tree = root
   }
-  // A plain function of its options, which has no state: only its tree is of use here.
+  // A pure function of its options: only its tree is used here.
   ReactMarkdown({
     children: markdown,
     remarkPlugins: plugins,
@@ -67,7 +67,7 @@ function write(node: Nodes): string {
   return empty.has(tagName) ? `<${tagName}>` : `<${tagName}${attributes(node)}>${inner}</${tagName}>`
 }
 
-/** Excel would calculate a cell that begins with =: an apostrophe before it says that it is text. */
+/** Excel would evaluate a cell that begins with =: a leading apostrophe makes it text. */
 function guard(node: Element): string {
   return /^t[hd]$/.test(node.tagName) && isFormula(cellText(node)) ? "'" : ''
 }
@@ -77,7 +77,7 @@ function link(url: unknown, inner: string): string {
   return safe === '' ? inner : `<a href="${escaped(safe)}">${inner}</a>`
 }
 
-/** Formulas are code of a class of their own: `code.math-inline`, and `pre > code.math-display`. */
+/** Formulas are code elements with their own classes: `code.math-inline`, and `pre > code.math-display`. */
 function isMath(node: Element): boolean {
   const first = node.tagName === 'pre' ? node.children[0] : node
   if (first?.type !== 'element' || first.tagName !== 'code') return false
@@ -85,7 +85,7 @@ function isMath(node: Element): boolean {
   return Array.isArray(names) && names.some((name) => /^math-(?:inline|display)$/.test(String(name)))
 }
 
-// Attributes alone: browsers read what is copied under the page's content security policy, which takes styles away.
+// Attributes only: browsers parse copied HTML under the page's content security policy, which removes styles.
 function attributes({ tagName, properties }: Element): string {
   if (tagName === 'table') return ' border="1" cellspacing="0" cellpadding="4"'
   if (tagName === 'ol' && typeof properties.start === 'number') return ` start="${properties.start}"`

@@ -49,7 +49,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ['yml', 'YAML'],
 ])
 
-/** What a fence's language is called; '' when it names none. */
+/** The display name of a fence's language; '' if it has none. */
 export function languageName(language: string): string {
   return names.get(language.toLowerCase()) ?? language
 }
@@ -85,10 +85,10 @@ const extensions: ReadonlyMap<string, string> = new Map([
   ['YAML', 'yaml'],
 ])
 
-/** These are languages of their own as files, under one name here. */
+/** Languages with separate file types but one name here. */
 const ownExtensions = new Set(['tsx', 'jsx', 'toml'])
 
-/** How the name of a file with such code ends. */
+/** The file name extension for a language. */
 export function fileExtension(language: string): string {
   const lower = language.toLowerCase()
   return ownExtensions.has(lower) ? lower : (extensions.get(languageName(language)) ?? 'txt')

@@ -30,7 +30,7 @@ function html(text: string, growing = false): string {
   return innerHTML.replaceAll('<br/>', '<br>')
 }
 
-/** What a person reads: the text alone, formulas by their sign. */
+/** The visible text, with a sign for each formula. */
 function visible(text: string, growing = false): string {
   const root = document.createElement('div')
   root.innerHTML = html(text, growing)
@@ -79,7 +79,7 @@ describe('blocks', () => {
     const out = html(text)
     expect(out.match(/href="https:\/\/example.com\/r"/g)).toHaveLength(2)
     expect(out).toMatch(/本文<button[^>]*aria-label="脚注1"[^>]*>1<.*aria-label="脚注2"/s)
-    // Each ends with the way back to the text.
+    // Each ends with the link back to the text.
     expect(out).toMatch(/data-note="2"[^>]*>2<\/span>甲<button[^>]*脚注2[^>]*>↩<\/button><br>/)
     expect(out).toMatch(/<br>.*data-note="1"[^>]*>1<\/span>乙<button[^>]*脚注1[^>]*>↩<\/button><\/p>/s)
     expect(visible('本文[^1]です。')).toBe('本文[^1]です。')
@@ -286,7 +286,7 @@ const answers = [
   '![図](https://example.com/a.png) と ![別](x)\n\n* 星の項目\n* **太い**: 説明\n\n2025\n年',
 ]
 
-// Hundreds of renderings each: slow on a busy machine, never wrong.
+// Hundreds of renderings each: slow on a busy machine, but correct.
 describe('while it grows', { timeout: 60_000 }, () => {
   it.each(answers)('never shows what it takes back: %s', (answer) => {
     const final = visible(answer)
@@ -310,7 +310,7 @@ describe('while it grows', { timeout: 60_000 }, () => {
       commits++
     }
     view.rerender(<Rendered text={answer} growing={false} onBlock={onBlock} />)
-    // One for each commit, and one more for each block when it stops being the last.
+    // One for each commit, and one more for each block when it is no longer the last.
     expect(rendered.length).toBeLessThanOrEqual(commits + 2 * paragraphs.length + 1)
     expect(rendered.filter((source) => source.startsWith('段落0の')).length).toBeLessThan(12)
   })

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'react'
 import remarkMath from 'remark-math'
 import { texts } from './texts'
 
-// A formula is as untrusted as any other text: no links, pictures or HTML in it, and bounded sizes and expansions.
+// Formulas are untrusted: no links, pictures or HTML, and bounded sizes and expansions.
 const limits = { trust: false, strict: 'ignore', maxExpand: 500, maxSize: 20, throwOnError: true } as const
 
 export interface FormulaProps {
@@ -12,8 +12,8 @@ export interface FormulaProps {
 }
 
 /**
- * A formula. KaTeX builds its elements itself and sets their styles one by one: made from HTML, as rehype-katex would,
- * they would break a content security policy without inline styles. One that cannot be read is shown as it was typed.
+ * A formula. KaTeX creates its elements itself and sets their styles one by one: from HTML, as with rehype-katex, they
+ * would violate a content security policy without inline styles. An invalid formula is shown as it was typed.
  */
 function Formula({ tex, display }: FormulaProps) {
   const place = useRef<HTMLElement>(null)

@@ -5,22 +5,21 @@ import remarkCjkStrikethrough from 'remark-cjk-friendly-gfm-strikethrough/parseO
 import remarkGfm from 'remark-gfm'
 import { texts } from './texts'
 
-// One tilde is a range in Japanese (10~20), not a strike.
+// A single tilde is a range in Japanese (10~20), not strikethrough.
 const strike = { singleTilde: false }
 
-/** How Markdown is read, wherever it is rendered to; formulas come on top. */
+/** The parser for every output; formulas are added to it. */
 export const remarkPlugins: NonNullable<Options['remarkPlugins']> = [
   [remarkGfm, strike],
   remarkCjkFriendly,
   [remarkCjkStrikethrough, strike],
 ]
 
-/** Where nothing is rewritten: code, links, formulas. */
+/** Nodes in which nothing is rewritten: code, links, formulas. */
 const closed = new Set(['code', 'pre', 'a', 'math', 'svg'])
 
 /**
- * Keeps lines as they were broken: in Japanese a line break is never a space, and models break lines where they mean
- * it (the lines of a letter).
+ * Preserves line breaks: in Japanese a line break is never a space, and models break lines on purpose (as in a letter).
  */
 export function rehypeBreaks() {
   return (tree: Root) => {
@@ -45,7 +44,7 @@ function lineBreak(): Element {
   return { type: 'element', tagName: 'br', properties: {}, children: [] }
 }
 
-/** Makes a box with a heading of a quotation that begins with `[!NOTE]`, as GitHub has them. */
+/** Turns a quotation that begins with `[!NOTE]` into a box with a heading, as on GitHub. */
 export function rehypeAlerts() {
   return (tree: Root) => {
     eachParent(tree, (children) => {

@@ -1,15 +1,15 @@
 import type { Block } from './split'
 
-/** A block as the renderer takes it, and which of the larger extensions it needs. */
+/** A block as input of the renderer, and the larger extensions that it needs. */
 export interface Prepared {
   readonly markdown: string
   readonly math: boolean
-  /** The language of its first fence, if any: whether code is worth colouring. */
+  /** The language of its first fence, if any, to decide about highlighting. */
   readonly code: boolean
 }
 
 /**
- * Writes what models write as Markdown that the renderer knows: `\( … \)` and `\[ … \]` become dollars, dollars that
+ * Converts models' notation into Markdown that the renderer knows: `\( … \)` and `\[ … \]` become dollars, dollars that
  * mean money are escaped, and footnotes, which would need the whole text, stay as they were typed.
  */
 export function prepare(block: Block): Prepared {
@@ -33,7 +33,7 @@ function mathBody(source: string): string {
 const fence = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([^\s`]*)/
 const footnote = /^([ \t>]*)\[\^([^\]\s]+)\]:/
 
-/** One pass over a block, copying what is code and rewriting what is not. */
+/** One pass over a block that copies code and rewrites the rest. */
 class Writer {
   math = false
   code = false
@@ -50,7 +50,7 @@ class Writer {
     return this.#out
   }
 
-  /** At the start of a line: copies a whole fence, and escapes the definition of a footnote. */
+  /** At the start of a line: copies a whole fence, or escapes the definition of a footnote. */
   #line(): void {
     for (;;) {
       const end = this.source.indexOf('\n', this.#at)
@@ -99,7 +99,7 @@ class Writer {
     this.#copy(2)
   }
 
-  /** A run of backticks and all up to the run that closes it; a run that nothing closes is text. */
+  /** A run of backticks and everything up to its closing run; an unclosed run is text. */
   #span(mark: string): void {
     const run = this.#run(mark)
     const inner = this.#closing(mark, run)
@@ -117,7 +117,9 @@ class Writer {
     }
   }
 
-  /** Tells `$x$` from prices: as Pandoc does, and no Japanese sentence stands in a formula outside `\text{…}`. */
+  /**
+   * Distinguishes `$x$` from prices: by Pandoc's rules, and because formulas contain no Japanese outside `\text{…}`.
+   */
   #isFormula(length: number): boolean {
     const inner = this.source.slice(this.#at + 1, this.#at + 1 + length)
     const after = this.source[this.#at + 2 + length] ?? ''
@@ -131,7 +133,7 @@ class Writer {
     return length
   }
 
-  /** How many characters stand between the run here and the run of the same length that closes it. */
+  /** The number of characters between the run here and its closing run of the same length. */
   #closing(mark: string, run: number): number | null {
     const from = this.#at + run
     const close = new RegExp(`(?<!\\${mark})\\${mark}{${run}}(?!\\${mark})`, 'g')

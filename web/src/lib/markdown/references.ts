@@ -1,10 +1,10 @@
 import type { Block } from './split'
 
-/** What a block takes from elsewhere in its text. Strings, so that a block is rendered anew only if they change. */
+/** What a block needs from elsewhere in its text. Strings, so that a block is rendered again only if they change. */
 export interface Reference {
   /** The definitions of the links that it refers to, as Markdown. */
   readonly definitions: string
-  /** The footnotes of the text in their order, a line each; empty for a block that has to do with none. */
+  /** The footnotes of the text in order, one line each; empty for a block without footnotes. */
   readonly notes: string
 }
 
@@ -24,13 +24,13 @@ const nothing: Mentions = { definitions: [], labels: [], notes: [], uses: [] }
 const none: Reference = { definitions: '', notes: '' }
 const known = new WeakMap<Block, Mentions>()
 
-/** What each block takes from the others: definitions of links, and footnotes, may stand anywhere in a text. */
+/** What each block needs from the others: definitions of links and footnotes may be anywhere in a text. */
 export function referencesOf(blocks: readonly Block[]): readonly Reference[] {
   const all = blocks.map(mentionsOf)
   const definitions = new Map<string, string>()
   const written = new Set<string>()
   for (const one of all) {
-    // The first definition counts, as CommonMark has it.
+    // The first definition counts, as in CommonMark.
     for (const [name, line] of one.definitions) if (!definitions.has(name)) definitions.set(name, line)
     for (const name of one.notes) written.add(name)
   }

@@ -1,9 +1,9 @@
 import type { Block } from './split'
 
 /**
- * The last block of a text that is still being written, made to look as it will when what has been opened is closed:
- * open emphasis and code are closed, and what cannot be told yet (half a link, a formula, the first line of a table,
- * a lone `-`) waits for the characters that decide it. So nothing that has been shown changes its kind.
+ * The last block of a text that is still being written, repaired to look as it will when its open syntax is closed:
+ * open emphasis and code are closed, and ambiguous syntax (half a link, a formula, the first line of a table, a lone
+ * `-`) is withheld until the deciding characters arrive. So nothing that has been shown changes its kind.
  */
 export function repairTail(block: Block): Block {
   const source = repairSource(block)
@@ -25,7 +25,7 @@ function isClosedMath(source: string): boolean {
   return body.endsWith('\\]')
 }
 
-/** The line that opens a fence is not ended, or the last line may be the fence's end: both wait. */
+/** The opening line of a fence is incomplete, or the last line may be its end: both are withheld. */
 function repairCode(source: string): string {
   const fence = /^[ \t]*(`{3,}|~{3,})/.exec(source)
   if (fence === null) return source
@@ -39,7 +39,7 @@ function endsWithFence(source: string): boolean {
   return /^[ \t>]*(?:`{3,}|~{3,})\s*$/.test(source.slice(start)) && openFence(source.slice(0, start)) !== null
 }
 
-/** Where the fence begins that is still open at the end of a list or a quotation, or null. */
+/** The start of a fence that is still open at the end of a list or a quotation, or null. */
 function openFence(source: string): number | null {
   let open: { mark: string; at: number } | null = null
   let at = 0
@@ -59,7 +59,7 @@ function repairText(source: string): string {
   return startsTable(decided) ? repairTable(decided) : repairInline(decided)
 }
 
-/** A line of marks alone may become a rule, a heading's underline, a list item, a fence or a quotation. */
+/** A line of punctuation alone may become a rule, a heading's underline, a list item, a fence or a quotation. */
 function withoutUndecidedLine(source: string): string {
   const start = source.lastIndexOf('\n') + 1
   if (!/^[ \t>]*(?:[-*+=_`~>#|: \t]+|\d{1,9}[.)]?[ \t]*)$/.test(source.slice(start))) return source
@@ -67,7 +67,7 @@ function withoutUndecidedLine(source: string): string {
   return isRule ? source : source.slice(0, Math.max(0, start - 1))
 }
 
-/** Lines with bars after a paragraph wait as well until they are a table, which then is a block of its own. */
+/** Lines with bars after a paragraph are also withheld until they are a table, which then is a block of its own. */
 function withoutUndecidedTable(source: string): string {
   if (startsTable(source) || source.endsWith('\n\n')) return source
   const lines = source.replace(/\n$/, '').split('\n')
@@ -82,7 +82,9 @@ function startsTable(source: string): boolean {
   return /^[ \t]*\|/.test(source)
 }
 
-/** A table is one from its second line on: until then it waits, and a rule begun is completed. */
+/**
+ * A table is recognized at its second line: until then it is withheld, and an incomplete delimiter row is completed.
+ */
 function repairTable(source: string): string {
   const [head = '', rule, ...rows] = source.split('\n')
   if (rule === undefined) return ''
@@ -104,7 +106,7 @@ function repairInline(source: string): string {
   return source.slice(0, from) + new Tail(source.slice(from)).repair()
 }
 
-/** Emphasis does not reach over blank lines, list items, quotations or headings. */
+/** Emphasis does not span blank lines, list items, quotations or headings. */
 function segmentStart(source: string): number {
   let start = 0
   const boundary =
@@ -116,7 +118,7 @@ function segmentStart(source: string): number {
   return start + (marker?.[0].length ?? 0)
 }
 
-/** How long a text in brackets may be kept back. */
+/** The maximum length of withheld text in brackets. */
 const maxHidden = 80
 
 const delimiters = new Set(['*', '~', '_'])
@@ -135,7 +137,7 @@ class Tail {
       if (char === '\\') {
         const formula = this.#formula(at)
         if (formula !== null) return formula
-        // A lone backslash at the end escapes what has not come.
+        // A lone backslash at the end escapes a character that has not arrived.
         if (at === text.length - 1) return this.#close(text.slice(0, at))
         at += 2
       } else if (char === '`') {
@@ -166,7 +168,7 @@ class Tail {
     return this.#close(this.#hideBracket(text))
   }
 
-  /** Closes what is open, the last one first. What stands open around nothing is taken away. */
+  /** Closes open syntax, innermost first. Open marks around nothing are removed. */
   #close(text: string): string {
     let closed = text.replace(/!$/, '')
     for (const mark of this.#open.toReversed()) {
@@ -189,14 +191,14 @@ class Tail {
     if (close !== -1) return close + run
     const inner = this.text.slice(at + run)
     const begun = this.text.slice(0, at)
-    // A run at the end that is shorter may be the beginning of the one that closes.
+    // A shorter run at the end may be the beginning of the closing one.
     const body = inner.replace(/`+$/, '')
     if (body.trim() === '') return this.#close(begun)
     const mark = '`'.repeat(run)
     return this.#close(begun + mark + body.trimEnd() + mark)
   }
 
-  /** A formula that has begun waits; money does not. */
+  /** An open formula is withheld; money is not. */
   #dollars(at: number): number | string {
     const run = runLength(this.text, at)
     const close = closingRun(this.text, at + run, '$', run)
@@ -207,7 +209,7 @@ class Tail {
     return formula ? this.#close(this.text.slice(0, at)) : at + run
   }
 
-  /** What stands in brackets may be a link, a picture or a citation: it waits, unless it grows long. */
+  /** Text in brackets may be a link, a picture or a citation: it is withheld, unless it gets long. */
   #hideBracket(text: string): string {
     const start = this.#bracket
     return start === -1 || text.length - start > maxHidden ? text : text.slice(0, start)
@@ -216,7 +218,7 @@ class Tail {
   #afterBracket(at: number): number | string {
     if (this.#bracket === -1) return at + 1
     const start = this.#bracket
-    // The bracket is the last that has come: what follows decides.
+    // The bracket is the last character so far: what follows decides.
     if (at === this.text.length - 1) return at + 1
     this.#bracket = -1
     if (this.text[at + 1] !== '(') return at + 1
@@ -226,7 +228,7 @@ class Tail {
     return this.#close(this.text.slice(0, start) + this.text.slice(start + 1, at))
   }
 
-  /** Half a tag or an address in angle brackets waits for its end. */
+  /** Half a tag or autolink is withheld until its end. */
   #angle(at: number): number | string {
     const inner = this.text.slice(at)
     const whole = /^<[^<>\n]*>/.exec(inner)
@@ -254,7 +256,7 @@ class Tail {
         this.#open.pop()
         return run > top.length ? this.#emphasisRest(at + top.length) : at + run
       }
-      // One `*` at the end of `**text` is the first half of its end.
+      // One `*` at the end of `**text` is the first half of its closing mark.
       if (after === undefined) return this.#close(this.text.slice(0, at))
     }
     if (after === undefined) return this.#close(this.text.slice(0, at))
@@ -282,7 +284,7 @@ function closingRun(text: string, from: number, mark: string, run: number): numb
   return -1
 }
 
-/** Where a link's destination in parentheses ends, or -1. */
+/** The end of a link's destination in parentheses, or -1. */
 function linkEnd(text: string, open: number): number {
   let depth = 0
   for (let at = open; at < text.length; at++) {

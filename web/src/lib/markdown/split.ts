@@ -6,25 +6,25 @@ export interface Block {
 }
 
 /**
- * Cuts a complete text into its top-level blocks, in one pass over its lines. It cuts only where two pieces surely
- * mean the same alone as together: what could belong together (a list and its paragraphs, lines without a blank one
- * between them) stays together, and the renderer sorts it out. Displayed mathematics, which Markdown does not know, is
- * a block from `$$` or `\[` at the start of a line to its end, over blank lines too.
+ * Splits a complete text into its top-level blocks, in one pass over its lines. It splits only where the parts
+ * certainly mean the same alone as together: what may belong together (a list and its paragraphs, lines without a blank
+ * one between them) stays together for the renderer. Displayed mathematics, which Markdown does not know, is a block
+ * from `$$` or `\[` at the start of a line to its end, across blank lines.
  */
 export function splitBlocks(text: string): readonly Block[] {
   return new Splitter(normalizeLines(text), 0, false).split()
 }
 
 /**
- * Splits a text that grows at its end, looking only at what may still change: a line that is not whole yet may end the
- * block before it or join it, so these are the last two blocks. While it grows, a fence or a formula without its end
- * reaches to the end of the text.
+ * Splits a text that grows at its end, processing only what may still change: an incomplete line may end the block
+ * before it or join it, so these are the last two blocks. While the text grows, an unclosed fence or formula extends to
+ * its end.
  */
 export class GrowingText {
   #text = ''
   #blocks: readonly Block[] = []
 
-  /** The blocks of `text`; those settled before are the same objects as last time. */
+  /** The blocks of `text`; settled ones are the same objects as before. */
   update(raw: string): readonly Block[] {
     const text = normalizeLines(raw)
     if (text === this.#text) return this.#blocks
@@ -38,7 +38,9 @@ export class GrowingText {
 
 const marker = '(?:>|(?:[-*+]|\\d{1,9}[.)])[ \\t])'
 
-/** Quotations and lists twenty deep are nobody's meaning; each level is a level of recursion in all that follows. */
+/**
+ * No real text nests quotations and lists twenty levels deep; each level is a level of recursion in all later steps.
+ */
 const tooDeep = new RegExp(`^((?:[ \\t]*${marker}){20})(?:[ \\t]*${marker})+`, 'gm')
 
 function normalizeLines(text: string): string {
@@ -50,12 +52,12 @@ const listItem = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
 const rule = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/
 const heading = /^ {0,3}#{1,6}(?:[ \t]|$)/
 
-/** What the block that is being gathered is, as far as that decides where it ends. */
+/** The kind of the current block, as far as it decides where the block ends. */
 type Shape = 'paragraph' | 'list' | 'indented'
 
 class Splitter {
   readonly #blocks: Block[] = []
-  /** Where the block that is being gathered begins, or -1 between blocks. */
+  /** The start of the current block, or -1 between blocks. */
   #start = -1
   #shape: Shape = 'paragraph'
   #blank = false
@@ -84,7 +86,7 @@ class Splitter {
     return this.#blocks
   }
 
-  /** Takes a fence or a formula as a whole, if one begins here at the top level. */
+  /** Consumes a whole fence or formula, if one begins here at the top level. */
   #whole(line: string): boolean {
     if (this.#inList(line)) return false
     if (/^ {0,3}<details(?:[ \t]+open)?[ \t]*>/i.test(line)) return this.#folded()
@@ -101,7 +103,7 @@ class Splitter {
     return true
   }
 
-  /** Takes folded text with everything in it. */
+  /** Consumes a details element with its content. */
   #folded(): boolean {
     let depth = 0
     for (let at = this.#at; at < this.text.length; at = this.#next(at)) {
@@ -118,7 +120,7 @@ class Splitter {
     return true
   }
 
-  /** Adds a line to the block at hand, or begins one with it. */
+  /** Adds a line to the current block, or begins one with it. */
   #gather(line: string): void {
     if (this.#start !== -1 && this.#endsBefore(line)) this.#close(this.#at)
     if (this.#start === -1) {
@@ -126,7 +128,7 @@ class Splitter {
       this.#shape = shapeOf(line)
     }
     this.#blank = false
-    // Nothing can follow a heading or a rule in its own block.
+    // A heading or a rule is always the end of its block.
     if (this.#shape === 'paragraph' && heading.test(line))
       this.#close(Math.min(this.#at + line.length + 1, this.text.length))
   }
@@ -134,16 +136,16 @@ class Splitter {
   #endsBefore(line: string): boolean {
     if (this.#shape === 'list') return this.#blank && !listItem.test(line) && !/^[ \t]/.test(line)
     if (this.#shape === 'indented') return !/^(?: {4}|\t)/.test(line)
-    // A list may stand right after a paragraph; the two are drawn alike together and apart.
+    // A list may directly follow a paragraph; the two look the same together and apart.
     return this.#blank || heading.test(line)
   }
 
-  /** Whether the line belongs to the list at hand, whatever it looks like. */
+  /** Whether the line belongs to the current list, whatever it looks like. */
   #inList(line: string): boolean {
     return this.#start !== -1 && this.#shape === 'list' && /^(?: {2,}|\t)/.test(line)
   }
 
-  /** Where the fence ends that is opened by `mark` here, its last line break included. */
+  /** The end of the fence that `mark` opens here, including its last line break. */
   #fenceEnd(mark: string): number {
     const close = new RegExp(`^ {0,3}\\${mark[0]}{${mark.length},}[ \\t]*$`)
     for (let at = this.#next(this.#at); at < this.text.length; at = this.#next(at)) {
@@ -152,7 +154,7 @@ class Splitter {
     return this.text.length
   }
 
-  /** Where the formula ends that begins here, or -1 if there is none: `\[a\] and more` is part of a sentence. */
+  /** The end of the formula that begins here, or -1 if there is none: `\[a\] and more` is part of a sentence. */
   #mathEnd(line: string): number {
     const open = /^ {0,3}(\$\$|\\\[)/.exec(line)
     if (open === null) return -1
@@ -161,7 +163,7 @@ class Splitter {
     const end = this.text.indexOf(close, from)
     const first = line.slice(open[0].length)
     if (end === -1) return this.growing && !first.includes('$') ? this.text.length : -1
-    // A text stands on the line of the opening dollars: then they are closed on it, or are no formula's.
+    // If there is text on the line of the opening dollars, they must be closed on it to be a formula.
     if (close === '$$' && first.trim() !== '' && end > this.#at + line.length && first.includes('$'))
       return -1
     const rest = this.#lineAt(end + 2)
@@ -189,8 +191,8 @@ class Splitter {
 }
 
 /**
- * A piece of a text that does not keep the whole text alive. What `slice` returns is a view: each block of a growing text
- * would hold the text as it was when the block was cut, some 30 MB in all for an answer of 100 KB.
+ * A piece of a text that does not keep the whole text alive. `slice` returns a view: each block of a growing text would
+ * retain the text of that time, some 30 MB in total for an answer of 100 KB.
  */
 function copyOf(text: string, start: number, end: number): string {
   return ` ${text.slice(start, end)}`.slice(1)

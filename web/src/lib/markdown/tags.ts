@@ -1,12 +1,12 @@
 import type { Element, ElementContent, Nodes, Root } from 'hast'
 
-/** The tags that count in an answer; everything else of HTML is text. */
+/** The supported HTML tags; all others are text. */
 const tag = /<(\/?)(br|sub|sup|u|kbd|mark|ruby|rt|details|summary)((?<=details)[ \t]+open)?[ \t]*\/?>/gi
 
-/** Where folded text may stand: in a paragraph it would be no HTML. */
+/** Where a details element may be: in a paragraph it would be invalid HTML. */
 const roomy = new Set(['root', 'li', 'blockquote', 'details'])
 
-/** Nobody nests deeper, and each level is a level of recursion in all that follows. */
+/** No real text nests deeper, and each level is a level of recursion in all later steps. */
 const maxDepth = 12
 
 interface Level {
@@ -30,8 +30,8 @@ function isHalf(piece: Piece): piece is Half {
 }
 
 /**
- * Makes elements of the few harmless tags, by their names alone: no attribute but `open` is read. A tag without its other
- * half is text; in a text that is still `growing`, one that is open is closed at the end.
+ * Creates elements from a few harmless tags, by name alone: no attribute but `open` is used. An unpaired tag is text;
+ * in a text that is still `growing`, an open one is closed at the end.
  */
 export function rehypeTags(growing: boolean) {
   return () => (tree: Root) => visit(tree, growing)
@@ -69,7 +69,7 @@ function pieces(child: ElementContent): Piece[] {
 function nest(all: readonly Piece[], parent: string, growing: boolean): ElementContent[] {
   const levels: Level[] = [{ name: parent, source: '', open: false, children: [] }]
   const top = () => levels.at(-1) as Level
-  /** Ends the innermost level: as an element, or as the text that its tag was. */
+  /** Ends the innermost level: as an element, or as text if its tag is unpaired. */
   const end = (whole: boolean) => {
     const { name, source, open, children } = levels.pop() as Level
     top().children.push(...(whole ? [element(name, children, open)] : [text(source), ...children]))

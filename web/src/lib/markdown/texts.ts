@@ -1,4 +1,4 @@
-/** The Japanese of rendered answers. */
+/** The texts of rendered answers. */
 export const texts = {
   copy: 'コピー',
   copied: 'コピーしました',

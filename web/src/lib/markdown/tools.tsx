@@ -4,7 +4,7 @@ import { download } from '@/lib/browser/download'
 import styles from './markdown.module.css'
 import { texts } from './texts'
 
-/** Copies what it is given to copy, and says for two seconds whether it could. */
+/** Copies its content, and shows for two seconds whether that succeeded. */
 export function CopyButton({ label, copy }: { label?: string; copy: () => Promise<void> }) {
   const [said, setSaid] = useSaid()
   const onClick = () => {
@@ -28,7 +28,7 @@ export function CopyButton({ label, copy }: { label?: string; copy: () => Promis
   )
 }
 
-/** What a button says in place of its own words, for two seconds. */
+/** A temporary label of a button, for two seconds. */
 function useSaid(): [string, (text: string) => void] {
   const [said, say] = useState('')
   useEffect(() => {
@@ -49,7 +49,7 @@ interface SaveProps {
   }
 }
 
-/** Saves a file, or says for two seconds that it could not. */
+/** Saves a file, or shows for two seconds that it failed. */
 export function SaveButton({ label, text, file }: SaveProps) {
   const [said, say] = useSaid()
   const onClick = async () => {

@@ -53,10 +53,10 @@ describe('receive', () => {
     const second = feed([event.start(2), event.reset(2), event.delta(2, 3, '二')], first).answer
     expect(second).toMatchObject({ text: '二', rewriting: true })
     expect(feed([event.start(3), event.reset(3)], second).answer).toMatchObject({ text: '', rewriting: true })
-    // So it is when the earlier text was given up before the later run was heard of.
+    // As when the earlier text was discarded before the later run was announced.
     const lost = feed([event.delta(1, 9, '三')], first).answer
     expect(feed([event.start(2), event.delta(2, 3, '二')], lost).answer).toMatchObject({ rewriting: true })
-    // The same run told again, and a run that nobody has seen anything of, are no news.
+    // A repeated run, and a run without any shown text, change nothing.
     expect(feed([event.start(1), event.reset(1)], first).answer.rewriting).toBe(false)
     expect(feed([event.start(1), event.delta(1, 3, '一')], lost).answer.rewriting).toBe(false)
     const unseen = feed([event.start(2), event.delta(2, 3, '二')], feed([event.start(1)]).answer).answer
@@ -76,7 +76,7 @@ describe('receive', () => {
     const ended = feed([event.reasoningEnd(12_000), event.delta(1, 6, '答え')], begun).answer
     expect(ended).toMatchObject({ reasoning: 'まず、次に。', text: '答え', thinking: { durationMs: 12_000 } })
     expect(cursorOf(ended)).toBe('1-6')
-    // Whoever has some of the text is not told again.
+    // A client with some of the text is not notified again.
     const resumed = feed([event.start(1), event.delta(1, 9, 'だ')], ended).answer
     expect(resumed).toMatchObject({
       reasoning: 'まず、次に。',
@@ -162,7 +162,7 @@ describe('receive', () => {
       verdict: 'resync',
       answer: { text: '一回' },
     })
-    // What is left of the first run after that is late.
+    // Remaining events of the first run are late after that.
     expect(feed([event.delta(1, 9, '目')], second)).toMatchObject({
       verdict: 'continue',
       answer: { text: '二' },
@@ -227,7 +227,7 @@ describe('R05 R07: any cut, any chunking, any disorder', { timeout: 60_000 }, ()
   })
 })
 
-/** Cuts the events off somewhere, and repeats, delays or drops some of them. */
+/** Truncates the events, and repeats, delays or drops some of them. */
 function disorder(random: () => number, events: Event[], faulty: boolean): Event[] {
   if (!faulty) return events
   const cut = events.slice(0, 1 + Math.floor(random() * events.length))

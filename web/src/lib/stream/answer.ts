@@ -21,36 +21,36 @@ export type Outcome =
       readonly retryable: boolean
     }
 
-/** That the model thinks before it answers, or has thought. */
+/** The model's reasoning before the answer. */
 export interface Thinking {
   /** When it began, in milliseconds since the epoch, by our clock. */
   readonly startedAt: number
-  /** For how long it thought; null while it does. */
+  /** Its duration; null while it continues. */
   readonly durationMs: number | null
 }
 
-/** Everything a client knows of one answer. Plain data; changed by `receive` alone. */
+/** The state of one answer in the client. Plain data; changed by `receive` only. */
 export interface Answer {
   readonly messageId: string | null
   readonly userMessageId: string | null
   readonly threadId: string | null
-  /** The run the text belongs to; 0 until the server has named one. */
+  /** The run of the text; 0 until the server has announced one. */
   readonly run: number
   readonly text: string
   /** UTF-8 bytes of `text`: our side of the cursor. */
   readonly bytes: number
   readonly thinking: Thinking | null
-  /** What the model thinks, beside the text: no cursor counts it. */
+  /** The model's reasoning; cursors do not count it. */
   readonly reasoning: string
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
-  /** `[DONE]` was seen: nothing more will come. */
+  /** `[DONE]` has arrived: nothing more will follow. */
   readonly done: boolean
-  /** The text is no longer trusted: ask without a cursor, and forget it at the next `start`. */
+  /** The text is no longer trusted: request without a cursor, and discard it at the next `start`. */
   readonly restart: boolean
-  /** Text of an earlier run was shown and has been given up: the answer is being written anew. */
+  /** Text of an earlier run was shown and has been discarded: a later run writes the answer again. */
   readonly rewriting: boolean
 }
 
@@ -80,17 +80,16 @@ export const emptyAnswer: Answer = {
   rewriting: false,
 }
 
-/** The `Last-Event-ID` to ask with, or null to ask for everything. */
+/** The `Last-Event-ID` to send, or null to request everything. */
 export function cursorOf(answer: Answer): string | null {
   if (answer.restart || answer.run === 0 || answer.bytes === 0) return null
   return formatCursor({ run: answer.run, offset: answer.bytes })
 }
 
 /**
- * Takes one frame. The text only ever grows by bytes that follow on those held, within one run;
- * whatever else a connection brings (a hole, an overlap, a change of run that nobody announced,
- * something that is no frame) leaves the text as it is and asks for a new connection that starts
- * over. So the text is at every moment a prefix of what the server has, in one piece.
+ * Processes one frame. The text only grows by bytes that continue it within one run; anything else (a gap, an overlap,
+ * an unannounced change of run, a malformed frame) leaves the text unchanged and requests a new connection that starts
+ * over. So the text is always a prefix of the server's text.
  */
 export function receive(answer: Answer, frame: Frame): Received {
   if (answer.done) return { answer, verdict: 'done' }
@@ -117,7 +116,7 @@ export function receive(answer: Answer, frame: Frame): Received {
     case 'title':
       return keep({ ...answer, title: part.title })
     case 'done':
-      // An end without an outcome is no end of ours: a proxy or a bug wrote it.
+      // An end without an outcome was not sent by our server: it comes from a proxy or a bug.
       if (answer.outcome === null || answer.restart) return resync(answer)
       return { answer: { ...answer, done: true }, verdict: 'done' }
     default:
@@ -125,7 +124,7 @@ export function receive(answer: Answer, frame: Frame): Received {
   }
 }
 
-/** Takes the records of a question and its answer, as a call without a stream answers them; null if they are none. */
+/** Processes the records of a question and its answer from a call without a stream; null if they are malformed. */
 export function receiveExchange(answer: Answer, exchange: unknown): Answer | null {
   const ids = decodeExchange(exchange)
   return ids && { ...answer, ...ids }
@@ -152,7 +151,7 @@ function resync(answer: Answer): Received {
 
 function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): Answer {
   const rewriting = rewrites(answer, part.run ?? 0)
-  // Who asks without a cursor is told the reasoning from its start; who has some of the text has all of it.
+  // Without a cursor the server sends the reasoning from its start; with some of the text, a client has all of it.
   const unthought = answer.bytes === 0 ? { ...answer, thinking: null, reasoning: '' } : answer
   const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : unthought
   return {
@@ -160,7 +159,7 @@ function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): 
     messageId: part.messageId,
     userMessageId: part.userMessageId ?? base.userMessageId,
     threadId: part.threadId ?? base.threadId,
-    // Text that is held belongs to its run until a reset says otherwise.
+    // The text belongs to its run until a reset.
     run: base.bytes === 0 ? (part.run ?? base.run) : base.run,
   }
 }
@@ -172,7 +171,7 @@ function grown(answer: Answer, id: string, delta: string): Received {
   if (!adopts && cursor.run !== answer.run) {
     return cursor.run < answer.run ? keep(answer) : resync(answer)
   }
-  // A frame that lies wholly within the text came before: a run's text never changes.
+  // A frame that lies wholly within the text is a repetition: a run's text never changes.
   if (cursor.offset <= answer.bytes) return keep(answer)
   if (cursor.offset - utf8Length(delta) !== answer.bytes) return resync(answer)
   return keep({
@@ -185,7 +184,7 @@ function grown(answer: Answer, id: string, delta: string): Received {
 
 type ReasoningPart = Extract<AnswerPart, { type: `reasoning-${string}` }>
 
-/** The reasoning comes before the text, and is told anew as a whole or not at all. */
+/** The reasoning precedes the text, and is repeated as a whole or not at all. */
 function thought(answer: Answer, part: ReasoningPart): Answer {
   switch (part.type) {
     case 'reasoning-start':
@@ -205,7 +204,7 @@ function thought(answer: Answer, part: ReasoningPart): Answer {
   }
 }
 
-/** Whether text that was shown gives way to that of a later run, now or before. */
+/** Whether shown text is replaced by that of a later run, now or before. */
 function rewrites(answer: Answer, run: number): boolean {
   return answer.rewriting || (answer.bytes > 0 && run > answer.run)
 }
@@ -215,7 +214,7 @@ type EndPart = Extract<AnswerPart, { type: 'finish' | 'abort' | 'error' }>
 function ended(answer: Answer, id: string, part: EndPart): Received {
   if (answer.restart) return resync(answer)
   const cursor = parseCursor(id)
-  // The last id says how long the text is: an end that comes too early or too late is none.
+  // The last id is the length of the text: an end that does not match it is invalid.
   if (cursor !== null && answer.run !== 0) {
     if (cursor.run < answer.run) return keep(answer)
     if (cursor.run > answer.run || cursor.offset !== answer.bytes) return resync(answer)
@@ -239,7 +238,7 @@ function outcomeOf(part: EndPart): Outcome {
   }
 }
 
-/** Steps and sources are sent again on every connection: the same id replaces, so none doubles. */
+/** Steps and sources are repeated on every connection: the same id replaces, so there are no duplicates. */
 function upsert<T extends { readonly id: string }>(list: readonly T[], item: T): readonly T[] {
   const at = list.findIndex((other) => other.id === item.id)
   if (at === -1) return [...list, item]

@@ -1,6 +1,6 @@
-/** Waiting times of reconnects, in milliseconds. */
+/** Delays of reconnects, in milliseconds. */
 export interface BackoffPolicy {
-  /** Before the server has named its own with `retry:`. */
+  /** Until the server has sent its own with `retry:`. */
   readonly firstMs: number
   readonly maxMs: number
 }
@@ -8,10 +8,9 @@ export interface BackoffPolicy {
 export const defaultBackoff: BackoffPolicy = { firstMs: 1000, maxMs: 10_000 }
 
 /**
- * How long to wait before attempt `attempt` (1 is the first reconnect). The server draws its
- * `retry` at random for each connection, so the first wait is taken as it is; later ones double,
- * and are drawn between half and whole, so that clients which lost one server do not return to
- * the next one together.
+ * The delay before attempt `attempt` (1 is the first reconnect). The server's `retry` is random for each connection, so
+ * the first delay is used unchanged; later ones double, with jitter between half and whole, so that the clients of a
+ * lost server do not all reconnect at the same time.
  */
 export function backoff(
   attempt: number,

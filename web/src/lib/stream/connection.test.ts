@@ -83,7 +83,7 @@ describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, ()
   })
 
   it('commits a cursor only with the data it belongs to', async () => {
-    // The wire breaks after the id line of the second delta: its text has not come.
+    // The connection breaks after the id line of the second delta: its text has not arrived.
     const head = encode([event.start(1), event.delta(1, 3, 'あ')])
     const torn = new TextEncoder().encode('id: 1-6\n')
     const { connection, calls, ended } = open((call, index) =>

@@ -5,15 +5,15 @@ import { readProblem, StreamFailure } from './failure'
 import { observeBytes } from './observe'
 import type { WakeReason, WakeSource } from './wake'
 
-/** What to ask: a question (the same body on every reconnect), with its answer or without, or an answer already begun. */
+/** The request: a question (the same body on every reconnect), with or without its answer, or an existing answer. */
 export type StreamRequest =
   | { readonly kind: 'send'; readonly url: string; readonly body: string }
   | { readonly kind: 'handOver'; readonly url: string; readonly body: string }
   | { readonly kind: 'attach'; readonly url: string }
 
-/** What the outside world does for a connection; tests bring their own. */
+/** The environment of a connection; tests replace it. */
 export interface ConnectionDeps {
-  /** Signs the call in, and renews an expired token by itself. */
+  /** Authenticates the call, and renews an expired token by itself. */
   readonly fetch: typeof fetch
   readonly wake: WakeSource
   readonly now: () => number
@@ -23,8 +23,8 @@ export interface ConnectionDeps {
 export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'closed'
 
 /**
- * How a connection ended for good. `gone`: nothing more to stream, the stored message has it all. `taken`: the server has
- * the question, which was all that was asked for.
+ * The final result of a connection. `gone`: nothing more to stream, the stored message is complete. `taken`: the server
+ * has accepted the question, which was all that was requested.
  */
 export type Ending =
   | { readonly kind: 'done' }
@@ -35,22 +35,22 @@ export type Ending =
 
 export interface ConnectionListener {
   readonly onAnswer: (answer: Answer) => void
-  /** `busyUntil` is when a server that has too much to do wants to be asked again, in milliseconds since the epoch. */
+  /** `busyUntil` is when an overloaded server wants the next attempt, in milliseconds since the epoch. */
   readonly onState: (state: ConnectionState, busyUntil: number | null) => void
   readonly onEnd: (ending: Ending) => void
 }
 
 export interface ConnectionPolicy {
   readonly backoff: BackoffPolicy
-  /** The server sends at least a heartbeat every 15 s; longer than this without a byte is dead. */
+  /** The server sends at least a heartbeat every 15 s; a connection without data for this time is dead. */
   readonly silenceMs: number
-  /** When the tab comes back, a connection this quiet is replaced without waiting for proof. */
+  /** When the tab is shown again, a connection that was silent for this time is replaced at once. */
   readonly staleMs: number
-  /** A question the server has not taken by then is given back to the person. */
+  /** A question that the server has not accepted by then is returned to the user. */
   readonly handOverMs: number
-  /** Connections in a row that made no sense, before that is called a failure. */
+  /** The number of consecutive protocol errors that counts as a failure. */
   readonly maxResyncs: number
-  /** Internal errors in a row for an answer the server has, before that is called a failure. */
+  /** The number of consecutive internal errors, for an accepted question, that counts as a failure. */
   readonly maxFaults: number
 }
 
@@ -63,15 +63,15 @@ export const defaultPolicy: ConnectionPolicy = {
   maxFaults: 6,
 }
 
-/** How one attempt went. */
+/** The result of one attempt. */
 type Attempt =
   | { readonly kind: 'done' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'taken' }
   | { readonly kind: 'resync' }
-  /** Cut, silent, or closed by the server: ask again with the cursor. */
+  /** Cut, silent, or closed by the server: reconnect with the cursor. */
   | { readonly kind: 'lost' }
-  /** Something woke us: ask again at once. */
+  /** A wake-up: reconnect at once. */
   | { readonly kind: 'woken' }
   | { readonly kind: 'refused'; readonly failure: StreamFailure }
 
@@ -79,11 +79,10 @@ const contentType = 'text/event-stream'
 const passingStatuses = new Set([408, 425, 429, 502, 503, 504])
 
 /**
- * One answer's line to the server: connects, resumes at the cursor whenever the line breaks, and
- * ends with the answer complete or with a reason. fetch-event-source reads the wire; when to
- * connect, with which cursor and when to stop is decided here, because its own habits (closing
- * in hidden tabs, committing an id before its data is in, repeating the call after every close)
- * are not ours.
+ * The connection for one answer: connects, resumes at the cursor whenever the connection breaks, and ends with the
+ * answer complete or with a reason. fetch-event-source parses the stream; when to connect, with which cursor and when
+ * to stop is decided here, because its defaults (closing in hidden tabs, committing an id before its data has arrived,
+ * repeating the call after every close) do not suit.
  */
 export class Connection {
   #answer: Answer
@@ -95,7 +94,7 @@ export class Connection {
   #retryMs: number | null = null
   #failures = 0
   #resyncs = 0
-  /** How far the text had come when it last made no sense: progress is what lies beyond. */
+  /** The length of the text at the last protocol error: progress is anything beyond. */
   #nonsenseAt = -1
   #startedAt = 0
 
@@ -113,7 +112,7 @@ export class Connection {
     return this.#answer
   }
 
-  /** Connects, and stays at it until the end, which it reports once. Call it once. */
+  /** Connects, and reconnects until the end, which it reports once. Call it once. */
   async run(): Promise<void> {
     this.#startedAt = this.deps.now()
     const unsubscribe = this.deps.wake((reason) => this.#wake(reason))
@@ -144,7 +143,7 @@ export class Connection {
     return { kind: 'closed' }
   }
 
-  /** Decides what follows an attempt: an ending, or null for another attempt (after a wait). */
+  /** Decides what follows an attempt: a final result, or null for another attempt (after a delay). */
   async #next(attempt: Attempt): Promise<Ending | null> {
     switch (attempt.kind) {
       case 'done':
@@ -166,7 +165,7 @@ export class Connection {
     }
   }
 
-  /** Asks anew without a cursor: at once the first time, later with a wait, and not for ever. */
+  /** Starts over without a cursor: at once the first time, later with a delay, and not for ever. */
   async #afterNonsense(): Promise<Ending | null> {
     if (this.#answer.bytes > this.#nonsenseAt) this.#resyncs = 0
     this.#nonsenseAt = Math.max(this.#nonsenseAt, this.#answer.bytes)
@@ -194,7 +193,7 @@ export class Connection {
     return backoff(this.#failures, this.#retryMs, this.deps.random, this.policy.backoff)
   }
 
-  /** The server has the question: from here on it is never given up for a broken line. */
+  /** The server has accepted the question: from now on broken connections are always retried. */
   #accepted(): boolean {
     return this.request.kind === 'attach' || this.#answer.messageId !== null
   }
@@ -213,7 +212,7 @@ export class Connection {
     this.listener.onState(state, busyUntil)
   }
 
-  /** Waits; unless the server named the time, whatever wakes the tab cuts it short. */
+  /** Waits; unless the server set the time, a wake-up ends the wait early. */
   #wait(ms: number, wakeable = true): Promise<void> {
     if (this.#closed) return Promise.resolve()
     this.#enter('waiting', wakeable ? null : this.deps.now() + ms)
@@ -240,7 +239,7 @@ export class Connection {
     this.#stopAttempt?.({ kind: 'woken' })
   }
 
-  /** One connection, from the call to its end. Never rejects. */
+  /** Reads one connection from the call to its end. Never rejects. */
   #attempt(): Promise<Attempt> {
     return new Promise((resolve) => {
       const abort = new AbortController()
@@ -302,7 +301,7 @@ export class Connection {
     }
     if (response.status === 202) return this.#taken(await response.json())
     const type = response.headers.get('content-type') ?? ''
-    // A 200 that is no event stream comes from something in between (a captive portal).
+    // A 200 that is not an event stream comes from an intermediary (a captive portal).
     if (!type.startsWith(contentType)) return { kind: 'lost' }
     return null
   }

@@ -6,7 +6,7 @@ it('counts bytes as the encoder writes them', () => {
   const encoder = new TextEncoder()
   for (let seed = 1; seed <= 200; seed++) {
     const text = randomText(seeded(seed), 40)
-    // Cut anywhere, also in the middle of a pair.
+    // Cut anywhere, also inside a surrogate pair.
     for (const part of [text, text.slice(3), text.slice(0, -1), '\uD83E', '\uDDF5x', '\uD83E\uD83E\uDDF5']) {
       expect(utf8Length(part)).toBe(encoder.encode(part).length)
     }

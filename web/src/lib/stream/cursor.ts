@@ -1,6 +1,6 @@
 /**
- * A place in an answer: which run of the generation, and how many UTF-8 bytes of its text have
- * been received. It is what the server puts into event ids and reads from `Last-Event-ID`.
+ * A position in an answer: the run of the generation, and the number of received UTF-8 bytes of its text. The server
+ * sends it in event ids and reads it from `Last-Event-ID`.
  */
 export interface Cursor {
   readonly run: number

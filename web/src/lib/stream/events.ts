@@ -1,7 +1,6 @@
 /**
- * The parts of an answer stream as they stand on the wire (the AI SDK's UI message stream,
- * version 1, with our `data-*` parts), decoded and checked. Whatever the wire holds, nothing
- * beyond these shapes reaches the rest of the app.
+ * The parts of an answer stream on the wire (the AI SDK's UI message stream, version 1, with our `data-*` parts),
+ * decoded and validated. Whatever arrives, only these shapes reach the rest of the app.
  */
 
 /** One complete server-sent event. */
@@ -36,7 +35,7 @@ export interface AnswerUsage {
   readonly outputTokens: number
 }
 
-/** What the answer's thread is called, as of a time: what is known from later holds. */
+/** The title of the answer's thread at a time: a later one takes precedence. */
 export interface ThreadTitle {
   readonly text: string
   readonly updatedAt: string
@@ -53,7 +52,7 @@ export type AnswerPart =
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
   | { readonly type: 'delta'; readonly delta: string }
-  /** The model thinks; it has for so long. */
+  /** The model is thinking; for this time so far. */
   | { readonly type: 'reasoning-start'; readonly elapsedMs: number }
   | { readonly type: 'reasoning-delta'; readonly delta: string }
   | { readonly type: 'reasoning-end'; readonly durationMs: number | null }
@@ -70,7 +69,7 @@ export type AnswerPart =
   | { readonly type: 'done' }
   /** Known to others, or from a newer server: skipped. */
   | { readonly type: 'ignored' }
-  /** Not a part at all: what came can no longer be trusted. */
+  /** Malformed: the stream can no longer be trusted. */
   | { readonly type: 'broken' }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -128,7 +127,7 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   }),
 }
 
-/** The ids of a question and its answer in an `Exchange`; null if it is none. */
+/** The ids of a question and its answer in an `Exchange`; null if it is malformed. */
 export function decodeExchange(
   value: unknown,
 ): { messageId: string; userMessageId: string; threadId: string } | null {
@@ -153,7 +152,7 @@ function decodeStart(f: Fields): AnswerPart {
   }
 }
 
-/** What our server adds to a part of the AI SDK's. */
+/** Our server's additions to a part of the AI SDK. */
 function ours(f: Fields): Fields {
   return fields(fields(f.providerMetadata).tsumugi)
 }
@@ -215,7 +214,7 @@ function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }
 
-/** Only web addresses: a source is shown as a link. */
+/** Only web URLs, because a source is shown as a link. */
 function httpUrl(value: string): string | null {
   return /^https?:\/\//i.test(value) ? value : null
 }

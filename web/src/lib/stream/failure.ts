@@ -1,4 +1,4 @@
-/** One complaint about one field of what was sent. */
+/** An error in one field of the request. */
 export interface FieldError {
   readonly field: string
   readonly message: string
@@ -30,7 +30,7 @@ export class StreamFailure extends Error {
 
 const problemLimit = 64 * 1024
 
-/** Reads the problem document of a refused call; an answer that holds none still gets a code. */
+/** Parses the problem document of a refused call; a response without one still gets a code. */
 export async function readProblem(response: Response, nowMs: number): Promise<StreamFailure> {
   const body = await readFields(response)
   const text = (name: string) => (typeof body[name] === 'string' ? (body[name] as string) : '')

@@ -1,18 +1,18 @@
-/** When the screen is next painted; tests bring their own. */
+/** The clock of paints; tests replace it. */
 export interface FrameSource {
   /** Calls back once, before the next paint, or soon when nothing is painted (a hidden tab). */
   readonly request: (callback: () => void) => () => void
   readonly now: () => number
 }
 
-/** The browser's frames. A hidden tab has none, so there a timer stands in. */
+/** The browser's frames. A hidden tab has none, so a timer replaces them there. */
 export const browserFrames: FrameSource = {
   request: (callback) => {
     if (document.visibilityState === 'hidden') {
       const timer = setTimeout(callback, 100)
       return () => clearTimeout(timer)
     }
-    // A tab hidden after the request never gets its frame: the timer is the way out.
+    // A tab hidden after the request never gets its frame, hence the timer.
     let open = true
     const once = () => {
       if (!open) return
@@ -32,9 +32,8 @@ export const browserFrames: FrameSource = {
 }
 
 /**
- * Gathers what changed between paints into one commit: any number of `schedule` calls make one
- * commit on a frame, and commits keep `intervalMs` between them, since each costs the parsing of
- * the block that is being written.
+ * Batches changes between paints into one commit: any number of `schedule` calls lead to one commit on a frame, and
+ * commits are at least `intervalMs` apart, because each parses the block that is being written.
  */
 export class FrameCommitter {
   #cancel: (() => void) | null = null
@@ -57,7 +56,7 @@ export class FrameCommitter {
     this.commit()
   }
 
-  /** Forgets what was scheduled. */
+  /** Cancels what was scheduled. */
   stop(): void {
     this.#cancel?.()
     this.#cancel = null
@@ -65,7 +64,7 @@ export class FrameCommitter {
 
   #onFrame(): void {
     this.#cancel = null
-    // Half a frame of tolerance, so that a 60 Hz screen commits every third frame, not the fourth.
+    // Half a frame of tolerance, so that a 60 Hz screen commits at every third frame, not the fourth.
     if (this.frames.now() - this.#lastAt < this.intervalMs - 8) this.schedule()
     else this.flush()
   }

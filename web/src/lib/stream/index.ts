@@ -1,8 +1,7 @@
 /**
- * Reading answers while they are written: every byte once, whatever the network does.
- * `events` decodes the wire, `answer` is the state machine, `connection` keeps one line to the
- * server, `registry` keeps the answers of this tab and puts them into atoms, `slots` shares the
- * browser's few connections with other tabs. Imports nothing of the app.
+ * Reads answers while they are written: every byte once, whatever the network does. `events` decodes the wire, `answer`
+ * is the state machine, `connection` maintains one connection to the server, `registry` holds the answers of this tab
+ * and puts them into atoms, `slots` shares the browser's few connections with other tabs. Imports nothing of the app.
  */
 export type { Answer, Outcome, Thinking } from './answer'
 export type { ConnectionDeps, ConnectionState, Ending } from './connection'

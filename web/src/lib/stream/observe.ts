@@ -1,6 +1,6 @@
 /**
- * A `fetch` that tells about every chunk of a response's body as it is read. The event-stream
- * reader passes over heartbeat comments in silence; this is how they are heard.
+ * A `fetch` that reports every chunk of a response's body as it is read. The event-stream parser skips heartbeat
+ * comments silently; this detects them.
  */
 export function observeBytes(inner: typeof fetch, onBytes: () => void): typeof fetch {
   return async (input, init) => {

@@ -7,7 +7,7 @@ import { AnswerStreams, type AnswerView, type LiveAnswer } from './registry'
 import { LockSlots, type SlotChannel, type SlotNews } from './slots'
 import { type Call, encode, event, fakeDeps, fakeFetch, impatient, script, streamResponse } from './testing'
 
-/** A server whose bodies stay open and can be written to by call. */
+/** A server whose response bodies stay open and can be written to. */
 function liveServer() {
   const bodies: ReadableStreamDefaultController<Uint8Array>[] = []
   const { fetch, calls } = fakeFetch((call) => {
@@ -41,7 +41,7 @@ function setup(
     },
     now: () => now,
   }
-  /** Paints: runs what was asked for before, `ms` later. */
+  /** Paints: runs the scheduled callbacks, `ms` later. */
   const paint = (ms = 50) => {
     now += ms
     const callbacks = [...waiting]
@@ -134,7 +134,7 @@ describe('AnswerStreams', () => {
     paint()
     await wait(3900)
     expect(view(live).stalled).toBe(false)
-    // What adds nothing to the text is no sign of its going on.
+    // Events without text are no progress.
     await write(0, event.step('success'))
     await wait(200)
     expect(view(live)).toMatchObject({ stalled: true, line: 'open' })
@@ -267,7 +267,7 @@ describe('R17: tabs that share the slots of a browser', () => {
       { status: 202 },
     )
 
-  /** A browser whose server answers streams, and calls that hand a question over. */
+  /** A browser whose server responds to streams, and to calls that deliver a question. */
   function browser() {
     const locks = new PageLocks()
     const channels = fakeChannels<SlotNews>()
@@ -359,7 +359,7 @@ describe('R17: tabs that share the slots of a browser', () => {
     const other = channels()
     other.postMessage({ kind: 'accept', from: 'other', to: 'tab 1' })
     await vi.advanceTimersByTimeAsync(0)
-    // The lock of the one who asked has not arrived yet.
+    // The requesting tab has not taken its lock yet.
     expect(streaming()).toEqual([])
     hidden.hide(false)
     await vi.advanceTimersByTimeAsync(0)
@@ -373,7 +373,7 @@ describe('R17: tabs that share the slots of a browser', () => {
     const [first, last] = [tabs[0], tabs[4]]
     last?.streams.conclude('m-r4')
     expect(last?.seen).toEqual(['start r4', 'end r4 gone '])
-    // One that has its stream is told by it.
+    // An answer with a stream learns it from the stream.
     await write('m-r0', event.start(1, 'm-r0'), event.delta(1, 3, 'あ'))
     first?.streams.conclude('m-r0')
     expect(first?.seen).toEqual(['start r0'])

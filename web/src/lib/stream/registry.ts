@@ -13,16 +13,16 @@ import type { AnswerSource, AnswerStep, ThreadTitle } from './events'
 import { FrameCommitter, type FrameSource } from './frames'
 import type { Release, Slots, SlotsDeps } from './slots'
 
-/** What a screen shows of a live answer beside its text. Changes seldom; compare by identity. */
+/** A live answer's state beside its text. Changes rarely; compare by identity. */
 export interface AnswerView {
   readonly messageId: string | null
   readonly userMessageId: string | null
   readonly threadId: string | null
   readonly run: number
   readonly hasText: boolean
-  /** Its text was begun anew by a later run, in place of one that was shown. */
+  /** A later run has replaced text that was shown. */
   readonly rewriting: boolean
-  /** There is text, and for a while no more has come. */
+  /** There is text, but no more has arrived for a while. */
   readonly stalled: boolean
   readonly thinking: Thinking | null
   readonly steps: readonly AnswerStep[]
@@ -30,13 +30,13 @@ export interface AnswerView {
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   readonly line: ConnectionState
-  /** When a server that has too much to do is asked again, in milliseconds since the epoch. */
+  /** When an overloaded server is tried again, in milliseconds since the epoch. */
   readonly busyUntil: number | null
-  /** How it ended for this client; null while it goes on. */
+  /** Its result for this client; null while it is running. */
   readonly ending: Ending | null
 }
 
-/** One answer while it is written: an atom for its text, one for what the model thinks before, one for the rest. */
+/** One live answer: an atom for its text, one for its reasoning, one for the rest. */
 export interface LiveAnswer {
   /** The `request_id` of a question asked in this tab, else the message id. Never changes. */
   readonly key: string
@@ -45,12 +45,12 @@ export interface LiveAnswer {
   readonly viewAtom: Atom<AnswerView>
 }
 
-/** Told about the events that concern more than the answer's own screen. */
+/** Callbacks for events that concern more than the answer's own screen. */
 export interface StreamObserver {
-  /** The server has the question; ids are known. Once per answer. */
+  /** The server has accepted the question; ids are known. Once per answer. */
   readonly onStart?: (live: LiveAnswer, view: AnswerView) => void
   readonly onTitle?: (live: LiveAnswer, view: AnswerView) => void
-  /** Over, for whatever reason but leaving. The text is the final one. */
+  /** Ended for any reason but leaving. The text is final. */
   readonly onEnd?: (live: LiveAnswer, view: AnswerView, text: string) => void
 }
 
@@ -60,17 +60,17 @@ export interface RegistryDeps {
   readonly frames: FrameSource
   readonly observer: StreamObserver
   readonly policy?: ConnectionPolicy
-  /** The places for streams that this tab shares with the others of its browser. */
+  /** The slots for streams that this tab shares with the others of its browser. */
   readonly slots: (needs: Pick<SlotsDeps, 'spare' | 'yield' | 'onFree'>) => Slots
-  /** Calls back with whether the tab is hidden; returns how to stop that. */
+  /** Calls back with whether the tab is hidden; returns the function that unsubscribes. */
   readonly visibility?: (listener: (hidden: boolean) => void) => () => void
 }
 
-/** A tab nobody has looked at for so long lets go of its connections; cursors bring all back. */
+/** A tab that was hidden for this time closes its connections; they resume by their cursors. */
 const hiddenMs = 60_000
-/** An answer that is being written and brings no text for so long is said to keep its reader waiting. */
+/** A running answer without new text for this time is shown as stalled. */
 const stallMs = 4000
-/** Answers that are over stay until their stored messages have surely replaced them. */
+/** Ended answers stay until their stored messages have certainly replaced them. */
 const maxEnded = 32
 
 interface Entry {
@@ -85,11 +85,11 @@ interface Entry {
   busyUntil: number | null
   ending: Ending | null
   connection: Connection | null
-  /** Held while there is a connection that streams. */
+  /** Held during a streaming connection. */
   slot: Release | null
-  /** Stands for the wait for a slot. */
+  /** The pending wait for a slot. */
   claim: AbortController | null
-  /** Runs out when no text has come for a while. */
+  /** Fires when no text has arrived for a while. */
   patience: ReturnType<typeof setTimeout> | undefined
   stalled: boolean
   watchers: number
@@ -98,10 +98,10 @@ interface Entry {
 }
 
 /**
- * All live answers of this tab, whichever screen is shown. Leaving a thread stops nothing: its answer goes on being read
- * here, and coming back shows it at once. A stream has one of the few slots of the browser. Whoever looks at an answer
- * comes first: streams that nobody looks at, here or in a hidden tab, give theirs up; text and cursor stay, and resume.
- * A question never waits for a slot: without one it is handed over by a short call.
+ * All live answers of this tab, whichever screen is shown. Leaving a thread stops nothing: its answer is still read
+ * here, and returning shows it at once. Each stream uses one of the browser's few slots. Visible answers come first:
+ * streams that are not visible, here or in a hidden tab, release theirs; text and cursor stay, and they resume later. A
+ * question never waits for a slot: without one it is delivered by a short call.
  */
 export class AnswerStreams {
   readonly #entries = new Map<string, Entry>()
@@ -121,7 +121,7 @@ export class AnswerStreams {
     this.#unsubscribe = deps.visibility?.((hidden) => this.#onVisibility(hidden))
   }
 
-  /** Asks a question. The same `requestId` asks nothing twice, here or on the server. */
+  /** Asks a question. Repeating the same `requestId` has no effect, here or on the server. */
   send(requestId: string, body: unknown): LiveAnswer {
     const known = this.#entries.get(requestId)
     if (known !== undefined && known.ending === null) return known.live
@@ -132,7 +132,7 @@ export class AnswerStreams {
     return entry.live
   }
 
-  /** Joins an answer that is being written. Connects when it is watched. */
+  /** Joins a running answer. Connects when it is watched. */
   attach(messageId: string, threadId: string): LiveAnswer {
     const known = this.#find(messageId)
     if (known !== undefined && known.ending === null) return known.live
@@ -140,19 +140,19 @@ export class AnswerStreams {
     return this.#add(messageId, null, { ...emptyAnswer, messageId, threadId }).live
   }
 
-  /** The live answer with this message id or key, over or not. */
+  /** The live answer with this message id or key, running or ended. */
   find(id: string): LiveAnswer | undefined {
     return this.#find(id)?.live
   }
 
-  /** Live answers that are not over yet and belong to a thread. */
+  /** The running live answers of a thread. */
   running(threadId: string): readonly LiveAnswer[] {
     return [...this.#entries.values()]
       .filter((entry) => entry.ending === null && entry.answer.threadId === threadId)
       .map((entry) => entry.live)
   }
 
-  /** Says that a screen shows this answer, until the returned function is called. */
+  /** Marks this answer as visible until the returned function is called. */
   watch(live: LiveAnswer): () => void {
     const entry = this.#entries.get(live.key)
     if (entry === undefined) return () => {}
@@ -169,14 +169,14 @@ export class AnswerStreams {
     }
   }
 
-  /** The server has told by another way that an answer is over: one that has no stream at the moment learns it so. */
+  /** Handles a live event that an answer has ended, for an answer without a stream at the moment. */
   conclude(messageId: string): void {
     const entry = this.#find(messageId)
     if (entry === undefined || entry.ending !== null || entry.line === 'open') return
     this.#onEnd(entry, { kind: 'gone' })
   }
 
-  /** Lets go of everything: signing out, tests. */
+  /** Drops everything: for signing out, and tests. */
   close(): void {
     this.#unsubscribe?.()
     clearTimeout(this.#hiddenTimer)
@@ -236,7 +236,7 @@ export class AnswerStreams {
     })
   }
 
-  /** A slot for a stream, or null if it has to do without. Only what somebody looks at waits for one. */
+  /** A slot for a stream, or null if none is available. Only visible answers wait for one. */
   async #slotFor(entry: Entry, signal: AbortSignal): Promise<Release | null> {
     const free = await this.#slots.tryTake()
     const asking = entry.answer.messageId === null
@@ -251,7 +251,7 @@ export class AnswerStreams {
     return asking ? null : this.#slots.take(signal)
   }
 
-  /** Leaves the line for a slot; a question that has not been handed over stays in it. */
+  /** Stops waiting for a slot, except for a question that has not been delivered. */
   #withdraw(entry: Entry): void {
     if (entry.answer.messageId === null) return
     entry.claim?.abort()
@@ -262,7 +262,7 @@ export class AnswerStreams {
     return entry.watchers > 0 && !this.#hidden
   }
 
-  /** The stream here that can best wait: the one least recently looked at. */
+  /** The stream here that can best wait: the one that was visible least recently. */
   #spare(): Entry | undefined {
     return [...this.#entries.values()]
       .filter((entry) => entry.slot !== null && entry.answer.messageId !== null && !this.#watched(entry))
@@ -270,7 +270,7 @@ export class AnswerStreams {
   }
 
   #connectWatched(): void {
-    // What a hidden tab has given up is somebody else's, though that one may not be there yet.
+    // A slot released by a hidden tab belongs to the next tab, even if that one has not taken it yet.
     if (this.#hidden) return
     for (const entry of this.#entries.values()) {
       if (entry.watchers > 0) this.#connect(entry)
@@ -332,7 +332,7 @@ export class AnswerStreams {
     const { text, reasoning, restart } = entry.answer
     if (text !== store.get(entry.text)) this.#expect(entry)
     const view = viewOf(entry.answer, entry)
-    // A text that has to start over stays on the screen until its successor is there.
+    // A discarded text stays on the screen until its successor has begun.
     if (!restart) {
       store.set(entry.text, text)
       store.set(entry.reasoning, reasoning)
@@ -355,7 +355,7 @@ export class AnswerStreams {
     return this.deps.store.get(entry.view)
   }
 
-  /** Lets go of a stream; its text and cursor stay. */
+  /** Closes a stream; its text and cursor stay. */
   #detach(entry: Entry | undefined): void {
     if (entry === undefined) return
     this.#disconnect(entry)
@@ -397,7 +397,7 @@ export class AnswerStreams {
       this.#connectWatched()
       return
     }
-    // Others come first now: what waits for a slot leaves the line.
+    // Others come first now: stop waiting for a slot.
     for (const entry of this.#entries.values()) this.#withdraw(entry)
     this.#hiddenTimer = setTimeout(() => this.#rest(), hiddenMs)
   }
@@ -415,7 +415,7 @@ function requestFor(entry: Entry): StreamRequest {
   return { kind: 'attach', url: `/v1/message/${encodeURIComponent(messageId ?? '')}/stream` }
 }
 
-/** What is known of a stream beside the answer itself. */
+/** The state of a stream beside the answer itself. */
 type Progress = Pick<Entry, 'line' | 'busyUntil' | 'ending' | 'stalled'>
 
 const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, stalled: false }
@@ -443,7 +443,7 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
   }
 }
 
-/** Stands for an answer that has no stream yet. */
+/** A placeholder for an answer without a stream. */
 export function awaitedAnswer(key: string): LiveAnswer {
   return { key, textAtom: atom(''), reasoningAtom: atom(''), viewAtom: atom(viewOf(emptyAnswer)) }
 }

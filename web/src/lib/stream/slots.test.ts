@@ -25,7 +25,7 @@ function browser() {
 const never = new AbortController().signal
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
-/** Takes a slot in the background; `got` tells whether it has come. */
+/** Requests a slot in the background; `got` tells whether it was granted. */
 function take(slots: LockSlots, signal = never) {
   const state: { got: Release | null | undefined } = { got: undefined }
   void slots.take(signal).then((release) => {
@@ -58,7 +58,7 @@ describe('the slots of a browser', () => {
     await settle()
     expect(first.got).toBeTypeOf('function')
     expect(second.got).toBeUndefined()
-    // Nobody slips in before one who waits.
+    // Nothing overtakes a waiting tab.
     first.got?.()
     expect(await two.slots.tryTake()).toBeNull()
     expect(second.got).toBeTypeOf('function')

@@ -1,24 +1,24 @@
 import type { Locks } from '@/lib/browser/locks'
 
-/** Gives a slot back. Calling it again does nothing. */
+/** Releases a slot. Calling it again does nothing. */
 export type Release = () => void
 
-/** The places for answer streams, shared by all tabs of a browser. */
+/** The slots for answer streams, shared by all tabs of a browser. */
 export interface Slots {
-  /** A slot if one is free now and nobody waits for it. */
+  /** A slot if one is free and no tab is waiting for it. */
   tryTake(): Promise<Release | null>
-  /** A slot in turn; tabs that can spare one are asked for it. Null once `signal` is aborted. */
+  /** A slot in turn; tabs that can spare one are asked to. Null once `signal` is aborted. */
   take(signal: AbortSignal): Promise<Release | null>
   close(): void
 }
 
-/** What tabs tell each other about slots. */
+/** The messages between tabs about slots. */
 export type SlotNews =
-  /** A tab that is looked at waits for a slot. */
+  /** A visible tab is waiting for a slot. */
   | { readonly kind: 'want'; readonly from: string }
-  /** The answer of one that can spare a slot. */
+  /** The response of a tab that can spare a slot. */
   | { readonly kind: 'offer'; readonly from: string; readonly to: string }
-  /** The offer is taken up: its slot is to be given back. */
+  /** The offer is accepted: its slot must be released. */
   | { readonly kind: 'accept'; readonly from: string; readonly to: string }
   /** A slot has become free. */
   | { readonly kind: 'free' }
@@ -48,14 +48,14 @@ export interface SlotsDeps {
  */
 export const slotCount = 4
 
-/** Who waits asks again so often: a tab may have been hidden meanwhile, or have closed without a word. */
+/** The interval at which a waiting tab asks again: another tab may have been hidden or closed meanwhile. */
 const askAgainMs = 2000
 
-/** Slots that are locks of the browser, so that a tab that crashes gives its own back. */
+/** Slots are browser locks, so that a crashed tab releases its own. */
 export class LockSlots implements Slots {
   #waiting = 0
   #asking: ReturnType<typeof setInterval> | undefined
-  /** Whether an offer has been taken up since the last question: one is enough for the first in line. */
+  /** Whether an offer was accepted since the last request: one is enough for the first tab in the queue. */
   #answered = false
 
   constructor(private readonly deps: SlotsDeps) {
@@ -80,7 +80,7 @@ export class LockSlots implements Slots {
         let open = names.length
         const settle = (release: Release | null) => {
           open--
-          // Two that were granted in the same moment: the second goes back.
+          // Two were granted at the same moment: release the second.
           if (release !== null && won.signal.aborted) release()
           else if (release !== null) {
             won.abort()
@@ -99,7 +99,7 @@ export class LockSlots implements Slots {
     this.deps.channel?.close()
   }
 
-  /** Resolves when the lock is held, with what gives it back; with null when it is not to be had. */
+  /** Resolves when the lock is held, with the function that releases it; with null if it is not available. */
   #request(
     name: string,
     options: { readonly ifAvailable?: boolean; readonly signal?: AbortSignal },

@@ -2,7 +2,7 @@ import type { ConnectionDeps, ConnectionPolicy } from './connection'
 import { formatCursor, parseCursor, utf8Length } from './cursor'
 import type { WakeReason } from './wake'
 
-/** A small generator with a seed, so that a failing case can be run again (mulberry32). */
+/** A small seeded generator, so that a failing case can be repeated (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -14,7 +14,7 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** Characters of all widths, and those an event stream or a reader could trip over. */
+/** Characters of all widths, and those that are difficult for event streams and parsers. */
 const alphabet = [
   ...'abc 019:.-',
   ...'あ漢字「」。、ﾊﾝｶｸ',
@@ -132,7 +132,7 @@ export function encode(events: readonly Event[]): Uint8Array {
   return new TextEncoder().encode(lines.join(''))
 }
 
-/** What a server of the contract sends for one run of one answer, from a cursor on. */
+/** What a server sends, by the contract, for one run of one answer after a cursor. */
 export function script(run: number, deltas: readonly string[], cursor: string | null): Event[] {
   const asked = cursor === null ? null : parseCursor(cursor)
   const total = utf8Length(deltas.join(''))
@@ -162,7 +162,7 @@ export interface Call {
   readonly signal: AbortSignal
 }
 
-/** A `fetch` that hands each call to `answer` and keeps a list of them. */
+/** A `fetch` that passes each call to `answer` and records it. */
 export function fakeFetch(answer: (call: Call, index: number) => Response | Promise<Response>): {
   fetch: typeof fetch
   calls: Call[]
@@ -217,7 +217,7 @@ export function streamOf(
   })
 }
 
-/** Cuts bytes into chunks of 1 to `most` bytes, wherever that falls. */
+/** Cuts bytes into chunks of 1 to `most` bytes, at any position. */
 export function randomChunks(random: () => number, bytes: Uint8Array, most: number): Uint8Array[] {
   const chunks: Uint8Array[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -228,7 +228,7 @@ export function randomChunks(random: () => number, bytes: Uint8Array, most: numb
   return chunks
 }
 
-/** No waiting between attempts. */
+/** No delay between attempts. */
 export const impatient: ConnectionPolicy = {
   backoff: { firstMs: 0, maxMs: 0 },
   silenceMs: 40_000,

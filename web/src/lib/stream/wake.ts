@@ -1,10 +1,10 @@
-/** What happened that makes a broken or sleeping connection worth another look. */
+/** The kinds of events after which a connection should be checked. */
 export type WakeReason = 'online' | 'visible' | 'restored'
 
-/** Calls back when the machine, the tab or the network comes back; returns how to stop that. */
+/** Calls back when the machine, the tab or the network comes back; returns the function that unsubscribes. */
 export type WakeSource = (listener: (reason: WakeReason) => void) => () => void
 
-/** The browser's own signs. */
+/** The browser's own events. */
 export const browserWake: WakeSource = (listener) => {
   const online = () => listener('online')
   const visible = () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { keepBeside } from './anchored'
 
-/** An element at a place of the window that does not depend on its styles. */
+/** An element with a fixed bounding box, independent of its styles. */
 function element(left: number, top: number, width: number, height: number): HTMLElement {
   const one = document.body.appendChild(document.createElement('div'))
   vi.spyOn(one, 'getBoundingClientRect').mockReturnValue(new DOMRect(left, top, width, height))

@@ -1,15 +1,16 @@
 export type Side = 'top' | 'right' | 'bottom' | 'left'
 export type Align = 'start' | 'center' | 'end'
 
-/** Between a floating box and what it belongs to, and between it and the edge of the window, in px. */
+/** The gap between a floating box and its anchor, and between it and the edge of the window, in px. */
 const gap = 6
 const margin = 8
 
 const opposite = { top: 'bottom', bottom: 'top', left: 'right', right: 'left' } as const
 
 /**
- * Puts a box (position: fixed at 0, 0) beside its anchor, on the other side if there is more room, and keeps it there. The room
- * that it has is --room. onGone is called if the anchor leaves the page or is hidden. The returned function ends it.
+ * Places a box (position: fixed at 0, 0) beside its anchor, on the other side if there is more space, and keeps it
+ * there. --room is the available height. onGone is called if the anchor is removed or hidden. The returned function
+ * stops it.
  */
 export function keepBeside(
   box: HTMLElement,
@@ -79,7 +80,7 @@ function within(at: number, size: number, limit: number): number {
   return Math.max(margin, Math.min(at, limit - margin - size))
 }
 
-/** Moves the box to a point of the window, wherever a dialog around it has its own beginning. */
+/** Moves the box to a point of the window, even inside a dialog, which has its own origin. */
 function moveTo(box: HTMLElement, x: number, y: number): void {
   const { left, top } = box.getBoundingClientRect()
   box.style.left = `${Math.round((Number.parseFloat(box.style.left) || 0) + x - left)}px`

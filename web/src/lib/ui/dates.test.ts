@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { dateGroup, formatDate, formatFull, formatTime, greeting } from './dates'
 
-// In the reader's zone, whatever it is here: dates are made from local parts.
+// In the local time zone of the test: dates are built from local parts.
 const at = (...parts: [number, number, number, number?, number?]) => {
   const [year, month, day, hour = 0, minute = 0] = parts
   return new Date(year, month - 1, day, hour, minute)

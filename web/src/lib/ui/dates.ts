@@ -1,6 +1,7 @@
-// By hand and not by Intl: one language, and making a formatter costs more than the whole first page of threads.
+// By hand and not with Intl: there is one language, and creating a formatter costs more than formatting the first page
+// of threads.
 
-/** A date as a person says it, in the reader's zone: 今日 14:05, 昨日, 3月4日, 2025年3月4日. */
+/** A relative date in the local time zone: 今日 14:05, 昨日, 3月4日, 2025年3月4日. */
 export function formatDate(iso: string, now = new Date()): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return ''
@@ -27,7 +28,7 @@ export function formatFull(iso: string): string {
 /** The groups of a list by date, newest first. */
 export type DateGroup = '今日' | '昨日' | '過去7日間' | 'それ以前'
 
-/** Which group a date belongs to, in the reader's zone. */
+/** The group of a date, in the local time zone. */
 export function dateGroup(iso: string, now = new Date()): DateGroup {
   const days = daysBetween(new Date(iso), now)
   if (days <= 0) return '今日'

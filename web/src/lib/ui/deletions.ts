@@ -8,7 +8,7 @@ import { dismissToast, offerUndo, toastFailure, UNDO_MS } from './toast'
 export interface Deletable {
   /** Deletes one on the server. */
   readonly remove: (id: string) => Promise<void>
-  /** Called with what is gone from the server, to take it out of the lists. */
+  /** Called after deletion on the server, to remove the item from the lists. */
   readonly onGone: (ids: readonly string[]) => void
   readonly texts: { readonly deleted: (count: number) => string; readonly failed: string }
 }
@@ -21,8 +21,8 @@ interface Deletion {
 }
 
 /**
- * Deletions that can be undone for a while: what is deleted is hidden at once, and deleted on the server when the time is
- * over, at the latest when the page goes away. If that fails it is shown again.
+ * Deletions that can be undone for a while: the item is hidden at once, and deleted on the server when the time is
+ * over, at the latest when the page closes. If that fails it is shown again.
  */
 export class Deletions {
   readonly #what: Deletable
@@ -33,12 +33,15 @@ export class Deletions {
     this.#what = what
   }
 
-  /** Whether something is as good as gone: its deletion can only be undone. */
+  /** Whether an item is pending deletion. */
   has(id: string): boolean {
     return this.#find(id) !== undefined
   }
 
-  /** Deletes after the time to undo it. `onRestore` is called if it is undone, so that a screen that was left can return. */
+  /**
+   * Deletes an item after the time to undo it. `onRestore` is called if it is undone, so that the app can return to the
+   * item's page.
+   */
   delete(ids: readonly string[], onRestore?: () => void): void {
     const wanted = ids.filter((id) => !this.has(id))
     if (wanted.length === 0) return
@@ -56,7 +59,7 @@ export class Deletions {
     window.addEventListener('pagehide', this.flush)
   }
 
-  /** Calls a deletion off: it was undone, or what was to be deleted is gone or wanted elsewhere. */
+  /** Cancels a deletion: it was undone, or the item was deleted or changed elsewhere. */
   callOff(id: string): void {
     const deletion = this.#find(id)
     if (deletion === undefined) return
@@ -65,12 +68,12 @@ export class Deletions {
     this.#hide([id], false)
   }
 
-  /** Deletes at once what is waiting to be deleted. */
+  /** Executes pending deletions at once. */
   flush = (): void => {
     for (const deletion of this.#pending) void this.#commit(deletion, false)
   }
 
-  /** Renders without what is being deleted. */
+  /** Subscribes to the items without pending deletions. */
   useKept<T extends { readonly id: string }>(items: readonly T[]): readonly T[] {
     const hidden = useAtomValue(this.#hidden, { store })
     return useMemo(() => items.filter(({ id }) => !hidden.has(id)), [items, hidden])
@@ -83,7 +86,7 @@ export class Deletions {
   /** Ends the time in which a deletion can be undone. */
   #end(deletion: Deletion): void {
     clearTimeout(deletion.timer)
-    // A toast under the pointer stays, but what it offers is over.
+    // A toast under the pointer stays, but its action is no longer available.
     dismissToast(deletion.toast)
     this.#pending.delete(deletion)
   }
@@ -94,7 +97,7 @@ export class Deletions {
     const results = await Promise.allSettled(ids.map(this.#what.remove))
     const failed = ids.filter((_, at) => {
       const result = results[at]
-      // One that is gone already is as good as deleted.
+      // It was deleted elsewhere already, which is no error.
       return (
         result?.status === 'rejected' && !(result.reason instanceof ApiError && result.reason.status === 404)
       )

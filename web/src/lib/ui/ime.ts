@@ -1,4 +1,4 @@
-/** What a key event must have for {@link Ime.isComposing}. */
+/** The fields of a key event that {@link Ime.isComposing} needs. */
 export interface KeyEventLike {
   isComposing?: boolean
   keyCode?: number
@@ -6,14 +6,14 @@ export interface KeyEventLike {
 }
 
 /**
- * Tells a key that belongs to an input method from one that belongs to the app. Three signs are needed: `isComposing`
- * (the standard), key code 229 (Safari sends the confirming Enter with it, after the composition has ended), and a
- * composition that ended within this tick (older WebKit and some Android keyboards send a plain Enter right after).
+ * Distinguishes keys for an input method from keys for the app. Three signs are needed: `isComposing` (the standard),
+ * key code 229 (Safari sends the confirming Enter with it, after the composition has ended), and a composition that
+ * ended within this tick (older WebKit and some Android keyboards send a plain Enter right after).
  */
 export class Ime {
   #justEnded = false
 
-  /** Watches compositions below `target`; the returned function stops it. */
+  /** Observes compositions below `target`; the returned function stops it. */
   watch(target: EventTarget): () => void {
     const onEnd = () => {
       this.#justEnded = true
@@ -25,7 +25,7 @@ export class Ime {
     return () => target.removeEventListener('compositionend', onEnd, true)
   }
 
-  /** Whether this key event is the input method's business. Takes DOM and React events. */
+  /** Whether this key event belongs to the input method. Accepts DOM and React events. */
   isComposing(event: KeyEventLike): boolean {
     return (
       this.#justEnded ||
@@ -36,10 +36,10 @@ export class Ime {
   }
 }
 
-/** The one guard of the app. `main.tsx` lets it watch the document. */
+/** The app's only instance. `main.tsx` attaches it to the document. */
 export const ime = new Ime()
 
-/** Whether this is an Enter by which a person means "do it": no break (Shift), no conversion. */
+/** Whether this Enter means "submit": not a line break (Shift), not a conversion. */
 export function isEnter(event: KeyEventLike & { key: string; shiftKey?: boolean }): boolean {
   return event.key === 'Enter' && event.shiftKey !== true && !ime.isComposing(event)
 }

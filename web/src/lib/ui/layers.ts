@@ -5,8 +5,8 @@ import { store } from '@/lib/ui/store'
 const open = atom<readonly HTMLElement[]>([])
 
 /**
- * The modal dialog on top, or null. Whatever floats (menus, tooltips, toasts) has to be in it: all that is outside lies
- * below it and takes no clicks.
+ * The topmost modal dialog, or null. Floating elements (menus, tooltips, toasts) must be inside it: everything outside
+ * is below it and inert.
  */
 export const layerAtom = atom((get) => get(open).at(-1) ?? null)
 

@@ -1,6 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react'
 
-/** A part of the app that is loaded when it is first needed, and then is there at once. */
+/** A chunk of the app that is loaded when it is first needed, and available synchronously afterwards. */
 export class LazyPart<T> {
   readonly #import: () => Promise<T>
   readonly #listeners = new Set<() => void>()
@@ -11,11 +11,12 @@ export class LazyPart<T> {
     this.#import = load
   }
 
-  /** Loads it, once. A failed load is tried again by the next call. */
+  /** Loads it once. A failed load is retried by the next call. */
   load(): Promise<void> {
     this.#loading ??= this.#import().then(
       async (value) => {
-        // What waits for it is drawn in a task of its own: together with the part's own beginning it would hold up a frame.
+        // Waiting components are rendered in a task of their own: together with the chunk's initialization it would
+        // delay a frame.
         await new Promise((next) => setTimeout(next))
         this.#value = value
         for (const listener of this.#listeners) listener()
@@ -40,11 +41,11 @@ export class LazyPart<T> {
   snapshot = (): T | null => this.#value
 }
 
-/** The part if it is there; otherwise null, and it is loaded if it is needed. */
+/** The chunk if it is loaded; otherwise null, and it is loaded if needed. */
 export function useLazyPart<T>(part: LazyPart<T>, needed: boolean): T | null {
   const value = useSyncExternalStore(part.subscribe, part.snapshot, part.snapshot)
   useEffect(() => {
-    // Without it the text is readable as it is; the next one that needs it tries again.
+    // Without it the text is readable as it is; the next use retries.
     if (needed && value === null) part.load().catch(() => {})
   }, [part, needed, value])
   return needed ? value : null

@@ -1,4 +1,4 @@
-/** A text as it is searched: full and half width, katakana and hiragana, large and small letters alike. */
+/** A text normalized for searching: width, kana and case are unified. */
 export function fold(text: string): string {
   return text
     .normalize('NFKC')

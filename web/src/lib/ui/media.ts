@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react'
 
-/** Where the side column becomes a sheet. Keep it in step with the style sheets. */
+/** The width below which the side column is a sheet. Keep it in sync with the style sheets. */
 export const NARROW = '(max-width: 899px)'
 
-/** Whether a media query holds now. */
+/** Whether a media query matches now. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {

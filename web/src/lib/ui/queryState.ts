@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'react'
 import { useSearchParams } from 'react-router'
 
 /**
- * The part of the address after the question mark, and how to change it. What has been set and is not drawn yet counts: the
- * router's own function begins from what is drawn, and a quick second change would undo the first.
+ * The query of the URL, and its setter. Unlike the router's own setter, it starts from changes that are not rendered
+ * yet, so that a quick second change does not undo the first.
  */
 export function useQueryState(): readonly [
   params: URLSearchParams,
@@ -23,7 +23,7 @@ export function useQueryState(): readonly [
   return [params, change]
 }
 
-/** Sets values; '' takes one away. */
+/** Sets values; '' removes one. */
 export function setValues(params: URLSearchParams, values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     if (value) params.set(name, value)

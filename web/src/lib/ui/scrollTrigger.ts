@@ -6,7 +6,7 @@ export const SCROLL_MARGIN = 100
 /** The least time between two triggers, in milliseconds. */
 export const SCROLL_PAUSE = 1000
 
-/** Lets a function through at most once in `pause` ms; a call that came too early is made up for when the time is up. */
+/** Calls a function at most once in `pause` ms; a call that is too early is delayed until the time is up. */
 export class Throttle {
   readonly #run: () => void
   readonly #pause: number
@@ -33,7 +33,7 @@ export class Throttle {
     this.#run()
   }
 
-  /** Drops what is waiting. */
+  /** Cancels the pending call. */
   cancel(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -41,17 +41,17 @@ export class Throttle {
   }
 }
 
-/** What a scroll trigger watches and does. */
+/** The options of a scroll trigger. */
 export interface ScrollTrigger {
-  /** Whether there may be more to load; a trigger that is off watches nothing. */
+  /** Whether there may be more to load; a disabled trigger observes nothing. */
   enabled: boolean
-  /** Called when the sentinel comes near, at most once a second, and again while it stays near. */
+  /** Called when the sentinel is near, at most once a second, and again while it stays near. */
   onNear: () => void
-  /** Which end of the scroll container the sentinel stands at; `start` for a list that grows upwards. */
+  /** The end of the scroll container with the sentinel; `start` for a list that grows upwards. */
   edge?: 'start' | 'end'
-  /** Changes when more has come, so that a sentinel that is still near triggers again. */
+  /** Changes when more has been loaded, so that a sentinel that is still near triggers again. */
   count: number
-  /** Waits until somebody has scrolled, however near the sentinel is; after each load anew. */
+  /** Waits for the user to scroll, however near the sentinel is; again after each load. */
   afterScroll?: boolean
 }
 

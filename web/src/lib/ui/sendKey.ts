@@ -4,14 +4,14 @@ import { store } from '@/lib/ui/store'
 import { ime, type KeyEventLike } from './ime'
 import { useMedia } from './media'
 
-/** What sends a question: Enter, or Ctrl/⌘ and Enter. */
+/** The key that sends a question: Enter, or Ctrl/⌘ and Enter. */
 export type SendKey = 'enter' | 'mod-enter'
 
 const KEY = 'tsumugiSendKey'
 
 const chosen = atom<SendKey | null>(readChoice())
 
-/** Chooses what sends, here and for the next visit. */
+/** Sets the sending key, here and for the next visit. */
 export function setSendKey(choice: SendKey): void {
   localStorage.setItem(KEY, choice)
   store.set(chosen, choice)
@@ -26,13 +26,16 @@ export function followSendKey(target: Window): () => void {
   return () => target.removeEventListener('storage', onStorage)
 }
 
-/** What sends on this device: as chosen, else Enter, except on a touch screen, whose keyboard has no other line break. */
+/**
+ * The sending key on this device: as chosen, otherwise Enter, except on a touch screen, whose keyboard has no other way
+ * to break a line.
+ */
 export function useSendKey(): SendKey {
   const touch = useMedia('(pointer: coarse)')
   return useAtomValue(chosen, { store }) ?? (touch ? 'mod-enter' : 'enter')
 }
 
-/** The keys that send and that break the line, as this device names them. */
+/** The keys for sending and for a line break, as named on this device. */
 export function sendKeys(sendKey: SendKey): { readonly send: string; readonly break: string } {
   return sendKey === 'enter'
     ? { send: 'Enter', break: keys('shift', 'Enter') }

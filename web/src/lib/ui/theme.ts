@@ -4,7 +4,7 @@ import { store } from '@/lib/ui/store'
 /** The theme a person chose; `system` follows the device. */
 export type Theme = 'system' | 'light' | 'dark'
 
-// Read by public/theme.js before the first paint as well.
+// Also read by public/theme.js before the first paint.
 const KEY = 'tsumugiTheme'
 
 const chosen = atom<Theme>(readTheme())

@@ -1,12 +1,12 @@
 import { atom } from 'jotai'
 import { store } from '@/lib/ui/store'
 
-/** A short message at the foot of the screen, with at most one thing to do. */
+/** A short message at the foot of the screen, with at most one action. */
 export interface Toast {
   id: number
   message: string
   tone: 'plain' | 'danger' | 'success'
-  /** The thread it is about: it goes when that is opened. */
+  /** Its thread: the toast is removed when that is opened. */
   threadId?: string
   action?: { label: string; run: () => void }
   /** How long it stays, in milliseconds; it stays longer under the pointer or the focus. */
@@ -29,7 +29,7 @@ export function toast(message: string, options: Partial<Omit<Toast, 'id' | 'mess
     id: lastId,
     message,
   }
-  // What is said again takes the place of what was said, unless there is something to do about each.
+  // A repeated message replaces the previous one, unless each has an action.
   const others = store.get(toasts).filter((other) => item.action || other.action || other.message !== message)
   store.set(toasts, [...others.slice(-2), item])
   return item.id
@@ -38,12 +38,12 @@ export function toast(message: string, options: Partial<Omit<Toast, 'id' | 'mess
 /** How long something can be undone, in milliseconds. */
 export const UNDO_MS = 6000
 
-/** Says what was done, with 元に戻す to undo it. */
+/** Shows a message with 元に戻す. */
 export function offerUndo(message: string, undo: () => void): number {
   return toast(message, { action: { label: '元に戻す', run: undo }, duration: UNDO_MS })
 }
 
-/** Takes a toast away. */
+/** Removes a toast. */
 export function dismissToast(id: number): void {
   store.set(
     toasts,
@@ -51,7 +51,7 @@ export function dismissToast(id: number): void {
   )
 }
 
-/** Takes the toasts about a thread away. */
+/** Removes the toasts about a thread. */
 export function dismissToastsAbout(threadId: string): void {
   store.set(
     toasts,
@@ -59,7 +59,7 @@ export function dismissToastsAbout(threadId: string): void {
   )
 }
 
-/** Says that something failed, with 再試行 to try it again. */
+/** Shows an error with 再試行. */
 export function toastFailure(message: string, retry?: () => void): number {
   return toast(message, { tone: 'danger', ...(retry && { action: { label: '再試行', run: retry } }) })
 }

@@ -21,7 +21,7 @@ import { actionOf, actorOf, changesOf, startOfDay, targetOf } from './describe'
 
 const words = texts.audit
 const NAMES = ['q', 'action', 'from', 'to'] as const
-/** Up to how many entries the API counts. */
+/** The number up to which the API counts entries. */
 const MAX = 10_000
 
 /** The audit log: who did what to whom, when, and from where. */
@@ -59,7 +59,7 @@ export function AuditPage() {
   )
 }
 
-// The days of the address are the reader's; the API takes moments.
+// The days in the URL are in the reader's time zone; the API takes points in time.
 function queryOf(url: UrlState): AuditQuery {
   const q = url.get('q')
   const action = url.get('action')
@@ -68,7 +68,7 @@ function queryOf(url: UrlState): AuditQuery {
   return { ...(q && { q }), ...chosen(action), ...(from && { from }), ...(to && { to }) }
 }
 
-// One choice in the address: an action, or all of a kind.
+// One choice in the URL: an action, or all of a kind.
 function chosen(action: string): AuditQuery {
   if (action === 'sign_in' || action === 'administration') return { kind: action }
   return action ? { action } : {}

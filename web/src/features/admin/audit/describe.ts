@@ -5,7 +5,7 @@ import { texts } from '../texts'
 
 const words = texts.audit
 
-/** Who did it, as a reader knows them; `account` is a member's address, or an operator's account on the server. */
+/** The actor for display; `account` is a member's address, or an operator's account on the server. */
 export function actorOf(event: AuditEvent): { name: string; account: string | undefined } {
   const { actor_kind, actor_name, actor_email } = event
   if (actor_kind === 'unknown') return { name: words.unknown, account: undefined }
@@ -14,17 +14,17 @@ export function actorOf(event: AuditEvent): { name: string; account: string | un
   return { name: actor_name || actor_email || '', account: actor_name && actor_email }
 }
 
-/** What was done, in a few words; an action that is not known here under its own name. */
+/** The action in a few words; an unknown action by its own name. */
 export function actionOf(action: string): string {
   return words.actions[action] ?? action
 }
 
-/** Whom or what it was done to; a name that was tried and is nobody's stands in no entry. */
+/** The target; a name that was tried and belongs to nobody is in no entry. */
 export function targetOf(event: AuditEvent): string {
   return event.target_label || (event.actor_kind === 'unknown' ? words.nobody : '')
 }
 
-/** What was changed, a line for each field, as in 「役割：一般ユーザー → 管理者」, and how often it was done. */
+/** The changes, one line per field, as in 「役割：一般ユーザー → 管理者」, and how often it happened. */
 export function changesOf(event: AuditEvent): string[] {
   const times = event.last_at ? [words.times(formatNumber(event.times), formatFull(event.last_at))] : []
   return [...fieldsOf(event), ...times]
@@ -36,7 +36,7 @@ function fieldsOf(event: AuditEvent): string[] {
     const from = wordOf(field, before)
     const to = wordOf(field, after)
     if (from !== undefined && to !== undefined) return words.changed(label, from, to)
-    // A change has two sides; of what was made or taken away there is only one.
+    // A change has an old and a new value; a creation or removal has only one.
     if (event.action.endsWith('.edit') || event.action.endsWith('.set'))
       return words.changed(label, from ?? words.empties.before, to ?? words.empties.after)
     return words.set(label, to ?? from ?? '')
@@ -68,7 +68,7 @@ function isCount(value: string): boolean {
   return /^\d+$/.test(value)
 }
 
-/** The first moment of a day in the reader's zone, as the API takes times; undefined for what is no day. */
+/** The beginning of a day in the reader's time zone, in the API's format; undefined for an invalid day. */
 export function startOfDay(day: string, plus = 0): string | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day)
   if (match === null) return undefined

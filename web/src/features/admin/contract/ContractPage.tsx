@@ -16,10 +16,10 @@ import { daysLeft, statusOf } from './status'
 import { Usage } from './Usage'
 
 const words = texts.contract
-/** How many days before its end a contract says so. */
+/** The number of days before its end from which a contract shows a warning. */
 const ENDING_DAYS = 30
 
-/** The contract: what is agreed, what is used of it, by day and by member. */
+/** The contract: its terms, and its usage by day and by member. */
 export function ContractPage() {
   const { data: contract, isError, refetch } = useQuery(contractQuery)
   return (

@@ -6,12 +6,12 @@ import styles from './UsageChart.module.css'
 import { heightOf, type Measure, ticksFor } from './usage'
 
 const words = texts.contract.usage
-/** Days between two dates under the chart. */
+/** The number of days between two dates under the chart. */
 const EVERY = 5
 
 /**
- * A bar for each day. One stop for the keyboard: the arrow keys go from day to day as along a slider, and each day says
- * its numbers; so does the one under the pointer.
+ * A bar for each day. The chart is one tab stop: the arrow keys move from day to day like on a slider, and each day
+ * shows its numbers, as does the day under the pointer.
  */
 export function UsageChart({ days, measure }: { days: readonly DayUsage[]; measure: Measure }) {
   const [shown, setShown] = useState<number | null>(null)

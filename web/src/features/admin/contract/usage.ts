@@ -1,6 +1,6 @@
 import type { DayUsage } from '@/lib/api'
 
-/** What a chart of the usage shows. */
+/** The quantity that a chart of the usage shows. */
 export type Measure = 'tokens' | 'messages'
 
 /** Read and written together. */
@@ -14,8 +14,8 @@ export function heightOf(day: DayUsage, measure: Measure): number {
 }
 
 /**
- * The lines of a chart: from 0 up to the first round number that is not below the highest bar, at most five of them, whole
- * numbers all.
+ * The grid lines of a chart: from 0 up to the first round number that is not below the highest bar, at most five, all
+ * of them integers.
  */
 export function ticksFor(highest: number): number[] {
   if (highest <= 0) return [0, 1]

@@ -5,9 +5,9 @@ import { remove, resend, signOut, unlink } from './changes'
 import styles from './Dialogs.module.css'
 
 const questions = {
-  /** Before a member is removed: what goes with them. */
+  /** Before a member is removed: what is deleted with them. */
   remove: { words: texts.removing, danger: true, act: remove },
-  /** Before somebody whom single sign-on has added is invited to a password. */
+  /** Before a member whom single sign-on has added is invited to a password. */
   password: {
     words: texts.givingPassword,
     danger: false,
@@ -25,7 +25,7 @@ interface AskDialogProps {
   onClose: () => void
 }
 
-/** Asks before something is done to a member, and says what goes with it. */
+/** Asks for confirmation before an action on a member, and names its consequences. */
 export function AskDialog({ question, member, onClose }: AskDialogProps) {
   const { words, danger, act } = questions[question]
   return (

@@ -148,7 +148,7 @@ function Account({ member }: { member: Member }) {
   )
 }
 
-/** What is different; null for nothing. */
+/** The changes; null if there are none. */
 function changeOf(member: Member, values: Values): UserEditRequest | null {
   const name = values.name.trim()
   const change: UserEditRequest = {

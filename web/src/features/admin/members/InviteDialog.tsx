@@ -14,12 +14,12 @@ const WAYS = ['one', 'many'] as const
 /** What the parts of the dialog are given. */
 export interface InviteProps {
   me: Me
-  /** Seats that are free; undefined while it is not known. */
+  /** The number of free seats; undefined while unknown. */
   seatsLeft: number | undefined
   onClose: () => void
 }
 
-/** Invites people: one by fields, or many from a list; then shows what became of each. */
+/** Invites people: one by fields, or many from a list; then shows the result for each. */
 export function InviteDialog(props: InviteProps) {
   const [way, setWay] = useState<(typeof WAYS)[number]>('one')
   const [people, setPeople] = useState<readonly NewMember[] | null>(null)
@@ -53,7 +53,7 @@ export function InviteDialog(props: InviteProps) {
   )
 }
 
-/** The frame that both ways have. */
+/** The frame of both ways. */
 export function InviteFrame({
   wide = false,
   ways,

@@ -22,7 +22,7 @@ interface InviteManyProps extends InviteProps {
   onSend: (people: readonly NewMember[]) => void
 }
 
-/** Invites people from a pasted list or a CSV file, after showing how each line has been understood. */
+/** Invites people from a pasted list or a CSV file, after showing how each line was parsed. */
 export function InviteMany({ me, seatsLeft, ways, text, onText, onSend, onClose }: InviteManyProps) {
   const [role, setRole] = useState<Role>('general-user')
   const deferred = useDeferredValue(text)

@@ -8,12 +8,12 @@ const words = texts.inviting
 
 interface InvitePreviewProps {
   invitees: readonly Invitee[]
-  /** How many of them can be invited. */
+  /** The number of lines that can be invited. */
   good: number
   seatsLeft: number | undefined
 }
 
-/** How each line of a list has been understood. */
+/** How each line of a list was parsed. */
 export function InvitePreview({ invitees, good, seatsLeft }: InvitePreviewProps) {
   const wrong = invitees.length - good
   return (

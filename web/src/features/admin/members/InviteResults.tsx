@@ -21,7 +21,7 @@ interface InviteResultsProps {
   onMore: () => void
 }
 
-/** Sends the invitations, and shows what became of each. Nothing closes it while it sends. */
+/** Sends the invitations, and shows the result of each. It cannot be closed while it sends. */
 export function InviteResults({ people, onClose, onMore }: InviteResultsProps) {
   const sending = useSending(people)
   const { outcomes, busy, error } = sending
@@ -63,7 +63,7 @@ export function InviteResults({ people, onClose, onMore }: InviteResultsProps) {
   )
 }
 
-/** Sends once when it is first shown, and again what is left or has failed when it is told to. */
+/** Sends once when it is first shown, and on request again what is left or has failed. */
 function useSending(people: readonly NewMember[]) {
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>(() =>
     people.map((person) => ({ person, result: null })),
@@ -72,7 +72,7 @@ function useSending(people: readonly NewMember[]) {
   const [error, setError] = useState<unknown>(null)
   const run = useRef<InviteRun>(null)
 
-  // `before` holds what stays as it was while others are sent again.
+  // `before` has the results that stay while others are sent again.
   const send = useCallback(async (next: InviteRun, before: readonly Outcome[]) => {
     run.current = next
     const show = (now: readonly Outcome[]) => {

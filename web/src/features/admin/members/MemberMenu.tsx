@@ -9,7 +9,7 @@ import { invitationFor } from './may'
 const words = texts.members
 const icon = { size: 16, 'aria-hidden': true } as const
 
-/** What can be done to a member. */
+/** The actions on a member. */
 export interface MemberActions {
   onEdit: (member: Member) => void
   onRemove: (member: Member) => void
@@ -22,15 +22,15 @@ export interface MemberActions {
 interface MemberMenuProps extends MemberActions {
   member: Member
   singleSignOn: boolean | undefined
-  /** Whether the reader may not change this member; the form then says why. */
+  /** Whether the reader may not change this member; the form explains why. */
   refused: boolean
 }
 
-/** The menu of a member. What the reader may not do is grey. */
+/** The menu of a member. Actions that the reader may not perform are disabled. */
 export function MemberMenu({ member, singleSignOn, refused, ...actions }: MemberMenuProps) {
   const { onEdit, onRemove, onResend, onGivePassword, onSignOut, onUnlink } = actions
   const invitation = invitationFor(member, singleSignOn)
-  // A dialog opens once the menu has given the focus back to its button: that is where the dialog will leave it.
+  // A dialog opens after the menu has returned the focus to its button, so that the dialog restores it there.
   const next = useRef<((member: Member) => void) | null>(null)
   const openNext = () => {
     const open = next.current

@@ -13,7 +13,7 @@ const words = texts.members
 interface MemberTableProps extends MemberActions {
   me: Me
   members: readonly Member[]
-  /** Whether the organization uses it; undefined while that is not known. */
+  /** Whether the organization uses single sign-on; undefined while unknown. */
   singleSignOn: boolean | undefined
   busy: boolean
 }
@@ -77,7 +77,7 @@ function Who({ member, me }: { member: Member; me: Me }) {
   )
 }
 
-/** The state of a member, in words and with a dot. */
+/** The state of a member, as text with a dot. */
 export function State({ member }: { member: Member }) {
   const state = stateOf(member)
   return (
@@ -87,7 +87,7 @@ export function State({ member }: { member: Member }) {
   )
 }
 
-/** When a member signed in last; for one who is invited it is the invitation that counts. */
+/** When a member last signed in; for an invited one, the date of the invitation. */
 function lastSignIn(member: Member): string | undefined {
   return stateOf(member) === 'invited' ? undefined : member.last_signed_in_at
 }

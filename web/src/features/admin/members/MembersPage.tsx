@@ -31,7 +31,7 @@ type Open =
   | { kind: 'edit' | 'remove' | 'password' | 'sign-out' | 'unlink'; member: Member }
   | null
 
-/** The members: who they are, what they may do, and the ways to invite, change and remove them. */
+/** The list of members, and the ways to invite, change and remove them. */
 export function MembersPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   const { data: contract } = useQuery(contractQuery)
@@ -119,7 +119,7 @@ function Filters({ url }: { url: UrlState }) {
   )
 }
 
-// What the address says and no filter has is left out: the API would refuse it.
+// Unknown values in the URL are dropped, because the API would refuse them.
 function filtersOf(url: UrlState): MemberQuery {
   const q = url.get('q')
   const role = ROLES.find((item) => item === (url.get('role') as Role))

@@ -3,7 +3,7 @@ import type { Me, Role } from '@/lib/api'
 import { texts } from '../texts'
 import { mayGrant, ROLES } from './may'
 
-/** The choice of a role for somebody new; roles that the reader may not give are shown with the reason. */
+/** The choice of a role for a new member; roles that the reader may not grant are shown with the reason. */
 export function RoleSelect({
   me,
   label,

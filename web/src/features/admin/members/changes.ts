@@ -8,12 +8,12 @@ import { texts } from '../texts'
 
 const words = texts.members
 
-/** What a failed call says to a person. */
+/** The message for a failed call. */
 export function reason(cause: unknown): string {
   return cause instanceof ApiError ? cause.detail : new ApiError(500, {}).detail
 }
 
-/** Sends an invitation again, or the one to a password, and says what came of it. */
+/** Sends an invitation again, or the one to a password, and shows the result. */
 export async function resend(member: Member, kind: 'again' | 'password' = 'again'): Promise<void> {
   const { sent, notSent } = words.sending[kind]
   try {
@@ -35,7 +35,7 @@ export async function signOut(member: Member): Promise<void> {
   }
 }
 
-/** Forgets who a member is at the identity provider. */
+/** Removes a member's link to the identity provider. */
 export async function unlink(member: Member): Promise<void> {
   try {
     await admin.unlinkMember(member.id)
@@ -46,7 +46,7 @@ export async function unlink(member: Member): Promise<void> {
   }
 }
 
-// The focus was in the line that has gone.
+// The focus was in the removed line.
 function catchFocus(): void {
   requestAnimationFrame(() => {
     if (document.activeElement === document.body)
@@ -54,7 +54,7 @@ function catchFocus(): void {
   })
 }
 
-/** Removes a member, here at once; a failure brings the line back and says so. */
+/** Removes a member, optimistically; a failure restores the line and shows a message. */
 export async function remove(member: Member): Promise<void> {
   await queryClient.cancelQueries({ queryKey: ['admin', 'members'] })
   queryClient.setQueriesData<admin.Counted<Member>>({ queryKey: ['admin', 'members'] }, (list) => {
@@ -66,7 +66,7 @@ export async function remove(member: Member): Promise<void> {
     await admin.removeMember(member.id)
     toast(words.removed(member.name), { tone: 'success' })
   } catch (cause) {
-    // Somebody else was faster: what was wanted is so.
+    // Another administrator was faster; the result is the same.
     if (cause instanceof ApiError && cause.status === 404) return await refreshMembers()
     toastFailure(words.notRemoved(member.name, reason(cause)), () => void remove(member))
   }

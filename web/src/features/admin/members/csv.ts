@@ -1,9 +1,9 @@
-/** The largest file that is read, in bytes. */
+/** The maximum size of a file, in bytes. */
 export const MAX_FILE_BYTES = 1 << 20
 
 /**
- * The text of a file as spreadsheets write it: UTF-8 or UTF-16 by its mark, UTF-8 without one, or else Shift_JIS, which is
- * what Excel in Japan saves a CSV in. Throws a TypeError if it is none of them.
+ * The text of a file as spreadsheets write it: UTF-8 or UTF-16 with a byte order mark, UTF-8 without one, or else
+ * Shift_JIS, in which Excel in Japan saves CSV. Throws a TypeError if it is none of them.
  */
 export function decodeText(bytes: Uint8Array): string {
   for (const encoding of [encodingByMark(bytes) ?? 'utf-8', 'shift_jis']) {
@@ -24,7 +24,7 @@ function encodingByMark(bytes: Uint8Array): string | null {
   return a === 0xef && b === 0xbb && c === 0xbf ? 'utf-8' : null
 }
 
-/** A line of a table, and where it begins in the text. */
+/** A line of a table, and its line number in the text. */
 export interface CsvLine {
   /** From 1. */
   readonly line: number
@@ -80,7 +80,7 @@ export function readCsv(text: string): CsvLine[] {
 const TABS = new Set(['\t'])
 const COMMAS = new Set([',', ';', '，'])
 
-// What comes from a spreadsheet's cells is separated by tabs, and may have commas inside.
+// Cells copied from a spreadsheet are separated by tabs, and may contain commas.
 function separatorOf(text: string): ReadonlySet<string> {
   return text.includes('\t') ? TABS : COMMAS
 }

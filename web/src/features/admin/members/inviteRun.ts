@@ -1,9 +1,9 @@
 import { ApiError, type Invitation, type NewMember } from '@/lib/api'
 
-/** How many people one call invites at most. */
+/** The maximum number of people per call. */
 export const BATCH = 100
 
-/** What became of one person of a list: the server's word, that it refused the line, or nothing yet. */
+/** The result for one person of a list: the server's result, a refusal of the line, or none yet. */
 export interface Outcome {
   readonly person: NewMember
   readonly result: Invitation['result'] | 'refused' | null
@@ -12,7 +12,7 @@ export interface Outcome {
 }
 
 interface Batch {
-  /** Sent with every try of the same people, so that none of them is invited twice. */
+  /** Sent with every attempt for the same people, so that none of them is invited twice. */
   readonly key: string
   readonly at: readonly number[]
 }
@@ -20,8 +20,8 @@ interface Batch {
 type Invite = (users: NewMember[], key: string) => Promise<Invitation[]>
 
 /**
- * Invites a list of people, a hundred a call. It stops at the first call that fails, and goes on from there when it is run
- * again: with the same key for the same people, since what was sent may have been done.
+ * Invites a list of people, a hundred per call. It stops at the first call that fails, and continues from there when it
+ * is run again, with the same key for the same people, because the failed call may have succeeded on the server.
  */
 export class InviteRun {
   readonly #invite: Invite
@@ -36,12 +36,12 @@ export class InviteRun {
     this.#batches = this.#split(people.map((_, at) => at))
   }
 
-  /** What became of each person, in their order. */
+  /** The result for each person, in order. */
   get outcomes(): readonly Outcome[] {
     return this.#outcomes
   }
 
-  /** Sends what has not been answered yet. Throws what the first failing call threw. */
+  /** Sends the remaining lines. Throws the error of the first failing call. */
   async run(onProgress: (outcomes: readonly Outcome[]) => void): Promise<void> {
     for (let batch = this.#batches[0]; batch !== undefined; batch = this.#batches[0]) {
       const { at, key } = batch
@@ -55,7 +55,7 @@ export class InviteRun {
       } catch (cause) {
         const refused = refusedLines(cause)
         if (refused.size === 0) throw cause
-        // Without the lines that the server refuses it is another call, and nothing of this one has been done.
+        // Without the refused lines it is a new call; nothing of the refused one was executed.
         this.#batches = [
           ...this.#split(at.filter((_, index) => !refused.has(index))),
           ...this.#batches.slice(1),
@@ -87,7 +87,7 @@ export class InviteRun {
   }
 }
 
-/** The lines that a call was refused for, with the reason: fields such as `users[3].email`. */
+/** The lines for which a call was refused, with the reason: fields such as `users[3].email`. */
 function refusedLines(cause: unknown): Map<number, string> {
   const lines = new Map<number, string>()
   if (!(cause instanceof ApiError) || cause.status !== 400) return lines

@@ -4,29 +4,29 @@ import { type CsvLine, readCsv } from './csv'
 
 const { errors } = texts.inviting
 
-/** How many people may be invited from one list. */
+/** The maximum number of people in one list. */
 export const MOST_INVITEES = 1000
 const MOST_NAME = 100
 const MOST_EMAIL = 254
 
-/** One line of a list of people to invite, as it has been understood. */
+/** One parsed line of a list of people to invite. */
 export interface Invitee {
-  /** Where it stands in the list, from 1. */
+  /** The line number, from 1. */
   readonly line: number
   readonly email: string
   readonly name: string
   readonly role: Role
-  /** The list gave no name: it is made of the address. */
+  /** The list has no name, so it is derived from the address. */
   readonly assumedName: boolean
-  /** Why nothing can be sent to it. */
+  /** Why this person cannot be invited. */
   readonly error: string | undefined
 }
 
 /** How a list is read. */
 export interface ListOptions {
-  /** The role of lines that name none. */
+  /** The role of lines without one. */
   readonly role: Role
-  /** Whether the reader may give administrators' roles. */
+  /** Whether the reader may grant administrators' roles. */
   readonly mayGrant: boolean
 }
 
@@ -52,7 +52,7 @@ const roleWords: ReadonlyArray<readonly [Role, RegExp]> = [
   ],
 ]
 
-/** Reads a list of people. Columns are known by their heading, or each cell by what it looks like. */
+/** Parses a list of people. Columns are recognized by their heading, or each cell by its content. */
 export function readInvitees(text: string, options: ListOptions): Invitee[] {
   const lines = readCsv(text)
   const columns = lines[0] ? readHeading(lines[0]) : null
@@ -78,7 +78,7 @@ export function readInvitees(text: string, options: ListOptions): Invitee[] {
   })
 }
 
-/** What keeps one person from being invited; undefined for nothing. `seen` holds the lines of the addresses before. */
+/** Why one person cannot be invited; undefined if they can. `seen` has the lines of the preceding addresses. */
 export function problemOf(
   { email, name, role }: NewMember,
   mayGrant: boolean,
@@ -96,13 +96,13 @@ export function problemOf(
   return undefined
 }
 
-/** The role that a word of a list means; null if it is none. */
+/** The role that a word of a list names; null if there is none. */
 export function roleOf(word: string): Role | null {
   const plain = plainly(word)
   return roleWords.find(([, pattern]) => pattern.test(plain))?.[0] ?? null
 }
 
-// The server decides; here only what cannot be an address is kept back.
+// The server decides; only what cannot be an address is rejected here.
 function isAddress(email: string): boolean {
   return email.length <= MOST_EMAIL && /^[\x21-\x3f\x41-\x7e]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(email)
 }
@@ -127,7 +127,7 @@ function byColumns({ cells }: CsvLine, columns: readonly Column[]): Parts {
   return { email: addressOf(of('email')), name: tidy(name), role: tidy(of('role')) }
 }
 
-// Without a heading: the cell with an @ is the address, one that is a role the role, the others are the name.
+// Without a heading: the cell with an @ is the address, a cell that names a role is the role, the others are the name.
 function byLooks({ cells }: CsvLine): Parts {
   const rest = cells.filter((cell) => cell !== '')
   const email = takeFrom(rest, (cell) => /[@＠]/.test(cell))
@@ -145,7 +145,7 @@ function takeFrom(cells: string[], wanted: (cell: string) => boolean): string {
   return at < 0 ? '' : (cells.splice(at, 1)[0] ?? '')
 }
 
-/** An address as it is typed: full-width characters are meant as plain ones. */
+/** A typed address: full-width characters stand for ASCII. */
 function addressOf(text: string): string {
   return text
     .normalize('NFKC')

@@ -3,10 +3,10 @@ import { texts } from '../texts'
 
 const { why } = texts.members
 
-/** The roles of an organization, the least first. */
+/** The roles of an organization, in ascending order. */
 export const ROLES: readonly Role[] = ['general-user', 'organization-admin', 'organization-super-admin']
 
-/** The state of a member as the list shows it: who has not signed in since the invitation is still invited. */
+/** The displayed state of a member: one who has not signed in since the invitation is still invited. */
 export function stateOf(member: Member): MemberFilter {
   if (member.state === 'inactive') return 'inactive'
   const { invited_at: invited, last_signed_in_at: last } = member
@@ -15,9 +15,9 @@ export function stateOf(member: Member): MemberFilter {
 }
 
 /**
- * What can be sent to a member: the invitation once more, a first password to somebody who has no way in without one, or
- * nothing. Single sign-on that is off has left them without, or does not know them yet and links administrators by their
- * password only. `singleSignOn` is undefined while it is not known.
+ * What can be sent to a member: the invitation once more, a first password if they cannot sign in without one, or
+ * nothing. They cannot if single sign-on was switched off, or if it does not know them yet and links administrators by
+ * their password only. `singleSignOn` is undefined while unknown.
  */
 export function invitationFor(
   member: Member,
@@ -29,12 +29,12 @@ export function invitationFor(
   return stateOf(member) === 'invited' ? 'again' : undefined
 }
 
-/** Whether somebody may give administrators' roles. */
+/** Whether a member may grant administrators' roles. */
 export function mayGrant(me: Me): boolean {
   return me.role === 'organization-super-admin'
 }
 
-/** Why somebody may not change or remove a member; undefined if they may. The server decides by the same rules. */
+/** Why one member may not change or remove another; undefined if they may. The server decides by the same rules. */
 export function whyNot(me: Me, member: Member): string | undefined {
   if (member.id === me.id) return why.self
   if (member.role === 'system-admin') return why.system

@@ -5,19 +5,19 @@ import { texts } from '../texts'
 
 interface ConfirmDialogProps {
   title: string
-  /** What the buttons say: the one that goes on, and the one that does not. */
+  /** The labels of the confirming and the cancelling button. */
   confirm: string
   cancel?: string
-  /** What goes on takes something away. */
+  /** The action is destructive. */
   danger?: boolean
-  /** It is under way; the dialog stays until it is closed. */
+  /** The action is in progress; the dialog stays until it is closed. */
   busy?: boolean
   onConfirm: () => void
   onClose: () => void
   children: ReactNode
 }
 
-/** Asks before something is done. Render it only while it is open. */
+/** Asks for confirmation. Render it only while it is open. */
 export function ConfirmDialog({
   title,
   confirm,

@@ -4,7 +4,7 @@ import styles from './Loading.module.css'
 
 const widths = ['62%', '48%', '70%', '54%', '66%', '50%']
 
-/** Stands where lines are about to. */
+/** A placeholder for lines. */
 export function LinesLoading({ lines = 6 }: { lines?: number }) {
   return (
     <div className={styles.lines} role="status">
@@ -16,7 +16,7 @@ export function LinesLoading({ lines = 6 }: { lines?: number }) {
   )
 }
 
-/** Stands where boxes are about to. */
+/** A placeholder for boxes. */
 export function BoxesLoading({ heights }: { heights: readonly number[] }) {
   return (
     <div className={styles.boxes} role="status">

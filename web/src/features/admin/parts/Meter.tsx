@@ -2,7 +2,7 @@ import { formatNumber, percentOf } from '../format'
 import { texts } from '../texts'
 import styles from './Meter.module.css'
 
-/** How much of what is allowed is used: a warning from 80 %, more than that at 100 %. */
+/** The used share of a limit: a warning from 80 %, an error at 100 %. */
 export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
   const percent = percentOf(used, limit)
   const level = percent >= 100 ? 'full' : percent >= 80 ? 'high' : 'fine'

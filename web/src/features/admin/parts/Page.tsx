@@ -5,7 +5,7 @@ import { ThreadLine } from '@/components/ThreadLine'
 import { texts } from '../texts'
 import styles from './Page.module.css'
 
-/** A page of the admin screens: its heading with what can be done at the right, and its parts below. */
+/** A page of the admin screens: its heading with actions at the right, and its sections below. */
 export function Page({
   title,
   lead,
@@ -35,7 +35,7 @@ export function Page({
   )
 }
 
-/** A part of a page under a heading of its own. */
+/** A section of a page with its own heading. */
 export function Section({
   title,
   lead,
@@ -64,7 +64,7 @@ export function Section({
 
 const icons = { info: Info, success: Check, warning: TriangleAlert, danger: CircleAlert } as const
 
-/** Something that has to be known before anything else on the page. */
+/** An important notice at the top of the page. */
 export function Notice({
   level,
   role,

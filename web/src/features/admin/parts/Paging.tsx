@@ -8,7 +8,9 @@ import { texts } from '../texts'
 import type { UrlState } from '../urlState'
 import styles from './Paging.module.css'
 
-/** Which lines of a list are shown, and the ways to those before and after. A page after the last leads to the last. */
+/**
+ * The range of a list that is shown, with links to the previous and next page. A page after the last leads to the last.
+ */
 export function Paging({ url, total, shown }: { url: UrlState; total: number; shown: number }) {
   const navigate = useNavigate()
   const last = Math.max(1, Math.ceil(total / PAGE))

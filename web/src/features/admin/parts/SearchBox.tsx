@@ -3,10 +3,10 @@ import { SearchField } from '@/components/SearchField'
 import { texts } from '../texts'
 
 const PAUSE_MS = 300
-/** As many characters as the API takes. */
+/** The API's maximum number of characters. */
 const MOST = 100
 
-/** A search that asks the server, once the person pauses. `value` is what the address says. */
+/** A search field that queries the server when typing pauses. `value` is the URL's value. */
 export function SearchBox({
   label,
   value,
@@ -19,7 +19,7 @@ export function SearchBox({
   const [text, setText] = useState(value)
   const sent = useRef(value)
 
-  // The address was changed by something else: back, or 条件を消す.
+  // The URL was changed by something else: going back, or 条件を消す.
   useEffect(() => {
     if (value === sent.current) return
     sent.current = value

@@ -3,7 +3,9 @@ import { useBlocker } from 'react-router'
 import { ConfirmDialog } from './ConfirmDialog'
 import styles from './Page.module.css'
 
-/** Asks before a page with unsaved changes is left, within the app or by closing it. `released` lets it go. */
+/**
+ * Asks for confirmation before a page with unsaved changes is left, within the app or by closing it, unless `released`.
+ */
 export function UnsavedGuard({
   dirty,
   released,

@@ -6,7 +6,7 @@ import styles from './Saml.module.css'
 
 const words = texts.saml.idp
 
-/** The certificates that an answer of the identity provider may be signed with, and how long they hold. */
+/** The certificates that may sign a response of the identity provider, and their expiry. */
 export function Certificates({ certificates }: { certificates: SamlConfig['idp_certificates'] }) {
   return (
     <ul className={styles.certificates}>

@@ -48,7 +48,7 @@ export function SamlEditPage() {
 }
 
 function Form({ config: loaded }: { config: SamlConfig }) {
-  // What is being edited stays what it was when it was opened, whatever is read meanwhile.
+  // The form keeps the values with which it was opened, whatever is loaded meanwhile.
   const [config] = useState(loaded)
   const [values, setValues] = useState(() => initialValues(config))
   const [errors, setErrors] = useState<SamlErrors>({})
@@ -60,7 +60,7 @@ function Form({ config: loaded }: { config: SamlConfig }) {
   const navigate = useNavigate()
   const request = requestOf(config, values)
 
-  // After it is drawn: then the fields say that they are wrong.
+  // After rendering: then the fields show their errors.
   useEffect(() => {
     if (failures > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [failures])

@@ -9,7 +9,7 @@ import styles from './Saml.module.css'
 
 const words = texts.saml
 
-/** What has to be entered at the identity provider. */
+/** The values to enter at the identity provider. */
 export function ServiceProvider({ config }: { config: SamlConfig }) {
   const { sp } = words
   return (
@@ -46,12 +46,12 @@ export function ServiceProvider({ config }: { config: SamlConfig }) {
   )
 }
 
-// On this server by whatever name it was opened: a browser saves only what comes from the page's own origin.
+// On this server under the name by which it was opened: a browser saves only files from the page's own origin.
 function pathOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : url
 }
 
-/** What is known of the identity provider. */
+/** The settings of the identity provider. */
 export function IdentityProvider({ config }: { config: SamlConfig }) {
   const { idp } = words
   return (
@@ -79,7 +79,7 @@ export function IdentityProvider({ config }: { config: SamlConfig }) {
   )
 }
 
-/** What is read of an assertion, and whose is taken. */
+/** The attributes that are read from an assertion, and whose assertions are accepted. */
 export function Attributes({ config }: { config: SamlConfig }) {
   const { attributes } = words
   return (

@@ -19,7 +19,7 @@ import { TestResult } from './TestResult'
 
 const words = texts.saml
 
-/** The single sign-on: whether it is on, what has to be entered where, and what a trial brought. */
+/** Single sign-on: its status, the values to enter on both sides, and the result of a test. */
 export function SamlPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   const { data: config, isError, refetch } = useQuery(samlQuery)

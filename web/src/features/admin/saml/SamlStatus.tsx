@@ -11,7 +11,7 @@ import styles from './Saml.module.css'
 
 const words = texts.saml
 
-/** Whether the single sign-on is on; the super-admins try and switch it here. */
+/** The status of single sign-on; super-admins test and switch it here. */
 export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: boolean }) {
   const [asking, setAsking] = useState(false)
   const [starting, setStarting] = useState(false)
@@ -51,12 +51,12 @@ export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: b
   )
 }
 
-/** Leaves for the identity provider; what came of it is shown on the way back. */
+/** Redirects to the identity provider; the result is shown after the return. */
 export async function startTest(): Promise<void> {
   try {
     const { url } = await admin.startSamlTest()
     window.location.assign(url)
-    // The page stays until the other one has come.
+    // This page stays until the other one has loaded.
     await new Promise(() => {})
   } catch (cause) {
     toastFailure(messageOf(cause), () => void startTest())

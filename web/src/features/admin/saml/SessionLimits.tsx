@@ -16,11 +16,11 @@ import styles from './SessionLimits.module.css'
 
 const words = texts.sessionLimits
 const KINDS = ['single_sign_on', 'password'] as const
-/** What can be chosen, in minutes. */
+/** The choices, in minutes. */
 const IDLE = [15, 30, 60, 240, 480, 1440, 10080, 43200]
 const MAX = [60, 480, 720, 1440, 10080, 20160, 43200]
 
-/** How long sessions last: to read for administrators, to set for super-admins. */
+/** How long sessions last: administrators can see it, super-admins can set it. */
 export function SessionLimitsSection({ mayEdit }: { mayEdit: boolean }) {
   const { data, isError, refetch } = useQuery(sessionLimitsQuery)
   return (
@@ -49,7 +49,7 @@ function Form({ saved }: { saved: SessionLimits }) {
   const changed = JSON.stringify(limits) !== JSON.stringify(saved)
   const set = (kind: (typeof KINDS)[number], change: Partial<SessionLimits['password']>) => {
     const next = { ...limits[kind], ...change }
-    // Nothing can be unused for longer than it lasts.
+    // The idle limit cannot exceed the lifetime.
     setLimits({ ...limits, [kind]: { ...next, idle_minutes: Math.min(next.idle_minutes, next.max_minutes) } })
   }
   const save = async () => {
@@ -91,7 +91,7 @@ function Form({ saved }: { saved: SessionLimits }) {
   )
 }
 
-// What is set may be none of the usual ones: the API takes any.
+// The current value may be none of these choices: the API accepts any.
 function choices(usual: number[], current: number, most: number) {
   const all = [...new Set([...usual, current])].filter((minutes) => minutes <= most).sort((a, b) => a - b)
   return all.map((minutes) => (

@@ -14,7 +14,7 @@ import { startTest } from './SamlStatus'
 
 const words = texts.saml.result
 
-/** What came of a trial: whether it would have signed in, as whom, and what the identity provider has told. */
+/** The result of a test: whether it would have signed in, as whom, and what the identity provider has sent. */
 export function TestResult({ id, mayTest }: { id: string; mayTest: boolean }) {
   const { data: test, isError, refetch } = useQuery(samlTestQuery(id))
   const [busy, setBusy] = useState(false)

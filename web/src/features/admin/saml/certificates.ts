@@ -1,13 +1,13 @@
 import type { SamlConfig } from '@/lib/api'
 import { daysUntil } from '../format'
 
-/** How many days before a certificate's end its owner is told. */
+/** The number of days before a certificate's expiry from which there is a warning. */
 export const WARNING_DAYS = 30
 
-/** How long a certificate still holds. */
+/** The remaining validity of a certificate. */
 export type Validity = { kind: 'fine' } | { kind: 'expiring' | 'expired'; days: number }
 
-/** How long a certificate still holds. */
+/** The remaining validity of a certificate. */
 export function validityOf(notAfter: string, now = Date.now()): Validity {
   const end = Date.parse(notAfter)
   const days = daysUntil(end, now)
@@ -15,7 +15,7 @@ export function validityOf(notAfter: string, now = Date.now()): Validity {
   return days < WARNING_DAYS ? { kind: 'expiring', days } : { kind: 'fine' }
 }
 
-/** The end of the certificate that holds longest: until then people can sign in. '' if there is none. */
+/** The latest expiry of all certificates: until then people can sign in. '' if there is none. */
 export function lastDay(config: SamlConfig): string {
   return (
     config.idp_certificates
@@ -25,14 +25,14 @@ export function lastDay(config: SamlConfig): string {
   )
 }
 
-/** The certificates of a pasted text: each PEM block for itself, or the one that the text is. */
+/** The certificates in a pasted text: each PEM block, or the text itself. */
 export function splitCertificates(text: string): string[] {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g)
   if (blocks) return blocks
   return text.trim() === '' ? [] : [text.trim()]
 }
 
-/** A certificate file as text: PEM as it is, and DER, which many identity providers hand out as .cer, as Base64. */
+/** A certificate file as text: PEM unchanged, and DER, which many identity providers offer as .cer, as Base64. */
 export function certificateText(bytes: Uint8Array): string {
   // A DER certificate is a SEQUENCE with a length of two bytes or more.
   if (bytes[0] !== 0x30 || (bytes[1] ?? 0) < 0x80) return new TextDecoder().decode(bytes).trim()

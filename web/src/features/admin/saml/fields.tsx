@@ -20,7 +20,7 @@ interface FieldsProps {
   onChange: (next: Partial<SamlValues>) => void
 }
 
-/** The identity provider: by its metadata, or field by field. */
+/** The identity provider's settings: by metadata, or field by field. */
 export function SourceFields(props: FieldsProps) {
   const { values, onChange } = props
   return (
@@ -133,7 +133,7 @@ function SingleFields({ config, values, errors, onChange }: FieldsProps) {
 interface FileButtonProps {
   label: string
   accept: string
-  /** The largest file that is read, in bytes. */
+  /** The maximum size of a file, in bytes. */
   most: number
   tooBig: string
   note?: string
@@ -180,7 +180,7 @@ const emailAttributes = [
 ]
 const nameAttributes = ['displayName', 'name', 'http://schemas.microsoft.com/identity/claims/displayname']
 
-/** The attributes that the address and the name are taken from. */
+/** The attributes with the address and the name. */
 export function AttributeFields({ values, errors, onChange }: FieldsProps) {
   return (
     <fieldset className={styles.group}>
@@ -243,7 +243,7 @@ function AttributeField({ label, hint, common, value, error, onChange }: Attribu
   )
 }
 
-/** The mail domains whose people may sign in, out of the organization's. */
+/** The mail domains that may sign in, out of the organization's. */
 export function DomainFields({ config, values, errors, onChange }: FieldsProps) {
   const id = useId()
   const { allowed_email_domains: allowed } = config

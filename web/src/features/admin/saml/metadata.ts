@@ -1,12 +1,12 @@
-/** The largest metadata that the API takes. */
+/** The maximum size of metadata in the API. */
 export const MAX_METADATA = 256 * 1024
 
-/** What can be seen of pasted metadata before the server reads it. */
+/** A preview of pasted metadata before the server reads it. */
 export type Glance = { kind: 'empty' | 'not-xml' | 'not-metadata' } | { kind: 'found'; entityId: string }
 
 /**
- * A first look at pasted metadata, so that a wrong file is noticed at once. The server decides. By hand and not by
- * DOMParser: for what is no XML it makes a page with styles of its own, which the content security policy reports.
+ * A preview of pasted metadata, so that a wrong file is noticed at once. The server decides. Parsed by hand and not by
+ * DOMParser, which for invalid XML creates a page with styles that the content security policy reports.
  */
 export function glanceAt(xml: string): Glance {
   const text = xml.replace(/^\ufeff/, '').trim()

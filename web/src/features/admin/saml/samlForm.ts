@@ -5,14 +5,14 @@ import { glanceAt, MAX_METADATA } from './metadata'
 
 const words = texts.samlEdit
 
-/** What the form of the single sign-on holds. */
+/** The values of the single sign-on form. */
 export interface SamlValues {
-  /** How the identity provider is told: by its metadata, or field by field. */
+  /** How the identity provider is entered: by metadata, or field by field. */
   readonly way: 'metadata' | 'fields'
   readonly xml: string
   readonly entityId: string
   readonly ssoUrl: string
-  /** New certificates; empty keeps those that are. */
+  /** New certificates; empty keeps the current ones. */
   readonly certificates: string
   readonly emailAttribute: string
   readonly nameAttribute: string
@@ -22,7 +22,7 @@ export interface SamlValues {
 /** The fields of the form that may be wrong. */
 export type SamlErrors = Partial<Record<keyof SamlValues, string>>
 
-/** The form as it is first shown. */
+/** The initial form. */
 export function initialValues(config: SamlConfig): SamlValues {
   return {
     way: 'metadata',
@@ -32,7 +32,7 @@ export function initialValues(config: SamlConfig): SamlValues {
     certificates: '',
     emailAttribute: config.email_attribute,
     nameAttribute: config.name_attribute,
-    // For the first time all of the organization's, as the server would take them.
+    // Initially all of the organization's domains, like the server's default.
     domains:
       config.updated_at === undefined
         ? config.allowed_email_domains
@@ -40,13 +40,13 @@ export function initialValues(config: SamlConfig): SamlValues {
   }
 }
 
-/** Whether something has been entered that would be lost. The way that is shown is none. */
+/** Whether there is unsaved input. The chosen way of entry does not count. */
 export function isDirty(config: SamlConfig, values: SamlValues): boolean {
   const initial = initialValues(config)
   return JSON.stringify({ ...values, way: initial.way }) !== JSON.stringify(initial)
 }
 
-/** What the form would change; null for nothing. Only the way that is shown counts. */
+/** The changes of the form; null if there are none. Only the visible way of entry counts. */
 export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPutRequest | null {
   const certificates = splitCertificates(values.certificates)
   const email = values.emailAttribute.trim()
@@ -65,7 +65,7 @@ export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPut
   return Object.keys(request).length > 0 ? request : null
 }
 
-/** What is wrong before anything is sent. */
+/** The errors that are found before anything is sent. */
 export function checkValues(config: SamlConfig, values: SamlValues): SamlErrors {
   const errors: SamlErrors = {}
   if (values.way === 'metadata') {
@@ -96,7 +96,7 @@ const names: ReadonlyArray<readonly [RegExp, keyof SamlValues]> = [
   [/^email_domains/, 'domains'],
 ]
 
-/** The server's objections, under the fields that are shown; what fits none of them is `rest`. */
+/** The server's errors by visible field; `rest` are those that fit none. */
 export function serverErrors(cause: unknown, way: SamlValues['way']): { errors: SamlErrors; rest: string } {
   if (!(cause instanceof ApiError)) return { errors: {}, rest: new ApiError(500, {}).detail }
   const errors: SamlErrors = {}
@@ -111,7 +111,7 @@ export function serverErrors(cause: unknown, way: SamlValues['way']): { errors: 
   return { errors, rest: rest.join(' ') }
 }
 
-// What is wrong with the fields of pasted metadata is wrong with the metadata.
+// Errors in fields of pasted metadata are errors of the metadata.
 function isOfFields(name: keyof SamlValues | undefined): boolean {
   return name === 'entityId' || name === 'ssoUrl' || name === 'certificates'
 }

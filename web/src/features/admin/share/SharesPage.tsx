@@ -19,7 +19,7 @@ import { useUrlState } from '../urlState'
 
 const words = texts.shares
 
-/** What members share within the organization, and the way to end it. */
+/** The members' shares within the organization, which can be ended here. */
 export function SharesPage() {
   const url = useUrlState()
   const { data, isError, isPlaceholderData, refetch } = useQuery({

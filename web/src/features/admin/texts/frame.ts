@@ -1,4 +1,4 @@
-/** The frame of the admin screens, and what all of them say. */
+/** The frame of the admin screens, and common texts. */
 export const frame = {
   layout: {
     skip: '本文へ移動',

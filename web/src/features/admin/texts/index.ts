@@ -6,7 +6,7 @@ import { roles, states } from './names'
 import { samlScreens } from './samlScreens'
 import { sharesScreen } from './sharesScreen'
 
-/** The words of the admin screens. */
+/** The texts of the admin screens. */
 export const texts = {
   roles,
   states,

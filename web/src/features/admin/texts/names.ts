@@ -1,6 +1,6 @@
 import type { ContractStatus, Invitation, MemberFilter, Role } from '@/lib/api'
 
-/** What values of the API are called on every admin screen. */
+/** The names of the API's values on every admin screen. */
 
 export const roles: Record<Role, string> = {
   'general-user': '一般ユーザー',
