@@ -10,6 +10,7 @@ import { formatDate, formatFull } from '@/lib/ui/dates'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './Chat.module.css'
 import { focusComposer } from './Composer'
+import { sourceLines } from './citations'
 import type { Conversation } from './conversation'
 import { FeedbackDialog } from './FeedbackDialog'
 import { readMail } from './mail'
@@ -28,7 +29,7 @@ export function Actions({ message, conversation }: { message: Message; conversat
           <IconButton
             size="sm"
             label={texts.actions.copy}
-            onClick={() => copy(() => copyMarkdown(message.content), texts.actions.copied)}
+            onClick={() => copy(() => copyMarkdown(withSources(message)), texts.actions.copied)}
           >
             <Copy size={16} />
           </IconButton>
@@ -113,6 +114,14 @@ function MailCopies({ content }: { content: string }) {
       </Button>
     </div>
   )
+}
+
+/** An answer with the list of what it cites. */
+function withSources(message: Message): string {
+  const lines = sourceLines(message)
+  return lines.length === 0
+    ? message.content
+    : [message.content, texts.sources, lines.join('\n')].join('\n\n')
 }
 
 function copyMarkdown(text: string): Promise<void> {

@@ -67,6 +67,7 @@ function spoken(markdown: string): string {
   return markdown
     .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\|)[ \t]+/gm, '')
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/\[\d{1,3}\]/g, '')
     .replace(/^[ \t]*\|?[ \t:|-]+\|?[ \t]*$/gm, '')
     .replace(/[*_~`|]+/g, ' ')
     .replace(/\s+/g, ' ')

@@ -3,6 +3,7 @@ import { CircleAlert, CircleStop, RotateCcw } from 'lucide-react'
 import { memo, useEffect, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
+import { type SourcePlace, useOpenSource } from '@/entities/source/openSource'
 import type { Message } from '@/lib/api'
 import { Markdown } from '@/lib/markdown'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
@@ -10,14 +11,16 @@ import { cx } from '@/lib/ui/cx'
 import { Actions } from './Actions'
 import { Alternatives } from './Alternatives'
 import styles from './Chat.module.css'
+import { Citation, CitationsContext } from './Citation'
 import { focusComposer } from './Composer'
+import { type Source, sortSources, sourcesOf } from './citations'
 import type { Conversation } from './conversation'
 import { streams } from './conversations'
 import { Reasoning, storedThinking } from './Reasoning'
-import { Sources, sourceId } from './Sources'
+import { Sources } from './Sources'
 import { Steps } from './Steps'
 import { texts } from './texts'
-import { isRunning, type Turn, toSource } from './turns'
+import { isRunning, type Turn } from './turns'
 import { Waiting } from './Waiting'
 
 interface AnswerProps {
@@ -37,14 +40,8 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
   useWatch(successor)
   const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
   const writing = live !== null
-  const sources = useMemo(
-    () => view?.sources ?? message.citations.map(toSource),
-    [view?.sources, message.citations],
-  )
-  // The same numbers are the same set: a new one would render every block of the answer anew.
-  const numbers = sources.map((source) => source.index).join()
-  const citations = useMemo(() => new Set(numbers === '' ? [] : numbers.split(',').map(Number)), [numbers])
-  const cite = useMemo(() => (index: number) => show(sourceId(turn.key, index)), [turn.key])
+  const { citations, cited, consulted } = useSources(view, message)
+  const steps = view?.steps ?? message.steps
 
   return (
     <li
@@ -62,21 +59,22 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
         )}
       </div>
       <div className={styles.body}>
-        <Steps steps={view?.steps ?? message.steps} writing={writing} />
+        {/* Once there is something to cite, that takes the place of how it was found. */}
+        {(writing || cited.length === 0) && <Steps steps={steps} writing={writing} />}
         <Reasoning
           live={live}
           thinking={view ? view.thinking : storedThinking(message)}
           stored={message.reasoning ?? ''}
         />
-        <AnswerText
-          live={live}
-          stored={message.content}
-          cut={message.status === 'failed' || /^(?:stopped|length)$/.test(message.finish_reason ?? '')}
-          citations={citations}
-          onCite={cite}
-        />
+        <CitationsContext value={citations}>
+          <AnswerText
+            live={live}
+            stored={message.content}
+            cut={message.status === 'failed' || /^(?:stopped|length)$/.test(message.finish_reason ?? '')}
+          />
+        </CitationsContext>
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
-        <Sources turnKey={turn.key} sources={sources} />
+        {!writing && <Sources cited={cited} consulted={consulted} onOpen={citations.open} />}
         {view && <Waiting view={view} />}
         {!writing && <Ending message={message} conversation={conversation} />}
         <div className={styles.under}>
@@ -88,35 +86,43 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
   )
 })
 
+/** The sources of an answer: for the numbers in its text, which they do not render anew, and for the list below it. */
+function useSources(view: AnswerView | null, message: Message) {
+  const openSource = useOpenSource()
+  const given = view?.sources
+  const checked = view?.citations ?? null
+  const sources = useMemo(
+    () => sourcesOf(given ? { sources: given, citations: checked } : null, message.citations),
+    [given, checked, message.citations],
+  )
+  const { cited, consulted } = useMemo(
+    () => sortSources(sources, message.content),
+    [sources, message.content],
+  )
+  const citations = useMemo(() => {
+    const steps = [...cited, ...consulted].filter(({ url }) => url === null).map(placeIn)
+    const open = (source: Source) => {
+      if (source.url === null) openSource(placeIn(source), steps)
+      else window.open(source.url, '_blank', 'noopener,noreferrer')
+    }
+    return { byIndex: new Map(sources.map((source) => [source.index, source])), open }
+  }, [sources, cited, consulted, openSource])
+  return { citations, cited, consulted }
+}
+
+function placeIn({ id, index, page, dataSourceId }: Source): SourcePlace {
+  return { dataSourceId, chunkId: id, page: page > 0 ? page : undefined, index }
+}
+
 /** Keeps the answer's stream connected while it is on the screen. */
 function useWatch(live: LiveAnswer | null): void {
   useEffect(() => (live === null ? undefined : streams.watch(live)), [live])
 }
 
 /** The only part that follows the text: nothing else is rendered while it grows. */
-function AnswerText({
-  live,
-  stored,
-  cut,
-  citations,
-  onCite,
-}: {
-  live: LiveAnswer | null
-  stored: string
-  cut: boolean
-  citations: ReadonlySet<number>
-  onCite: (index: number) => void
-}) {
+function AnswerText({ live, stored, cut }: { live: LiveAnswer | null; stored: string; cut: boolean }) {
   const text = useAtomValue(live?.textAtom ?? noText)
-  return (
-    <Markdown
-      text={live ? text : stored}
-      growing={live !== null}
-      cut={cut}
-      citations={citations}
-      onCite={onCite}
-    />
-  )
+  return <Markdown text={live ? text : stored} growing={live !== null} cut={cut} Citation={Citation} />
 }
 
 /** Why an answer is not whole, and what can be done about it. */
@@ -150,10 +156,4 @@ function Ending({ message, conversation }: { message: Message; conversation: Con
     )
   }
   return message.finish_reason === 'length' ? <p className={styles.quiet}>{texts.status.length}</p> : null
-}
-
-function show(id: string): void {
-  const element = document.getElementById(id)
-  element?.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
-  element?.focus({ preventScroll: true })
 }

@@ -1,33 +1,78 @@
-import type { AnswerSource } from '@/lib/stream'
-import styles from './Chat.module.css'
+import { cx } from '@/lib/ui/cx'
+import type { Citations } from './Citation'
+import { placeOf, type Source, spokenTitle, titleOf } from './citations'
+import styles from './Sources.module.css'
 import { texts } from './texts'
 
-/** The element of one source of one answer. */
-export function sourceId(turnKey: string, index: number): string {
-  return `source-${turnKey}-${index}`
+interface SourcesProps {
+  readonly cited: readonly Source[]
+  readonly consulted: readonly Source[]
+  readonly onOpen: Citations['open']
 }
 
-/** What the answer refers to, in the order of the numbers in it. */
-export function Sources({ turnKey, sources }: { turnKey: string; sources: readonly AnswerSource[] }) {
-  if (sources.length === 0) return null
+/** What an answer cites, in the order of the numbers in it, and folded away what else was consulted for it. */
+export function Sources({ cited, consulted, onOpen }: SourcesProps) {
+  if (cited.length + consulted.length === 0) return null
   return (
     <section className={styles.sources} aria-label={texts.sources}>
-      <h3>{texts.sources}</h3>
-      <ol>
-        {sources.map((source) => (
-          <li key={source.id} id={sourceId(turnKey, source.index)} tabIndex={-1} className={styles.source}>
-            <span className={styles.sourceIndex}>{source.index}</span>
-            {source.url === null ? (
-              <span className={styles.sourceName}>{source.filename}</span>
-            ) : (
-              <a className={styles.sourceName} href={source.url} target="_blank" rel="noopener noreferrer">
-                {source.title || source.url}
-              </a>
-            )}
-            {source.page !== null && <span className={styles.sourcePage}>{texts.page(source.page)}</span>}
-          </li>
-        ))}
-      </ol>
+      {cited.length > 0 && (
+        <>
+          <h3>{texts.sources}</h3>
+          <List sources={cited} onOpen={onOpen} numbered />
+        </>
+      )}
+      {consulted.length > 0 && (
+        <details className={styles.consulted} data-print="hide">
+          <summary>{texts.citation.consulted(consulted.length)}</summary>
+          <List sources={consulted} onOpen={onOpen} />
+        </details>
+      )}
     </section>
+  )
+}
+
+function List({
+  sources,
+  onOpen,
+  numbered = false,
+}: {
+  sources: readonly Source[]
+  onOpen: Citations['open']
+  numbered?: boolean
+}) {
+  return (
+    <ol className={styles.list}>
+      {sources.map((source) => (
+        <li key={`${source.index} ${source.id}`}>
+          {source.url === null ? (
+            <button
+              type="button"
+              className={styles.source}
+              aria-label={numbered ? spokenTitle(source) : titleOf(source)}
+              onClick={() => onOpen(source)}
+            >
+              <Label source={source} numbered={numbered} />
+            </button>
+          ) : (
+            <a className={styles.source} href={source.url} target="_blank" rel="noopener noreferrer">
+              <Label source={source} numbered={numbered} />
+            </a>
+          )}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Label({ source, numbered }: { source: Source; numbered: boolean }) {
+  const place = source.url === null ? placeOf(source) : ''
+  const weak = source.support === 'weak'
+  return (
+    <>
+      {numbered && <span className={cx(styles.index, weak && styles.weak)}>{source.index}</span>}
+      <span className={styles.name}>{source.name}</span>
+      {place && <span className={styles.place}>{place}</span>}
+      {weak && <span className={styles.check}>{texts.citation.weak}</span>}
+    </>
   )
 }

@@ -1,23 +1,26 @@
 import { CircleAlert, Search } from 'lucide-react'
 import { Spinner } from '@/components/Spinner'
 import type { StepStatus } from '@/lib/stream'
-import styles from './Chat.module.css'
+import styles from './Steps.module.css'
 import { texts } from './texts'
 
 interface AnyStep {
   readonly kind: string
   readonly status: StepStatus
+  /** In words, as the server says it. */
   readonly detail?: string | undefined
+  readonly done?: number | undefined
+  readonly total?: number | undefined
 }
 
-/** What the assistant does before it writes, as one quiet line: the step it is at, or the last one. */
+/** What the assistant does before it writes, as one quiet line: the step that is running, or the last one. */
 export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: boolean }) {
   const step = steps.find((item) => item.status === 'running') ?? steps.at(-1)
-  const words = step && texts.steps[step.kind]?.[step.status]
-  if (step === undefined || words === undefined) return null
+  const words = step && (step.detail || texts.steps[step.kind]?.[step.status])
+  if (step === undefined || !words) return null
   const running = writing && step.status === 'running'
   return (
-    <p className={styles.quiet}>
+    <p className={styles.step}>
       {running ? (
         <Spinner size={14} />
       ) : step.status === 'failed' ? (
@@ -25,10 +28,23 @@ export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: 
       ) : (
         <Search size={14} aria-hidden />
       )}
-      <span>
-        {words}
-        {step.detail && ` ${step.detail}`}
-      </span>
+      <span>{words}</span>
+      {running && step.total ? <Progress words={words} done={step.done ?? 0} total={step.total} /> : null}
     </p>
+  )
+}
+
+function Progress({ words, done, total }: { words: string; done: number; total: number }) {
+  return (
+    <span
+      className={styles.bar}
+      role="progressbar"
+      aria-label={words}
+      aria-valuenow={done}
+      aria-valuemin={0}
+      aria-valuemax={total}
+    >
+      <span style={{ transform: `scaleX(${done / total})` }} />
+    </span>
   )
 }

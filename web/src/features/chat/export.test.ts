@@ -31,6 +31,16 @@ it('writes a thread as a document', () => {
         page: 3,
         score: 1,
         quote: '',
+        support: 'weak',
+      },
+      {
+        index: 2,
+        chunk_embedding_id: 'e',
+        data_source_id: 'd',
+        filename: '規程.pdf',
+        page: 9,
+        score: 1,
+        quote: '',
       },
     ],
   }
@@ -42,7 +52,7 @@ it('writes a thread as a document', () => {
   )
   expect(text).toContain('# 題\n\n汎用・')
   expect(text).toContain('## 質問\n\n> 一行目\n> 二行目')
-  expect(text).toContain('## 回答\n\n**答え**[1]\n\n### 出典\n\n- [1] 規程.pdf（3ページ）')
+  expect(text).toContain('## 回答\n\n**答え**[1]\n\n### 出典\n\n- [1] 規程.pdf 3ページ（要確認）\n')
 })
 
 it('makes names that every file system takes', () => {

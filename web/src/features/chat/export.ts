@@ -1,4 +1,5 @@
 import { formatFull } from '@/lib/ui/dates'
+import { sourceLines } from './citations'
 import { texts } from './texts'
 import type { Turn } from './turns'
 
@@ -15,17 +16,12 @@ export function toMarkdown(
       parts.push('---', `## ${texts.menu.you}`, message.content.replace(/^/gm, '> '))
     } else if (message.content !== '') {
       parts.push(`## ${texts.menu.answer}`, message.content)
-      if (message.citations.length > 0) parts.push(sources(message.citations))
+      const lines = sourceLines(message)
+      if (lines.length > 0)
+        parts.push(`### ${texts.menu.sources}`, lines.map((line) => `- ${line}`).join('\n'))
     }
   }
   return `${parts.join('\n\n')}\n`
-}
-
-function sources(citations: Turn['message']['citations']): string {
-  const lines = citations.map(
-    ({ index, filename, page }) => `- [${index}] ${filename}${page > 0 ? `（${texts.page(page)}）` : ''}`,
-  )
-  return [`### ${texts.menu.sources}`, lines.join('\n')].join('\n\n')
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are among what is taken out.

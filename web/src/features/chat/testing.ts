@@ -45,6 +45,7 @@ const blankView: AnswerView = {
   thinking: null,
   steps: [],
   sources: [],
+  citations: null,
   title: null,
   outcome: null,
   line: 'open',

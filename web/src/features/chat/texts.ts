@@ -40,8 +40,8 @@ export const texts = {
     label: '質問',
     placeholder: '質問や依頼を入力',
     placeholders: {
-      summarization: '要約する文章と、まとめ方の希望を入力',
-      document_qa: '資料の文章と質問を入力',
+      summarization: '要約する文章や、まとめ方の希望を入力',
+      document_qa: '添付した資料への質問を入力',
       web_search: '調べたいことを入力',
     } as Readonly<Record<string, string>>,
     next: '続きの質問や依頼を入力',
@@ -54,6 +54,40 @@ export const texts = {
     over: (count: number, limit: number) =>
       `上限を${count.toLocaleString('ja-JP')}文字超えています。${limit.toLocaleString('ja-JP')}文字以内にしてください。`,
     note: '回答には誤りが含まれることがあります。',
+  },
+
+  files: {
+    attach: 'ファイルを添付',
+    upload: 'ファイルをアップロード',
+    choose: 'ファイルを選択',
+    drop: 'ここにドロップして添付',
+    search: '名前と内容を検索',
+    clear: '検索する言葉を消す',
+    recent: '最近のファイル',
+    found: '見つかったファイル',
+    notFound: '見つかりませんでした。',
+    none: 'アップロードしたファイルはまだありません。',
+    moreFiles: 'さらに表示',
+    listFailed: '読み込めませんでした。',
+    list: '質問に使うファイル',
+    asked: '質問に使ったファイル',
+    more: (count: number) => `ほか${count}件`,
+    unknown: '読み込み中...',
+    gone: '削除されたファイル',
+    unused: '使いません',
+    use: (name: string) => `「${name}」を使う`,
+    remove: (name: string) => `「${name}」を外す`,
+    stop: (name: string) => `「${name}」のアップロードを中止`,
+    again: 'やり直す',
+    againLabel: (name: string) => `「${name}」をやり直す`,
+    uploadWaits: 'アップロード待ち',
+    uploading: (percent: number) => `アップロード中 ${percent}%`,
+    uploadStored: '保存中',
+    waits: '読み取りが終わり次第送信します。',
+    cancel: '送信を取り消す',
+    failed: '使えないファイルがあります。外すか、やり直してから送信してください。',
+    tooMany: (limit: number, count: number) =>
+      `1つのスレッドで使えるファイルは${limit}件までです。${count}件は添付しませんでした。`,
   },
 
   queue: {
@@ -129,7 +163,15 @@ export const texts = {
     },
   } as Readonly<Record<string, Readonly<Record<StepStatus, string>>>>,
   sources: '出典',
-  page: (page: number) => `${page}ページ`,
+  page: (page: number) => `${page.toLocaleString('ja-JP')}ページ`,
+  citation: {
+    spoken: (index: number, title: string, weak: boolean) =>
+      `出典${index}、${title}${weak ? '、要確認' : ''}`,
+    weak: '要確認',
+    weakMark: '（要確認）',
+    weakHint: '回答の数字や日付などが、この箇所では確認できませんでした。原文をご確認ください。',
+    consulted: (count: number) => `参照した箇所（${count}件）`,
+  },
 
   actions: {
     label: '回答の操作',

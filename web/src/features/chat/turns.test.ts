@@ -2,7 +2,7 @@ import { atom } from 'jotai'
 import { describe, expect, it } from 'vitest'
 import type { Message } from '@/lib/api'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
-import { aheadTurns, endedMessage, mergeNewest, prependOlder, storedTurn, toSource } from './turns'
+import { aheadTurns, endedMessage, mergeNewest, prependOlder, storedTurn } from './turns'
 
 const message = (id: string, change: Partial<Message> = {}): Message => ({
   id,
@@ -28,6 +28,7 @@ const view: AnswerView = {
   thinking: null,
   steps: [],
   sources: [],
+  citations: null,
   title: null,
   outcome: null,
   line: 'closed',
@@ -120,17 +121,30 @@ describe('endedMessage', () => {
     expect(end({})).toBe(ahead)
   })
 
-  it('keeps sources as citations that can be shown again', () => {
-    const source = {
-      id: 'c',
+  it('keeps what the check has found as its citations', () => {
+    const checked = {
       index: 1,
-      title: '規程',
+      passageId: 'c',
+      dataSourceId: 'd',
       filename: '規程.pdf',
-      mediaType: '',
       page: 3,
-      url: null,
-    }
-    const { citations } = end({ outcome: { kind: 'stopped' }, sources: [source] })
-    expect(citations.map(toSource)).toEqual([{ ...source, title: '規程.pdf' }])
+      locator: '第3章',
+      score: 4,
+      quote: '本文',
+      support: 'weak',
+    } as const
+    const { citations } = end({ outcome: { kind: 'stopped' }, citations: [checked] })
+    expect(citations).toMatchObject([
+      {
+        index: 1,
+        chunk_embedding_id: 'c',
+        data_source_id: 'd',
+        filename: '規程.pdf',
+        page: 3,
+        locator: '第3章',
+        quote: '本文',
+        support: 'weak',
+      },
+    ])
   })
 })

@@ -1,6 +1,7 @@
-import type { Citation, Message } from '@/lib/api'
+import type { Message } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import type { AnswerSource, AnswerView, LiveAnswer } from '@/lib/stream'
+import type { AnswerView, LiveAnswer } from '@/lib/stream'
+import { citationsOf } from './citations'
 
 /** One message of a thread as the screen holds it. */
 export interface Turn {
@@ -55,7 +56,7 @@ export function aheadId(requestId: string): string {
 export function aheadTurns(
   requestId: string,
   threadId: string,
-  asked: Pick<Message, 'content' | 'form' | 'parent_id' | 'siblings'>,
+  asked: Pick<Message, 'content' | 'form' | 'data_source_ids' | 'parent_id' | 'siblings'>,
   live: LiveAnswer,
   now: string,
 ): readonly [Turn, Turn] {
@@ -200,9 +201,9 @@ export function endedMessage(
     content: text,
     ...(reasoning && { reasoning, reasoning_ms: view.thinking?.durationMs ?? 0 }),
     completed_at: now,
-    citations: view.sources.filter((source) => source.url === null).map(toCitation),
-    steps: view.steps.flatMap(({ kind, status, detail }) =>
-      isStepKind(kind) ? [{ kind, status, detail }] : [],
+    citations: citationsOf(view, text),
+    steps: view.steps.flatMap(({ kind, status, detail, done, total }) =>
+      isStepKind(kind) ? [{ kind, status, detail, ...(total > 0 && { done, total }) }] : [],
     ),
   }
   const { outcome } = view
@@ -229,29 +230,4 @@ export function endedMessage(
 
 function isStepKind(kind: string): kind is 'retrieval' | 'web_search' | 'summarize' {
   return kind === 'retrieval' || kind === 'web_search' || kind === 'summarize'
-}
-
-function toCitation(source: AnswerSource): Citation {
-  return {
-    index: source.index,
-    chunk_embedding_id: source.id,
-    data_source_id: '',
-    filename: source.filename,
-    page: source.page ?? 0,
-    score: 0,
-    quote: '',
-  }
-}
-
-/** A stored citation as a source of a live answer, so that both are drawn alike. */
-export function toSource(citation: Citation): AnswerSource {
-  return {
-    id: citation.chunk_embedding_id,
-    index: citation.index,
-    title: citation.filename,
-    filename: citation.filename,
-    mediaType: '',
-    page: citation.page > 0 ? citation.page : null,
-    url: null,
-  }
 }

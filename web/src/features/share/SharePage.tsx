@@ -53,7 +53,7 @@ export function SharePage() {
 }
 
 function Message({ message }: { message: SharedMessage }) {
-  const { role, content, finish_reason, citations } = message
+  const { role, content, finish_reason } = message
   if (role === 'user')
     return (
       <li className={styles.question}>
@@ -61,6 +61,8 @@ function Message({ message }: { message: SharedMessage }) {
         {content}
       </li>
     )
+  // Passages that were only consulted are numbered as well.
+  const citations = message.citations.filter(({ index }) => content.includes(`[${index}]`))
   const ending = texts.endings[finish_reason ?? '']
   return (
     <li className={styles.answer}>

@@ -1,6 +1,10 @@
-import { memo } from 'react'
+import { type ComponentType, memo } from 'react'
 import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
 import styles from './markdown.module.css'
+
+export interface CitationProps {
+  readonly index: number
+}
 
 export interface MarkdownProps {
   readonly text: string
@@ -8,9 +12,11 @@ export interface MarkdownProps {
   readonly growing?: boolean
   /** Whether it is incomplete: it was stopped, failed, or reached a limit. */
   readonly cut?: boolean
-  /** The numbers of the sources: `[1]` becomes a reference. Keep the same set while it is unchanged. */
-  readonly citations?: ReadonlySet<number>
-  readonly onCite?: ((index: number) => void) | null
+  /**
+   * Draws `[1]` where it refers to a source. It is given the number alone and finds the rest by itself, so that no block is
+   * rendered again when the sources change.
+   */
+  readonly Citation?: ComponentType<CitationProps> | undefined
   /** Called for every rendered block. */
   readonly onBlock?: (source: string) => void
 }

@@ -16,17 +16,8 @@ const formulas = new LazyPart(
   async () => (await Promise.all([import('./math'), loadFormulaStyles()]))[0].math,
 )
 
-const none: ReadonlySet<number> = new Set()
-
 /** Renders a text block by block; while it grows, only its last block is rendered again. */
-export function Rendered({
-  text,
-  growing = false,
-  cut = false,
-  citations = none,
-  onCite = null,
-  onBlock,
-}: MarkdownProps) {
+export function Rendered({ text, growing = false, cut = false, Citation, onBlock }: MarkdownProps) {
   const grown = useRef<GrowingText>(null)
   grown.current ??= new GrowingText()
   const open = growing || cut
@@ -44,8 +35,7 @@ export function Rendered({
           notes={references[index]?.notes ?? ''}
           open={open && index === last}
           growing={growing && index === last}
-          citations={citations}
-          onCite={onCite}
+          Citation={Citation}
           onBlock={onBlock}
         />
       ))}
@@ -53,12 +43,13 @@ export function Rendered({
   )
 }
 
-interface BlockProps extends Reference, Required<Pick<MarkdownProps, 'citations' | 'onCite'>> {
+interface BlockProps extends Reference {
   readonly block: Block
   /** Whether it may end inside open syntax. */
   readonly open: boolean
   /** Whether more of it will follow. */
   readonly growing: boolean
+  readonly Citation: MarkdownProps['Citation']
   readonly onBlock: MarkdownProps['onBlock']
 }
 
@@ -82,24 +73,15 @@ const BlockView = memo(
     a.notes === b.notes &&
     a.open === b.open &&
     a.growing === b.growing &&
-    a.citations === b.citations &&
-    a.onCite === b.onCite,
+    a.Citation === b.Citation,
 )
 
-function MarkedUp({
-  block,
-  definitions,
-  notes,
-  open,
-  growing,
-  citations,
-  onCite,
-}: Omit<BlockProps, 'onBlock'>) {
+function MarkedUp({ block, definitions, notes, open, growing, Citation }: Omit<BlockProps, 'onBlock'>) {
   const prepared = prepare(block)
   const math = useLazyPart(formulas, prepared.math)
   const context = useMemo(
-    () => ({ growing, onCite, Formula: math?.Formula ?? null }),
-    [growing, onCite, math],
+    () => ({ growing, Citation, Formula: math?.Formula ?? null }),
+    [growing, Citation, math],
   )
   return (
     <BlockContext value={context}>
@@ -110,7 +92,7 @@ function MarkedUp({
           rehypeAlerts,
           rehypeBreaks,
           rehypeNotes(notes === '' ? [] : notes.split('\n')),
-          rehypeCitations(citations),
+          rehypeCitations,
         ]}
         components={elements}
         urlTransform={safeUrl}

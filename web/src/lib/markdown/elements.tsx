@@ -2,6 +2,7 @@ import { ImageOff } from 'lucide-react'
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react'
 import type { Components, ExtraProps } from 'react-markdown'
 import { CodeBlock } from './CodeBlock'
+import type { CitationProps } from './Markdown'
 import styles from './markdown.module.css'
 import type { FormulaProps } from './math'
 import { Table } from './Table'
@@ -11,13 +12,13 @@ import { texts } from './texts'
 export interface BlockState {
   /** Whether the block is still being written. */
   readonly growing: boolean
-  /** Called on a click on a citation. */
-  readonly onCite: ((index: number) => void) | null
+  /** Draws citations; without it they are text. */
+  readonly Citation: ComponentType<CitationProps> | undefined
   /** Renders formulas; null until the renderer has been loaded. */
   readonly Formula: ComponentType<FormulaProps> | null
 }
 
-export const BlockContext = createContext<BlockState>({ growing: false, onCite: null, Formula: null })
+export const BlockContext = createContext<BlockState>({ growing: false, Citation: undefined, Formula: null })
 
 /** Only the web and mail; a model's other URLs, relative ones included, are not trusted. */
 export function safeUrl(url: string): string {
@@ -83,22 +84,12 @@ function TableElement({ node, children }: ExtraProps & { children?: ReactNode })
 }
 
 function Cite({ value }: { value?: unknown }) {
-  const { onCite } = useContext(BlockContext)
+  const { Citation } = useContext(BlockContext)
   const note = noteNumber(value)
   if (note !== null)
     return String(value).endsWith('↩') ? <NoteBack index={note} /> : <NoteLink index={note} />
   const index = Number(value)
-  if (onCite === null) return <sup className={styles.cite}>{index}</sup>
-  return (
-    <button
-      type="button"
-      className={styles.cite}
-      onClick={() => onCite(index)}
-      aria-label={texts.source(index)}
-    >
-      {index}
-    </button>
-  )
+  return Citation ? <Citation index={index} /> : `[${index}]`
 }
 
 /** The number of a footnote, which is distinguished from a citation by its mark; null if it is none. */

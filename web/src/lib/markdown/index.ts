@@ -1,1 +1,8 @@
-export { loadFormulaStyles, Markdown, type MarkdownProps, markdownToHtml, preloadMarkdown } from './Markdown'
+export {
+  type CitationProps,
+  loadFormulaStyles,
+  Markdown,
+  type MarkdownProps,
+  markdownToHtml,
+  preloadMarkdown,
+} from './Markdown'

@@ -135,24 +135,21 @@ function notes(text: Text, ids: readonly string[]): ElementContent[] {
   return out
 }
 
-/** Turns `[3]` into a reference where there is a source of that number. */
-export function rehypeCitations(indices: ReadonlySet<number>) {
-  return () => (tree: Root) => {
-    if (indices.size === 0) return
+/** Makes a citation of `[3]`. Whether there is such a source is for the component to know that draws it. */
+export function rehypeCitations() {
+  return (tree: Root) => {
     eachParent(tree, (children) =>
-      children.flatMap((child) => (child.type === 'text' ? citations(child, indices) : [child])),
+      children.flatMap((child) => (child.type === 'text' ? citations(child) : [child])),
     )
   }
 }
 
-function citations(text: Text, indices: ReadonlySet<number>): ElementContent[] {
+function citations(text: Text): ElementContent[] {
   const out: ElementContent[] = []
   let last = 0
   for (const match of text.value.matchAll(/\[(\d{1,3})\]/g)) {
-    const index = Number(match[1])
-    if (!indices.has(index)) continue
     if (match.index > last) out.push({ type: 'text', value: text.value.slice(last, match.index) })
-    out.push({ type: 'element', tagName: 'button', properties: { value: String(index) }, children: [] })
+    out.push({ type: 'element', tagName: 'button', properties: { value: String(match[1]) }, children: [] })
     last = match.index + match[0].length
   }
   if (last === 0) return [text]

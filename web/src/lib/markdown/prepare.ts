@@ -31,6 +31,8 @@ function mathBody(source: string): string {
 }
 
 const fence = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([^\s`]*)/
+/** A number that begins like a link or a definition, but leads nowhere: a citation with words behind it. */
+const cited = /^\[(\d{1,3})\](?=[(:](?![ \t]*<?(?:https?:|mailto:)))/i
 const footnote = /^([ \t>]*)\[\^([^\]\s]+)\]:/
 
 /** One pass over a block that copies code and rewrites the rest. */
@@ -79,7 +81,14 @@ class Writer {
     if (char === '\\') this.#backslash()
     else if (char === '`') this.#span('`')
     else if (char === '$') this.#dollar()
+    else if (char === '[') this.#bracket()
     else if (char !== undefined) this.#copy(1)
+  }
+
+  #bracket(): void {
+    const match = cited.exec(this.source.slice(this.#at, this.#at + 40))
+    if (match === null) this.#copy(1)
+    else this.#copy(match[0].length, `\\[${match[1]}\\]`)
   }
 
   #backslash(): void {

@@ -24,6 +24,9 @@ const nothing: Mentions = { definitions: [], labels: [], notes: [], uses: [] }
 const none: Reference = { definitions: '', notes: '' }
 const known = new WeakMap<Block, Mentions>()
 
+/** A number without an address behind it is a citation at the beginning of a line. */
+const cited = /^ {0,3}\[\d{1,3}\]:(?![ \t]*<?(?:https?:|mailto:))/i
+
 /** What each block needs from the others: definitions of links and footnotes may be anywhere in a text. */
 export function referencesOf(blocks: readonly Block[]): readonly Reference[] {
   const all = blocks.map(mentionsOf)
@@ -49,7 +52,9 @@ function mentionsOf(block: Block): Mentions {
   if (before !== undefined) return before
   const found = (pattern: RegExp) => [...block.source.matchAll(pattern)]
   const mentions = {
-    definitions: found(definition).map((match) => [normalized(match[1]), match[0].trim()] as const),
+    definitions: found(definition)
+      .filter(([line]) => !cited.test(line))
+      .map((match) => [normalized(match[1]), match[0].trim()] as const),
     labels: found(label).map((match) => normalized(match[1])),
     notes: found(note).map((match) => match[1] ?? ''),
     uses: found(use).map((match) => match[1] ?? ''),

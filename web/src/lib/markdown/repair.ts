@@ -222,6 +222,13 @@ class Tail {
     if (at === this.text.length - 1) return at + 1
     this.#bracket = -1
     if (this.text[at + 1] !== '(') return at + 1
+    const number = /^\[\d{1,3}$/.test(this.text.slice(start, at))
+    if (number) {
+      const address = addressStart(this.text.slice(at + 2))
+      // `[1](注)` is a citation with words behind it.
+      if (address === false) return at + 1
+      if (address === undefined) return this.#close(this.text.slice(0, start))
+    }
     const close = linkEnd(this.text, at + 1)
     if (close !== -1) return close
     if (this.text[start] === '!') return this.#close(this.text.slice(0, start))
@@ -282,6 +289,14 @@ function closingRun(text: string, from: number, mark: string, run: number): numb
     at = text.indexOf(mark, at + length)
   }
   return -1
+}
+
+/** Whether a text begins with the address of a link; undefined while it may. */
+function addressStart(text: string): boolean | undefined {
+  const begun = text.replace(/^[ \t]*<?/, '').toLowerCase()
+  const schemes = ['https:', 'http:', 'mailto:']
+  if (schemes.some((scheme) => begun.startsWith(scheme))) return true
+  return schemes.some((scheme) => scheme.startsWith(begun)) ? undefined : false
 }
 
 /** The end of a link's destination in parentheses, or -1. */

@@ -44,5 +44,4 @@ export const texts = {
   alerts: { note: '補足', tip: 'ヒント', important: '重要', warning: '警告', caution: '注意' },
   note: (index: number) => `脚注${index}`,
   noteBack: (index: number) => `脚注${index}の参照元に戻る`,
-  source: (index: number) => `出典${index}`,
 } as const

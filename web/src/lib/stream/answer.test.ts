@@ -31,8 +31,22 @@ describe('receive', () => {
       reason: 'stop',
       usage: { inputTokens: 12, outputTokens: 34 },
     })
-    expect(answer.steps).toEqual([{ id: 'retrieval', kind: 'retrieval', status: 'success', detail: '' }])
-    expect(answer.sources).toHaveLength(1)
+    expect(answer.steps).toEqual([
+      { id: 'retrieval', kind: 'retrieval', status: 'success', detail: '', done: 0, total: 0 },
+    ])
+    expect(answer.sources).toEqual([
+      {
+        id: 'chunk',
+        index: 1,
+        title: '就業規則',
+        filename: '就業規則.pdf',
+        mediaType: 'application/pdf',
+        page: 3,
+        url: null,
+        dataSourceId: 'file',
+        locator: '第3章',
+      },
+    ])
   })
 
   it('keeps the partial text of a stopped and of a failed answer', () => {
@@ -195,6 +209,47 @@ describe('receive', () => {
     ])
     expect(answer.steps.map((step) => step.status)).toEqual(['success'])
     expect(answer.sources.map((source) => source.id)).toEqual(['a', 'b'])
+  })
+
+  it('forgets them at a reset, and where a later run begins before there is any text', () => {
+    const cited = { index: 1, chunk_embedding_id: 'a', data_source_id: 'file', filename: '規則.pdf', page: 3 }
+    const before = [event.start(1), event.step('running'), event.source('a', 1), event.citations(cited)]
+    const nothing = { steps: [], sources: [], citations: null }
+    expect(feed([...before, event.start(2)]).answer).toMatchObject(nothing)
+    const written = feed([...before, event.delta(1, 3, '一')]).answer
+    expect(feed([event.start(1)], written).answer.sources).toHaveLength(1)
+    expect(feed([event.start(2), event.reset(2)], written).answer).toMatchObject(nothing)
+  })
+
+  it('takes what the check of the answer has found, as far as it has a form', () => {
+    const cited = {
+      index: 1,
+      chunk_embedding_id: 'a',
+      data_source_id: 'file',
+      filename: '規則.pdf',
+      page: 3,
+      locator: '第3章',
+      score: 4.2,
+      quote: '年次有給休暇は…',
+      support: 'weak',
+    }
+    const { answer } = feed([
+      event.start(1),
+      event.citations(cited, { index: 2 }, { ...cited, support: 'x' }),
+    ])
+    const known = {
+      index: 1,
+      passageId: 'a',
+      dataSourceId: 'file',
+      filename: '規則.pdf',
+      page: 3,
+      locator: '第3章',
+      score: 4.2,
+      quote: '年次有給休暇は…',
+      support: 'weak',
+    }
+    expect(answer.citations).toEqual([known, { ...known, support: null }])
+    expect(feed([event.start(1), event.other('data-citations')]).answer.citations).toBeNull()
   })
 
   it('passes over parts it does not know, and names of the prototype', () => {

@@ -1,5 +1,6 @@
 import { formatCursor, parseCursor, utf8Length } from './cursor'
 import {
+  type AnswerCitation,
   type AnswerPart,
   type AnswerSource,
   type AnswerStep,
@@ -44,6 +45,8 @@ export interface Answer {
   readonly reasoning: string
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
+  /** What the check of the answer has found; null until it is told. */
+  readonly citations: readonly AnswerCitation[] | null
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   /** `[DONE]` has arrived: nothing more will follow. */
@@ -73,6 +76,7 @@ export const emptyAnswer: Answer = {
   reasoning: '',
   steps: [],
   sources: [],
+  citations: null,
   title: null,
   outcome: null,
   done: false,
@@ -113,6 +117,8 @@ export function receive(answer: Answer, frame: Frame): Received {
       return keep({ ...answer, steps: upsert(answer.steps, part.step) })
     case 'source':
       return keep({ ...answer, sources: upsert(answer.sources, part.source) })
+    case 'citations':
+      return keep({ ...answer, citations: part.citations })
     case 'title':
       return keep({ ...answer, title: part.title })
     case 'done':
@@ -130,16 +136,10 @@ export function receiveExchange(answer: Answer, exchange: unknown): Answer | nul
   return ids && { ...answer, ...ids }
 }
 
-const blank = {
-  text: '',
-  bytes: 0,
-  thinking: null,
-  reasoning: '',
-  steps: [],
-  sources: [],
-  outcome: null,
-  restart: false,
-} as const
+/** What comes before the text, empty. */
+const preface = { thinking: null, reasoning: '', steps: [], sources: [], citations: null } as const
+
+const blank = { ...preface, text: '', bytes: 0, outcome: null, restart: false } as const
 
 function keep(answer: Answer): Received {
   return { answer, verdict: 'continue' }
@@ -151,9 +151,9 @@ function resync(answer: Answer): Received {
 
 function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): Answer {
   const rewriting = rewrites(answer, part.run ?? 0)
-  // Without a cursor the server sends the reasoning from its start; with some of the text, a client has all of it.
-  const unthought = answer.bytes === 0 ? { ...answer, thinking: null, reasoning: '' } : answer
-  const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : unthought
+  // Without a cursor the server sends all that precedes the text from its start, perhaps that of a later run.
+  const again = answer.bytes === 0 ? { ...answer, ...preface } : answer
+  const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : again
   return {
     ...base,
     messageId: part.messageId,

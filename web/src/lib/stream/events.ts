@@ -11,16 +11,21 @@ export interface Frame {
 
 export type StepStatus = 'pending' | 'running' | 'success' | 'failed'
 
-/** What the assistant does before it writes. `detail` is for people, e.g. `3/12`. */
+/** What the assistant does before it writes. */
 export interface AnswerStep {
   readonly id: string
   readonly kind: string
   readonly status: StepStatus
+  /** A text for people, shown as it is, e.g. `要約中 3/12`. */
   readonly detail: string
+  readonly done: number
+  /** 0 where it cannot be counted. */
+  readonly total: number
 }
 
-/** A passage or a page the answer may cite as `[index]`. */
+/** A passage of a document or a page of the web that the answer may cite as `[index]`. */
 export interface AnswerSource {
+  /** The passage's, or the page's. */
   readonly id: string
   readonly index: number
   readonly title: string
@@ -28,6 +33,25 @@ export interface AnswerSource {
   readonly mediaType: string
   readonly page: number | null
   readonly url: string | null
+  /** Of a passage: the document, and where in it the passage stands. */
+  readonly dataSourceId: string
+  readonly locator: string
+}
+
+/** What the check of an answer has found of a passage: whether the sentences that cite it are supported. */
+export type Support = 'strong' | 'weak'
+
+/** A passage that the answer cites, or, without `support`, one that was consulted and is not cited. */
+export interface AnswerCitation {
+  readonly index: number
+  readonly passageId: string
+  readonly dataSourceId: string
+  readonly filename: string
+  readonly page: number
+  readonly locator: string
+  readonly score: number
+  readonly quote: string
+  readonly support: Support | null
 }
 
 export interface AnswerUsage {
@@ -51,6 +75,7 @@ export type AnswerPart =
     }
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
+  | { readonly type: 'citations'; readonly citations: readonly AnswerCitation[] }
   | { readonly type: 'delta'; readonly delta: string }
   /** The model is thinking; for this time so far. */
   | { readonly type: 'reasoning-start'; readonly elapsedMs: number }
@@ -109,6 +134,11 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
     if (text(title) === '' || Number.isNaN(Date.parse(text(updated_at)))) return ignored
     return { type: 'title', title: { text: text(title), updatedAt: text(updated_at) } }
   },
+  'data-citations': (f) => {
+    const { citations } = fields(f.data)
+    if (!Array.isArray(citations)) return ignored
+    return { type: 'citations', citations: citations.flatMap((item) => decodeCitation(fields(item))) }
+  },
   'data-reset': (f) => {
     const run = count(fields(f.data).run)
     return run === null || run === 0 ? broken : { type: 'reset', run }
@@ -162,9 +192,11 @@ function decodeStep(f: Fields): AnswerPart {
   const kind = text(data.kind)
   const status = text(data.status)
   if (kind === '' || !isStepStatus(status)) return ignored
+  const total = count(data.total) ?? 0
+  const done = Math.min(count(data.done) ?? 0, total)
   return {
     type: 'step',
-    step: { id: text(f.id) || kind, kind, status, detail: text(data.detail) },
+    step: { id: text(f.id) || kind, kind, status, detail: text(data.detail), done, total },
   }
 }
 
@@ -172,18 +204,42 @@ function decodeSource(f: Fields): AnswerPart {
   const id = text(f.sourceId)
   if (id === '') return ignored
   const title = text(f.title)
+  const place = ours(f)
   return {
     type: 'source',
     source: {
       id,
-      index: count(f.index) ?? 0,
+      index: count(place.index) ?? count(f.index) ?? 0,
       title,
       filename: text(f.filename) || title,
       mediaType: text(f.mediaType),
-      page: count(f.page),
+      // 0 stands for a file that has no pages.
+      page: count(place.page) || count(f.page) || null,
       url: httpUrl(text(f.url)),
+      dataSourceId: text(place.data_source_id),
+      locator: text(place.locator),
     },
   }
+}
+
+function decodeCitation(f: Fields): AnswerCitation[] {
+  const index = count(f.index)
+  const passageId = text(f.chunk_embedding_id)
+  if (!index || passageId === '') return []
+  const { support } = f
+  return [
+    {
+      index,
+      passageId,
+      dataSourceId: text(f.data_source_id),
+      filename: text(f.filename),
+      page: count(f.page) ?? 0,
+      locator: text(f.locator),
+      score: typeof f.score === 'number' ? f.score : 0,
+      quote: text(f.quote),
+      support: support === 'strong' || support === 'weak' ? support : null,
+    },
+  ]
 }
 
 function decodeUsage(value: unknown): AnswerUsage | null {

@@ -5,7 +5,15 @@
  */
 export type { Answer, Outcome, Thinking } from './answer'
 export type { ConnectionDeps, ConnectionState, Ending } from './connection'
-export type { AnswerSource, AnswerStep, AnswerUsage, StepStatus, ThreadTitle } from './events'
+export type {
+  AnswerCitation,
+  AnswerSource,
+  AnswerStep,
+  AnswerUsage,
+  StepStatus,
+  Support,
+  ThreadTitle,
+} from './events'
 export { type FieldError, StreamFailure } from './failure'
 export { browserFrames, type FrameSource } from './frames'
 export {

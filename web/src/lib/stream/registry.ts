@@ -9,7 +9,7 @@ import {
   type Ending,
   type StreamRequest,
 } from './connection'
-import type { AnswerSource, AnswerStep, ThreadTitle } from './events'
+import type { AnswerCitation, AnswerSource, AnswerStep, ThreadTitle } from './events'
 import { FrameCommitter, type FrameSource } from './frames'
 import type { Release, Slots, SlotsDeps } from './slots'
 
@@ -27,6 +27,7 @@ export interface AnswerView {
   readonly thinking: Thinking | null
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
+  readonly citations: readonly AnswerCitation[] | null
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   readonly line: ConnectionState
@@ -421,8 +422,8 @@ type Progress = Pick<Entry, 'line' | 'busyUntil' | 'ending' | 'stalled'>
 const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, stalled: false }
 
 function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress = beginning): AnswerView {
-  const { messageId, userMessageId, threadId, run, thinking, steps, sources, title, outcome, rewriting } =
-    answer
+  const { messageId, userMessageId, threadId, run, thinking } = answer
+  const { steps, sources, citations, title, outcome, rewriting } = answer
   const hasText = answer.bytes > 0
   return {
     messageId,
@@ -435,6 +436,7 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
     thinking,
     steps,
     sources,
+    citations,
     title,
     outcome,
     line,

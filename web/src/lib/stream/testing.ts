@@ -98,7 +98,11 @@ export const event = {
       filename: '就業規則.pdf',
       index,
       page: 3,
+      providerMetadata: { tsumugi: { index, page: 3, data_source_id: 'file', locator: '第3章' } },
     }),
+  }),
+  citations: (...citations: object[]): Event => ({
+    data: JSON.stringify({ type: 'data-citations', data: { citations }, transient: true }),
   }),
   delta: (run: number, offset: number, delta: string): Event => ({
     id: formatCursor({ run, offset }),
@@ -143,8 +147,9 @@ export function script(run: number, deltas: readonly string[], cursor: string | 
   }
   const known = asked !== null && asked.run === run && ends.has(asked.offset)
   const from = known ? asked.offset : 0
-  const events: Event[] = [event.start(run), event.step('success'), event.source('chunk', 1)]
+  const events: Event[] = [event.start(run)]
   if (cursor !== null && !known) events.push(event.reset(run))
+  events.push(event.step('success'), event.source('chunk', 1))
   events.push(event.other('text-start'))
   let at = 0
   for (const delta of deltas) {

@@ -1,0 +1,76 @@
+import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { Markdown, preloadMarkdown } from '@/lib/markdown'
+import { Citation, CitationsContext } from './Citation'
+import type { Source } from './citations'
+
+const source: Source = {
+  id: 'p1',
+  index: 1,
+  name: '就業規則.pdf',
+  page: 3,
+  locator: '第3章 休暇',
+  quote: '年次有給休暇は10日とする。',
+  support: 'weak',
+  dataSourceId: 'd',
+  url: null,
+}
+
+beforeAll(preloadMarkdown)
+afterEach(cleanup)
+
+function Answer({
+  text,
+  sources,
+  open,
+  onBlock,
+}: {
+  text: string
+  sources: Source[]
+  open: () => void
+  onBlock?: () => void
+}) {
+  const byIndex = new Map(sources.map((item) => [item.index, item]))
+  return (
+    <CitationsContext value={{ byIndex, open }}>
+      <Markdown text={text} Citation={Citation} {...(onBlock && { onBlock })} />
+    </CitationsContext>
+  )
+}
+
+it('opens its source, and leaves a number without one as text', async () => {
+  const open = vi.fn()
+  render(<Answer text="10日です[1][2]。" sources={[source]} open={open} />)
+  await act(async () => screen.getByRole('button', { name: '出典1、就業規則.pdf 3ページ、要確認' }).click())
+  expect(open).toHaveBeenCalledWith(source)
+  expect(screen.getAllByRole('button')).toHaveLength(1)
+  expect(screen.getByText(/\[2\]/)).toBeTruthy()
+})
+
+it('shows what stands at its place while it has the focus, until Esc', async () => {
+  render(<Answer text="10日です[1]。" sources={[source]} open={() => {}} />)
+  const button = screen.getByRole('button')
+  vi.spyOn(button, 'matches').mockReturnValue(true)
+  await act(async () => button.focus())
+  const card = screen.getByRole('tooltip')
+  expect(card.textContent).toContain('就業規則.pdf')
+  expect(card.textContent).toContain('3ページ・第3章 休暇')
+  expect(card.textContent).toContain('年次有給休暇は10日とする。')
+  expect(card.textContent).toContain('要確認')
+  expect(button.getAttribute('aria-describedby')).toBe(card.id)
+  fireEvent.keyDown(button, { key: 'Escape' })
+  expect(screen.queryByRole('tooltip')).toBeNull()
+})
+
+it('renders no block anew when the sources change', () => {
+  const onBlock = vi.fn()
+  const view = (sources: Source[]) => (
+    <Answer text={'10日です[1]。\n\n20日です[1]。'} sources={sources} open={() => {}} onBlock={onBlock} />
+  )
+  const { rerender } = render(view([]))
+  expect(screen.queryAllByRole('button')).toHaveLength(0)
+  const before = onBlock.mock.calls.length
+  rerender(view([source]))
+  expect(screen.getAllByRole('button')).toHaveLength(2)
+  expect(onBlock.mock.calls.length).toBe(before)
+})

@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import type { Citation } from '@/lib/api'
+import type { AnswerCitation, AnswerSource } from '@/lib/stream'
+import { citationsOf, placeOf, sortSources, sourceLines, sourcesOf, spokenTitle } from './citations'
+
+const citation = (index: number, change: Partial<Citation> = {}): Citation => ({
+  index,
+  chunk_embedding_id: `p${index}`,
+  data_source_id: 'd',
+  filename: '就業規則.pdf',
+  page: index,
+  score: 1,
+  quote: '年次有給休暇は、',
+  ...change,
+})
+
+const given: AnswerSource = {
+  id: 'p1',
+  index: 1,
+  title: '就業規則.pdf',
+  filename: '就業規則.pdf',
+  mediaType: 'application/pdf',
+  page: 3,
+  url: null,
+  dataSourceId: 'd',
+  locator: '第3章',
+}
+
+const checked: AnswerCitation = {
+  index: 1,
+  passageId: 'p1',
+  dataSourceId: 'd',
+  filename: '就業規則.pdf',
+  page: 3,
+  locator: '第3章',
+  score: 1,
+  quote: '本文',
+  support: 'weak',
+}
+
+it('lists what is cited by its numbers, and apart from that what was only consulted', () => {
+  const stored = [citation(3, { support: 'strong' }), citation(1, { support: 'weak' }), citation(2)]
+  const { cited, consulted } = sortSources(sourcesOf(null, stored), '[2] は本文にもあります')
+  expect(cited.map(({ index }) => index)).toEqual([1, 3])
+  expect(consulted.map(({ index }) => index)).toEqual([2])
+})
+
+it('takes what the text cites where nothing has been checked', () => {
+  const { cited, consulted } = sortSources(sourcesOf(null, [citation(1), citation(2)]), '10日です[2]。')
+  expect(cited.map(({ index }) => index)).toEqual([2])
+  expect(consulted.map(({ index }) => index)).toEqual([1])
+})
+
+it('knows the same of an answer while it is written, when it has been checked, and when it is stored', () => {
+  const writing = sourcesOf({ sources: [given], citations: null }, [])
+  expect(writing).toMatchObject([{ id: 'p1', index: 1, page: 3, locator: '第3章', support: null, quote: '' }])
+  const ended = sourcesOf({ sources: [given], citations: [checked] }, [])
+  expect(ended).toMatchObject([{ id: 'p1', index: 1, page: 3, support: 'weak', quote: '本文' }])
+  const stored = citationsOf({ sources: [given], citations: [checked] }, '')
+  expect(sourcesOf(null, stored)).toMatchObject([
+    { id: 'p1', index: 1, name: '就業規則.pdf', page: 3, locator: '第3章', support: 'weak', quote: '本文' },
+  ])
+})
+
+it('keeps of an answer that was stopped what its text cites', () => {
+  const other = { ...given, id: 'p2', index: 2 }
+  const view = { sources: [given, other], citations: null }
+  expect(citationsOf(view, '10日です[2]。').map(({ index }) => index)).toEqual([2])
+})
+
+it('says where a source stands as its readers know the place', () => {
+  expect(placeOf({ name: '規則.pdf', page: 1200, locator: '第3章' })).toBe('1,200ページ')
+  expect(placeOf({ name: '説明.pptx', page: 4, locator: 'スライド 4' })).toBe('スライド 4')
+  expect(placeOf({ name: '名簿.xlsx', page: 2, locator: '社員!B12:F20' })).toBe('社員!B12:F20')
+  expect(placeOf({ name: '規程.docx', page: 1, locator: '第3章 休暇 > 第12条' })).toBe('第12条')
+  expect(placeOf({ name: 'メモ.txt', page: 0, locator: '' })).toBe('')
+})
+
+it('writes them for texts that leave the app, and says them aloud', () => {
+  const citations = [citation(1, { support: 'strong' }), citation(2, { support: 'weak' }), citation(3)]
+  expect(sourceLines({ citations, content: '' })).toEqual([
+    '[1] 就業規則.pdf 1ページ',
+    '[2] 就業規則.pdf 2ページ（要確認）',
+  ])
+  const [first, second] = sourcesOf(null, citations)
+  expect(first && spokenTitle(first)).toBe('出典1、就業規則.pdf 1ページ')
+  expect(second && spokenTitle(second)).toBe('出典2、就業規則.pdf 2ページ、要確認')
+})
