@@ -102,11 +102,11 @@ export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
  * Puts the answer to an upload into the list. If the same content was there already and was about to be deleted, it stays:
  * somebody has just asked for it.
  */
-export function takeUploaded({ source, isNew }: Uploaded): void {
+export function takeUploaded({ source, isNew }: Uploaded, isQuiet = false): void {
   take(source)
   refreshUsage()
   sourceDeletions.callOff(source.id)
-  if (!isNew) toast(texts.alreadyThere(source.filename, source.status === 'pending'))
+  if (!isNew && !isQuiet) toast(texts.alreadyThere(source.filename, source.status === 'pending'))
 }
 
 /** Stops the reading of a data source, or has one that failed read again. */
@@ -116,6 +116,15 @@ export async function changeReading(source: DataSource): Promise<void> {
     take(await change(source.id))
   } catch {
     toast(texts.readingUnchanged)
+  }
+}
+
+/** Remembers data sources that came with something else, so that `useSource` has them at once. */
+export function rememberSources(sources: readonly DataSource[]): void {
+  for (const source of sources) {
+    queryClient.setQueryData<DataSource>(sourceQuery(source.id).queryKey, (known) =>
+      known === undefined ? source : newer(known, source),
+    )
   }
 }
 

@@ -17,6 +17,15 @@ export interface Upload {
   /** Why it failed, and whether it may go better another time. */
   readonly reason: string
   readonly again: boolean
+  /** What it is for, if not for the list of data sources alone. */
+  readonly to: UploadTarget | null
+}
+
+/** Something else than the list of data sources that waits for uploads, such as the composer of a thread. */
+export interface UploadTarget {
+  readonly name: string
+  /** Called in place of the queue's own `onSent`. */
+  readonly onSent: (uploaded: Uploaded) => void
 }
 
 export interface UploadDeps {
@@ -53,11 +62,11 @@ export class UploadQueue {
   }
 
   /** Sends files as soon as it is their turn. What the server would refuse is not sent. */
-  add(files: readonly File[]): void {
+  add(files: readonly File[], to: UploadTarget | null = null): void {
     const added = files.map((file): Upload => {
       const reason = whyRefused(file)
       const state = reason === undefined ? 'waiting' : 'failed'
-      return { id: ++this.#lastId, file, state, percent: 0, reason: reason ?? '', again: false }
+      return { id: ++this.#lastId, file, state, percent: 0, reason: reason ?? '', again: false, to }
     })
     this.#set([...this.#uploads, ...added])
     this.#next()
@@ -82,7 +91,7 @@ export class UploadQueue {
     }
   }
 
-  async #send({ id, file }: Upload): Promise<void> {
+  async #send({ id, file, to }: Upload): Promise<void> {
     const controller = new AbortController()
     this.#sending.set(id, controller)
     this.#patch(id, { state: 'sending' })
@@ -91,7 +100,8 @@ export class UploadQueue {
     try {
       const uploaded = await this.deps.send(file, { onProgress, signal })
       // The real one comes before this one goes, so that what is below does not jump.
-      this.deps.onSent(uploaded)
+      const { onSent } = to ?? this.deps
+      onSent(uploaded)
       this.#set(this.#uploads.filter((upload) => upload.id !== id))
     } catch (cause) {
       if (!signal.aborted) this.#patch(id, { state: 'failed', ...(await failureOf(cause, file)) })

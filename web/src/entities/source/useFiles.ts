@@ -9,16 +9,19 @@ interface DropHandlers {
   readonly onDrop: (event: DragEvent) => void
 }
 
-/** Takes files that are dropped on an element or pasted anywhere; `over` while some are held above it. */
-export function useFiles(onFiles: (files: readonly File[]) => void): {
+/** Takes files that are dropped on an element or pasted anywhere; `over` while some are held above it. Null takes none. */
+export function useFiles(onFiles: ((files: readonly File[]) => void) | null): {
   readonly over: boolean
   readonly handlers: DropHandlers
 } {
   const [over, setOver] = useState(false)
 
   useEffect(() => {
+    if (onFiles === null) return
     const onPaste = (event: ClipboardEvent) => {
       const files = [...(event.clipboardData?.files ?? [])]
+      // Word, Excel and browsers put a picture beside a text: the text is meant.
+      if (event.clipboardData?.types.includes('text/html')) return
       // What lies over the page has its own use for them.
       if (files.length === 0 || event.defaultPrevented || store.get(layerAtom) !== null) return
       event.preventDefault()
@@ -30,7 +33,7 @@ export function useFiles(onFiles: (files: readonly File[]) => void): {
 
   const handlers: DropHandlers = {
     onDragOver: (event) => {
-      if (!event.dataTransfer.types.includes('Files')) return
+      if (onFiles === null || !event.dataTransfer.types.includes('Files')) return
       event.preventDefault()
       event.dataTransfer.dropEffect = 'copy'
       setOver(true)
@@ -40,7 +43,7 @@ export function useFiles(onFiles: (files: readonly File[]) => void): {
     },
     onDrop: (event) => {
       setOver(false)
-      if (!event.dataTransfer.types.includes('Files')) return
+      if (onFiles === null || !event.dataTransfer.types.includes('Files')) return
       event.preventDefault()
       onFiles([...event.dataTransfer.files])
     },

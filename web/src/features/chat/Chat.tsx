@@ -16,6 +16,7 @@ import { Composer, focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import type { Question } from './conversationState'
 import { askLater } from './conversations'
+import { DropTarget } from './DropTarget'
 import { Elsewhere } from './Elsewhere'
 import { Failure } from './Failure'
 import { Queue } from './Queue'
@@ -58,7 +59,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
   useEffect(() => (threadId === undefined ? undefined : lookAt(threadId)), [threadId])
 
   return (
-    <div className={styles.chat}>
+    <DropTarget className={styles.chat} skill={skill} conversation={conversation} disabled={form}>
       {!empty && <ChatHead skill={skill} conversation={conversation} title={title ?? texts.untitled} />}
       <Temporary conversation={conversation} />
       <div className={styles.scroller} ref={scroller}>
@@ -95,12 +96,12 @@ export function Chat({ skill, conversation, title }: ChatProps) {
             writing={writing}
             stopping={stopping}
             onAsk={ask}
-            onAskLater={(content) => threadId && askLater(conversation, threadId, content)}
+            onAskLater={(question) => threadId && askLater(conversation, threadId, question)}
           />
         )}
       </div>
       <Announcer turn={turns.at(-1)} />
-    </div>
+    </DropTarget>
   )
 }
 

@@ -90,7 +90,7 @@ describe('Composer', () => {
     expect(screen.queryByRole('button', { name: '回答のあとに送信' })).toBeNull()
     type('次の質問')
     fireEvent.click(screen.getByRole('button', { name: '回答のあとに送信' }))
-    expect(onAskLater).toHaveBeenCalledExactlyOnceWith('次の質問')
+    expect(onAskLater).toHaveBeenCalledExactlyOnceWith({ content: '次の質問' })
     expect(onAsk).not.toHaveBeenCalled()
     expect(field.value).toBe('')
     expect(screen.getByRole('button', { name: '回答を停止' })).toBeTruthy()
@@ -113,8 +113,8 @@ describe('Composer', () => {
 
   it.each([
     [{}, /^質問や依頼を入力/],
-    [{ task_type: 'summarization' }, /^要約する文章と/],
-    [{ task_type: 'document_qa' }, /^資料の文章と質問/],
+    [{ task_type: 'summarization' }, /^要約する文章や/],
+    [{ task_type: 'document_qa' }, /^添付した資料への質問/],
     [{ kind: 'web_search' }, /^調べたいことを/],
     [{ unavailable_reason: '準備中です。' }, /^現在は入力できません$/],
   ])('says what belongs into it for a skill with %o', (change, words) => {

@@ -1,21 +1,34 @@
 import { useAtom, useAtomValue } from 'jotai'
-import { ArrowUp, Square } from 'lucide-react'
-import { type FormEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from 'react'
+import { ArrowUp, Square, X } from 'lucide-react'
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  useEffect,
+  useEffectEvent,
+  useId,
+  useLayoutEffect,
+  useRef,
+} from 'react'
 import { IconButton } from '@/components/IconButton'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
+import { ime } from '@/lib/ui/ime'
 import { useMedia } from '@/lib/ui/media'
 import { isSend, sendKeys, useSendKey } from '@/lib/ui/sendKey'
+import { AttachMenu } from './AttachMenu'
+import { Attachments } from './Attachments'
+import { attach, detach, setWaiting } from './attachments'
 import styles from './Composer.module.css'
+import { ComposerNote, countFrom } from './ComposerNote'
 import type { Conversation } from './conversation'
 import { isBusy, type Question } from './conversationState'
+import { askInBackground } from './conversations'
 import { draftAtom, draftKey } from './drafts'
+import { sendWhenRead, type Taken } from './held'
 import { maxLength } from './limits'
+import { addFiles, addSources, takeQuestion, useQuestionFiles } from './questionFiles'
 import { maxQueued, queueAtom } from './queue'
 import { texts } from './texts'
-
-/** From how many characters on they are counted down. */
-const countFrom = 28_000
 
 interface ComposerProps {
   readonly skill: Skill
@@ -26,22 +39,13 @@ interface ComposerProps {
   readonly focused?: boolean
   readonly onAsk: (question: Question) => void
   /** Asks when the answer that is being written is over. */
-  readonly onAskLater?: (content: string) => void
+  readonly onAskLater?: (question: Taken) => void
 }
 
 /** Where a question is typed. What sends it and what breaks the line is for the user to choose. */
-export function Composer({
-  skill,
-  conversation,
-  writing = false,
-  stopping = false,
-  focused = true,
-  onAsk,
-  onAskLater,
-}: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { skill, conversation, writing = false, stopping = false, focused = true } = props
   const { thread, turns } = conversation.state
-  // It is also another branch in which an answer is being written.
-  const busy = writing || isBusy(conversation.state)
   const key = draftKey(skill.id, thread?.id)
   const [text, setText] = useAtom(draftAtom(key))
   const sendKey = useSendKey()
@@ -49,37 +53,28 @@ export function Composer({
   const noteId = useId()
   const length = text.length > countFrom ? [...text].length : text.length
   const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
-  // A thread that is still being made has no place for what waits.
-  const queued = useAtomValue(queueAtom(thread?.id ?? '')).length
-  const full = busy && queued >= maxQueued
-  const ready = text.trim() !== '' && length <= maxLength && !blocked && !full && (!busy || thread !== null)
+  const question = useQuestion(props, key, blocked)
+  const { files, busy, full } = question
+  const ready = text.trim() !== '' && length <= maxLength && !blocked && !full && files.readiness !== 'failed'
+  const sendable = ready && !files.waiting && (!busy || thread !== null)
 
   useEffect(() => {
     if (focused) focusComposer()
   }, [focused])
   useGrow(field, text)
 
-  const send = () => {
-    if (!ready) return
-    const content = text.trim()
-    // What waited may have gone out since this was drawn.
-    if (isBusy(conversation.state)) onAskLater?.(content)
-    else onAsk({ kind: 'text', content })
-    setText('')
-    focusComposer()
-  }
-  const stop = () => {
-    void conversation.stop()
-    focusComposer()
-  }
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
-    send()
+    if (sendable) question.send()
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    if (files.waiting && event.key === 'Escape' && !ime.isComposing(event)) {
+      event.preventDefault()
+      setWaiting(key, false)
+    }
     if (!isSend(event, sendKey)) return
     event.preventDefault()
-    send()
+    if (sendable) question.send()
   }
 
   const touch = useMedia('(pointer: coarse), (max-width: 720px)')
@@ -93,6 +88,8 @@ export function Composer({
         </p>
       )}
       <div className={cx(styles.box, length > maxLength && styles.over)}>
+        <Attachments draft={key} files={files} />
+        {question.accepts && <Attach draft={key} conversation={conversation} files={files} />}
         <textarea
           ref={field}
           className={styles.field}
@@ -106,42 +103,116 @@ export function Composer({
           enterKeyHint={sendKey === 'enter' ? 'send' : 'enter'}
           value={text}
           disabled={blocked}
+          readOnly={files.waiting}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
         />
         <div className={styles.buttons}>
-          {writing && (
-            <IconButton
-              className={styles.stop}
-              label={texts.composer.stop}
-              shortcut="Esc"
-              side="top"
-              aria-disabled={stopping || undefined}
-              onClick={stop}
-            >
-              <Square size={14} fill="currentColor" />
+          {writing && <StopButton conversation={conversation} stopping={stopping} />}
+          {files.waiting ? (
+            <IconButton label={texts.files.cancel} side="top" onClick={() => setWaiting(key, false)}>
+              <X size={18} />
             </IconButton>
-          )}
-          {(!writing || ready) && (
-            <IconButton
-              className={styles.send}
-              type="submit"
-              label={busy ? texts.queue.later : texts.composer.send}
-              shortcut={sendKeys(sendKey).send}
-              side="top"
-              disabled={!ready}
-            >
-              <ArrowUp size={18} strokeWidth={2} />
-            </IconButton>
+          ) : (
+            (!writing || ready) && (
+              <IconButton
+                className={styles.send}
+                type="submit"
+                label={busy ? texts.queue.later : texts.composer.send}
+                shortcut={sendKeys(sendKey).send}
+                side="top"
+                disabled={!sendable}
+              >
+                <ArrowUp size={18} strokeWidth={2} />
+              </IconButton>
+            )
           )}
         </div>
       </div>
-      {!blocked && (
-        <div className={styles.note} id={noteId}>
-          {full ? <span role="status">{texts.queue.full(maxQueued)}</span> : <Counter length={length} />}
-        </div>
-      )}
+      {!blocked && <ComposerNote id={noteId} length={length} full={full} files={files} />}
     </form>
+  )
+}
+
+const nothing = { thread: null, turns: [] }
+
+/** The question in a composer: its files, and how it is sent. */
+function useQuestion(
+  { skill, conversation, writing = false, onAsk, onAskLater }: ComposerProps,
+  key: string,
+  blocked: boolean,
+) {
+  const { state } = conversation
+  const accepts = skill.accepts_data_sources === true && !blocked
+  const files = useQuestionFiles(key, accepts ? state : nothing)
+  // It is also another branch in which an answer is being written.
+  const busy = writing || isBusy(state)
+  // A thread that is still being made has no place for what waits.
+  const queued = useAtomValue(queueAtom(state.thread?.id ?? '')).length
+
+  const hand = (question: Taken) => {
+    // What waited may have gone out since this was drawn.
+    if (isBusy(conversation.state)) onAskLater?.(question)
+    else onAsk({ kind: 'text', ...question })
+    focusComposer()
+  }
+  const send = () => {
+    if (files.readiness === 'reading') {
+      setWaiting(key, true)
+      return
+    }
+    const question = takeQuestion(key, accepts ? conversation.state : nothing)
+    if (question !== null) hand(question)
+  }
+  const onRead = useEffectEvent(hand)
+  useEffect(() => {
+    if (!files.waiting) return
+    return sendWhenRead(key, conversation, onRead, (question) => askInBackground(conversation, question))
+  }, [files.waiting, key, conversation])
+  return { accepts, files, busy, full: busy && queued >= maxQueued, send }
+}
+
+/** Chooses or uploads files for the question. */
+function Attach({
+  draft,
+  conversation,
+  files: { files, waiting },
+}: {
+  draft: string
+  conversation: Conversation
+  files: ReturnType<typeof useQuestionFiles>
+}) {
+  const used = files.filter((file) => file.used)
+  return (
+    <AttachMenu
+      disabled={waiting}
+      chosen={new Set(used.map(({ id }) => id))}
+      onFiles={(added) => addFiles(draft, conversation.state, added)}
+      onChoose={(source) => {
+        const file = files.find(({ id }) => id === source.id)
+        if (file === undefined) addSources(draft, conversation.state, [source])
+        else if (file.used) detach(draft, file.id, file.ofThread)
+        else attach(draft, [file.id])
+      }}
+    />
+  )
+}
+
+function StopButton({ conversation, stopping }: { conversation: Conversation; stopping: boolean }) {
+  return (
+    <IconButton
+      className={styles.stop}
+      label={texts.composer.stop}
+      shortcut="Esc"
+      side="top"
+      aria-disabled={stopping || undefined}
+      onClick={() => {
+        void conversation.stop()
+        focusComposer()
+      }}
+    >
+      <Square size={14} fill="currentColor" />
+    </IconButton>
   )
 }
 
@@ -151,19 +222,9 @@ function firstWords({ kind, task_type }: Skill): string {
   return placeholders[task_type ?? ''] ?? placeholders[kind ?? ''] ?? placeholder
 }
 
-function Counter({ length }: { length: number }) {
-  if (length <= countFrom) return <span>{texts.composer.note}</span>
-  const left = maxLength - length
-  return (
-    <span className={cx(left < 0 && styles.tooLong)} role="status">
-      {left < 0 ? texts.composer.over(-left, maxLength) : texts.composer.remaining(left)}
-    </span>
-  )
-}
-
 /**
- * A keyboard goes straight to the composer, also from a button that goes away when it is pressed; on a phone that would
- * raise the keyboard over the page.
+ * Moves the focus to the composer where there is a keyboard, also from a button that goes away when it is pressed. On a phone
+ * this would raise the keyboard over the page.
  */
 export function focusComposer(): void {
   if (window.matchMedia('(pointer: coarse)').matches) return

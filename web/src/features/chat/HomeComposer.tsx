@@ -10,6 +10,7 @@ import { Composer } from './Composer'
 import styles from './Composer.module.css'
 import type { Question } from './conversationState'
 import { beginWith, newConversation } from './conversations'
+import { DropTarget } from './DropTarget'
 
 /** Asks the general chat from a page of its own: the question opens the chat, where it is answered. */
 export function HomeComposer() {
@@ -35,9 +36,9 @@ function Asking({ skill }: { skill: Skill }) {
   }
 
   return (
-    <div className={styles.home}>
+    <DropTarget className={styles.home} skill={skill} conversation={conversation}>
       {note && !skill.unavailable_reason && <p className={styles.blocked}>{note}</p>}
       <Composer skill={skill} conversation={conversation} focused={false} onAsk={ask} />
-    </div>
+    </DropTarget>
   )
 }

@@ -11,6 +11,7 @@ import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { Edit } from './Edit'
 import { isLong } from './fold'
+import { QuestionSources } from './QuestionSources'
 import { texts } from './texts'
 import type { Turn } from './turns'
 
@@ -53,9 +54,12 @@ export const Question = memo(function Question({
         {editing ? (
           <Edit message={message} skill={skill} conversation={conversation} onDone={focusComposer} />
         ) : (
-          <div id={id} className={cx(styles.asked, long && !open && styles.folded)}>
-            {isForm(skill, content) ? <Markdown text={content} /> : content}
-          </div>
+          <>
+            <QuestionSources ids={message.data_source_ids ?? []} />
+            <div id={id} className={cx(styles.asked, long && !open && styles.folded)}>
+              {isForm(skill, content) ? <Markdown text={content} /> : content}
+            </div>
+          </>
         )}
         {long && !editing && (
           <button

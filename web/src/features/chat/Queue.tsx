@@ -2,6 +2,7 @@ import { useAtomValue, useStore } from 'jotai'
 import { Pencil, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
+import { attach } from './attachments'
 import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { isBusy } from './conversationState'
@@ -26,8 +27,10 @@ export function Queue({ conversation, threadId }: { conversation: Conversation; 
   const held = !isBusy(conversation.state) && (first.failed || !here || !endedWell(conversation))
   const words = here ? texts.queue.held : texts.queue.elsewhere
 
-  const edit = ({ id, content }: Queued) => {
-    const draft = draftAtom(draftKey(conversation.skillId, threadId))
+  const edit = ({ id, content, sources = [] }: Queued) => {
+    const key = draftKey(conversation.skillId, threadId)
+    const draft = draftAtom(key)
+    attach(key, sources)
     store.set(draft, [content, store.get(draft)].filter(Boolean).join('\n\n'))
     dequeue(threadId, id)
     document.querySelector<HTMLElement>('[data-composer]')?.focus()

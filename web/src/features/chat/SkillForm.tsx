@@ -1,13 +1,20 @@
+import { useQueries } from '@tanstack/react-query'
 import { useAtom, useAtomValue } from 'jotai'
-import { type FormEvent, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
+import { sourceQuery } from '@/entities/source/dataSources'
+import { uploads } from '@/entities/source/uploads'
 import type { FormField, Skill } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
+import { store } from '@/lib/ui/store'
 import type { Conversation } from './conversation'
 import type { Question } from './conversationState'
 import { draftAtom } from './drafts'
+import { FileField } from './FileField'
 import { fieldMessages } from './failures'
 import { checkForm, type FormValues, filled, lengthOf, limitOf, renderForm } from './formValues'
+import { readinessOf } from './questionFiles'
 import styles from './Start.module.css'
 import { texts } from './texts'
 
@@ -34,38 +41,60 @@ export function SkillForm({
   const { failure } = useAtomValue(conversation.stateAtom)
   const [tried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
-  const wrong = { ...fieldMessages(failure?.cause), ...(tried && checkForm(skill, values)) }
+  const files = useFormFiles(skill, values, draft)
+  const [waiting, setWaiting] = useState(false)
+  const wrong = { ...fieldMessages(failure?.cause), ...(tried && !waiting && checkForm(skill, values)) }
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     setTried(true)
+    setWaiting(files.readiness === 'reading')
+    if (files.readiness !== 'ready') return
     const first = Object.keys(checkForm(skill, values))[0]
     if (first !== undefined) {
       form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(first)}"]`)?.focus()
       return
     }
-    onAsk({ kind: 'form', form: filled(skill, values), content: renderForm(skill, values), onTaken: clear })
+    const content = renderForm(skill, values, files.nameOf)
+    onAsk({ kind: 'form', form: filled(skill, values), content, onTaken: clear })
   }
+  const onRead = useEffectEvent(submit)
+  useEffect(() => {
+    if (waiting && files.readiness !== 'reading') onRead()
+  }, [waiting, files.readiness])
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    submit()
+  }
+  const locked = disabled || waiting
 
   return (
-    <form className={styles.form} ref={form} onSubmit={submit} noValidate>
+    <form className={styles.form} ref={form} onSubmit={onSubmit} noValidate>
       {skill.form_fields.map((field) => (
         <FormControl
           key={field.name}
           field={field}
           value={values[field.name] ?? ''}
           error={wrong[field.name]}
-          disabled={disabled}
+          disabled={locked}
+          target={targetOf(draft, field)}
           onChange={(value) => setValue(field.name, value)}
         />
       ))}
+      {waiting && (
+        <p className={styles.waits} role="status">
+          {texts.files.waits}
+          <Button size="sm" onClick={() => setWaiting(false)}>
+            {texts.files.cancel}
+          </Button>
+        </p>
+      )}
       <div className={styles.submit}>
         {onCancel && (
           <Button size="lg" onClick={onCancel}>
             {texts.edit.cancel}
           </Button>
         )}
-        <Button variant="primary" size="lg" type="submit" disabled={disabled}>
+        <Button variant="primary" size="lg" type="submit" disabled={locked || files.readiness === 'failed'}>
           {onCancel ? texts.edit.send : texts.form.submit}
         </Button>
       </div>
@@ -78,8 +107,31 @@ function useValues(
   initial: FormValues,
 ): [FormValues, (name: string, value: string) => void, () => void] {
   const [draft, setDraft] = useAtom(draftAtom(key))
-  const values = draft === '' ? initial : parse(draft)
-  return [values, (name, value) => setDraft(JSON.stringify({ ...values, [name]: value })), () => setDraft('')]
+  const read = (text: string) => (text === '' ? initial : parse(text))
+  // An upload may end long after the form was drawn.
+  const set = (name: string, value: string) =>
+    setDraft(JSON.stringify({ ...read(store.get(draftAtom(key))), [name]: value }))
+  return [read(draft), set, () => setDraft('')]
+}
+
+/** The files of a form: how far they are, and what they are called. */
+function useFormFiles(skill: Skill, values: FormValues, draft: string) {
+  const fields = skill.form_fields.filter(({ type }) => type === 'file')
+  const ids = fields.map(({ name }) => values[name] ?? '').filter(Boolean)
+  const results = useQueries({ queries: ids.map(sourceQuery) }, queryClient)
+  const all = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)
+  const uploading = all.filter(({ to }) => fields.some((field) => to?.name === targetOf(draft, field)))
+  const readiness = readinessOf(
+    results.map(({ data }) => data),
+    uploading,
+  )
+  const nameOf = (id: string) => results[ids.indexOf(id)]?.data?.filename ?? ''
+  return { readiness, nameOf }
+}
+
+/** What the uploads of a field are called. */
+function targetOf(draft: string, field: FormField): string {
+  return `${draft}:${field.name}`
 }
 
 function parse(draft: string): FormValues {
@@ -97,10 +149,11 @@ interface ControlProps {
   readonly value: string
   readonly error: string | undefined
   readonly disabled: boolean
+  readonly target: string
   readonly onChange: (value: string) => void
 }
 
-function FormControl({ field, value, error, disabled, onChange }: ControlProps) {
+function FormControl({ field, value, error, disabled, target, onChange }: ControlProps) {
   const common = {
     label: field.label,
     name: field.name,
@@ -113,6 +166,8 @@ function FormControl({ field, value, error, disabled, onChange }: ControlProps) 
   const count = counted(field, value)
   const hint = count && <span className={styles.counter}>{count}</span>
   switch (field.type) {
+    case 'file':
+      return <FileField {...common} target={target} onChange={onChange} />
     case 'textarea':
       return (
         <TextArea

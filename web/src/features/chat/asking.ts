@@ -97,6 +97,7 @@ export class Asking {
       thread_id: threadId,
       ...place,
       ...(question.kind === 'form' ? { form: question.form } : { content: question.content }),
+      ...sourcesOf(question),
     })
     this.#showAhead(question, requestId, threadId, place, live)
     this.core.deps.events.onRunning(threadId, true)
@@ -114,6 +115,7 @@ export class Asking {
       siblings: edited?.message.siblings ?? [],
       ...(parent !== undefined && { parent_id: parent }),
       ...(question.kind === 'form' && { form: { ...question.form } }),
+      ...sourcesOf(question),
     }
     if (edited !== undefined) this.#cut.set(requestId, turns.slice(index))
     const ahead = aheadTurns(requestId, threadId, asked, live, this.core.deps.now())
@@ -192,4 +194,9 @@ export class Asking {
     this.core.set({ thread: null })
     this.events.onUnused(thread)
   }
+}
+
+function sourcesOf(question: Question): { data_source_ids?: string[] } {
+  const sources = question.kind === 'text' ? question.sources : undefined
+  return sources === undefined ? {} : { data_source_ids: [...sources] }
 }

@@ -9,6 +9,8 @@ export type Question =
   | {
       readonly kind: 'text'
       readonly content: string
+      /** The data sources that it is to be answered from; all of the thread if it is missing. */
+      readonly sources?: readonly string[]
       readonly onTaken?: () => void
       /** Called instead of giving the text back to the composer. */
       readonly onLost?: () => void

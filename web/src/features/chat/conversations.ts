@@ -1,4 +1,5 @@
 import { session } from '@/entities/session/session'
+import { rememberSources } from '@/entities/source/dataSources'
 import { discardThread, patchThread, titleThread, upsertThread } from '@/entities/thread/threads'
 import { ApiError, api, type Thread } from '@/lib/api'
 import { browserLocks, newTabId, PageLocks } from '@/lib/browser/locks'
@@ -13,8 +14,9 @@ import {
 } from '@/lib/stream'
 import { store } from '@/lib/ui/store'
 import { toastFailure } from '@/lib/ui/toast'
+import { attach, clearAdded } from './attachments'
 import { Conversation } from './conversation'
-import type { ConversationEvents } from './conversationState'
+import { type ConversationEvents, isBusy } from './conversationState'
 import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
 import { describeFailure } from './failures'
 import { enqueue, settleQueue } from './queue'
@@ -91,11 +93,13 @@ const events: ConversationEvents = {
   onQuestionLost: (conversation, { question, place }) => {
     // What was edited is still where it was edited.
     if (question.kind !== 'text' || 'edit' in place) return
+    const key = draftKey(conversation.skillId, conversation.state.thread?.id)
     if (question.onLost) question.onLost()
-    else giveBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
+    else if (giveBack(key, question.content)) attach(key, question.sources ?? [])
   },
   onQuestionRetried: (conversation, question) => {
-    takeBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
+    const key = draftKey(conversation.skillId, conversation.state.thread?.id)
+    if (takeBack(key, question.content)) clearAdded(key)
   },
   onTrouble: (what, retry, cause) => {
     const message = {
@@ -152,11 +156,22 @@ export function sendQueued(conversation: Conversation): void {
 }
 
 /** Has a question wait until the answer that is being written is over. */
-export function askLater(conversation: Conversation, threadId: string, content: string): void {
+export function askLater(
+  conversation: Conversation,
+  threadId: string,
+  question: Parameters<typeof enqueue>[1],
+): void {
   const after = conversation.state.turns.findLast((turn) => turn.message.role === 'user')?.message.id
-  enqueue(threadId, content, after)
+  enqueue(threadId, question, after)
   // The answer may have ended meanwhile.
   void sender.send(conversation)
+}
+
+/** Asks for a composer that is not on the screen any more: at once, or after the answer that is being written. */
+export function askInBackground(conversation: Conversation, question: Parameters<typeof enqueue>[1]): void {
+  const threadId = conversation.state.thread?.id
+  if (threadId !== undefined && isBusy(conversation.state)) askLater(conversation, threadId, question)
+  else void conversation.ask({ kind: 'text', ...question })
 }
 
 /** How long a thread is tried to be made while the server is away for a moment, and how often. */
@@ -218,6 +233,7 @@ export function findConversation(threadId: string): Conversation | undefined {
 
 /** The conversation of a thread, made if this tab has none. */
 export function openConversation(skillId: string, thread: Thread): Conversation {
+  rememberSources(thread.data_sources)
   const known = byThread.get(thread.id)
   const conversation = known ?? make(skillId, thread)
   keep(thread.id, conversation)
@@ -253,6 +269,7 @@ export function show(conversation: Conversation): () => void {
 
 live.on('thread', ({ id, thread }) => {
   if (thread !== undefined) {
+    rememberSources(thread.data_sources)
     byThread.get(thread.id)?.changed(thread)
     return
   }

@@ -1,6 +1,7 @@
 import { atom, type WritableAtom } from 'jotai'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
+import { attach, clearAdded, readAttachments } from './attachments'
 import { emptyQueue } from './queue'
 
 type Draft = WritableAtom<string, [string], void>
@@ -28,23 +29,32 @@ export function draftAtom(key: string): Draft {
   return draft
 }
 
-/** Gives a text back that could not be sent, unless something else has been typed meanwhile. */
-export function giveBack(key: string, text: string): void {
-  const draft = draftAtom(key)
-  if (store.get(draft) === '') store.set(draft, text)
+/** Gives a text back that could not be sent, unless something else has been typed meanwhile. Says whether it did. */
+export function giveBack(key: string, text: string): boolean {
+  return replace(key, '', text)
 }
 
-/** Takes a text away that was given back, unless it has been changed. */
-export function takeBack(key: string, text: string): void {
+/** Takes a text away that was given back, unless it has been changed. Says whether it did. */
+export function takeBack(key: string, text: string): boolean {
+  return replace(key, text, '')
+}
+
+function replace(key: string, expected: string, text: string): boolean {
   const draft = draftAtom(key)
-  if (store.get(draft) === text) store.set(draft, '')
+  if (store.get(draft) !== expected) return false
+  store.set(draft, text)
+  return true
 }
 
 /** Takes what is typed and what waits in a thread that is gone to the place where the skill's next thread begins. */
 export function moveDraft(skillId: string, threadId: string | undefined): void {
   const draft = draftAtom(draftKey(skillId, threadId))
   const queued = threadId === undefined ? [] : emptyQueue(threadId)
-  giveBack(draftKey(skillId, undefined), [...queued, store.get(draft)].filter(Boolean).join('\n\n'))
+  const text = [...queued, store.get(draft)].filter(Boolean).join('\n\n')
+  const from = draftKey(skillId, threadId)
+  if (giveBack(draftKey(skillId, undefined), text))
+    attach(draftKey(skillId, undefined), readAttachments(from).added)
+  clearAdded(from)
   store.set(draft, '')
 }
 

@@ -34,7 +34,8 @@ function check(field: FormField, value: string): string {
   const { form } = texts
   if (value.trim() === '') {
     if (!field.required) return ''
-    return field.type === 'select' ? form.requiredChoice(field.label) : form.required(field.label)
+    const chosen = field.type === 'select' || field.type === 'file'
+    return chosen ? form.requiredChoice(field.label) : form.required(field.label)
   }
   const limit = limitOf(field)
   const length = lengthOf(value)
@@ -52,6 +53,11 @@ function halfWidth(value: string): string {
     .replace(/[－−]/, '-')
 }
 
+function shortValue({ type }: FormField, value: string, fileName: (id: string) => string): string {
+  if (type === 'file') return fileName(value)
+  return type === 'number' ? halfWidth(value) : value.split(/\s+/).join(' ')
+}
+
 /** The values that are sent: blank ones are left out. */
 export function filled(skill: Skill, values: FormValues): FormValues {
   return Object.fromEntries(
@@ -61,18 +67,19 @@ export function filled(skill: Skill, values: FormValues): FormValues {
   )
 }
 
-/** The question as the thread will show it, before the server has said so. */
-export function renderForm(skill: Skill, values: FormValues): string {
+/** The question as the thread will show it, before the server has said so. `fileName` names a data source. */
+export function renderForm(
+  skill: Skill,
+  values: FormValues,
+  fileName: (id: string) => string = () => '',
+): string {
   const short: string[] = []
   const long: string[] = []
   for (const field of skill.form_fields) {
     const value = (values[field.name] ?? '').trim().replace(/\r\n?/g, '\n')
     if (value === '') continue
     if (field.type === 'textarea') long.push(`**${field.label}**\n\n${value}`)
-    else
-      short.push(
-        `**${field.label}** ${field.type === 'number' ? halfWidth(value) : value.split(/\s+/).join(' ')}`,
-      )
+    else short.push(`**${field.label}** ${shortValue(field, value, fileName)}`)
   }
   return [...(short.length > 0 ? [short.join('  \n')] : []), ...long].join('\n\n')
 }

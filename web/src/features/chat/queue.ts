@@ -7,6 +7,8 @@ export interface Queued {
   /** Becomes the request id, so that the server takes the question once, whichever tab sends it. */
   readonly id: string
   readonly content: string
+  /** The data sources that it is to be answered from. */
+  readonly sources?: readonly string[]
   /** The question that it waits behind: it is sent where that one is on the screen. */
   readonly after?: string
   /** The answer that it follows, once it has been sent: when it is sent again it is the same question. */
@@ -36,8 +38,12 @@ export function readQueue(threadId: string): Queue {
   return store.get(queueAtom(threadId))
 }
 
-export function enqueue(threadId: string, content: string, after: string | undefined): void {
-  const item: Queued = { id: crypto.randomUUID(), content, ...(after !== undefined && { after }) }
+export function enqueue(
+  threadId: string,
+  question: Pick<Queued, 'content' | 'sources'>,
+  after: string | undefined,
+): void {
+  const item: Queued = { id: crypto.randomUUID(), ...question, ...(after !== undefined && { after }) }
   write(threadId, [...readQueue(threadId), item])
 }
 

@@ -1,14 +1,16 @@
 import { useAtomValue } from 'jotai'
 import { useEffect, useRef, useState } from 'react'
-import { useLocation, useNavigate, useRouteLoaderData } from 'react-router'
+import { type Location, useLocation, useNavigate, useRouteLoaderData } from 'react-router'
 import { PageTitle } from '@/components/PageTitle'
+import { askedSources } from '@/entities/source/askSources'
 import { useThreads } from '@/entities/thread/threads'
 import type { Skill } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
+import { attach } from './attachments'
 import { Chat } from './Chat'
 import type { Conversation } from './conversation'
 import { begin, newConversation, show } from './conversations'
-import { moveDraft } from './drafts'
+import { draftKey, moveDraft } from './drafts'
 import type { SkillData } from './loader'
 import { texts } from './texts'
 
@@ -33,8 +35,10 @@ function NewChat() {
   const [conversation] = useState(() => newConversation(skill.id))
   const { thread } = useAtomValue(conversation.stateAtom)
   const left = useRef(false)
+  const location = useLocation()
   // Asked on another page: the way back leads there, not to this page, which was only passed.
-  const passed = useLocation().state?.asked === true
+  const passed = location.state?.asked === true
+  useAskedSources(skill, location)
 
   useEffect(() => {
     begin(skill.id)
@@ -50,6 +54,17 @@ function NewChat() {
       <Chat skill={skill} conversation={conversation} />
     </>
   )
+}
+
+/** Puts the data sources into the composer that the page was opened with, once: not again when it is reloaded. */
+function useAskedSources(skill: Skill, { state }: Location): void {
+  const navigate = useNavigate()
+  useEffect(() => {
+    const ids = askedSources(state)
+    if (ids.length === 0) return
+    if (skill.accepts_data_sources) attach(draftKey(skill.id, undefined), ids)
+    void navigate('.', { replace: true, state: null })
+  }, [skill, state, navigate])
 }
 
 /** A thread: what was asked and answered, and the composer. */

@@ -48,8 +48,8 @@ describe('the queue', () => {
     const made = tab()
     await made.conversation.ask({ kind: 'text', content: '一' })
     start(made, 3)
-    enqueue('t', '二', undefined)
-    enqueue('t', '三', undefined)
+    enqueue('t', { content: '二' }, undefined)
+    enqueue('t', { content: '三' }, undefined)
     const [second] = readQueue('t')
     await made.sender.send(made.conversation)
     expect(made.contents()).toEqual(['一'])
@@ -67,7 +67,7 @@ describe('the queue', () => {
     const made = tab()
     await made.conversation.ask({ kind: 'text', content: '一' })
     start(made, 3)
-    enqueue('t', '二', undefined)
+    enqueue('t', { content: '二' }, undefined)
     end(made, 'stopped')
     await made.conversation.refresh()
     expect(made.contents()).toEqual(['一'])
@@ -77,7 +77,7 @@ describe('the queue', () => {
 
   it('keeps a question that was refused, and does not send it again by itself', async () => {
     const made = tab()
-    enqueue('t', '二', undefined)
+    enqueue('t', { content: '二' }, undefined)
     void made.sender.send(made.conversation)
     await vi.waitFor(() => expect(made.contents()).toEqual(['二']))
     const failure = new StreamFailure('network', 'network_unreachable', 0, '')
@@ -95,8 +95,8 @@ describe('the queue', () => {
 
   it('is sent by one tab alone, and what is taken back by none', async () => {
     const locks = new PageLocks()
-    enqueue('t', '二', undefined)
-    enqueue('t', '三', undefined)
+    enqueue('t', { content: '二' }, undefined)
+    enqueue('t', { content: '三' }, undefined)
     const tabs = [tab(locks), tab(locks)]
     const [one, other] = tabs as [Made & (typeof tabs)[0], Made & (typeof tabs)[0]]
     await vi.waitFor(() => expect(one.contents()).toEqual(['二']))

@@ -1,0 +1,48 @@
+import { cx } from '@/lib/ui/cx'
+import styles from './Composer.module.css'
+import { maxLength } from './limits'
+import type { QuestionFiles } from './questionFiles'
+import { maxQueued } from './queue'
+import { texts } from './texts'
+
+/** From how many characters on they are counted down. */
+export const countFrom = 28_000
+
+/** The line under a composer: what keeps its question from being sent, or how much room there is. */
+export function ComposerNote({
+  id,
+  length,
+  full,
+  files,
+}: {
+  id: string
+  length: number
+  full: boolean
+  files: QuestionFiles
+}) {
+  return (
+    <div className={styles.note} id={id}>
+      {full ? (
+        <span role="status">{texts.queue.full(maxQueued)}</span>
+      ) : files.waiting ? (
+        <span role="status">{texts.files.waits}</span>
+      ) : files.readiness === 'failed' ? (
+        <span className={styles.tooLong} role="status">
+          {texts.files.failed}
+        </span>
+      ) : (
+        <Counter length={length} />
+      )}
+    </div>
+  )
+}
+
+function Counter({ length }: { length: number }) {
+  if (length <= countFrom) return <span>{texts.composer.note}</span>
+  const left = maxLength - length
+  return (
+    <span className={cx(left < 0 && styles.tooLong)} role="status">
+      {left < 0 ? texts.composer.over(-left, maxLength) : texts.composer.remaining(left)}
+    </span>
+  )
+}
