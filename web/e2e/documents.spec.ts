@@ -57,7 +57,7 @@ skills:
 const chips = (page: Page): Locator =>
   page.getByRole('list', { name: '質問に使うファイル' }).getByRole('listitem')
 const cited = (answer: Locator): Locator => answer.getByRole('button', { name: /^出典\d/ })
-const viewer = (page: Page): Locator => page.getByRole('complementary', { name: '資料' })
+const viewer = (page: Page): Locator => page.getByRole('complementary', { name: /^資料「/ })
 
 async function list(account: Account): Promise<DataSource[]> {
   const response = await account.call('GET', '/v1/data-source?limit=100')
@@ -130,7 +130,7 @@ offline.describe('a document', () => {
       await expect(elsewhere).toContainText('読み取り済み')
 
       const chip = cited(chat.answer).first()
-      await expect(chip).toHaveAccessibleName(/^出典1、手順書\.pdf 3ページ/)
+      await expect(chip).toHaveAccessibleName(/^出典\d+、手順書\.pdf 3ページ/)
       await chip.hover()
       await expect(page.getByRole('tooltip')).toContainText('年次有給休暇')
       expect(await breaches(page)).toEqual([])
@@ -140,7 +140,7 @@ offline.describe('a document', () => {
 
       // Another tab and a reload have the same.
       await other.goto(new URL(page.url()).pathname)
-      await expect(cited(chat.in(other).answer).first()).toHaveAccessibleName(/^出典1、手順書\.pdf 3ページ/)
+      await expect(cited(chat.in(other).answer).first()).toHaveAccessibleName(/^出典\d+、手順書\.pdf 3ページ/)
     },
   )
 
