@@ -172,6 +172,18 @@ const routes: RouteObject[] = [
         ],
       }),
       caught({
+        path: '/oauth/grant',
+        loader: signedIn(),
+        shouldRevalidate: never,
+        lazy: { Component: async () => (await import('@/features/connect/routes')).GrantPage },
+      }),
+      caught({
+        path: '/oauth/device',
+        loader: signedIn(),
+        shouldRevalidate: never,
+        lazy: { Component: async () => (await import('@/features/connect/routes')).DevicePage },
+      }),
+      caught({
         path: '/setting',
         loader: ({ request }) => requireSession(request) ?? null,
         shouldRevalidate: never,
@@ -197,6 +209,13 @@ const routes: RouteObject[] = [
             lazy: {
               loader: async () => signedIn(),
               Component: async () => (await import('@/features/settings/SharesPage')).SharesPage,
+            },
+          },
+          {
+            path: 'connections',
+            lazy: {
+              loader: async () => signedIn(),
+              Component: async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
             },
           },
           { path: '*', Component: NotFoundPage },
@@ -246,6 +265,12 @@ const routes: RouteObject[] = [
             loader: adminOnly(),
             shouldRevalidate: never,
             lazy: { Component: async () => (await import('@/features/admin/routes')).SharesPage },
+          }),
+          caught({
+            path: 'connection',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).ConnectionsPage },
           }),
           caught({
             path: 'audit',

@@ -20,7 +20,7 @@ export function localPath(text: string | null | undefined): string | null {
 
 /** Whether a page is shown to signed-in users only. */
 export function needsSession(path: string): boolean {
-  return /^\/(home|admin|setting|chat|share)(\/|$)/.test(path)
+  return /^\/(home|admin|setting|chat|share|oauth)(\/|$)/.test(path)
 }
 
 /** Stores the page to return to after the next sign-in in this tab; anything else is ignored. */

@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { ArrowLeft, FileText, Link2, type LucideIcon, ScrollText, Shield, Users } from 'lucide-react'
+import { ArrowLeft, FileText, Link2, type LucideIcon, Plug, ScrollText, Shield, Users } from 'lucide-react'
 import { Link, NavLink, Outlet } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
@@ -13,6 +13,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/organization/member', label: texts.layout.members, Icon: Users },
   { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
   { to: '/admin/share', label: texts.layout.shares, Icon: Link2 },
+  { to: '/admin/connection', label: texts.layout.connections, Icon: Plug },
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 

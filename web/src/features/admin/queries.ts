@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError, type Page, type SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
+import { listOrganizationConnections } from '@/lib/api/connections'
 import { queryClient, readAnew } from '@/lib/api/queries'
 import { listOrganizationShares } from '@/lib/api/shares'
 
@@ -74,6 +75,16 @@ export function sharesQuery(page: number) {
   return queryOptions({
     queryKey: ['admin', 'shares', page],
     queryFn: ({ signal }) => listOrganizationShares(pageOf(page), signal),
+    staleTime: 0,
+    throwOnError,
+  })
+}
+
+/** A page of what is connected to the members' accounts. */
+export function connectionsQuery(page: number) {
+  return queryOptions({
+    queryKey: ['admin', 'connections', page],
+    queryFn: ({ signal }) => listOrganizationConnections(pageOf(page), signal),
     staleTime: 0,
     throwOnError,
   })

@@ -1,5 +1,6 @@
 export { AdminLayout } from './AdminLayout'
 export { AuditPage } from './audit/AuditPage'
+export { ConnectionsPage } from './connection/ConnectionsPage'
 export { ContractPage } from './contract/ContractPage'
 export { contractLoader, membersLoader, samlEditLoader, samlLoader } from './loaders'
 export { MembersPage } from './members/MembersPage'

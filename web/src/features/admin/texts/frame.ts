@@ -10,6 +10,7 @@ export const frame = {
     members: 'メンバー',
     saml: 'SAML',
     shares: '共有リンク',
+    connections: '接続',
     audit: '監査ログ',
   },
   common: {

@@ -1,4 +1,5 @@
 import { auditScreen } from './auditScreen'
+import { connectionsScreen } from './connectionsScreen'
 import { contractScreen } from './contractScreen'
 import { frame } from './frame'
 import { memberScreens } from './memberScreens'
@@ -15,5 +16,6 @@ export const texts = {
   ...memberScreens,
   ...samlScreens,
   ...sharesScreen,
+  ...connectionsScreen,
   ...auditScreen,
 } as const

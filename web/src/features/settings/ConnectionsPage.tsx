@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query'
+import { KeyRound, Plug } from 'lucide-react'
+import { useState } from 'react'
+import { Button, ButtonLink } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { Dialog } from '@/components/Dialog'
+import { ErrorState } from '@/components/States'
+import { connectionPolicyQuery, endConnection, ownConnectionsQuery } from '@/entities/connection/connections'
+import { scopeNames } from '@/entities/connection/scopes'
+import type { Connection } from '@/lib/api'
+import { formatDate } from '@/lib/ui/dates'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import styles from './ConnectionsPage.module.css'
+import { CreateToken } from './CreateToken'
+import sessions from './SessionsPage.module.css'
+import { SettingNav } from './SettingNav'
+import { texts } from './texts'
+
+const words = texts.connections
+
+/** What is connected to the user's account, their personal access tokens, and the ways to end both. */
+export function ConnectionsPage() {
+  const { data, isError, refetch } = useQuery(ownConnectionsQuery)
+  const { data: policy } = useQuery(connectionPolicyQuery)
+  return (
+    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
+      <SettingNav />
+      <p className={sessions.lead}>{words.lead}</p>
+      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
+      {data === undefined && !isError && <p role="status">{words.loading}</p>}
+      {data && <List label={words.title} none={words.none} connections={ofKind(data, 'client')} />}
+      <section className={styles.tokens} aria-labelledby="tokens">
+        <h2 id="tokens" className={styles.heading}>
+          {words.tokens.title}
+        </h2>
+        <p className={sessions.lead}>
+          {policy?.personal_tokens === false ? words.tokens.forbidden : words.tokens.lead}
+        </p>
+        {policy?.personal_tokens && <CreateToken />}
+        {data && policy?.personal_tokens && (
+          <List label={words.tokens.title} none={words.tokens.none} connections={ofKind(data, 'personal')} />
+        )}
+      </section>
+      <div className={sessions.actions}>
+        <ButtonLink to="/home/skill" variant="quiet">
+          {texts.back}
+        </ButtonLink>
+      </div>
+    </Column>
+  )
+}
+
+function ofKind(connections: readonly Connection[], kind: Connection['kind']): Connection[] {
+  return connections.filter((connection) => connection.kind === kind)
+}
+
+interface ListProps {
+  label: string
+  none: string
+  connections: readonly Connection[]
+}
+
+function List({ label, none, connections }: ListProps) {
+  const [ending, setEnding] = useState<Connection | null>(null)
+  if (connections.length === 0) return <p className={styles.none}>{none}</p>
+  return (
+    <>
+      <ul className={sessions.list} aria-label={label}>
+        {connections.map((connection) => (
+          <Line key={connection.id} connection={connection} onEnd={() => setEnding(connection)} />
+        ))}
+      </ul>
+      {ending && <EndDialog connection={ending} onClose={() => setEnding(null)} />}
+    </>
+  )
+}
+
+function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void }) {
+  const { kind, name, scopes, device, address, created_at, last_used_at, expires_at } = connection
+  const personal = kind === 'personal'
+  const Icon = personal ? KeyRound : Plug
+  const where = [device, address].filter(Boolean).join('・')
+  return (
+    <li className={sessions.line}>
+      <Icon size={20} aria-hidden />
+      <div className={sessions.what}>
+        <p className={sessions.name}>{name}</p>
+        <p>{last_used_at ? words.used(formatDate(last_used_at), where) : words.unused}</p>
+        <p>
+          {personal && expires_at
+            ? words.made(formatDate(created_at), lastDay(expires_at), scopeNames(scopes))
+            : words.began(formatDate(created_at), scopeNames(scopes))}
+        </p>
+      </div>
+      <Button size="sm" onClick={onEnd}>
+        <span className="visually-hidden">{words.of(name)}</span>
+        {personal ? words.remove : words.end}
+      </Button>
+    </li>
+  )
+}
+
+/** The last day on which a token holds: it ends with that day. */
+function lastDay(expiresAt: string): string {
+  const day = new Date(new Date(expiresAt).getTime() - 1)
+  return `${day.getFullYear()}年${day.getMonth() + 1}月${day.getDate()}日`
+}
+
+function EndDialog({ connection, onClose }: { connection: Connection; onClose: () => void }) {
+  const [busy, setBusy] = useState(false)
+  const personal = connection.kind === 'personal'
+  const end = async () => {
+    setBusy(true)
+    try {
+      await endConnection(connection.id)
+      toast(personal ? words.removed : words.ended, { tone: 'success' })
+      onClose()
+    } catch {
+      setBusy(false)
+      toastFailure(words.notEnded)
+    }
+  }
+  return (
+    <Dialog
+      title={personal ? words.confirmToken : words.confirm}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{words.cancel}</Button>
+          <Button variant="danger" loading={busy} onClick={() => void end()}>
+            {personal ? words.remove : words.end}
+          </Button>
+        </>
+      }
+    >
+      <p>{personal ? words.confirmTokenBody(connection.name) : words.confirmBody(connection.name)}</p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,148 @@
+import { Copy } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import { FieldErrorText, Select, TextField } from '@/components/Field'
+import { ownConnectionsQuery } from '@/entities/connection/connections'
+import { scopeTexts } from '@/entities/connection/scopes'
+import { ApiError, type Scope } from '@/lib/api'
+import { createToken } from '@/lib/api/connections'
+import { readAnew } from '@/lib/api/queries'
+import { copyText } from '@/lib/browser/clipboard'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import styles from './ConnectionsPage.module.css'
+import { texts } from './texts'
+
+const words = texts.connections.tokens
+
+/** The scopes that a script needs; the third one is the extension's. */
+const SCOPES: readonly Scope[] = ['chat', 'documents']
+/** How long a token may hold, in days. */
+const DAYS = [30, 90, 180, 365]
+
+/** The button that creates a personal access token, with its form and the token, which is shown once. */
+export function CreateToken() {
+  const [step, setStep] = useState<'closed' | 'form' | { token: string }>('closed')
+  const close = () => setStep('closed')
+  return (
+    <>
+      <Button onClick={() => setStep('form')}>{words.create}</Button>
+      {step === 'form' && <FormDialog onClose={close} onCreated={(token) => setStep({ token })} />}
+      {typeof step === 'object' && <TokenDialog token={step.token} onClose={close} />}
+    </>
+  )
+}
+
+function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (token: string) => void }) {
+  const [name, setName] = useState('')
+  const [scopes, setScopes] = useState<readonly Scope[]>(['chat'])
+  const [days, setDays] = useState(90)
+  const [tried, setTried] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    setTried(true)
+    if (busy || name.trim() === '' || scopes.length === 0) return
+    setBusy(true)
+    try {
+      const { token } = await createToken(name.trim(), [...scopes], dayAfter(days))
+      onCreated(token)
+      await readAnew(ownConnectionsQuery.queryKey)
+    } catch (cause) {
+      setBusy(false)
+      toastFailure(words.notCreated(cause instanceof ApiError ? cause.detail : ''))
+    }
+  }
+  return (
+    <Dialog
+      title={words.create}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.connections.cancel}</Button>
+          <Button type="submit" form="create-token" variant="primary" loading={busy}>
+            {words.submit}
+          </Button>
+        </>
+      }
+    >
+      <form id="create-token" className={styles.form} onSubmit={(event) => void submit(event)} noValidate>
+        <TextField
+          label={words.name}
+          hint={words.nameHint}
+          error={tried && name.trim() === '' ? words.nameRequired : undefined}
+          value={name}
+          maxLength={100}
+          autoFocus
+          onChange={(event) => setName(event.target.value)}
+        />
+        <fieldset className={styles.scopes}>
+          <legend>{words.scopes}</legend>
+          {SCOPES.map((scope) => (
+            <label key={scope} className={styles.scope}>
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={(event) =>
+                  setScopes(
+                    event.target.checked ? [...scopes, scope] : scopes.filter((other) => other !== scope),
+                  )
+                }
+              />
+              <span>
+                {scopeTexts[scope].name}
+                <span className={styles.allows}>{scopeTexts[scope].allows}</span>
+              </span>
+            </label>
+          ))}
+          <div role="alert">
+            {tried && scopes.length === 0 && <FieldErrorText>{words.scopesRequired}</FieldErrorText>}
+          </div>
+        </fieldset>
+        <Select
+          label={words.expires}
+          value={String(days)}
+          onChange={(event) => setDays(Number(event.target.value))}
+        >
+          {DAYS.map((choice) => (
+            <option key={choice} value={choice}>
+              {words.days(choice)}
+            </option>
+          ))}
+        </Select>
+      </form>
+    </Dialog>
+  )
+}
+
+/** The date in some days, in Japan, where the last day of a token ends. */
+function dayAfter(days: number): string {
+  const at = new Date(Date.now() + days * 86_400_000)
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: 'Asia/Tokyo' }).format(at)
+}
+
+function TokenDialog({ token, onClose }: { token: string; onClose: () => void }) {
+  const copy = () =>
+    copyText(token).then(
+      () => toast(words.copied, { tone: 'success' }),
+      () => toastFailure(words.copyFailed),
+    )
+  return (
+    <Dialog
+      title={words.created}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{words.close}</Button>
+          <Button variant="primary" onClick={() => void copy()}>
+            <Copy size={16} aria-hidden />
+            {words.copy}
+          </Button>
+        </>
+      }
+    >
+      <p className={styles.once}>{words.once}</p>
+      <code className={styles.token}>{token}</code>
+    </Dialog>
+  )
+}
