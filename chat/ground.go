@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
@@ -127,6 +128,9 @@ func cite(sources []Source, text string) []Citation {
 		}
 	}
 	slices.SortStableFunc(others, func(a, b Source) int { return cmp.Compare(b.Score, a.Score) })
+	if len(cited) == 0 && strings.HasPrefix(text, answer.Nothing) {
+		return nil // What was consulted does not say it.
+	}
 	kept := append(cited, others[:min(maxConsulted, len(others))]...)
 	list := make([]Citation, len(kept))
 	for quote := maxQuote; ; quote /= 2 {

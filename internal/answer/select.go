@@ -61,11 +61,15 @@ func Select(found []Found, budget int, cost func(Passage) int, beside func(Found
 }
 
 // Query returns what is searched for: the question, and before it the one that it leans on, as それはいつまで？ does on the
-// question before. earlier are the person's questions, the last one first.
+// question before. A short question, such as 申請期限は？, may lean on the one before or not: it has several times its
+// weight. earlier are the person's questions, the last one first.
 func Query(question string, earlier []string) string {
 	query := question
-	for _, before := range earlier[:min(len(earlier), 2)] {
+	for i, before := range earlier[:min(len(earlier), 2)] {
 		if !leans(question) {
+			if i == 0 && len(termsOf(question)) < fewestTerms {
+				return before + strings.Repeat("\n"+question, weightOfShort)
+			}
 			break
 		}
 		query = before + "\n" + query
@@ -80,8 +84,10 @@ var leaning = []string{
 	"いつ", "誰", "だれ",
 }
 
-// fewestTerms is from how many terms on a question stands alone.
-const fewestTerms = 4
+const (
+	fewestTerms   = 4 // From so many terms on a question stands alone.
+	weightOfShort = 3 // Of a question that has fewer, against the one before.
+)
 
 func leans(question string) bool {
 	question = strings.TrimSpace(question)
@@ -90,7 +96,7 @@ func leans(question string) bool {
 			return true
 		}
 	}
-	return len(termsOf(question)) < fewestTerms
+	return len(termsOf(question)) < 2
 }
 
 // asking are words of a question that say nothing of what it is about.

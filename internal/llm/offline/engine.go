@@ -82,7 +82,9 @@ const noMaterial = "要約する文章が見当たりませんでした。\n\n" 
 const noDocument = "参照できる文書がありません。\n\n文書の文章を、質問と一緒に貼り付けてください。"
 
 func documentTask(ctx context.Context, p prompt) string {
+	earlier := p.earlier
 	if len(p.sources) == 0 {
+		earlier = nil // They may be the document.
 		question, text := splitPasted(p)
 		if text == "" {
 			return noDocument
@@ -92,7 +94,7 @@ func documentTask(ctx context.Context, p prompt) string {
 	if wantsSummary(p.question) {
 		return summarizeText(ctx, joinSources(p.sources), readWish(p.question))
 	}
-	return answerFrom(p.question, p.sources)
+	return answerFrom(p.question, earlier, p.sources)
 }
 
 // splitPasted splits a message that contains its document into the question, which is its first or last line, and the

@@ -17,6 +17,14 @@ func escape(text string) string {
 	}
 	for i, r := range runes {
 		switch r {
+		case '【', '［': // A number between these would be a citation.
+			if i+1 < len(runes) && unicode.IsDigit(runes[i+1]) {
+				r = '〔'
+			}
+		case '】', '］':
+			if i > 0 && unicode.IsDigit(runes[i-1]) {
+				r = '〕'
+			}
 		case '\\', '`', '*', '[', ']', '<', '$', '~', '|':
 			b.WriteByte('\\')
 		case '_':

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
 )
 
 // source is a passage of a document in the prompt.
@@ -50,9 +52,10 @@ const (
 	maxRelated      = 3
 )
 
-// answerFrom quotes the sentences that fit a question best, or says that there are none.
-func answerFrom(question string, sources []source) string {
-	query := questionTerms(question)
+// answerFrom quotes the sentences that fit a question best, or says that there are none. earlier are the questions
+// before, the last one first.
+func answerFrom(question string, earlier []string, sources []source) string {
+	query := questionTerms(answer.Query(question, earlier))
 	passages := readPassages(sources)
 	scorePassages(query, questionKind(question), sources, passages)
 	ranked := slices.Clone(passages)
@@ -140,7 +143,7 @@ func nothingFound(sources []source) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("渡された文書には、この質問に答える記述が見当たりませんでした。\n\n")
+	b.WriteString(answer.Nothing + "\n\n")
 	if len(names) > 0 {
 		b.WriteString("調べた文書: ")
 		for i, name := range names {
