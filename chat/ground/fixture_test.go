@@ -1,0 +1,195 @@
+package ground_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/chat/ground"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
+
+// fixture is a server with one person, whose files are read when start is called.
+type fixture struct {
+	t       *testing.T
+	db      *store.DB
+	owner   chat.Owner
+	sources *datasource.Service
+	chat    *chat.Service
+	skills  map[string]uuid.UUID
+	asked   chan llm.Request // What the model was sent.
+}
+
+// newFixture returns a server whose model says the same each time, or answers itself.
+func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
+	t.Helper()
+	f := &fixture{t: t, db: storetest.New(t), skills: make(map[string]uuid.UUID), asked: make(chan llm.Request, 10)}
+	f.must(skill.Seed(t.Context(), f.db))
+	organization := newID()
+	f.must(f.db.CreateOrganization(t.Context(), org.Organization{ID: organization, Name: "試験", AuthType: "cognito"}))
+	f.owner = f.member(organization)
+	_, builtin, err := skill.Builtin()
+	f.must(err)
+	for _, s := range builtin {
+		f.skills[s.Name] = s.ID
+	}
+	files, err := bucket.Open(t.TempDir())
+	f.must(err)
+	t.Cleanup(func() { f.must(files.Close()) })
+	log := slog.New(slog.DiscardHandler)
+	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, noEvents{}, log, datasource.Config{Poll: 20 * time.Millisecond})
+	feed, err := stream.NewFeed(nil)
+	f.must(err)
+	f.chat = chat.NewService(chat.Needs{
+		Store: f.db, Skills: skill.NewService(f.db, skill.Config{}), Model: f.listening(model), Feed: feed, Log: log,
+		Hub: stream.NewHub(stream.HubConfig{}), Grounder: ground.New(f.sources, cfg),
+	}, chat.Config{Alone: true})
+	f.must(f.chat.Start(t.Context()))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		f.chat.Stop(ctx)
+	})
+	return f
+}
+
+// listening returns a model that is listened to.
+func (f *fixture) listening(model llm.Model) llm.Model {
+	return llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+		select {
+		case f.asked <- req:
+		default: // Nobody looks at it.
+		}
+		return model.Stream(ctx, req, emit)
+	})
+}
+
+type noEvents struct{}
+
+func (noEvents) SourceChanged(datasource.Owner, datasource.Source) {}
+func (noEvents) SourceDeleted(datasource.Owner, uuid.UUID)         {}
+
+func (f *fixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+func (f *fixture) member(organization uuid.UUID) chat.Owner {
+	f.t.Helper()
+	id := newID()
+	f.must(f.db.CreateUser(f.t.Context(), identity.NewUser{
+		ID: id, OrganizationID: organization, Subject: id.String(), Email: id.String() + "@test.example", Name: "試験",
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}))
+	return chat.Owner{OrganizationID: organization, UserID: id}
+}
+
+// start has files read until the test ends.
+func (f *fixture) start() {
+	f.sources.Start()
+	f.t.Cleanup(f.sources.Stop)
+}
+
+// upload uploads a file.
+func (f *fixture) upload(name, text string) uuid.UUID {
+	f.t.Helper()
+	source, _, err := f.sources.Upload(f.t.Context(), datasource.Owner(f.owner), uuid.Nil, name, strings.NewReader(text))
+	f.must(err)
+	return source.ID
+}
+
+// read uploads a file and waits until it is read.
+func (f *fixture) read(name, text string) uuid.UUID {
+	f.t.Helper()
+	id := f.upload(name, text)
+	thread := f.thread("汎用チャット")
+	p := chat.Preparation{RequestID: newID(), ThreadID: thread, SourceIDs: []uuid.UUID{id}}
+	prepared, err := f.chat.Prepare(f.t.Context(), f.owner, p)
+	f.must(err)
+	prepared, err = f.chat.AwaitPrepared(f.t.Context(), f.owner, p, prepared)
+	f.must(err)
+	if prepared.Status != datasource.Success {
+		f.t.Fatalf("%s: %+v", name, prepared)
+	}
+	return id
+}
+
+// thread returns a new thread with a skill, whose title is given, so that the model is not asked for one.
+func (f *fixture) thread(skillName string) uuid.UUID {
+	f.t.Helper()
+	thread, err := f.chat.CreateThread(f.t.Context(), f.owner, chat.NewThread{SkillID: f.skills[skillName], Title: "題"})
+	f.must(err)
+	return thread.ID
+}
+
+// ask returns the answer to a question.
+func (f *fixture) ask(thread uuid.UUID, content string, ids ...uuid.UUID) chat.Message {
+	f.t.Helper()
+	exchange, err := f.chat.Send(f.t.Context(), f.owner, chat.Question{
+		RequestID: newID(), ThreadID: thread, Content: content, DataSourceIDs: ids,
+	})
+	f.must(err)
+	exchange, err = f.chat.WaitFor(f.t.Context(), f.owner, exchange)
+	f.must(err)
+	return exchange.Answer
+}
+
+// heard returns what the model was sent for the last question.
+func (f *fixture) heard() llm.Request {
+	f.t.Helper()
+	select {
+	case req := <-f.asked:
+		return req
+	default:
+		f.t.Fatal("the model was not asked")
+		panic("unreachable")
+	}
+}
+
+// chunk is a chunk of a stream.
+type chunk struct {
+	Type     string
+	SourceID string `json:"sourceId"`
+}
+
+// streamed returns the chunks of an answer's stream.
+func (f *fixture) streamed(id uuid.UUID) (list []chunk) {
+	f.t.Helper()
+	attachment, err := f.chat.Attach(f.t.Context(), f.owner, id)
+	f.must(err)
+	defer attachment.Leave()
+	w := attachment.Text.Watch("")
+	for b := w.Take(); b != nil; b = w.Take() {
+		for line := range strings.Lines(string(b)) {
+			if data, found := strings.CutPrefix(line, "data: {"); found {
+				var c chunk
+				f.must(json.Unmarshal([]byte("{"+data), &c))
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
