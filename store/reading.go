@@ -72,8 +72,8 @@ type readingRow struct {
 	Slow           bool
 }
 
-// SomebodyWaits implements datasource.Store.
-func (db *DB) SomebodyWaits(ctx context.Context) (waits bool, _ error) {
+// AnyoneWaits implements datasource.Store.
+func (db *DB) AnyoneWaits(ctx context.Context) (waits bool, _ error) {
 	err := db.pool.QueryRow(ctx, `
 		SELECT EXISTS (
 		    SELECT FROM (SELECT DISTINCT d.user_id
@@ -83,8 +83,8 @@ func (db *DB) SomebodyWaits(ctx context.Context) (waits bool, _ error) {
 	return waits, translate(err)
 }
 
-// KeepReadings implements datasource.Store.
-func (db *DB) KeepReadings(ctx context.Context, held []datasource.Reading, lease time.Duration) (lost []uuid.UUID,
+// RenewReadings implements datasource.Store.
+func (db *DB) RenewReadings(ctx context.Context, held []datasource.Reading, lease time.Duration) (lost []uuid.UUID,
 	_ error,
 ) {
 	ids, numbers := make([]uuid.UUID, len(held)), make([]int64, len(held))
@@ -124,8 +124,8 @@ func (db *DB) PutBack(ctx context.Context, reading datasource.Reading, how datas
 	return source, translate(err)
 }
 
-// TellProgress implements datasource.Store.
-func (db *DB) TellProgress(ctx context.Context, reading datasource.Reading, stage datasource.Stage, done,
+// ReportProgress implements datasource.Store.
+func (db *DB) ReportProgress(ctx context.Context, reading datasource.Reading, stage datasource.Stage, done,
 	total int,
 ) (datasource.Source, error) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `

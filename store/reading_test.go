@@ -130,7 +130,7 @@ func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	f.source(t, datasource.Owner(f.ann), "本文")
 	held := f.next(t, time.Hour)
 	f.nothingWaits(t)
-	lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, -time.Second)
+	lost, err := f.RenewReadings(t.Context(), []datasource.Reading{held}, -time.Second)
 	must(t, err)
 	if len(lost) != 0 {
 		t.Errorf("lost %v", lost)
@@ -139,11 +139,11 @@ func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	if next.ID != held.ID || next.Attempt != 2 || next.Revision <= held.Revision {
 		t.Errorf("taken over as %+v", next)
 	}
-	if lost, err = f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil ||
+	if lost, err = f.RenewReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil ||
 		!slices.Equal(lost, []uuid.UUID{held.ID}) {
 		t.Errorf("the one that was silent lost %v, %v", lost, err)
 	}
-	if lost, err = f.KeepReadings(t.Context(), []datasource.Reading{next}, time.Hour); err != nil || len(lost) != 0 {
+	if lost, err = f.RenewReadings(t.Context(), []datasource.Reading{next}, time.Hour); err != nil || len(lost) != 0 {
 		t.Errorf("the next one lost %v, %v", lost, err)
 	}
 	f.nothingWaits(t)
@@ -157,7 +157,7 @@ func TestReadingThatGaveWayIsKnownToBeSlow(t *testing.T) {
 	slow := f.next(t, time.Hour)
 	waits := func(want bool) {
 		t.Helper()
-		if got, err := f.SomebodyWaits(t.Context()); err != nil || got != want {
+		if got, err := f.AnyoneWaits(t.Context()); err != nil || got != want {
 			t.Errorf("somebody waits: %v, %v", got, err)
 		}
 	}
@@ -206,15 +206,15 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	f.source(t, datasource.Owner(f.ann), "本文")
 	silent := f.next(t, 0)
 	held := f.next(t, time.Hour)
-	told, err := f.TellProgress(t.Context(), held, datasource.StageReading, 120, 1000)
+	told, err := f.ReportProgress(t.Context(), held, datasource.StageReading, 120, 1000)
 	must(t, err)
 	if told.Stage != datasource.StageReading || told.Done != 120 || told.Total != 1000 ||
 		told.Revision <= held.Revision {
 		t.Errorf("told %+v", told)
 	}
-	_, err = f.TellProgress(t.Context(), silent, datasource.StageReading, 1, 1)
+	_, err = f.ReportProgress(t.Context(), silent, datasource.StageReading, 1, 1)
 	wantCode(t, err, fault.NotFound)
-	if lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || len(lost) != 0 {
+	if lost, err := f.RenewReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || len(lost) != 0 {
 		t.Errorf("lost %v, %v", lost, err)
 	}
 	ended, err := f.EndReading(t.Context(), held, datasource.Found{PageCount: 1})
@@ -238,7 +238,7 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	if stopped.Status != datasource.Failed || stopped.Failure != "中止" || stopped.Revision <= held.Revision {
 		t.Errorf("stopped as %+v", stopped)
 	}
-	if lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil ||
+	if lost, err := f.RenewReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil ||
 		!slices.Equal(lost, []uuid.UUID{source.ID}) {
 		t.Errorf("lost %v, %v", lost, err)
 	}
@@ -275,7 +275,7 @@ func TestStorageLimits(t *testing.T) {
 	ann := datasource.Owner(f.ann)
 	create := func(text string, limit int64) error {
 		s := newSource(text)
-		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		_, _, err := f.CreateSource(t.Context(), ann, uuid.Nil, s, limit)
 		return err
 	}
@@ -294,7 +294,7 @@ func TestUploadsAtOnceKeepTheLimitOfTheOrganization(t *testing.T) {
 	for i := range 8 {
 		owner := datasource.Owner([]chat.Owner{f.ann, f.bob}[i%2])
 		s := newSource(fmt.Sprintf("0123456789%d", i)[1:])
-		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			_, _, err := f.CreateSource(t.Context(), owner, uuid.Nil, s, 1<<40)
 			switch {

@@ -15,8 +15,8 @@ import (
 
 var _ datasource.Store = (*DB)(nil)
 
-// looseBatch is how many loose files are removed at a time.
-const looseBatch = 100
+// orphanBatch is how many orphans are listed at a time.
+const orphanBatch = 100
 
 // sourceColumns are the columns of a datasource.Source.
 const sourceColumns = `id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, stage, done, total, revision, created_at`
@@ -25,8 +25,8 @@ func noSource(err error) error {
 	return fault.Wrap(err, fault.NotFound, "データソースが見つかりません。")
 }
 
-// LoosenFile implements datasource.Store.
-func (db *DB) LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration) error {
+// MarkOrphan implements datasource.Store.
+func (db *DB) MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO loose_files (id, remove_at)
 		VALUES ($1, now() + $2)
@@ -63,7 +63,7 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session 
 	return stored, created, err
 }
 
-// claimFile assigns a loose file to its owner, who must still be a member and signed in. The row locks serialize a
+// claimFile assigns an orphaned file to its owner, who must still be a member and signed in. The row locks serialize a
 // person's uploads until the transaction ends, so that nothing is stored twice and the limit is kept, and keep the user
 // and the session unchanged.
 func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, id uuid.UUID) error {
@@ -211,7 +211,7 @@ func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UU
 	return source, translate(err)
 }
 
-// DeleteSource implements datasource.Store. A trigger makes its file loose.
+// DeleteSource implements datasource.Store. A trigger makes its file an orphan.
 func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) error {
 	tag, err := db.pool.Exec(ctx, `
 		DELETE FROM data_sources
@@ -272,15 +272,15 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 	return source, err
 }
 
-// LooseFiles implements datasource.Store.
-func (db *DB) LooseFiles(ctx context.Context) ([]uuid.UUID, error) {
+// ListOrphans implements datasource.Store.
+func (db *DB) ListOrphans(ctx context.Context) ([]uuid.UUID, error) {
 	// The row check protects a stored file whose upload was reported as failed and discarded.
 	rows, err := db.pool.Query(ctx, `
 		SELECT l.id
 		FROM loose_files l
 		WHERE l.remove_at <= now() AND NOT EXISTS (SELECT FROM data_sources d WHERE d.id = l.id)
 		ORDER BY l.remove_at
-		LIMIT $1`, looseBatch)
+		LIMIT $1`, orphanBatch)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -288,8 +288,8 @@ func (db *DB) LooseFiles(ctx context.Context) ([]uuid.UUID, error) {
 	return ids, translate(err)
 }
 
-// FileRemoved implements datasource.Store.
-func (db *DB) FileRemoved(ctx context.Context, id uuid.UUID) error {
+// ForgetOrphan implements datasource.Store.
+func (db *DB) ForgetOrphan(ctx context.Context, id uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM loose_files WHERE id = $1`, id)
 	return translate(err)
 }

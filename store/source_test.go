@@ -20,7 +20,7 @@ import (
 func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) datasource.Source {
 	t.Helper()
 	s := newSource(text)
-	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+	must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 	stored, created, err := f.CreateSource(t.Context(), owner, uuid.Nil, s, 1<<40)
 	must(t, err)
 	if !created {
@@ -93,7 +93,7 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	var uploads sync.WaitGroup
 	for i := range n {
 		s := newSource("同じ内容")
-		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			var err error
 			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s,
@@ -113,30 +113,30 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	}
 	f.next(t, time.Hour)
 	f.nothingWaits(t)
-	loose, err := f.LooseFiles(t.Context())
+	orphans, err := f.ListOrphans(t.Context())
 	must(t, err)
-	if len(loose) != n-1 || slices.Contains(loose, stored[0].ID) {
-		t.Errorf("%d files are loose", len(loose))
+	if len(orphans) != n-1 || slices.Contains(orphans, stored[0].ID) {
+		t.Errorf("%d files are orphans", len(orphans))
 	}
 }
 
-// TestFileOfASourceIsNeverLoose: a caller that discards an upload because the database did not answer may be wrong.
-func TestFileOfASourceIsNeverLoose(t *testing.T) {
+// TestFileOfASourceIsNeverAnOrphan, even if its upload was discarded because the database's answer was lost.
+func TestFileOfASourceIsNeverAnOrphan(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann := datasource.Owner(f.ann)
 	source := f.source(t, ann, "本文")
-	must(t, f.LoosenFile(t.Context(), source.ID, 0))
-	if loose, err := f.LooseFiles(t.Context()); err != nil || len(loose) != 0 {
-		t.Errorf("%v, loose: %v", err, loose)
+	must(t, f.MarkOrphan(t.Context(), source.ID, 0))
+	if orphans, err := f.ListOrphans(t.Context()); err != nil || len(orphans) != 0 {
+		t.Errorf("%v, orphans: %v", err, orphans)
 	}
 	must(t, f.DeleteSource(t.Context(), ann, source.ID))
-	if loose, err := f.LooseFiles(t.Context()); err != nil || !slices.Equal(loose, []uuid.UUID{source.ID}) {
-		t.Errorf("%v, loose: %v", err, loose)
+	if orphans, err := f.ListOrphans(t.Context()); err != nil || !slices.Equal(orphans, []uuid.UUID{source.ID}) {
+		t.Errorf("%v, orphans: %v", err, orphans)
 	}
-	must(t, f.FileRemoved(t.Context(), source.ID))
-	if loose, err := f.LooseFiles(t.Context()); err != nil || len(loose) != 0 {
-		t.Errorf("%v, loose: %v", err, loose)
+	must(t, f.ForgetOrphan(t.Context(), source.ID))
+	if orphans, err := f.ListOrphans(t.Context()); err != nil || len(orphans) != 0 {
+		t.Errorf("%v, orphans: %v", err, orphans)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestUploadThatTookTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := newSource("本文")
-	must(t, f.LoosenFile(t.Context(), s.ID, 0))
+	must(t, f.MarkOrphan(t.Context(), s.ID, 0))
 	_, _, err := f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s, 1<<40)
 	wantCode(t, err, fault.Conflict)
 }
@@ -167,7 +167,7 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 		t.Errorf("%v, %+v", err, others)
 	}
 	s := newSource("もう一つ")
-	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+	must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 	_, _, err = f.CreateSource(t.Context(), ann, uuid.Nil, s, 1<<40)
 	wantCode(t, err, fault.Conflict)
 	must(t, f.DeleteSource(t.Context(), ann, page[0].ID))
@@ -192,7 +192,7 @@ func TestUploadEndsWithItsSession(t *testing.T) {
 		VALUES ($1, sha256('x'), $1, 'client', $1, now(), now() + interval '1 hour')`, session)
 	create := func() error {
 		s := newSource("本文")
-		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		_, _, err := f.CreateSource(t.Context(), ann, session, s, 1<<40)
 		return err
 	}

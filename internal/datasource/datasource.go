@@ -1,9 +1,9 @@
 // Package datasource keeps the files that people upload for the assistants, and reads them: their text is cut into
 // chunks that can be found and cited.
 //
-// A file waits until a server has room to read it, whichever that is; people take turns. A server holds what it reads
-// by a lease: when it dies, another one begins anew. The person who uploaded a file is told of each step by Events. The
-// package imports fault, ngram, and its own extract and index; it knows no database and no file system.
+// A file waits until any server has room to read it; people take turns. A server holds a lease on what it reads: when
+// the server dies, another one starts the reading again. Events reports each step to the person who uploaded the file.
+// The package imports fault, ngram, and its own extract and index; it knows no database and no file system.
 package datasource
 
 import (
@@ -23,17 +23,16 @@ const (
 	MaxSources = 1000            // Of a person.
 )
 
-// Owner names the person whose data sources are meant. Nobody else sees them.
+// Owner identifies the person who owns data sources. Nobody else sees them.
 type Owner struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 }
 
-// Status says how far a data source is.
+// Status is the state of a data source.
 type Status string
 
-// A data source waits, is read, and can be used or not. One that could not be read waits again when it is uploaded
-// again.
+// A data source waits, is read, and is usable or not. A failed one waits again when its file is uploaded again.
 const (
 	Pending Status = "pending"
 	Running Status = "running"
@@ -74,24 +73,24 @@ type Source struct {
 type Reading struct {
 	Source
 	Owner   Owner
-	Number  int64 // Names it among the readings of the data source.
+	Number  int64 // Identifies it among the readings of the data source.
 	Attempt int   // From 1.
-	Slow    bool  // It has given way to another person's file before.
+	Slow    bool  // It was interrupted for another person's file before.
 }
 
-// PutBack is how a reading that ends without a result waits again.
+// PutBack says how a reading without a result is queued again.
 type PutBack struct {
 	After  time.Duration // Not before this.
-	Slow   bool          // It gave way, or took too long.
-	Counts bool          // It was an attempt. One that was interrupted is none.
+	Slow   bool          // It was interrupted for another file, or took too long.
+	Counts bool          // It counts as an attempt. An interrupted reading does not.
 }
 
 // Chunk is a passage of a data source, as extract cuts them.
 type Chunk struct {
 	Ordinal    int    // From 0.
 	Page       int    // From 1.
-	Start, End int    // Where it stands in the page's text, in bytes.
-	Locator    string // Where that is for a reader: "第1章 > 1.1 目的", "スライド 3", "Sheet1!B12:F20", or "".
+	Start, End int    // Its byte range in the page's text.
+	Locator    string // Its place for a reader: "第1章 > 1.1 目的", "スライド 3", "Sheet1!B12:F20", or "".
 	Text       string
 }
 
@@ -112,18 +111,18 @@ type Indexed struct {
 	Version  int   // Of the packed form; 0 if there is none.
 }
 
-// Store keeps data sources, and has them read. What belongs to somebody else does not exist: the error has the code
-// fault.NotFound.
+// Store keeps data sources and the queue of those to read. For a data source of somebody else, the error has the code
+// fault.NotFound, as if it did not exist.
 type Store interface {
 	EmbeddingStore
 
-	// LoosenFile stores that the file of this id, which is about to be written or belongs to nothing, is loose after a
-	// time unless CreateSource takes it.
-	LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration) error
+	// MarkOrphan stores that the file of this id, which is about to be written or belongs to nothing, is an orphan after
+	// a time unless CreateSource claims it.
+	MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error
 
-	// CreateSource stores a data source whose file was written, and has it read. LoosenFile must have been called
-	// before. If the owner has one of the same content, the file is loose at once and the one that is there is
-	// returned, with created false; it is read again if it had failed. A person who has MaxSources is refused with
+	// CreateSource stores a data source whose file was written, and queues it. MarkOrphan must have been called before. If
+	// the owner has one with the same content, the new file is an orphan at once and the existing one is returned, with
+	// created false; it is read again if it had failed. A person who has MaxSources is refused with
 	// fault.Conflict, and with StorageLimit one whose files would have more than limit bytes together, or whose
 	// organization's more than its contract allows. session is the owner's, uuid.Nil where nobody keeps it. If it was
 	// ended meanwhile, or the owner is no longer an active member, the error has the code fault.Unauthenticated.
@@ -134,44 +133,45 @@ type Store interface {
 	FindSource(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
 	// FindSources returns those of some data sources that are the owner's, in their order.
 	FindSources(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error)
-	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file is loose then.
+	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file becomes an orphan.
 
-	// NextReading begins the reading whose turn it is, found is false if nothing waits: that of the person with the
-	// fewest readings that run on all servers, and among these of the one who was served least recently. quick passes
-	// over files that are known to be slow. The reading is the caller's for the time of a lease, and longer by
-	// KeepReadings; earlier readings of the data source store nothing any more.
+	// NextReading begins the next reading; found is false if nothing waits. The person with the fewest running readings on
+	// all servers is next, and among equals the one served least recently. quick skips files that are known to be slow. The
+	// caller holds the reading for a lease, which RenewReadings extends; earlier readings of the data source can no longer
+	// store anything.
 	NextReading(ctx context.Context, quick bool, lease time.Duration) (_ Reading, found bool, _ error)
-	// SomebodyWaits reports whether a file that is not known to be slow waits for a person of whom nothing is read.
-	SomebodyWaits(ctx context.Context) (bool, error)
-	// KeepReadings renews the leases of readings, and returns the ids of those that are no longer the caller's.
-	KeepReadings(ctx context.Context, held []Reading, lease time.Duration) (lost []uuid.UUID, _ error)
-	// PutBack has a data source wait to be read again.
+	// AnyoneWaits reports whether a file that is not known to be slow waits for a person without a running reading.
+	AnyoneWaits(ctx context.Context) (bool, error)
+	// RenewReadings extends the leases of readings, and returns the ids of those that the caller has lost.
+	RenewReadings(ctx context.Context, held []Reading, lease time.Duration) (lost []uuid.UUID, _ error)
+	// PutBack queues a data source again.
 	PutBack(ctx context.Context, reading Reading, how PutBack) (Source, error)
-	// TellProgress stores how far a reading is. As with PutBack, it is refused where the reading is not the last one.
-	TellProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
-	// StopReading has a data source that waits or is read fail for a reason. fault.Conflict says that nothing is to be
-	// stopped.
+	// ReportProgress stores the progress of a reading. As with PutBack, it fails if the reading is no longer the current
+	// one.
+	ReportProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
+	// StopReading fails a data source that waits or is read, for a reason. fault.Conflict says that there is nothing to
+	// stop.
 	StopReading(ctx context.Context, owner Owner, id uuid.UUID, reason string) (Source, error)
-	// ReadAgain has a data source that failed wait to be read. One that waits or is read is returned as it is;
-	// fault.Conflict says that it was read.
+	// ReadAgain queues a failed data source again. One that waits or is read is returned as it is; fault.Conflict says
+	// that it was read successfully.
 	ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
-	// EndReading stores what a reading found: pages and chunks, or a failure. As with PutBack, if the data source is
-	// gone, or another reading was begun, nothing is stored and the error has the code fault.NotFound.
+	// EndReading stores the result of a reading: pages and chunks, or a failure. As with PutBack, if the data source was
+	// deleted or another reading has begun, nothing is stored and the error has the code fault.NotFound.
 	EndReading(ctx context.Context, reading Reading, found Found) (Source, error)
-	// WatchWaiting calls tell whenever there may be something to read, until the context ends.
-	WatchWaiting(ctx context.Context, tell func())
+	// WatchWaiting calls notify whenever there may be something to read, until the context ends.
+	WatchWaiting(ctx context.Context, notify func())
 
-	// FindIndexes returns those of some data sources that are the owner's and were read, in their order.
+	// FindIndexes returns those of the given data sources that are the owner's and were read, in the given order.
 	FindIndexes(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Indexed, error)
 	// IndexHeads returns the heads of indexes; what was read again is missing.
 	IndexHeads(ctx context.Context, owner Owner, of []Indexed) (map[uuid.UUID][]byte, error)
 	// IndexParts returns parts of indexes, of each one those with some numbers. What was read again is missing.
 	IndexParts(ctx context.Context, owner Owner, of []Indexed, numbers [][]int) ([]map[int][]byte, error)
-	// ReplaceIndex stores the index of a data source anew, unless it was read again meanwhile.
+	// ReplaceIndex replaces the index of a data source, unless that was read again meanwhile.
 	ReplaceIndex(ctx context.Context, owner Owner, of Indexed, packed index.Packed) error
 	// ListChunks returns all passages of a data source in order, none if it was read again meanwhile.
 	ListChunks(ctx context.Context, owner Owner, of Indexed) ([]Chunk, error)
-	// FindPassages returns those passages of a data source that have some ordinals, in order.
+	// FindPassages returns the passages of data sources with the given ordinals, in order.
 	FindPassages(ctx context.Context, owner Owner, sources []uuid.UUID, ordinals [][]int) ([]Passage, error)
 	// FindPassage returns one passage, with the model and the length of its vector if it has one: of several that of
 	// the model used last.
@@ -182,28 +182,28 @@ type Store interface {
 	// StorageUsed returns the bytes that the files of a person have together.
 	StorageUsed(ctx context.Context, owner Owner) (int64, error)
 
-	// LooseFiles returns the ids of some files that are to be removed: none of a data source that is there, whoever has
-	// loosened it. FileRemoved forgets one.
-	LooseFiles(ctx context.Context) ([]uuid.UUID, error)
-	FileRemoved(ctx context.Context, id uuid.UUID) error
+	// ListOrphans returns the ids of some files to remove, never that of a data source that exists. ForgetOrphan is called
+	// once one is removed.
+	ListOrphans(ctx context.Context) ([]uuid.UUID, error)
+	ForgetOrphan(ctx context.Context, id uuid.UUID) error
 }
 
-// Files keeps the files, each under an id. It is safe for concurrent use, by several servers too.
+// Files stores files by id. It is safe for concurrent use, by several servers too.
 type Files interface {
-	// Write keeps a file whole and for good, or not at all. StorageFull says that there is no room. An error of content
-	// is returned as it is.
+	// Write stores a file whole and durably, or not at all. StorageFull says that there is no room. An error of content is
+	// returned as it is.
 	Write(ctx context.Context, id uuid.UUID, content io.Reader) error
 	// Open returns a file, which the caller closes.
 	Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error)
-	// Remove removes a file, and what is left of it by a server that died while it wrote. One that is not there is no
-	// error.
+	// Remove removes a file, and what a server that died while writing left of it. A missing file is no error.
 	Remove(ctx context.Context, id uuid.UUID) error
 }
 
-// Extractor reads files where they can do no harm. It is safe for concurrent use.
+// Extractor reads untrusted files in isolation. It is safe for concurrent use.
 type Extractor interface {
-	// Extract calls page for each page of a file, whose format its name tells, with the number of pages, 0 while that
-	// is unknown. An *extract.Unreadable says what is wrong with the file; any other error nothing about it.
+	// Extract calls page for each page of a file, with the number of pages, 0 while that is unknown. The extension of
+	// filename is the file's format. An *extract.Unreadable says what is wrong with the file; any other error says nothing
+	// about it.
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 	// RenderPage returns a page, from 1, as a PNG that is width pixels wide. extract.ErrNoPage says that there is none.
 	RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error)
@@ -211,7 +211,7 @@ type Extractor interface {
 	Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (extract.Place, error)
 }
 
-// Found is what reading a data source brought: either a failure or the rest.
+// Found is the result of a reading: either a failure or the rest.
 type Found struct {
 	Failure   string
 	Notice    string // What could not be read.
@@ -220,9 +220,8 @@ type Found struct {
 	Index     index.Packed
 }
 
-// Events is told what has become of data sources once it is committed. Its methods are called from many goroutines and
-// never block. Two events about one data source may overtake each other: the record with the higher Revision is the
-// newer one.
+// Events receives changes of data sources after they are committed. Its methods are called from many goroutines and
+// never block. Events of one data source may arrive out of order: the record with the higher Revision is the newer one.
 type Events interface {
 	SourceChanged(owner Owner, source Source)
 	SourceDeleted(owner Owner, id uuid.UUID)

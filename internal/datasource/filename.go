@@ -10,9 +10,8 @@ import (
 // maxFilename bounds a name, in characters.
 const maxFilename = 255
 
-// cleanFilename returns a name that can be shown and given to a download: without folders, and without what is not seen
-// or changes the direction of what follows. It is "" if nothing is left. Names from macOS come with their marks apart:
-// they are composed.
+// cleanFilename returns a name that is safe to show and to download: without folders, control characters and
+// bidirectional controls. It is "" if nothing is left. Decomposed names, as macOS sends them, are composed.
 func cleanFilename(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]

@@ -15,10 +15,10 @@ import (
 
 // Bounds of looking at pages while people wait.
 const (
-	lookers      = 2               // At once on this server.
-	lookPatience = 5 * time.Second // For one of them.
-	placeBytes   = 4 << 20         // Of the places of passages that are cached.
-	rectBytes    = 40
+	lookers     = 2               // At once on this server.
+	lookTimeout = 5 * time.Second // For one of them.
+	placeBytes  = 4 << 20         // Of the places of passages that are cached.
+	rectBytes   = 40
 )
 
 var errNoPage = fault.Errorf(fault.NotFound, "ページが見つかりません。")
@@ -139,7 +139,7 @@ func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
 	if format, ok := extract.FormatOf(source.Filename); !ok || !format.HasPictures() {
 		return errNoPage
 	}
-	patience := time.NewTimer(lookPatience)
+	patience := time.NewTimer(lookTimeout)
 	defer patience.Stop()
 	select {
 	case s.lookers <- struct{}{}:

@@ -14,15 +14,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// maxAttempts bounds how often reading a file is begun: one that brings the server down must not do so for ever.
+// maxAttempts bounds how often a file is tried, so that one that crashes servers stops doing so.
 const maxAttempts = 5
 
-// endTimeout bounds storing what was read: a few seconds for the largest files.
+// endTimeout bounds storing a result, which takes a few seconds for the largest files.
 const endTimeout = 20 * time.Second
 
 const unreadable = "読み取り中に問題が発生しました。もう一度アップロードしても読み取れない場合は、管理者にお知らせください。"
 
-// read reads a file and stores what it says. Where it does not come to an end, the file waits again.
+// read reads a file and stores the result. If the reading is interrupted or fails, the file is queued again.
 func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration) {
 	s.events.SourceChanged(reading.Owner, reading.Source)
 	found, err := s.find(ctx, reading)
@@ -47,12 +47,11 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 		s.events.SourceChanged(reading.Owner, source)
 		s.embedder.wake()
 	case fault.CodeOf(err) != fault.NotFound: // Its lease runs out.
-		s.log.WarnContext(ctx, "what became of a data source could not be stored", "data_source_id", reading.ID, "err",
-			err)
+		s.log.WarnContext(ctx, "the result of a reading could not be stored", "data_source_id", reading.ID, "err", err)
 	}
 }
 
-// end stores what a reading found, even if the reading is cancelled meanwhile: whoever renews leases may see that it
+// end stores the result of a reading, even if the reading is cancelled meanwhile: the renewal of leases may see that it
 // has ended before its own reader does.
 func (s *Service) end(ctx context.Context, reading Reading, found Found) (Source, error) {
 	if err := ctx.Err(); err != nil {
@@ -69,7 +68,7 @@ func (s *Service) putBack(ctx context.Context, reading Reading, how PutBack) (So
 	return s.store.PutBack(ctx, reading, how)
 }
 
-// find reads a file, or says what is wrong with it.
+// find reads a file. The result may be a failure.
 func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	if reading.Attempt > maxAttempts {
 		return Found{Failure: unreadable}, nil
@@ -92,7 +91,7 @@ func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	return Found{}, err
 }
 
-// extract returns what a file says.
+// extract returns the passages of a file and their index.
 func (s *Service) extract(ctx context.Context, reading Reading) (Found, error) {
 	file, err := s.files.Open(ctx, reading.ID)
 	if err != nil {
@@ -158,15 +157,15 @@ func buildIndex(filename string, chunks []Chunk) index.Packed {
 	return index.Build(strings.TrimSuffix(filename, path.Ext(filename)), passages)
 }
 
-// progress tells how far a reading is, now and then. It is used by one goroutine.
+// progress reports the progress of a reading at intervals. It is used by one goroutine.
 type progress struct {
 	service *Service
 	reading Reading
-	last    time.Time // When it was told.
+	last    time.Time // Of the last report.
 }
 
-// tell stores and tells how far it is, unless that was told just now. The error is that of a reading that is not the
-// last one.
+// tell stores and reports the progress, unless it did so within the interval. The error says that the reading is no
+// longer the current one.
 func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error {
 	if time.Since(p.last) < p.service.readers.cfg.Told {
 		return nil
@@ -174,11 +173,11 @@ func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error
 	p.last = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	source, err := p.service.store.TellProgress(ctx, p.reading, stage, done, total)
+	source, err := p.service.store.ReportProgress(ctx, p.reading, stage, done, total)
 	switch {
 	case err == nil:
 		p.service.events.SourceChanged(p.reading.Owner, source)
-	case fault.CodeOf(err) != fault.NotFound: // The next one is told.
+	case fault.CodeOf(err) != fault.NotFound: // The next report may succeed.
 		return nil
 	}
 	return err

@@ -13,14 +13,14 @@ import (
 // Config tunes how files are read. The zero value of a field means its default.
 type Config struct {
 	Places int           // Files that this server reads at once. Default 2.
-	Person int64         // What the files of a person may have together, in bytes. Default 5 GiB.
-	Quick  time.Duration // A reading that takes longer may have to give way. Default 2 s.
-	Limit  time.Duration // What a reading may take, storing it included. Default 12 min.
-	Lease  time.Duration // How long a server may be silent before others take its readings over. Default 5 s.
-	Poll   time.Duration // How often this server looks for what it was not told of, and renews leases. Default 1 s.
-	Told   time.Duration // Progress of a file is told no more often. Default 500 ms.
+	Person int64         // Storage limit of a person, in bytes. Default 5 GiB.
+	Quick  time.Duration // A longer reading may be interrupted for another person's file. Default 2 s.
+	Limit  time.Duration // Time limit of a reading, storing it included. Default 12 min.
+	Lease  time.Duration // How long a server may be silent before others take over its readings. Default 5 s.
+	Poll   time.Duration // How often this server looks for missed notifications, and renews leases. Default 1 s.
+	Told   time.Duration // Minimum interval between two progress events of a file. Default 500 ms.
 	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
-	Cache  int           // How much of indexes is kept in memory, in bytes. Default 64 MiB.
+	Cache  int           // Memory for cached indexes, in bytes. Default 64 MiB.
 
 	Embedding Embedding // What passages mean. By default they are found by their words alone.
 	Vectors   int       // How much of vectors is kept in memory, and compared with a question, in bytes. Default 256 MiB.
@@ -60,17 +60,17 @@ func (c Config) withDefaults() Config {
 
 // Why a reading ends before its time.
 var (
-	errGaveWay  = errors.New("datasource: gave way to another person's file")
-	errStopping = errors.New("datasource: this server stops")
+	errGaveWay  = errors.New("datasource: interrupted for another person's file")
+	errStopping = errors.New("datasource: the server stops")
 	errLost     = errors.New("datasource: deleted, or taken over by another server")
 )
 
-// readers read what waits, a few files at a time.
+// readers read queued files, a few at a time.
 //
-// Who is next is decided by the store, for all servers together. A file that takes long keeps nobody waiting: of the
-// places of a server, one is never taken by a file that is known to be slow, and when slow ones have all places
-// nevertheless, because nobody knew, the one that was begun last gives way to a person of whom nothing is read. It
-// gives way once: it is known then.
+// The store decides which file is next, for all servers together. A slow file delays nobody: one place of each server is
+// reserved for files that are not known to be slow. When slow files hold all places nevertheless, because they were not
+// known, the one that began last is interrupted for a person without a running reading. That happens to a file once,
+// because it is known to be slow afterwards.
 type readers struct {
 	service *Service
 	cfg     Config
@@ -85,14 +85,14 @@ type current struct {
 	Reading
 	began  time.Time
 	cancel context.CancelCauseFunc
-	leaves bool // It was told to give way. Guarded by the mu of readers.
+	leaves bool // It is being interrupted for another file. Guarded by the mu of readers.
 }
 
 func newReaders(s *Service, cfg Config) *readers {
 	return &readers{service: s, cfg: cfg, woken: make(chan struct{}, 1), running: make(map[uuid.UUID]*current)}
 }
 
-// wake has run look now.
+// wake wakes run.
 func (r *readers) wake() {
 	select {
 	case r.woken <- struct{}{}:
@@ -100,7 +100,7 @@ func (r *readers) wake() {
 	}
 }
 
-// run reads until the context ends, and what it has begun is over.
+// run reads until the context ends, and waits for what it has begun.
 func (r *readers) run(ctx context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -108,7 +108,7 @@ func (r *readers) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := r.begin(ctx, &work); err != nil && ctx.Err() == nil {
-			r.service.log.WarnContext(ctx, "data sources are read later", "err", err)
+			r.service.log.WarnContext(ctx, "the next data source could not be claimed and is tried again", "err", err)
 		}
 		select {
 		case <-tick.C:
@@ -119,7 +119,7 @@ func (r *readers) run(ctx context.Context) {
 	}
 }
 
-// begin begins what there are places for.
+// begin begins readings while there is room.
 func (r *readers) begin(ctx context.Context, work *sync.WaitGroup) error {
 	for ctx.Err() == nil {
 		free, quick := r.room()
@@ -141,7 +141,7 @@ func (r *readers) next(ctx context.Context, quick bool) (Reading, bool, error) {
 	return r.service.store.NextReading(ctx, quick, r.cfg.Lease)
 }
 
-// room returns how many places are free, and whether those are for quick files only.
+// room returns how many places are free, and whether they are for quick files only.
 func (r *readers) room() (free int, quick bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,14 +156,14 @@ func (r *readers) room() (free int, quick bool) {
 
 func (r *readers) isSlow(c *current) bool { return c.Slow || time.Since(c.began) >= r.cfg.Quick }
 
-// makeRoom has a slow reading give way, if all are slow and somebody waits of whom nothing is read.
+// makeRoom interrupts a slow reading if all are slow and a person without a running reading waits.
 func (r *readers) makeRoom(ctx context.Context) error {
 	if r.last() == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	waits, err := r.service.store.SomebodyWaits(ctx)
+	waits, err := r.service.store.AnyoneWaits(ctx)
 	if err != nil || !waits {
 		return err
 	}
@@ -176,7 +176,8 @@ func (r *readers) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// last returns the reading that was begun last of those that may give way. There is none while one does, or is quick.
+// last returns the reading that began last of those that may be interrupted. There is none while another one is being
+// interrupted, or is quick.
 func (r *readers) last() (last *current) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +194,7 @@ func (r *readers) last() (last *current) {
 
 // start reads a file in a goroutine of its own.
 func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGroup) {
-	// The end of ctx is told as what it is.
+	// The cause tells the end of ctx from other reasons.
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopped := context.AfterFunc(ctx, func() { cancel(errStopping) })
 	c := &current{Reading: reading, began: time.Now(), cancel: cancel}
@@ -215,8 +216,8 @@ func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGro
 	})
 }
 
-// keep renews the leases of what is read here until the context ends. What another server reads meanwhile, or what was
-// deleted, ends here.
+// keep renews the leases of the readings of this server until the context ends. It cancels those that were deleted, or
+// taken over by another server.
 func (r *readers) keep(ctx context.Context) {
 	tick := time.NewTicker(r.cfg.Poll)
 	defer tick.Stop()
@@ -227,12 +228,12 @@ func (r *readers) keep(ctx context.Context) {
 			return
 		}
 		if err := r.renew(ctx); err != nil && ctx.Err() == nil {
-			r.service.log.WarnContext(ctx, "the leases of readings are renewed later", "err", err)
+			r.service.log.WarnContext(ctx, "leases of readings could not be renewed", "err", err)
 		}
 	}
 }
 
-// abandon ends a reading that runs here, if it is not that of the data source any more.
+// abandon cancels the reading of a data source if it runs on this server.
 func (r *readers) abandon(id uuid.UUID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,7 +254,7 @@ func (r *readers) renew(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	lost, err := r.service.store.KeepReadings(ctx, held, r.cfg.Lease)
+	lost, err := r.service.store.RenewReadings(ctx, held, r.cfg.Lease)
 	if err != nil {
 		return err
 	}

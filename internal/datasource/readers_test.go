@@ -17,8 +17,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// queue is a store and its files in the time of a bubble: first come, first served, but for people of whom nothing is
-// read. What the order is between people is the database's, and tested there.
+// queue is a store and its files for synctest: people without a running reading first, then in order of arrival. The
+// order between people is the database's, and is tested there.
 type queue struct {
 	datasource.Store
 	datasource.Files
@@ -40,7 +40,7 @@ func newQueue() *queue {
 	}
 }
 
-// add has a file of a person wait that takes a time to read.
+// add queues a file of a person that takes a time to read.
 func (q *queue) add(person uuid.UUID, takes time.Duration) uuid.UUID {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +55,7 @@ func (q *queue) add(person uuid.UUID, takes time.Duration) uuid.UUID {
 	return id
 }
 
-// idle reports whether nothing of a person is read. It belongs to holders of mu.
+// idle reports whether a person has no running reading. mu must be held.
 func (q *queue) idle(person uuid.UUID) bool {
 	for _, r := range q.running {
 		if r.Owner.UserID == person {
@@ -84,14 +84,14 @@ func (q *queue) NextReading(_ context.Context, quick bool, _ time.Duration) (dat
 	return r, true, nil
 }
 
-func (q *queue) SomebodyWaits(context.Context) (bool, error) {
+func (q *queue) AnyoneWaits(context.Context) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.ContainsFunc(q.waiting, func(r datasource.Reading) bool { return !r.Slow && q.idle(r.Owner.UserID) }),
 		nil
 }
 
-func (q *queue) KeepReadings(_ context.Context, held []datasource.Reading, _ time.Duration) (lost []uuid.UUID,
+func (q *queue) RenewReadings(_ context.Context, held []datasource.Reading, _ time.Duration) (lost []uuid.UUID,
 	_ error,
 ) {
 	q.mu.Lock()
@@ -117,7 +117,7 @@ func (q *queue) PutBack(_ context.Context, r datasource.Reading, how datasource.
 	return r.Source, nil
 }
 
-func (q *queue) TellProgress(_ context.Context, r datasource.Reading, _ datasource.Stage, _, _ int) (datasource.Source,
+func (q *queue) ReportProgress(_ context.Context, r datasource.Reading, _ datasource.Stage, _, _ int) (datasource.Source,
 	error,
 ) {
 	return r.Source, nil
@@ -139,7 +139,7 @@ func (q *queue) WatchWaiting(ctx context.Context, tell func()) {
 	<-ctx.Done()
 }
 
-func (q *queue) LooseFiles(context.Context) ([]uuid.UUID, error) { return nil, nil }
+func (q *queue) ListOrphans(context.Context) ([]uuid.UUID, error) { return nil, nil }
 
 func (q *queue) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
 	q.mu.Lock()
@@ -167,7 +167,7 @@ func (f *slowFile) Read(p []byte) (int, error) {
 	}
 }
 
-// start has the files read until stop is called.
+// start reads the files until stop is called.
 func (q *queue) start() (stop func()) {
 	s := datasource.NewService(q, q, extracttest.InProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
 	s.Start()
@@ -218,8 +218,8 @@ func TestSlowFilesDelayNobody(t *testing.T) {
 	}
 }
 
-// TestSlowFileGivesWayOnce: it comes to an end, however many small files of others follow.
-func TestSlowFileGivesWayOnce(t *testing.T) {
+// TestSlowFileIsInterruptedOnce, and read to its end, however many small files of others follow.
+func TestSlowFileIsInterruptedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()
@@ -246,8 +246,8 @@ func TestSlowFileGivesWayOnce(t *testing.T) {
 	})
 }
 
-// TestReadingEndsWithItsServer, and waits for another one at once; with its time it is an attempt, and known to be
-// slow.
+// TestReadingEndsWithItsServer and is queued again at once. One that exceeds its time limit counts as an attempt and is
+// known to be slow.
 func TestReadingEndsWithItsServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -267,8 +267,8 @@ func TestReadingEndsWithItsServer(t *testing.T) {
 	})
 }
 
-// TestLostReadingEnds: what was deleted, or is read by another server, is not read on.
-func TestLostReadingEnds(t *testing.T) {
+// TestLostReadingIsCancelled when its file was deleted or taken over by another server.
+func TestLostReadingIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()

@@ -17,14 +17,14 @@ const MaxSearched = 20
 // Found passages that stand beside each other differ by this in their ordinals.
 const neighbour = 1
 
-// Retrieved is a passage that was found, with those beside it.
+// Retrieved is a passage that was found, with its neighbours.
 type Retrieved struct {
 	Passage
 	Score         float64
 	Before, After *Passage // Nil at the beginning and the end of the data source.
 }
 
-// errReread says that a data source was read again, or deleted, while it was searched.
+// errReread says that a data source was read again or deleted during a search.
 var errReread = errors.New("datasource: read again meanwhile")
 
 // Retrieve returns the k passages of some data sources that fit a query best, best first, of all their passages:

@@ -101,8 +101,8 @@ func TestR59_NothingIsFoundForOthers(t *testing.T) {
 	}
 }
 
-// TestIndexOfAnotherVersionIsBuiltAnew: an older one for good, and a newer one as often as it is needed.
-func TestIndexOfAnotherVersionIsBuiltAnew(t *testing.T) {
+// TestIndexOfAnotherVersionIsRebuilt: an older one is replaced, a newer one is rebuilt for each use.
+func TestIndexOfAnotherVersionIsRebuilt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.start(f.Service)
@@ -121,7 +121,7 @@ func TestIndexOfAnotherVersionIsBuiltAnew(t *testing.T) {
 	}
 }
 
-// TestSmallCacheFindsTheSame, from several goroutines at once.
+// TestSmallCacheFindsTheSame, with concurrent callers.
 func TestSmallCacheFindsTheSame(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -14,7 +14,7 @@ import (
 // MaxQuery bounds what is searched for in the list, in characters.
 const MaxQuery = 100
 
-// lookedAt is how many passages of a data source are looked at that may have all words.
+// lookedAt is how many candidates are checked in each data source.
 const lookedAt = 5
 
 // Listed is a data source in a list.

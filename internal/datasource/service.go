@@ -21,15 +21,15 @@ import (
 const (
 	UnsupportedType fault.Code = "unsupported_media_type" // Nothing here reads files of this kind.
 	StorageFull     fault.Code = "storage_full"           // There is no room for the file.
-	// The person's or the organization's files have all the room they may.
+	// The storage limit of the person or the organization is reached.
 	StorageLimit fault.Code = "storage_limit_reached"
 )
 
 const (
-	uploadPatience = time.Hour // After it a file that is no data source's is loose. No upload takes so long.
-	sweepInterval  = time.Minute
-	sweepTimeout   = 30 * time.Second
-	storeTimeout   = 5 * time.Second // For the database, while a person waits.
+	orphanAfter   = time.Hour // A file without a data source is an orphan after it. No upload takes so long.
+	sweepInterval = time.Minute
+	sweepTimeout  = 30 * time.Second
+	storeTimeout  = 5 * time.Second // For the database, while a person waits.
 )
 
 // Service keeps data sources. It is safe for concurrent use.
@@ -47,19 +47,19 @@ type Service struct {
 
 	lookers chan struct{}      // Holds a value for each page that is looked at.
 	passing chan struct{}      // Holds a value for each file that is read and not kept.
-	loose   chan struct{}      // Holds a value while there may be a file to remove.
+	orphans chan struct{}      // Holds a value while there may be a file to remove.
 	stop    context.CancelFunc // Set by Start.
 	running sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service. Where events is nil, nobody is told. Nothing is read before Start.
+// NewService returns a Service. events may be nil. Nothing is read before Start.
 func NewService(store Store, files Files, extractor Extractor, events Events, log *slog.Logger, cfg Config) *Service {
 	if events == nil {
 		events = noEvents{}
 	}
 	s := &Service{
 		store: store, files: files, extractor: extractor, events: events, log: log,
-		lookers: make(chan struct{}, lookers), passing: make(chan struct{}, passing), loose: make(chan struct{}, 1),
+		lookers: make(chan struct{}, lookers), passing: make(chan struct{}, passing), orphans: make(chan struct{}, 1),
 	}
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
@@ -74,8 +74,8 @@ type noEvents struct{}
 func (noEvents) SourceChanged(Owner, Source)    {}
 func (noEvents) SourceDeleted(Owner, uuid.UUID) {}
 
-// Start begins to read what is uploaded, here or through other servers, and to remove files that are not needed. It is
-// called once; Stop must be called.
+// Start begins to read uploaded files, also those uploaded through other servers, and to remove orphans. It is called
+// once; Stop must be called.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -86,18 +86,18 @@ func (s *Service) Start() {
 	s.running.Go(func() { s.embedder.run(ctx) })
 }
 
-// Stop ends what Start began, and waits for it. What is being read now waits again, for another server or the next
+// Stop ends what Start began, and waits for it. Running readings are queued again, for another server or the next
 // start.
 func (s *Service) Stop() {
 	s.stop()
 	s.running.Wait()
 }
 
-// Upload keeps a file of a person and has it read. created is false if they have one of the same content: that one is
-// returned, and read again if it had failed. A name that says nothing readable is refused with UnsupportedType, an
-// empty file with fault.Invalid, one above MaxSize with fault.TooLarge, and StorageFull says that there is no room. An
-// error of content is returned as it is. A person who was removed, disabled or signed out of the session while the file
-// came is refused with fault.Unauthenticated, and nothing is kept.
+// Upload stores a file of a person and queues it to be read. created is false if the person has one with the same
+// content: that one is returned, and read again if it had failed. A name without a readable format is refused with
+// UnsupportedType, an empty file with fault.Invalid, one above MaxSize with fault.TooLarge; StorageFull says that there
+// is no room. An error of content is returned as it is. A person who was removed, disabled or signed out of the session
+// during the upload is refused with fault.Unauthenticated, and nothing is kept.
 func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, filename string,
 	content io.Reader,
 ) (_ Source, created bool, _ error) {
@@ -112,7 +112,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 				"いずれかに変換してください。"))
 	}
 	source := Source{ID: uuid.Must(uuid.NewV7()), Filename: filename, MediaType: format.MediaType}
-	if err := s.loosen(ctx, source.ID, uploadPatience); err != nil {
+	if err := s.markOrphan(ctx, source.ID, orphanAfter); err != nil {
 		return Source{}, false, err
 	}
 	stored, created, err := s.keep(ctx, owner, session, source, content)
@@ -121,7 +121,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 		return Source{}, false, err
 	}
 	if !created {
-		s.lookForLoose()
+		s.sweepSoon()
 	}
 	s.events.SourceChanged(owner, stored)
 	return stored, created, nil
@@ -142,16 +142,16 @@ func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, sour
 	return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.Person)
 }
 
-func (s *Service) loosen(ctx context.Context, id uuid.UUID, after time.Duration) error {
+func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return s.store.LoosenFile(ctx, id, after)
+	return s.store.MarkOrphan(ctx, id, after)
 }
 
-// discard has the file of an upload that failed removed at once. If it cannot say so now, the file is loose later.
+// discard removes the file of a failed upload soon, or after orphanAfter if the database is away now.
 func (s *Service) discard(ctx context.Context, id uuid.UUID) {
-	if s.loosen(context.WithoutCancel(ctx), id, 0) == nil {
-		s.lookForLoose()
+	if s.markOrphan(context.WithoutCancel(ctx), id, 0) == nil {
+		s.sweepSoon()
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *Service) write(ctx context.Context, id uuid.UUID, content io.Reader) (s
 	return file.size, file.hash.Sum(nil), nil
 }
 
-// measured is a file on its way, of at most MaxSize.
+// measured hashes and counts a file while it is read, and refuses more than MaxSize.
 type measured struct {
 	content io.Reader
 	hash    hash.Hash
@@ -221,32 +221,32 @@ func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, 
 	return source, file, err
 }
 
-// Delete removes a data source, whatever becomes of it just now. Its file is removed soon after.
+// Delete removes a data source, even one that is being read. Its file is removed soon after.
 func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
 	if err := s.store.DeleteSource(ctx, owner, id); err != nil {
 		return err
 	}
-	s.lookForLoose()
+	s.sweepSoon()
 	s.events.SourceDeleted(owner, id)
 	return nil
 }
 
-// stopped is why a file failed whose reading its owner has stopped.
+// stopped is the reason that a data source shows when its owner has stopped the reading.
 const stopped = "読み取りを中止しました。読み取るには、「やり直す」を押してください。"
 
-// StopReading ends the reading of a data source that waits or is read: it fails, and may be read again. fault.Conflict
+// StopReading stops the reading of a data source that waits or is read: it fails, and may be read again. fault.Conflict
 // says that there is nothing to stop.
 func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.StopReading(ctx, owner, id, stopped)
 	if err != nil {
 		return Source{}, err
 	}
-	s.readers.abandon(id) // Another server sees that it has lost it.
+	s.readers.abandon(id) // Another server notices with its next renewal.
 	s.events.SourceChanged(owner, source)
 	return source, nil
 }
 
-// ReadAgain has a data source that failed read again. fault.Conflict says that it was read.
+// ReadAgain queues a failed data source again. fault.Conflict says that it was read successfully.
 func (s *Service) ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.ReadAgain(ctx, owner, id)
 	if err == nil {
@@ -255,36 +255,36 @@ func (s *Service) ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Sou
 	return source, err
 }
 
-// lookForLoose has sweep look now.
-func (s *Service) lookForLoose() {
+// sweepSoon wakes sweep.
+func (s *Service) sweepSoon() {
 	select {
-	case s.loose <- struct{}{}:
+	case s.orphans <- struct{}{}:
 	default:
 	}
 }
 
-// sweep removes loose files until the context ends.
+// sweep removes orphans until the context ends.
 func (s *Service) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
 	for {
-		if err := s.removeLoose(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("files that are not needed any more are removed later", "err", err)
+		if err := s.removeOrphans(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("orphaned files could not be removed and are tried again", "err", err)
 		}
 		select {
 		case <-tick.C:
-		case <-s.loose:
+		case <-s.orphans:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (s *Service) removeLoose(ctx context.Context) error {
+func (s *Service) removeOrphans(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	for {
-		ids, err := s.store.LooseFiles(ctx)
+		ids, err := s.store.ListOrphans(ctx)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -292,7 +292,7 @@ func (s *Service) removeLoose(ctx context.Context) error {
 			if err := s.files.Remove(ctx, id); err != nil {
 				return err
 			}
-			if err := s.store.FileRemoved(ctx, id); err != nil {
+			if err := s.store.ForgetOrphan(ctx, id); err != nil {
 				return err
 			}
 		}

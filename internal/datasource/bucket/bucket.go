@@ -35,8 +35,8 @@ func IsStore(scheme string) bool {
 	return scheme == s3blob.Scheme || scheme == gcsblob.Scheme || scheme == azureblob.Scheme
 }
 
-// openPatience is how long an object store may take to say that a bucket is there.
-const openPatience = 30 * time.Second
+// openTimeout is how long an object store may take to say that a bucket is there.
+const openTimeout = 30 * time.Second
 
 // OpenURL returns a bucket of an object store, once it is known to be there: one that speaks S3, Google Cloud Storage,
 // or Azure Blob Storage. The packages s3blob, gcsblob and azureblob of gocloud.dev/blob document the query of the URL;
@@ -46,7 +46,7 @@ func OpenURL(ctx context.Context, url string) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openPatience)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	ok, err := blobs.IsAccessible(ctx)
 	if err == nil && !ok {

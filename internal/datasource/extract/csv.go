@@ -23,7 +23,7 @@ const (
 	blockBytes = 1600
 )
 
-// sniffComma returns what parts the cells of a .csv file: by its first line, which also may have tabs or semicolons.
+// sniffComma returns the separator of a .csv file by its first line: a comma, tab or semicolon.
 func sniffComma(text string) rune {
 	line, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
 	comma, most := ',', strings.Count(line, ",")
@@ -60,7 +60,7 @@ var (
 	errTooLong = errors.New("text grows too long")
 )
 
-// sheet is a table as far as it is written.
+// sheet is a table that is being written.
 type sheet struct {
 	out      strings.Builder
 	headings []string // Of the columns; nil until they are found, empty if there are none.

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// docx reads a document of WordprocessingML (ECMA-376 part 1, chapter 17). What a person sees in print is read: text
-// that is hidden or deleted, comments and the codes of fields are left out.
+// docx reads a document of WordprocessingML (ECMA-376 part 1, chapter 17) as a person sees it in print: hidden and
+// deleted text, comments and the codes of fields are left out.
 type docx struct {
 	pkg     *opc
 	x       *parser

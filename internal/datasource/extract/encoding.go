@@ -27,7 +27,7 @@ const (
 	eucJP
 )
 
-// stride is how many bytes are worked through between two looks at the context.
+// stride is how many bytes are processed between two checks of the context.
 const stride = 1 << 20
 
 // decode returns the content as clean text, see clean. The charset is that of a byte order mark, else the declared one
@@ -176,7 +176,7 @@ func likelyUTF16(b []byte) charset {
 	return unknown
 }
 
-// reading is how content looks if it is taken for a charset.
+// reading scores content as text in a charset.
 type reading struct {
 	chars  int // Characters beyond ASCII.
 	errors int // Bytes that are no character.

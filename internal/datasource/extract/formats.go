@@ -80,7 +80,7 @@ type Page struct {
 	Pictured bool
 }
 
-// Mark says where in the file the text from its offset on stands, up to the next mark.
+// Mark is the place in the file of the text between its offset and the next mark.
 type Mark struct {
 	Offset  int    // Bytes into the page's text.
 	Locator string // "第1章 > 1.1 目的", "スライド 3", "Sheet1!B12:F12".
@@ -92,16 +92,16 @@ type Code string
 
 // The codes.
 const (
-	Corrupt     Code = "corrupt"     // Damaged, cut off, or made to harm.
-	Encrypted   Code = "encrypted"   // Opens with a password only.
-	Mismatch    Code = "mismatch"    // Something other than its extension says.
-	NoFont      Code = "no_font"     // Needs a font that is neither in it nor here.
+	Corrupt     Code = "corrupt"     // Damaged, truncated or malicious.
+	Encrypted   Code = "encrypted"   // Needs a password.
+	Mismatch    Code = "mismatch"    // Not of the format of its extension.
+	NoFont      Code = "no_font"     // Needs a font that is neither embedded nor installed.
 	NoText      Code = "no_text"     // Empty, or nothing but pictures.
-	TooLarge    Code = "too_large"   // Beyond the limits of a reader.
-	Unsupported Code = "unsupported" // Of a format that nothing here reads.
+	TooLarge    Code = "too_large"   // Exceeds a limit.
+	Unsupported Code = "unsupported" // Of a format without a reader.
 )
 
-// Unreadable says why a file cannot be read, and, in Japanese and for a person, what to do.
+// Unreadable is why a file cannot be read, with a Japanese text that tells a person what to do.
 type Unreadable struct {
 	Code   Code
 	Reason string
@@ -116,7 +116,7 @@ var (
 // Error implements error.
 func (e *Unreadable) Error() string { return e.Reason }
 
-// What a person reads about a file that cannot be read.
+// Reasons shown to people.
 const (
 	reasonPages      = "ページが多すぎるため、読み取れませんでした。5,000ページ以下に分けて、もう一度アップロードしてください。"
 	reasonCharacters = "文字が多すぎるため、読み取れませんでした。2,000万文字以下に分けて、もう一度アップロードしてください。"
@@ -133,14 +133,13 @@ const (
 // MaxSize bounds a file, in bytes.
 const MaxSize = 50 << 20
 
-// ByPage reports whether Read reads a file of the format page by page, and not as a whole.
+// ByPage reports whether Read reads files of the format page by page, not as a whole.
 func (f Format) ByPage() bool { return f.kind == pdfFile }
 
-// Tools are what readers need of the machine. The zero value has none: PDF files without fonts of their own are
-// refused.
+// Tools are files of the machine that readers need. With the zero value, PDF files without embedded fonts are refused.
 type Tools struct{ PDF pdf.Config }
 
-// Sink takes what a file says. An error ends the reading.
+// Sink receives the pages of a file. An error ends the reading.
 type Sink interface {
 	Opened(pages int) error // Only files that are read page by page.
 	Page(p Page, total int) error

@@ -11,9 +11,9 @@ import (
 // maxOfficeText bounds the text of an Office file, in bytes.
 const maxOfficeText = 64 << 20
 
-// officeKind is what is told of one of the kinds of Office files.
+// officeKind describes a kind of Office files.
 type officeKind struct {
-	name      string // As people say it.
+	name      string // For people.
 	extension string
 	folder    string // Where its parts are.
 	oleStream string // Names the old binary format.
@@ -27,7 +27,7 @@ var officeKinds = map[kind]officeKind{
 
 const again = "もう一度アップロードしてください。"
 
-// What a person reads about an Office file that cannot be read.
+// Reasons shown to people.
 const (
 	reasonOfficeCorrupt = "ファイルが壊れているため、読み取れませんでした。元のアプリで開けることを確認し、保存し直してから、" + again
 	reasonOfficeLarge   = "ファイルの中身が大きすぎるため、読み取れませんでした。必要な部分だけを別のファイルに保存し、" + again
@@ -111,7 +111,7 @@ func readOffice(ctx context.Context, k kind, content []byte) ([]Page, error) {
 
 var oleMagic = []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")
 
-// notZIP says what a file is instead of an archive. nil means that it may be one.
+// notZIP returns an error that names what a file is if it is no archive.
 func notZIP(k kind, content []byte) error {
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) || bytes.HasPrefix(content, []byte("PK\x05\x06")) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Bounds of an Office file, which is a ZIP archive of XML parts. What a part says of its own size is not believed: the
-// bytes are counted as they come out.
+// Bounds of an Office file, which is a ZIP archive of XML parts. The declared size of a part is not trusted: bytes are
+// counted as they are unpacked.
 const (
 	maxEntries  = 20_000    // Of the archive, embedded ones that are stored without compression included.
 	maxPart     = 128 << 20 // Bytes of one part.
@@ -100,7 +100,7 @@ func (u *unpacked) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// relationship is what one part says of another: its kind, which is the last word of its type, and its name.
+// relationship is a reference from one part to another: its kind, which is the last word of its type, and its target.
 type relationship struct{ kind, target string }
 
 // relationships returns those of a part, "" for the package itself, by their ids. External ones are left out.

@@ -12,7 +12,7 @@ import (
 // MaxPages bounds the pages of a file.
 const MaxPages = 5_000
 
-// What a person reads about a PDF that cannot be read.
+// Reasons shown to people.
 const (
 	reasonPDFEncrypted = "パスワードで保護されているため、読み取れませんでした。" +
 		"パスワードを解除して保存し直してから、もう一度アップロードしてください。"
@@ -120,7 +120,7 @@ func Locate(tools Tools, content []byte, page, from, to int) (place Place, err e
 // ErrNoPage says that a file has no such page.
 var ErrNoPage = errors.New("extract: no such page")
 
-// withPage opens a file that must have a page.
+// withPage opens a file and checks that it has a page.
 func withPage(tools Tools, content []byte, page int, use func(*pdf.Document) error) (err error) {
 	engine, err := pdf.Start(tools.PDF)
 	if err != nil {
@@ -176,7 +176,7 @@ func sizeLevel(size float64) int {
 	return 4
 }
 
-// unreadablePDF says for a person what is wrong with a PDF, or with its page.
+// unreadablePDF returns the reason for an error of a PDF, or of one of its pages.
 func unreadablePDF(err error, page int) error {
 	switch {
 	case errors.Is(err, pdf.ErrEncrypted):

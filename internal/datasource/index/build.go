@@ -10,16 +10,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// Version is that of the packed form and of what the tokens are. An index of another one must be built anew.
+// Version is the version of the packed form and of the tokens. An index of another version must be rebuilt.
 const Version = 1
 
-// Passage is what is indexed of a passage.
+// Passage is the indexed text of a passage.
 type Passage struct {
 	Text     string
-	Headings string // That stand above it.
+	Headings string // Above it.
 }
 
-// Packed is the index of a document as it is kept. A query reads the head and those parts that its tokens are in.
+// Packed is the stored form of a document's index. A query reads the head and those parts that its tokens are in.
 //
 // The head is the version, the logarithm of the number of parts, the number of passages and the length of each. A part
 // is a row of entries: a token with the number of its bytes, the number of passages that have it, the number of bytes

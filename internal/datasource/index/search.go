@@ -18,7 +18,7 @@ const (
 	b  = 0.4
 )
 
-// ErrCorrupt says that bytes are no index, or one of another version.
+// ErrCorrupt says that bytes are not an index of this version.
 var ErrCorrupt = errors.New("index: not an index of this version")
 
 // Document is the head of a packed index, opened.
@@ -67,7 +67,7 @@ func (d *Document) Parts(q Query) []int {
 	return slices.Compact(parts)
 }
 
-// Query is what passages are ranked by: tokens in order, with how often each occurs.
+// Query is the tokens that passages are ranked by, in order, with the number of occurrences.
 type Query []term
 
 type term struct {
@@ -78,7 +78,7 @@ type term struct {
 // maxTerms bounds what a query costs. A question has a few dozen; of a long text the first ones are looked for.
 const maxTerms = 256
 
-// NewQuery returns the query of a text. Nothing can be found by one that is empty.
+// NewQuery returns the query of a text. An empty one finds nothing.
 func NewQuery(text string) Query {
 	var q Query
 	at := make(map[string]int)
@@ -105,7 +105,7 @@ type Collection struct {
 	Part func(document, part int) []byte
 }
 
-// entry is what a part says of a token.
+// entry is the postings of a token in a part.
 type entry struct {
 	passages int
 	packed   []byte

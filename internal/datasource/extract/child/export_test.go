@@ -10,7 +10,7 @@ import (
 // ErrFrames says that frames are malformed.
 var ErrFrames = errFrames
 
-// WriteFrames writes what a file says.
+// WriteFrames writes the frames of a file.
 func WriteFrames(w io.Writer, pages []extract.Page, wrong *extract.Unreadable) error {
 	f := newFrameWriter(w)
 	if err := f.step(len(pages)); err != nil {

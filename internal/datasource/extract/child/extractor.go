@@ -19,18 +19,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// Command is the command of the program that calls Main with the argument behind it.
+// Command is the program's command that calls Main with the next argument.
 const Command = "extract"
 
-// Config bounds what a child may use. The zero value of a field means its default.
+// Config is the limits of a child. The zero value of a field means its default.
 type Config struct {
 	Page   time.Duration // For opening a file that is read page by page, and for each of its pages. Default 5 s.
-	Whole  time.Duration // For a file that is read at once, and for a child to begin. Default 1 min.
-	Total  time.Duration // For everything. Default 10 min.
-	Memory int64         // In memory at once, in bytes. Default 512 MiB.
-	// A font with Japanese characters, for files without their own. Default: those files are refused.
+	Whole  time.Duration // For a file that is read at once, and for a child to start. Default 1 min.
+	Total  time.Duration // For the whole job. Default 10 min.
+	Memory int64         // Resident memory, in bytes. Default 512 MiB.
+	// Path of a font with Japanese characters, for files that do not embed theirs. Default: those files are refused.
 	Font string
-	// Folder for compiled code, which is made if it is not there. Default: a child compiles for seconds.
+	// Folder for compiled code, created if it does not exist. Default: each child compiles, which takes seconds.
 	Cache string
 	Log   *slog.Logger // Default: none.
 }
@@ -53,7 +53,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Why a file is refused whose child was ended.
+// Why a file is refused whose child was killed.
 var (
 	unreadableSlow = &extract.Unreadable{Code: extract.TooLarge, Reason: "読み取りに時間がかかりすぎるため、中止しました。" +
 		"ファイルを分けるか、図を減らして保存し直してから、もう一度アップロードしてください。"}
@@ -63,11 +63,11 @@ var (
 		"元のアプリで保存し直してから、もう一度アップロードしてください。"}
 )
 
-// Extractor reads files, each in a child of its own. It is safe for concurrent use, and keeps nothing.
+// Extractor reads files, each in a child of its own. It is safe for concurrent use.
 type Extractor struct {
 	cfg Config
 
-	compiling chan struct{} // Holds a value while somebody may compile.
+	compiling chan struct{} // Holds a value during compilation.
 	compiled  atomic.Bool
 }
 
@@ -76,10 +76,10 @@ func New(cfg Config) *Extractor {
 	return &Extractor{cfg: cfg.withDefaults(), compiling: make(chan struct{}, 1)}
 }
 
-// Extract reads a file, whose format its name tells, and calls page for each of its pages, in order, with the number of
-// pages, or 0 while that is unknown. It returns an *extract.Unreadable if the file cannot be read, whatever became of
-// the child by it, and the error of page, of file, or of ctx as they are. Any other error says nothing about the file:
-// the child was killed from outside, or could not be started.
+// Extract reads a file, whose format is the extension of filename, and calls page for each of its pages, in order, with
+// the number of pages, or 0 while that is unknown. It returns an *extract.Unreadable if the file cannot be read or its
+// child crashed or exceeded a limit, and errors of page, file and ctx as they are. Any other error says nothing about
+// the file: the child was killed from outside, or could not be started.
 func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader,
 	page func(p extract.Page, total int) error,
 ) error {
@@ -118,8 +118,8 @@ func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader
 	})
 }
 
-// lend opens what a child may read.
-func (e *Extractor) lend(job *Job) (files []*os.File, _ error) {
+// openShared opens the files that a child inherits.
+func (e *Extractor) openShared(job *Job) (files []*os.File, _ error) {
 	paths := []string{e.cfg.Font, e.cfg.Cache}
 	job.Font = e.cfg.Font != ""
 	if !job.Cache {
@@ -141,7 +141,7 @@ func (e *Extractor) lend(job *Job) (files []*os.File, _ error) {
 	return files, nil
 }
 
-// compile has a child that no file has touched compile PDFium into the cache, once. Others may read it, and not write.
+// compile fills the cache with compiled PDFium, once, in a child that reads no file. Other children cannot write to it.
 func (e *Extractor) compile(ctx context.Context) error {
 	if e.cfg.Cache == "" || e.isCompiled() {
 		return nil
@@ -173,7 +173,7 @@ func (e *Extractor) compile(ctx context.Context) error {
 	return err
 }
 
-// isCompiled reports whether this process has filled the cache, and nobody has removed it since.
+// isCompiled reports whether this process has filled the cache, and it was not removed since.
 func (e *Extractor) isCompiled() bool {
 	entries, err := os.ReadDir(e.cfg.Cache)
 	return e.compiled.Load() && err == nil && len(entries) > 0
@@ -198,15 +198,15 @@ func openToAll(dir string) error {
 	})
 }
 
-// cpuSeconds is what a child may compute: all of its time, on two cores.
+// cpuSeconds is the CPU limit of a child: its whole time limit on two cores.
 func (e *Extractor) cpuSeconds() uint64 { return uint64(2 * e.cfg.Total / time.Second) }
 
-// callerError is an error of the caller's own, which passes through.
+// callerError is an error of the caller's, returned as it is.
 type callerError struct{ error }
 
-// run has a child do a job, and read handle what it writes.
+// run starts a child for a job and calls read to handle its output.
 func (e *Extractor) run(ctx context.Context, job Job, file io.Reader, read func(*process) error) error {
-	files, err := e.lend(&job)
+	files, err := e.openShared(&job)
 	if err != nil {
 		return err
 	}
@@ -238,12 +238,12 @@ func (e *Extractor) run(ctx context.Context, job Job, file io.Reader, read func(
 	return e.explain(p, err)
 }
 
-// explain says what has become of a file whose child ended early, or wrote what nobody understands.
+// explain returns the error of a job whose child ended early or broke the protocol.
 func (e *Extractor) explain(p *process, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		select { // It may be about to say why.
+		select { // Its exit status may follow.
 		case <-p.ended:
-		case <-time.After(endPatience):
+		case <-time.After(pipeTimeout):
 			err = fmt.Errorf("%w: %w before the child's", errFrames, err)
 		}
 	}
@@ -264,16 +264,15 @@ func (e *Extractor) explain(p *process, err error) error {
 		return unreadableSlow
 	case errors.Is(why, errTooBig), strings.Contains(said, "out of memory"):
 		return unreadableBig
-	case errors.Is(err, errFrames), broke(p.err):
-		e.cfg.Log.Warn("a child that read a file broke down", "err", err, "exit", p.err, "said", said)
+	case errors.Is(err, errFrames), crashed(p.err):
+		e.cfg.Log.Warn("a child that read a file crashed", "err", err, "exit", p.err, "said", said)
 		return unreadableBroken
 	}
 	return fmt.Errorf("child: %w: %w: %s", err, p.err, said)
 }
 
-// broke reports whether a child ended by itself while it read a file: it panicked, or crashed. One that says that it
-// cannot begin exits with 1.
-func broke(err error) bool {
+// crashed reports whether a child ended by itself while it read a file. One that cannot start its job exits with 1.
+func crashed(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
 		return err == nil

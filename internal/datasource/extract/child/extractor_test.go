@@ -35,7 +35,7 @@ func TestFilesAreReadInAChild(t *testing.T) {
 	}
 }
 
-func TestChildHasNothingOfItsParents(t *testing.T) {
+func TestChildInheritsNoSecrets(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere a child has no limits of its own")
 	}
@@ -55,8 +55,8 @@ func TestChildHasNothingOfItsParents(t *testing.T) {
 	}
 }
 
-// TestR79_AChildThatMisbehavesIsAReason has children end in every way that a file might end them.
-func TestR79_AChildThatMisbehavesIsAReason(t *testing.T) {
+// TestR79_CrashedChildIsAReason: children end in every way that a file might cause.
+func TestR79_CrashedChildIsAReason(t *testing.T) {
 	t.Parallel()
 	cfg := child.Config{Page: time.Second, Whole: 3 * time.Second, Memory: 300 << 20}
 	for _, how := range []string{"sleep", "eat", "flood", "panic", "hang up"} {
@@ -82,7 +82,7 @@ func TestChildWritesNoFiles(t *testing.T) {
 	}
 }
 
-// killer kills the children of this process that read the file that it is, once they have begun with it.
+// killer is a file that kills the child that reads it.
 type killer struct {
 	r      io.Reader
 	signal syscall.Signal
@@ -112,7 +112,7 @@ func children(word string) (pids []int) {
 	return pids
 }
 
-func TestR79_AChildThatIsKilledSaysNothingOfItsFile(t *testing.T) {
+func TestR79_ChildKilledFromOutsideIsNoReason(t *testing.T) {
 	t.Parallel()
 	// The format by which the child of this test is found is used by no other test.
 	_, err := read(t.Context(), child.Config{}, "a.markdown",

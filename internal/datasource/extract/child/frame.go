@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// Limits of what a file may say. Marks and the text of a page are bounded by the text of the file.
+// Limits of what is read from a file. The limit of its text bounds the text of a page, too.
 const (
 	MaxPages      = extract.MaxPages
 	MaxCharacters = 20_000_000
@@ -25,13 +25,13 @@ const (
 	maxSteps   = 2
 )
 
-// A frame is its kind, the length of its head as four bytes, and the head. A page's text follows its head.
+// A frame is its kind, the length of its head in four bytes, and the head. A page's text follows its head.
 const (
-	stepFrame   = 's' // The head is a pageHead without a page: the file is there, or open.
+	stepFrame   = 's' // The head is a pageHead without a page: the file was received, or opened.
 	pageFrame   = 'p' // The head is a pageHead as JSON.
 	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
 	endFrame    = 'e' // No head.
-	foundFrame  = 'r' // The head is what was asked of one page: a PNG, or an extract.Place as JSON.
+	foundFrame  = 'r' // The head is the answer about one page: a PNG, or an extract.Place as JSON.
 	noPageFrame = 'n' // No head.
 )
 
@@ -44,15 +44,15 @@ type pageHead struct {
 	Pictured bool           `json:"pictured,omitempty"`
 }
 
-// errFrames says that a child broke the rules. Nobody knows then what the file says.
+// errFrames says that a child violated the protocol, so its output is not trusted.
 var errFrames = errors.New("child: malformed frames")
 
-// frameWriter writes what a file says.
+// frameWriter is the child's side of the protocol.
 type frameWriter struct{ w *bufio.Writer }
 
 func newFrameWriter(w io.Writer) *frameWriter { return &frameWriter{bufio.NewWriterSize(w, 64<<10)} }
 
-// step says that the child goes on: the file is there, or open.
+// step reports progress before the first page: the file was received, or opened.
 func (f *frameWriter) step(total int) error {
 	head, err := json.Marshal(pageHead{Total: total})
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *frameWriter) Page(page extract.Page, total int) error {
 	return f.w.Flush() // The parent measures how long the next page takes.
 }
 
-// end writes the result: nothing is wrong, or why the file cannot be read.
+// end writes the result: success, or why the file cannot be read.
 func (f *frameWriter) end(wrong *extract.Unreadable) error {
 	kind, head := byte(endFrame), []byte(nil)
 	if wrong != nil {
@@ -100,7 +100,7 @@ func (f *frameWriter) end(wrong *extract.Unreadable) error {
 	return f.w.Flush()
 }
 
-// answer writes what was asked of one page.
+// answer writes the answer about one page.
 func (f *frameWriter) answer(kind byte, found []byte) error {
 	if err := f.frame(kind, found); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (f *frameWriter) frame(kind byte, head []byte) error {
 	return err
 }
 
-// frameReader reads what a child writes, and believes nothing of it.
+// frameReader reads the output of a child, which is untrusted.
 type frameReader struct {
 	r          *bufio.Reader
 	steps      int // So far.
@@ -129,9 +129,9 @@ type frameReader struct {
 
 func newFrameReader(r io.Reader) *frameReader { return &frameReader{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next page, or one without a number if the child only goes on, and how many pages the file has, 0
-// while that is unknown. The error is io.EOF when the file is over, an *extract.Unreadable if it cannot be read,
-// errFrames for what no child writes, or what reading ended with: io.ErrUnexpectedEOF if the child ended early.
+// next returns the next page, or one without a number for a step, and how many pages the file has, 0 while that is
+// unknown. The error is io.EOF at the end of the file, an *extract.Unreadable if it cannot be read, errFrames for a
+// violation of the protocol, or that of the pipe: io.ErrUnexpectedEOF if the child ended early.
 func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	kind, head, err := f.frame()
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	return extract.Page{}, 0, fmt.Errorf("%w: kind %q", errFrames, kind)
 }
 
-// answer returns what was asked of one page. The errors are those of next, and extract.ErrNoPage.
+// answer returns the answer about one page. The errors are those of next, and extract.ErrNoPage.
 func (f *frameReader) answer() ([]byte, error) {
 	kind, head, err := f.frame()
 	switch {
@@ -191,7 +191,7 @@ func (f *frameReader) frame() (kind byte, head []byte, err error) {
 	return start[0], head, err
 }
 
-// bytes returns the next n bytes. Memory grows with what comes, not with what is announced.
+// bytes returns the next n bytes. Memory grows with what arrives, not with what is announced.
 func (f *frameReader) bytes(n int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(f.r, int64(n)))
 	if err == nil && len(b) < n {
@@ -250,7 +250,7 @@ func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {
 	return page, head.Total, nil
 }
 
-// isReason reports whether a person may be shown why a file cannot be read.
+// isReason reports whether a reason is fit to be shown to a person.
 func isReason(wrong *extract.Unreadable) bool {
 	return wrong.Code != "" && len(wrong.Code) < 40 && wrong.Reason != "" && len(wrong.Reason) <= maxReason &&
 		isText(wrong.Reason)

@@ -38,7 +38,7 @@ func TestFramesCarryPagesWhole(t *testing.T) {
 	}
 }
 
-func TestFramesThatEndEarlyAreNoFile(t *testing.T) {
+func TestTruncatedFramesAreAnError(t *testing.T) {
 	t.Parallel()
 	whole := frames(t, nil, somePages[:2]...)
 	for i := range whole {
@@ -48,7 +48,7 @@ func TestFramesThatEndEarlyAreNoFile(t *testing.T) {
 	}
 }
 
-func TestFramesAreNotBelieved(t *testing.T) {
+func TestMalformedFramesAreRefused(t *testing.T) {
 	t.Parallel()
 	encrypted := &extract.Unreadable{Code: extract.Encrypted, Reason: "パスワードで保護されています。"}
 	long := extract.Page{Number: 1, Text: strings.Repeat("a", child.MaxCharacters/2+1)}

@@ -63,7 +63,7 @@ func deflated(t *testing.T, piece string, size int) string {
 // TestR66_HostilePDFsEnd within the limits of a child, as a reason or read.
 func TestR66_HostilePDFsEnd(t *testing.T) {
 	t.Parallel()
-	cfg := lend(t)
+	cfg := withPDF(t)
 	cfg.Page = 0 // As in production.
 	flate := func(piece string, size int) []byte {
 		return onePage("/Filter /FlateDecode", deflated(t, piece, size))

@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// maxRects bounds the pieces of lines on a page.
+// maxRects bounds the rectangles of a place.
 const maxRects = 10_000
 
 // RenderPage returns a page of a file, from 1, as a PNG that is width pixels wide, 200 to 2,000. The errors are those
@@ -62,7 +62,7 @@ func isPlace(place extract.Place, page int) bool {
 	return true
 }
 
-// look has a child do what is asked of one page.
+// look has a child render a page or locate text on it.
 func (e *Extractor) look(ctx context.Context, job Job, filename string, file io.Reader) (found []byte, _ error) {
 	if format, ok := extract.FormatOf(filename); !ok || !format.HasPictures() {
 		return nil, extract.ErrNoPage

@@ -12,11 +12,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 )
 
-// Job is what a child is to do: the argument behind Command, as JSON.
+// Job is the task of a child: the argument after Command, as JSON.
 type Job struct {
 	Task  task   `json:"task"`
 	Name  string `json:"name"`            // A file's name with the extension of its format.
-	CPU   uint64 `json:"cpu"`             // Seconds that it may compute.
+	CPU   uint64 `json:"cpu"`             // Limit, in seconds.
 	Page  int    `json:"page,omitempty"`  // From 1.
 	Width int    `json:"width,omitempty"` // Of the picture, in pixels.
 	From  int    `json:"from,omitempty"`  // Bytes into the page's text,
@@ -34,12 +34,12 @@ const (
 	taskLocate  task = "locate"  // Where text stands on a page.
 )
 
-// lent is the first descriptor behind the standard ones.
-const lent = 3
+// firstShared is the first descriptor after the standard ones.
+const firstShared = 3
 
-// Main is the child: it does the job that argument names with the file that in holds, and writes frames to out. It
-// gives up what it does not need before it looks at the file. An error is one of the child's own; what is wrong with
-// the file is in the frames, or a panic.
+// Main is the child: it does the job in argument with the file in in, and writes frames to out. It gives up its
+// privileges before it reads the file. An error is the child's own; what is wrong with the file is in the frames, or a
+// panic.
 func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) error {
 	var job Job
 	if err := json.Unmarshal([]byte(argument), &job); err != nil {
@@ -71,9 +71,9 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	return job.read(ctx, tools, content, frames)
 }
 
-// tools returns what the parent has lent: files that are open, for the child could not open them itself.
+// tools returns the inherited files, which the child could not open itself.
 func (j Job) tools() (tools extract.Tools, _ error) {
-	descriptor := uintptr(lent)
+	descriptor := uintptr(firstShared)
 	if j.Font {
 		font := os.NewFile(descriptor, "font")
 		info, err := font.Stat()
@@ -100,12 +100,12 @@ func (j Job) read(ctx context.Context, tools extract.Tools, content []byte, fram
 	err := format.Read(ctx, tools, content, frames)
 	wrong, ok := errors.AsType[*extract.Unreadable](err)
 	if err != nil && !ok {
-		panic(err) // The file has broken its reader.
+		panic(err) // The file crashed its reader.
 	}
 	return frames.end(wrong)
 }
 
-// look does what is asked of one page.
+// look renders a page or locates text on it.
 func (j Job) look(tools extract.Tools, content []byte, frames *frameWriter) error {
 	err := frames.step(0)
 	if err != nil {

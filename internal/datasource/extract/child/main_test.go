@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// TestMain is the child, too. One that is given the word "misbehave" and how does so once it has seen it.
+// TestMain is the child, too. It misbehaves as the file says after the word "misbehave".
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != child.Command {
 		leak.Main(m)

@@ -20,8 +20,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 )
 
-// lend returns what children need for PDF files: a font, and a cache that later runs find again.
-func lend(t testing.TB) child.Config {
+// withPDF returns a configuration for PDF files: with a font, and a cache that later runs use again.
+func withPDF(t testing.TB) child.Config {
 	t.Helper()
 	font := pdf.FindFont()
 	if font == "" {
@@ -46,7 +46,7 @@ func book(pages int) []byte {
 func TestPDFIsReadPageByPage(t *testing.T) {
 	t.Parallel()
 	var pages []extract.Page
-	err := child.New(lend(t)).Extract(t.Context(), "規程.PDF", bytes.NewReader(book(3)),
+	err := child.New(withPDF(t)).Extract(t.Context(), "規程.PDF", bytes.NewReader(book(3)),
 		func(p extract.Page, total int) error {
 			if total != 3 {
 				t.Errorf("page %d of %d", p.Number, total)
@@ -62,13 +62,13 @@ func TestPDFIsReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestPagesThatArePicturesAreTold(t *testing.T) {
+func TestPagesThatArePicturesAreReported(t *testing.T) {
 	t.Parallel()
 	pages := []*pdftest.Page{{}, {}, {}}
 	pages[0].Text(50, 700, 12, "読み取れるページ")
 	pages[1].Picture()
 	var pictured []bool
-	err := child.New(lend(t)).Extract(t.Context(), "a.pdf", bytes.NewReader(pdftest.Draw(pages)),
+	err := child.New(withPDF(t)).Extract(t.Context(), "a.pdf", bytes.NewReader(pdftest.Draw(pages)),
 		func(p extract.Page, _ int) error {
 			pictured = append(pictured, p.Pictured)
 			return nil
@@ -78,13 +78,13 @@ func TestPagesThatArePicturesAreTold(t *testing.T) {
 	}
 }
 
-func TestPDFThatSaysNothingIsRefused(t *testing.T) {
+func TestPDFWithoutTextIsRefused(t *testing.T) {
 	t.Parallel()
 	picture := new(pdftest.Page)
 	picture.Picture()
 	japanese := new(pdftest.Page)
 	japanese.Text(50, 700, 12, "埋め込まれていない")
-	withFont := lend(t)
+	withFont := withPDF(t)
 	without := withFont
 	without.Font = ""
 	for name, test := range map[string]struct {
@@ -107,7 +107,7 @@ func TestPDFThatSaysNothingIsRefused(t *testing.T) {
 
 // BenchmarkBook reads a file of 1,000 pages; server-B is what the parent's memory grows by at most.
 func BenchmarkBook(b *testing.B) {
-	e, file := child.New(lend(b)), book(1000)
+	e, file := child.New(withPDF(b)), book(1000)
 	for b.Loop() {
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -125,9 +125,9 @@ func BenchmarkBook(b *testing.B) {
 	}
 }
 
-func TestPagesAreShownAndTextIsFoundOnThem(t *testing.T) {
+func TestPagesAreRenderedAndTextIsLocated(t *testing.T) {
 	t.Parallel()
-	e, file := child.New(lend(t)), book(2)
+	e, file := child.New(withPDF(t)), book(2)
 	picture, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 2, 400)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestPagesAreShownAndTextIsFoundOnThem(t *testing.T) {
 	}
 }
 
-// dark returns which part of a place is dark.
+// dark returns the dark share of a place.
 func dark(picture image.Image, r extract.Rect) float64 {
 	size := picture.Bounds().Size()
 	n, all := 0, 0

@@ -14,33 +14,33 @@ import (
 	"time"
 )
 
-// What ends a child.
+// Why a child is killed.
 var (
-	errTooSlow  = errors.New("child: takes too long")
-	errTooBig   = errors.New("child: takes too much memory")
-	errHeardOut = errors.New("child: its parent reads no further")
+	errTooSlow = errors.New("child: time limit exceeded")
+	errTooBig  = errors.New("child: memory limit exceeded")
+	errStopped = errors.New("child: stopped by its parent")
 )
 
 const (
 	watchInterval = 20 * time.Millisecond
-	endPatience   = time.Second // For the pipes of a child that is dead.
-	maxMessage    = 4 << 10     // Of what a child says on its standard error, in bytes.
+	pipeTimeout   = time.Second // For the pipes of a dead child.
+	maxMessage    = 4 << 10     // Of a child's standard error, in bytes.
 )
 
-// process is a child that runs. It is used by one goroutine, watch aside.
+// process is a running child. It is used by one goroutine, except for watch.
 type process struct {
 	cmd     *exec.Cmd
-	out     *os.File // What it writes.
+	out     *os.File // Its standard output.
 	message message
 	source  source
 	ctx     context.Context // Ends with its cause.
 	cancel  context.CancelCauseFunc
 	watcher sync.WaitGroup
-	ended   chan struct{} // Closed once it is dead and waited for.
-	err     error         // As exec.Cmd.Wait says it. Set before ended is closed.
+	ended   chan struct{} // Closed after exec.Cmd.Wait.
+	err     error         // Of exec.Cmd.Wait. Set before ended is closed.
 
-	patience atomic.Int64 // How long its next frame may take, in nanoseconds,
-	since    atomic.Int64 // and since when it has been waited for, in Unix nanoseconds; 0 while nobody waits.
+	limit atomic.Int64 // For its next frame, in nanoseconds,
+	since atomic.Int64 // from this time, in Unix nanoseconds; 0 while no frame is expected.
 }
 
 // start starts a child. stop must be called.
@@ -59,19 +59,19 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	p := &process{out: out, ctx: ctx, cancel: cancel, source: source{Reader: file}, ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, program, arguments...) //nolint:gosec // This very program.
 	p.cmd.Args[0] = "tsumugi"
-	// Nothing of ours: no secrets.
+	// No secrets of the server.
 	p.cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.Memory*3/4), "GOTRACEBACK=single"}
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = &p.source, in, &p.message
 	p.cmd.ExtraFiles = files
 	p.cmd.SysProcAttr = attributes(privileged)
 	p.cmd.Cancel = func() error { return killGroup(p.cmd.Process.Pid) }
-	p.cmd.WaitDelay = endPatience
+	p.cmd.WaitDelay = pipeTimeout
 	started := make(chan error, 1)
 	go func() {
 		defer close(p.ended)
-		// A child dies with the thread that has started it, and inherits what that thread has given up: the thread is
-		// its own, and goes with it.
+		// The kernel kills a child when the thread that started it ends, and the child inherits the thread's lack of
+		// privileges. So the thread is never unlocked, and ends with the goroutine.
 		runtime.LockOSThread()
 		err := giveUpPrivileges()
 		if err == nil {
@@ -94,7 +94,7 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	return p, nil
 }
 
-// watch ends a child at its limits.
+// watch kills a child at its limits.
 func (e *Extractor) watch(p *process) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -108,31 +108,31 @@ func (e *Extractor) watch(p *process) {
 			switch {
 			case memory(p.cmd.Process.Pid) > e.cfg.Memory:
 				p.cancel(errTooBig)
-			case now.After(end), since != 0 && now.UnixNano()-since > p.patience.Load():
+			case now.After(end), since != 0 && now.UnixNano()-since > p.limit.Load():
 				p.cancel(errTooSlow)
 			}
 		}
 	}
 }
 
-// expect has the next frame come within a time.
+// expect starts the time limit of the next frame.
 func (p *process) expect(within time.Duration) {
-	p.patience.Store(int64(within))
+	p.limit.Store(int64(within))
 	p.since.Store(time.Now().UnixNano())
 }
 
-// received ends what expect began.
+// received ends the time limit of a frame.
 func (p *process) received() { p.since.Store(0) }
 
-// stop ends the child if it runs, and waits for it.
+// stop kills the child if it runs, and waits for it.
 func (p *process) stop() {
-	p.cancel(errHeardOut)
+	p.cancel(errStopped)
 	_ = p.out.Close()
 	<-p.ended
 	p.watcher.Wait()
 }
 
-// executable returns the path of this program, even if another one stands there by now.
+// executable returns the path of this program, even if its file was replaced.
 func executable() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
@@ -140,8 +140,8 @@ func executable() (string, error) {
 	return os.Executable()
 }
 
-// source is the file that a child is given. It remembers why reading it failed, so that a file cut off by that is not
-// taken for a damaged one. err is read once the child is over.
+// source is the file that a child reads. It remembers a read error, so that the file is not taken for a truncated one.
+// err is read after the child has ended.
 type source struct {
 	io.Reader
 	err error
@@ -156,7 +156,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// message keeps the beginning of what is written to it.
+// message keeps the first maxMessage bytes written to it.
 type message struct{ b strings.Builder }
 
 // Write implements io.Writer.

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is whom a child runs as where its parent is root.
+// nobody is the user of a child whose parent is root.
 const nobody = 65534
 
-// attributes starts a child in a process group of its own, which the kernel kills when the parent dies. privileged
+// attributes puts a child into its own process group and has the kernel kill it when the parent dies. A privileged child
 // keeps the parent's user.
 func attributes(privileged bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -23,7 +23,7 @@ func attributes(privileged bool) *syscall.SysProcAttr {
 	return a
 }
 
-// giveUpPrivileges bars the thread, and the children that it starts, from gaining any.
+// giveUpPrivileges prevents the thread and its children from gaining privileges.
 func giveUpPrivileges() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 
 // restrict lowers the limits of this process, the child, for good.
@@ -40,10 +40,10 @@ func restrict(cpuSeconds uint64, writes bool) error {
 	return nil
 }
 
-// killGroup kills a child and whatever it has started.
+// killGroup kills a child and its descendants.
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
-// memory returns how much of a process is in memory, in bytes, 0 if it is gone.
+// memory returns the resident memory of a process, in bytes, 0 if it has ended.
 func memory(pid int) int64 {
 	statm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

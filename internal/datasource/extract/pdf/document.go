@@ -13,8 +13,8 @@ import (
 var (
 	ErrEncrypted = errors.New("pdf: needs a password")
 	ErrCorrupt   = errors.New("pdf: damaged or cut off")
-	ErrNoFont    = errors.New("pdf: a font that is not in the file is needed, and there is none")
-	ErrNoMapping = errors.New("pdf: draws characters of which it does not say what they are")
+	ErrNoFont    = errors.New("pdf: needs a font that is neither embedded nor installed")
+	ErrNoMapping = errors.New("pdf: draws characters without a mapping to Unicode")
 )
 
 // Errors of FPDF_GetLastError.
@@ -72,8 +72,8 @@ var (
 	object     = regexp.MustCompile(`\b[0-9]+\s+[0-9]+\s+obj\b`)
 )
 
-// isCutOff reports whether the end of a file is missing. PDFium repairs such a file, and would read the pages or the
-// version that are there of it. What follows the end is no matter: mail gateways and web servers append to files.
+// isCutOff reports whether a file was truncated. PDFium repairs truncated files, and would return the first pages or an
+// earlier version. Data after the end is ignored: mail gateways and web servers append to files.
 func isCutOff(file []byte) bool {
 	const header = 1 << 10
 	if found := linearized.FindSubmatch(file[:min(len(file), header)]); found != nil {
@@ -180,7 +180,7 @@ func (d *Document) walk(parent uint64, get string, n uint64, depth int, left *in
 	return nil
 }
 
-// check says whether all that a page draws as text can be read.
+// check returns an error if text that a page draws cannot be read.
 func (d *Document) check(objects drawn, glyphs []glyph, broken int) error {
 	if broken >= minBroken && broken*4 > len(glyphs) {
 		return ErrNoMapping
@@ -229,7 +229,7 @@ func (d *Document) check(objects drawn, glyphs []glyph, broken int) error {
 	return nil
 }
 
-// minBroken is how many characters of a page must be missing before it counts as not read: bullets often are.
+// minBroken is how many characters of a page must be missing for it to count as unreadable: bullets often are missing.
 const minBroken = 10
 
 // isLatin reports whether a font, by its name, has Latin characters only.

@@ -16,7 +16,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Config is what the engine finds on the machine.
+// Config is what the engine uses of the machine.
 type Config struct {
 	Cache string    // Folder with PDFium's compiled code, "" to compile it anew, which takes seconds.
 	Font  *FontFile // For text whose font is not in the file; nil if there is none.
@@ -47,7 +47,7 @@ func Start(cfg Config) (*Engine, error) {
 		}
 		runtime = runtime.WithCompilationCache(cache)
 	}
-	// The guest sees one font and nothing else.
+	// The guest sees one font and no other file.
 	files := wazero.NewFSConfig().WithFSMount(fontFolder{cfg.Font}, "/")
 	pool, err := webassembly.Init(webassembly.Config{
 		MaxIdle: 1, MaxTotal: 1, FSConfig: files, RuntimeConfig: runtime, Stdout: io.Discard, Stderr: io.Discard,

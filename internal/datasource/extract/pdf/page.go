@@ -15,7 +15,7 @@ type Rect struct {
 	X, Y, Width, Height float64
 }
 
-// Page is what a page says.
+// Page is the text of a page.
 type Page struct {
 	Text     string
 	Headings []Heading
@@ -112,7 +112,7 @@ func (s shown) box(x0, y0, x1, y1 float64) box {
 	return box{math.Min(ax, bx), math.Min(ay, by), math.Max(ax, bx), math.Max(ay, by)}
 }
 
-// shown asks PDFium, which knows of rotation and crop box.
+// shown returns the transformation that PDFium uses, with rotation and crop box.
 func (d *Document) shown(page uint64) (s shown, _ error) {
 	width, err := d.e.call("FPDF_GetPageWidthF", page)
 	if err != nil {
@@ -145,8 +145,7 @@ func (d *Document) shown(page uint64) (s shown, _ error) {
 	return s, err
 }
 
-// glyphs returns the characters of a page in the order in which it draws them, and how many there are of which nobody
-// knows what they are.
+// glyphs returns the characters of a page in drawing order, and how many have no known code point.
 func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, _ error) {
 	text, err := d.e.call("FPDFText_LoadPage", page)
 	if err != nil || text == 0 {

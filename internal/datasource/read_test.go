@@ -1,0 +1,140 @@
+package datasource_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+// TestEachFileIsReadByOneServer of two that share the queue.
+func TestEachFileIsReadByOneServer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	db, err := store.Open(t.Context(), f.dsn)
+	f.must(err)
+	t.Cleanup(db.Close)
+	f.start(f.Service)
+	f.start(f.service(db))
+	const n = 20
+	for i := range n {
+		f.upload(f.ann, "a.txt", strings.Repeat("あ", i+1))
+	}
+	count := func(all []told, status datasource.Status) (n int) {
+		for _, event := range all {
+			if event.source.Status == status {
+				n++
+			}
+		}
+		return n
+	}
+	all := f.await(func(all []told) bool { return count(all, datasource.Success) == n })
+	if running := count(all, datasource.Running); running != n {
+		t.Errorf("%d readings of %d files", running, n)
+	}
+}
+
+func TestFailedReadingIsRetriedAndEnds(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	source, _ := f.upload(f.ann, "a.txt", "消えるファイル")
+	f.must(os.Remove(filepath.Join(f.dir, "data-source", source.ID.String())))
+	f.start(f.Service)
+	all := f.ended(source)
+	if last := all[len(all)-1]; last.Status != datasource.Failed || !strings.Contains(last.Failure, "管理者") ||
+		len(all) != 1+2*5 {
+		t.Errorf("told %v, ended as %+v", statuses(all), last)
+	}
+}
+
+// TestReadingThatCrashesServersIsGivenUp: at the sixth attempt the file is not read.
+func TestReadingThatCrashesServersIsGivenUp(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	source, _ := f.upload(f.ann, "a.txt", "読めるはずのファイル")
+	for range 5 {
+		_, found, err := f.db.NextReading(t.Context(), false, 0) // And then the server is gone.
+		if f.must(err); !found {
+			t.Fatal("nothing waits")
+		}
+	}
+	f.start(f.Service)
+	all := f.ended(source)
+	if last := all[len(all)-1]; last.Status != datasource.Failed || last.Failure == "" {
+		t.Errorf("ended as %+v", last)
+	}
+}
+
+// slowly is an extractor whose pages each wait for the test.
+type slowly struct {
+	extracttest.InProcess
+	read chan struct{} // Takes a value for each page.
+}
+
+func (s slowly) Extract(ctx context.Context, _ string, _ io.Reader, page func(extract.Page, int) error) error {
+	for i := range 3 {
+		select {
+		case s.read <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := page(extract.Page{Number: i + 1, Text: "本文"}, 3); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestProgressStopAndReadAgain: a reading reports its progress, ends when it is stopped, and begins again.
+func TestProgressStopAndReadAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	pages := slowly{read: make(chan struct{})}
+	s := datasource.NewService(f.db, f.bucket(f.dir), pages, f, slog.New(slog.DiscardHandler), datasource.Config{
+		Poll: 20 * time.Millisecond, Told: time.Nanosecond,
+	})
+	f.start(s)
+	source, _ := f.upload(f.ann, "a.txt", "本文")
+	at := func(status datasource.Status, done int) {
+		f.await(func(all []told) bool {
+			return slices.ContainsFunc(all, func(e told) bool {
+				return e.source.ID == source.ID && e.source.Status == status && e.source.Done == done
+			})
+		})
+	}
+	<-pages.read
+	at(datasource.Running, 1)
+	<-pages.read
+	at(datasource.Running, 2)
+	_, err := s.StopReading(t.Context(), f.bob, source.ID)
+	if fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("somebody else stops it: %v", err)
+	}
+	stopped, err := s.StopReading(t.Context(), f.ann, source.ID)
+	f.must(err)
+	if stopped.Status != datasource.Failed || !strings.Contains(stopped.Failure, "やり直す") {
+		t.Errorf("stopped as %+v", stopped)
+	}
+	_, err = s.ReadAgain(t.Context(), f.ann, source.ID)
+	f.must(err)
+	for range 3 {
+		<-pages.read
+	}
+	f.await(func(all []told) bool {
+		return slices.ContainsFunc(all, func(e told) bool {
+			return e.source.Status == datasource.Success &&
+				e.source.PageCount == 3
+		})
+	})
+}
