@@ -260,7 +260,7 @@ func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 	f.t.Helper()
 	for i := range n {
 		source := datasource.Source{ID: newID(), Filename: "a.txt", MediaType: "text/plain", Size: 1, SHA256: bytes.Repeat([]byte{byte(i + 1)}, 32)}
-		if err := f.db.LoosenFile(f.t.Context(), source.ID, time.Minute); err != nil {
+		if err := f.db.MarkOrphan(f.t.Context(), source.ID, time.Minute); err != nil {
 			f.t.Fatal(err)
 		}
 		if _, _, err := f.db.CreateSource(f.t.Context(), datasource.Owner(owner), uuid.Nil, source, 1<<30); err != nil {
