@@ -1,22 +1,23 @@
 import { readFile } from 'node:fs/promises'
 import type { Locator, Page } from '@playwright/test'
-import type { components } from '../src/lib/api/schema.gen'
-import { type Account, emails } from './support/account'
+import { emails } from './support/account'
 import { hold } from './support/hold'
 import { inspect } from './support/inspect'
 import { enter } from './support/people'
 import { openSkills } from './support/skills'
+import {
+  deleteSources,
+  drop,
+  listSources as list,
+  openSources as open,
+  row,
+  rows,
+  upload,
+} from './support/sources'
 import { expect, test } from './support/test'
 import { password } from './support/tsumugi'
 
-type DataSource = components['schemas']['DataSource']
-
 const uploadPath = /\/v1\/data-source\/file$/
-
-/** The rows of the table. */
-const rows = (page: Page): Locator => page.getByRole('main').locator('tbody tr')
-
-const row = (page: Page, name: string): Locator => rows(page).filter({ hasText: name })
 
 /** The uploads in progress, and the failed ones. */
 const uploads = (page: Page): Locator =>
@@ -25,11 +26,6 @@ const uploads = (page: Page): Locator =>
 /** What a screen reader announces. */
 const said = (page: Page, text: string): Locator =>
   page.getByRole('main').getByRole('status').filter({ hasText: text })
-
-async function open(page: Page): Promise<void> {
-  await page.goto('/home/data-source')
-  await expect(page.getByRole('heading', { level: 1, name: 'データソース' })).toBeVisible()
-}
 
 /** Chooses files by the button, by name and content. */
 async function choose(page: Page, files: Readonly<Record<string, string>>): Promise<void> {
@@ -43,21 +39,6 @@ async function choose(page: Page, files: Readonly<Record<string, string>>): Prom
   await (await chooser).setFiles(payload)
 }
 
-async function list(account: Account): Promise<DataSource[]> {
-  const response = await account.call('GET', '/v1/data-source?limit=100')
-  return ((await response.json()) as { items: DataSource[] }).items
-}
-
-/** Uploads a file outside the browser. */
-async function upload(url: string, account: Account, name: string, content: string): Promise<void> {
-  const { idToken } = JSON.parse(account.storage.tsumugiToken ?? '{}') as { idToken: string }
-  const body = new FormData()
-  body.append('file', new Blob([content]), name)
-  const headers = { Authorization: `Bearer ${idToken}` }
-  const response = await fetch(`${url}/v1/data-source/file`, { method: 'POST', headers, body })
-  expect(response.status, await response.text()).toBe(201)
-}
-
 /** How many files a page has sent. */
 function watchUploads(page: Page): () => number {
   let sent = 0
@@ -65,19 +46,6 @@ function watchUploads(page: Page): () => number {
     if (request.method() === 'POST' && uploadPath.test(request.url())) sent++
   })
   return () => sent
-}
-
-/** Drags files over a page's main part and drops them there. */
-async function drop(page: Page, name: string, content: string): Promise<void> {
-  const dataTransfer = await page.evaluateHandle(
-    ([name, content]) => {
-      const transfer = new DataTransfer()
-      transfer.items.add(new File([content], name))
-      return transfer
-    },
-    [name, content] as const,
-  )
-  for (const type of ['dragover', 'drop']) await page.dispatchEvent('main', type, { dataTransfer })
 }
 
 async function paste(page: Page, name: string, content: string): Promise<void> {
@@ -93,7 +61,7 @@ async function paste(page: Page, name: string, content: string): Promise<void> {
 }
 
 test.beforeEach(async ({ account }) => {
-  for (const { id } of await list(account)) await account.call('DELETE', `/v1/data-source/${id}`)
+  await deleteSources(account)
 })
 
 test.describe('a file', () => {
@@ -161,7 +129,7 @@ test.describe('a file', () => {
 
   test('can be dropped and pasted', async ({ page }) => {
     await open(page)
-    await drop(page, '置いた.md', '置いた内容')
+    await drop(page, 'main', '置いた.md', '置いた内容')
     await expect(row(page, '置いた.md')).toContainText('読み取り済み')
     await paste(page, '貼り付けた.txt', '貼り付けた内容')
     await expect(row(page, '貼り付けた.txt')).toContainText('読み取り済み')
@@ -396,4 +364,62 @@ test('the page is left and found again like any other', async ({ page }) => {
   await expect(page).toHaveTitle('データソース | Tsumugi')
   await page.goBack()
   await expect(page).toHaveTitle(/スキル/)
+})
+
+test.describe('several data sources', () => {
+  test('are selected and deleted together, with undo', async ({ page, server, account }) => {
+    for (const name of ['一.txt', '二.txt', '三.txt']) await upload(server.url, account, name, name)
+    await open(page)
+    const bar = page.getByRole('group', { name: '選択中の資料' })
+    await page.getByRole('checkbox', { name: 'すべて選択' }).check()
+    await expect(bar).toContainText('3件を選択中')
+    await page.getByRole('checkbox', { name: '「二.txt」を選択' }).uncheck()
+    await expect(bar).toContainText('2件を選択中')
+    await bar.getByRole('button', { name: '削除' }).click()
+    await expect(rows(page).getByRole('rowheader')).toHaveText(['二.txt'])
+    await expect(page.getByText('データソースを2件削除しました。')).toBeVisible()
+    await page.getByRole('button', { name: '元に戻す' }).click()
+    await expect(rows(page)).toHaveCount(3)
+    await expect(bar).toHaveCount(0)
+  })
+
+  test('are found by name and by what they say, and the room they take is told', async ({
+    page,
+    server,
+    account,
+  }) => {
+    await upload(server.url, account, '旅費規程.txt', '宿泊費は一泊一万円までとする。')
+    await upload(server.url, account, '議事録.txt', '防災訓練は九月に行う。')
+    await open(page)
+    await expect(row(page, '議事録.txt')).toContainText('読み取り済み')
+    await expect(page.getByText(/使用量 \d+ B \/ 5 GB/)).toBeVisible()
+    const search = page.getByRole('textbox', { name: '名前と内容を検索' })
+    await search.fill('旅費')
+    await expect(rows(page).getByRole('rowheader')).toHaveText(['旅費規程.txt'])
+    await search.fill('防災')
+    await expect(rows(page)).toHaveCount(1)
+    await expect(row(page, '議事録.txt').locator('mark')).toHaveText('防災')
+    await page.reload()
+    await expect(search).toHaveValue('防災')
+    await expect(row(page, '議事録.txt')).toBeVisible()
+    await search.fill('見当たらない言葉')
+    await expect(page.getByText('一致する資料はありません。')).toBeVisible()
+    await page.getByRole('button', { name: '検索をやめる' }).click()
+    await expect(rows(page)).toHaveCount(2)
+  })
+})
+
+test('the page is reached from the header, the side column and the palette', async ({ page }) => {
+  const heading = page.getByRole('heading', { level: 1, name: 'データソース' })
+  await openSkills(page)
+  await page.getByRole('banner').getByRole('link', { name: 'データソース' }).click()
+  await expect(heading).toBeVisible()
+  await openSkills(page)
+  await page.getByRole('complementary').getByRole('link', { name: 'データソース' }).click()
+  await expect(heading).toBeVisible()
+  await openSkills(page)
+  await page.keyboard.press('ControlOrMeta+k')
+  await page.getByRole('combobox').fill('データソース')
+  await page.keyboard.press('Enter')
+  await expect(heading).toBeVisible()
 })

@@ -1,20 +1,53 @@
 import type { Browser } from '@playwright/test'
 
-/** A PDF as a browser prints it, with its fonts inside: a page of A4 for each text, a paragraph for each of its lines. */
-export async function pdfOf(browser: Browser, pages: readonly string[]): Promise<Buffer> {
+/** What distinguishes the section that is looked for: its ink. */
+const red = '#c00000'
+
+const layouts = {
+  横書き: '',
+  縦書き: 'writing-mode: vertical-rl; height: 150mm;',
+  二段組み: 'columns: 2; column-gap: 8mm;',
+} as const
+
+/** How the lines of a PDF run. */
+export type Layout = keyof typeof layouts
+
+const filler = '社員は、会社の定める手続きに従い、所属長の承認を受けて業務にあたらなければならない。'
+
+/** Rules of an office in sections, of which one is printed in red. Its words are `target`. */
+export function rules(layout: Layout, target: string): string {
+  const sections = ['第一条　目的', '第二条　適用範囲', '第三条　特別休暇', '第四条　服務', '第五条　附則']
+  const body = sections
+    .map((title, at) => {
+      const wanted = at === 2
+      const text = (wanted ? target : filler).repeat(wanted ? 1 : 3)
+      return `<section${wanted ? ` style="color: ${red}"` : ''}><h2>${title}</h2><p>${text}</p></section>`
+    })
+    .join('')
+  return `<style>
+    body { margin: 0; font: 11pt/1.9 "Noto Sans CJK JP", sans-serif; ${layouts[layout]} }
+    h2 { font-size: 12pt; margin: 0 0 2mm; }
+    p { margin: 0 0 4mm; }
+    section { break-inside: avoid; }
+  </style>${body}`
+}
+
+/** Prints HTML as a PDF of A5 with its fonts inside, each part on pages of its own. */
+export async function print(browser: Browser, ...parts: readonly string[]): Promise<Buffer> {
   const page = await browser.newPage()
   try {
-    const paragraphs = (text: string) =>
-      text
-        .split('\n')
-        .map((line) => (line.startsWith('# ') ? `<h1>${line.slice(2)}</h1>` : `<p>${line}</p>`))
-        .join('')
-    const style = 'section { break-after: page; font: 12pt/1.8 sans-serif } h1 { font-size: 16pt }'
-    await page.setContent(
-      `<style>${style}</style>${pages.map((text) => `<section>${paragraphs(text)}</section>`).join('')}`,
-    )
-    return await page.pdf({ format: 'A4' })
+    const apart = parts.map((html) => `<div style="break-after: page">${html}</div>`).join('')
+    await page.setContent(parts.length === 1 ? (parts[0] ?? '') : apart)
+    const margin = { top: '15mm', bottom: '15mm', left: '15mm', right: '15mm' }
+    return await page.pdf({ format: 'A5', margin })
   } finally {
     await page.close()
   }
+}
+
+/** Prints texts as a PDF: a page for each text, a paragraph for each of its lines, a heading for those that begin with #. */
+export function pdfOf(browser: Browser, texts: readonly string[]): Promise<Buffer> {
+  const paragraph = (line: string) =>
+    line.startsWith('# ') ? `<h1>${line.slice(2)}</h1>` : `<p>${line}</p>`
+  return print(browser, ...texts.map((text) => text.split('\n').map(paragraph).join('')))
 }

@@ -45,6 +45,7 @@ describe('a file', () => {
     expect(
       [1, 1023, 1024, 1025, 1023 * 1024, 1024 * 1024, 1_500_000, MAX_BYTES, MAX_BYTES + 1].map(formatSize),
     ).toEqual(['1 B', '1023 B', '1 KB', '2 KB', '1023 KB', '1 MB', '1.5 MB', '50 MB', '51 MB'])
+    expect([1024 ** 3, 1.2 * 1024 ** 3, 5 * 1024 ** 3].map(formatSize)).toEqual(['1 GB', '1.2 GB', '5 GB'])
   })
 
   it('that has gone cannot be read any more', async () => {

@@ -70,12 +70,18 @@ export function isMarkdown(name: string): boolean {
   return ['Word', 'PowerPoint', 'Markdown', 'HTML'].includes(kindOf(name))
 }
 
-/** A size as a person says it: 512 B, 24 KB, 1.5 MB. Rounded up, so that no more than the limit looks like the limit. */
+/** A size as a person says it: 512 B, 24 KB, 1.5 MB. Rounded up, so that nothing above a limit looks like the limit. */
 export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`
   if (bytes <= 1023 * 1024) return `${Math.ceil(bytes / 1024)} KB`
-  const tenths = Math.ceil((bytes / MEGABYTE) * 10)
-  return `${tenths < 100 ? tenths / 10 : Math.ceil(tenths / 10)} MB`
+  if (bytes <= 1023 * MEGABYTE) return `${shortly(bytes / MEGABYTE)} MB`
+  return `${shortly(bytes / (1024 * MEGABYTE))} GB`
+}
+
+/** A number rounded up, with one decimal below 10. */
+function shortly(size: number): number {
+  const tenths = Math.ceil(size * 10)
+  return tenths < 100 ? tenths / 10 : Math.ceil(tenths / 10)
 }
 
 /** Whether a file can still be read from where it was chosen. */

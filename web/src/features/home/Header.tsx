@@ -1,7 +1,7 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useAtomValue, useSetAtom } from 'jotai'
 import { PanelLeft, Search } from 'lucide-react'
-import { Link, useMatch } from 'react-router'
+import { Link, NavLink, useMatch } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Logo } from '@/components/Logo'
 import { configQuery, meQuery } from '@/lib/api/queries'
@@ -49,6 +49,11 @@ export function Header() {
       </Link>
       <nav className={styles.nav} aria-label={texts.mainNav}>
         {!narrow && links?.news && <ExternalItem href={links.news}>{texts.news}</ExternalItem>}
+        {!narrow && (
+          <NavLink className={styles.item ?? ''} to="/home/data-source">
+            {texts.sources}
+          </NavLink>
+        )}
         <Favorites compact={narrow} />
         {!narrow && links?.help && <ExternalItem href={links.help}>{texts.help}</ExternalItem>}
       </nav>

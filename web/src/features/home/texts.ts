@@ -3,6 +3,7 @@ export const texts = {
   skip: '本文へ移動',
   logo: 'Tsumugi スキル一覧',
   mainNav: 'メイン',
+  sources: 'データソース',
   news: 'ニュース',
   help: 'ヘルプ',
   newTab: '（新しいタブで開きます）',

@@ -12,6 +12,7 @@ export const texts = {
   count: (count: number) => `${count}件`,
   do: {
     home: 'スキル一覧を開く',
+    sources: 'データソースを開く',
     settings: 'パスワードを変更',
     admin: '管理者画面を開く',
     light: 'ライトモードに切り替える',

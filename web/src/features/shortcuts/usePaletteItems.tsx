@@ -82,6 +82,7 @@ function useActions(): PaletteItem[] {
   })
   return [
     action('home', texts.do.home, () => void navigate('/home/skill')),
+    action('sources', texts.do.sources, () => void navigate('/home/data-source')),
     ...(isAdmin(me.role) ? [action('admin', texts.do.admin, () => void navigate('/admin/contract'))] : []),
     ...(readToken()?.authType === 'cognito'
       ? [action('settings', texts.do.settings, () => void navigate('/setting/change-password'))]

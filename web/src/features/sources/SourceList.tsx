@@ -1,48 +1,81 @@
 import { type RefObject, useSyncExternalStore } from 'react'
 import { Button } from '@/components/Button'
+import { SearchField } from '@/components/SearchField'
 import { EmptyState, ErrorState, Skeleton } from '@/components/States'
-import { useSources } from '@/entities/source/dataSources'
+import { useSourceSearch } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
+import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
+import { SelectionBar } from './SelectionBar'
 import styles from './SourceList.module.css'
 import { SourceTable } from './SourceTable'
+import { StorageLine } from './StorageLine'
+import { useSelection } from './selection'
 import { texts } from './texts'
 import { useKeptFocus } from './useKeptFocus'
 
 const words = texts.list
 
-/** The data sources, newest first, with more of them when the end comes near. */
+/** The data sources, newest first, with more of them when the end comes near; narrowed by a search. */
 export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
-  const { items, loading, error, hasMore, loaded, ready, loadMore, retry } = useSources()
+  const [params, change] = useQueryState()
+  const query = params.get('q') ?? ''
+  const { items, loading, asking, error, hasMore, loaded, ready, loadMore, retry } = useSourceSearch(query)
   const uploading = useSyncExternalStore(uploads.subscribe, () => uploads.busy)
   const { box, onFocus } = useKeptFocus<HTMLElement>(items)
+  const selection = useSelection(items)
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
     enabled: ready,
     onNear: loadMore,
     count: items.length,
   })
   const none = items.length === 0
+  const searching = query.trim() !== ''
   return (
-    <section className={styles.list} aria-label={words.label} ref={box} onFocus={onFocus}>
-      {!none && <SourceTable sources={items} />}
-      {none && loading && <Skeletons />}
-      {none && error && <ErrorState onRetry={retry} />}
-      {none && loaded && !hasMore && !uploading && (
-        <EmptyState title={words.empty}>
-          <p>{words.emptyHint}</p>
-        </EmptyState>
+    <div className={styles.place}>
+      {(searching || !none) && (
+        <div className={styles.head}>
+          <SearchField
+            label={words.search}
+            clearLabel={words.clear}
+            value={query}
+            onChange={(q) => change((next) => setValues(next, { q }))}
+          />
+          <StorageLine />
+        </div>
       )}
-      {!none && loading && <p className={styles.note}>{words.loading}</p>}
-      {!none && error && (
-        <p className={styles.note} role="alert">
-          {words.error}
-          <Button variant="link" onClick={retry}>
-            {words.reload}
-          </Button>
-        </p>
+      <section className={styles.list} aria-label={words.label} ref={box} onFocus={onFocus}>
+        {!none && <SourceTable sources={items} selection={selection} />}
+        {none && loading && <Skeletons />}
+        {none && error && <ErrorState onRetry={retry} />}
+        {none && loaded && !hasMore && !uploading && !searching && (
+          <EmptyState title={words.empty}>
+            <p>{words.emptyHint}</p>
+          </EmptyState>
+        )}
+        {none && loaded && !asking && searching && (
+          <EmptyState title={words.noMatch}>
+            <p>{words.noMatchHint}</p>
+          </EmptyState>
+        )}
+        {!none && loading && <p className={styles.note}>{words.loading}</p>}
+        {!none && error && (
+          <p className={styles.note} role="alert">
+            {words.error}
+            <Button variant="link" onClick={retry}>
+              {words.reload}
+            </Button>
+          </p>
+        )}
+        <div ref={sentinel} />
+      </section>
+      {selection.selected.length > 0 && (
+        <SelectionBar selected={selection.selected} onClear={selection.clear} />
       )}
-      <div ref={sentinel} />
-    </section>
+      <p className="visually-hidden" role="status">
+        {searching && !asking && words.found(items.length, hasMore)}
+      </p>
+    </div>
   )
 }
 

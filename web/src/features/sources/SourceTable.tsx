@@ -1,26 +1,49 @@
 import { Download, Trash2, X } from 'lucide-react'
 import { memo, useState } from 'react'
 import { IconButton } from '@/components/IconButton'
+import { Snippet } from '@/components/Snippet'
 import { Spinner } from '@/components/Spinner'
 import { changeReading, sourceDeletions } from '@/entities/source/dataSources'
-import { formatSize, kindOf } from '@/entities/source/files'
+import { formatSize, hasPictures, kindOf } from '@/entities/source/files'
+import { useOpenSource } from '@/entities/source/openSource'
 import { save } from '@/entities/source/save'
 import { describeStatus } from '@/entities/source/status'
 import type { DataSource } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import styles from './SourceTable.module.css'
+import type { Selection } from './selection'
 import { texts } from './texts'
 
 const words = texts.list
 
 /** A table of data sources; where it is narrow, each row is a card. */
-export function SourceTable({ sources }: { sources: readonly DataSource[] }) {
+export function SourceTable({
+  sources,
+  selection,
+}: {
+  sources: readonly DataSource[]
+  selection: Selection
+}) {
+  const count = selection.selected.length
   return (
     <table className={styles.table}>
       <caption className="visually-hidden">{words.label}</caption>
       <thead>
         <tr>
+          <th scope="col" className={styles.choice}>
+            <label>
+              <input
+                type="checkbox"
+                checked={count === sources.length}
+                ref={(box) => {
+                  if (box) box.indeterminate = count > 0 && count < sources.length
+                }}
+                onChange={selection.toggleAll}
+              />
+              <span>{words.selectAll}</span>
+            </label>
+          </th>
           <th scope="col">{words.name}</th>
           <th scope="col">{words.kind}</th>
           <th scope="col" className={styles.number}>
@@ -38,19 +61,38 @@ export function SourceTable({ sources }: { sources: readonly DataSource[] }) {
       </thead>
       <tbody>
         {sources.map((source) => (
-          <SourceRow key={source.id} source={source} />
+          <SourceRow
+            key={source.id}
+            source={source}
+            selected={selection.has(source.id)}
+            onSelect={selection.toggle}
+          />
         ))}
       </tbody>
     </table>
   )
 }
 
-const SourceRow = memo(({ source }: { source: DataSource }) => {
+interface SourceRowProps {
+  source: DataSource
+  selected: boolean
+  onSelect: (id: string) => void
+}
+
+const SourceRow = memo(({ source, selected, onSelect }: SourceRowProps) => {
   const { id, filename, size, page_count: pages, created_at: created } = source
   return (
-    <tr data-line={id}>
+    <tr data-line={id} data-selected={selected || undefined}>
+      <td className={styles.choice}>
+        <input
+          type="checkbox"
+          aria-label={words.select(filename)}
+          checked={selected}
+          onChange={() => onSelect(id)}
+        />
+      </td>
       <th scope="row" className={styles.name}>
-        {filename}
+        <Name source={source} />
       </th>
       <td className={styles.quiet}>{kindOf(filename)}</td>
       <td className={cx(styles.quiet, styles.number)}>{formatSize(size)}</td>
@@ -72,6 +114,30 @@ const SourceRow = memo(({ source }: { source: DataSource }) => {
     </tr>
   )
 })
+
+/** The name, which opens the viewer, and where a search has found its words, which opens that place. */
+function Name({ source: { id, filename, match } }: { source: DataSource }) {
+  const open = useOpenSource()
+  return (
+    <>
+      <button type="button" className={styles.open} onClick={() => open({ dataSourceId: id })}>
+        {filename}
+      </button>
+      {match && (
+        <button
+          type="button"
+          className={styles.match}
+          onClick={() => open({ dataSourceId: id, chunkId: match.chunk_embedding_id })}
+        >
+          <Snippet text={match.snippet} ranges={match.ranges} />
+          <span className={styles.where}>
+            {words.place(hasPictures(filename) ? `${match.page}${words.pageUnit}` : '', match.locator)}
+          </span>
+        </button>
+      )}
+    </>
+  )
+}
 
 function Status({ source }: { source: DataSource }) {
   const { status, error, notice, filename } = source

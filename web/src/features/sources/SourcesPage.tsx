@@ -10,14 +10,13 @@ import styles from './SourcesPage.module.css'
 import { texts } from './texts'
 import { UploadList } from './UploadList'
 
-/** The data sources: files are added at the top, by button, drop or paste; below is what became of them. */
+/** The data sources: files are added by button, or by drop and paste anywhere; below they are found, read and used. */
 export function SourcesPage() {
   const main = useRef<HTMLElement>(null)
   const add = useCallback((files: readonly File[]) => uploads.add(files), [])
   const { over, handlers } = useFiles(add)
   return (
-    // Dropped beside the marked place, a file would open in place of the app.
-    <main id="main" tabIndex={-1} ref={main} {...handlers}>
+    <main id="main" className={styles.main} tabIndex={-1} ref={main} {...handlers}>
       <PageTitle>{texts.title}</PageTitle>
       <div className={styles.page}>
         <div>
@@ -32,6 +31,11 @@ export function SourcesPage() {
         <SourceList scroller={main} />
       </div>
       <Announcer />
+      {over && (
+        <div className={styles.over} aria-hidden>
+          <p>{texts.dropHere}</p>
+        </div>
+      )}
     </main>
   )
 }

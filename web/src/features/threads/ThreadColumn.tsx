@@ -1,4 +1,4 @@
-import { Archive, LayoutGrid, ListChecks, MoreHorizontal, Plus, X } from 'lucide-react'
+import { Archive, Files, LayoutGrid, ListChecks, MoreHorizontal, Plus, X } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { Link, useMatch } from 'react-router'
 import { ButtonLink } from '@/components/Button'
@@ -14,7 +14,7 @@ import { ThreadGroups } from './ThreadGroups'
 import { texts } from './texts'
 
 /**
- * The column with the threads: the link to the skills, the button for a new thread with the current skill, the search,
+ * The column with the threads: the links to the skills and the data sources, the button for a new thread with the current skill, the search,
  * the list.
  */
 export function ThreadColumn({ onClose }: { onClose?: () => void }) {
@@ -57,6 +57,10 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
             </IconButton>
           )}
         </div>
+        <Link className={styles.skills} to="/home/data-source">
+          <Files size={16} aria-hidden />
+          {texts.sources}
+        </Link>
         {skillId && (
           <ButtonLink to={`/home/skill/${skillId}`} wide title={keys('mod', 'shift', 'O')}>
             <Plus size={16} aria-hidden />

@@ -3,6 +3,7 @@ export const texts = {
   label: 'スレッド',
   close: '閉じる',
   skills: 'スキル一覧',
+  sources: 'データソース',
   newThread: '新しいスレッド',
   search: 'スレッドを検索',
   clear: '検索語をクリア',

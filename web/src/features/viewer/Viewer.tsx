@@ -83,6 +83,7 @@ function OpenViewer({ viewer }: { viewer: ViewerPlace }) {
         scale={scale}
         onZoom={setZoom}
       />
+      {passage.data?.locator && <p className={styles.where}>{passage.data.locator}</p>}
       {passage.isError && <p className={styles.note}>{texts.passageGone}</p>}
       {unmarked && (
         <p className={styles.note}>

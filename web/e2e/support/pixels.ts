@@ -1,0 +1,62 @@
+import type { Locator } from '@playwright/test'
+
+/** How much of the ink of a picture lies where it is marked, from 0 to 1. */
+export interface Coverage {
+  /** Of what is printed in red. */
+  readonly red: number
+  /** Of what is printed in black. */
+  readonly black: number
+  /** How many pixels of red there are at all. */
+  readonly ink: number
+}
+
+/** Looks at the pixels of an element as it is drawn: ink is marked where the paper beside it is yellow. */
+export async function markedInk(element: Locator): Promise<Coverage> {
+  const png = (await element.screenshot({ animations: 'disabled' })).toString('base64')
+  return element.page().evaluate(async (data) => {
+    const image = new Image()
+    image.src = `data:image/png;base64,${data}`
+    await image.decode()
+    const canvas = new OffscreenCanvas(image.width, image.height)
+    const context = canvas.getContext('2d')
+    if (context === null) throw new Error('there is no canvas')
+    context.drawImage(image, 0, 0)
+    const { data: bytes, width, height } = context.getImageData(0, 0, image.width, image.height)
+    const at = (x: number, y: number) => {
+      const i = (y * width + x) * 4
+      return [bytes[i] ?? 0, bytes[i + 1] ?? 0, bytes[i + 2] ?? 0] as const
+    }
+    const isYellow = (x: number, y: number) => {
+      const [r, g, b] = at(x, y)
+      return r > 235 && g > 195 && b < 140
+    }
+    // The nearest paper to both sides and above and below, within the height of a character.
+    const marked = (x: number, y: number) => {
+      for (let by = 1; by <= 6; by++)
+        for (const [dx, dy] of [
+          [by, 0],
+          [-by, 0],
+          [0, by],
+          [0, -by],
+        ] as const) {
+          const [r, g] = at(x + dx, y + dy)
+          if (r > 235 && g > 195) return isYellow(x + dx, y + dy)
+        }
+      return false
+    }
+    const count = { red: 0, redMarked: 0, black: 0, blackMarked: 0 }
+    for (let y = 6; y < height - 6; y++)
+      for (let x = 6; x < width - 6; x++) {
+        const [r, g, b] = at(x, y)
+        const kind = r > 140 && g < 90 && b < 90 ? 'red' : r < 90 && g < 90 && b < 90 ? 'black' : null
+        if (kind === null) continue
+        count[kind]++
+        if (marked(x, y)) count[`${kind}Marked`]++
+      }
+    return {
+      red: count.redMarked / Math.max(1, count.red),
+      black: count.blackMarked / Math.max(1, count.black),
+      ink: count.red,
+    }
+  }, png)
+}
