@@ -3,7 +3,7 @@ import { ErrorState } from '@/components/States'
 import { ThreadLine } from '@/components/ThreadLine'
 import { ApiError, type ChunkEmbedding, type Rect } from '@/lib/api'
 import styles from './PageView.module.css'
-import { usePicture, widthFor } from './pictures'
+import { usePicture } from './pictures'
 import { texts } from './texts'
 
 /** How much of the panel's height stays over the first mark that is scrolled to. */
@@ -28,12 +28,7 @@ interface PageViewProps {
 /** A page as a picture, with the passage that is looked at marked on it. */
 export function PageView(props: PageViewProps) {
   const { sourceId, page, pages, name, passage, width, ratio, onRatio, scroller } = props
-  const { picture, error, retry } = usePicture(
-    sourceId,
-    page,
-    pages,
-    widthFor(width, window.devicePixelRatio),
-  )
+  const { picture, error, retry } = usePicture(sourceId, page, pages, width)
   const shown = picture?.page === page ? picture : null
   const marks = shown ? (passage?.rects.filter((rect) => rect.page === page) ?? []) : []
 

@@ -41,11 +41,14 @@ export interface Picture {
   readonly page: number
 }
 
-/** A page as a picture; its neighbours are read ahead. */
-export function usePicture(sourceId: string, page: number, pages: number, width: number) {
+/** A page as a picture, to be drawn `css` pixels wide; its neighbours are read ahead. */
+export function usePicture(sourceId: string, page: number, pages: number, css: number) {
+  const width = widthFor(css, window.devicePixelRatio)
   const { data, isError, error, refetch, isPlaceholderData } = useQuery(
     {
       ...pictureQuery(sourceId, page, width),
+      // Nothing is read for a panel that is not measured yet.
+      enabled: css > 0,
       // Until the sharper one has come, the one at hand is shown larger.
       placeholderData: () => anyWidth(sourceId, page),
     },
