@@ -14,8 +14,8 @@ import { ThreadGroups } from './ThreadGroups'
 import { texts } from './texts'
 
 /**
- * The column with the threads: the links to the skills and the data sources, the button for a new thread with the current skill, the search,
- * the list.
+ * The column with the threads: the links to the skills and the data sources, the button for a new thread with the
+ * current skill, the search, the list.
  */
 export function ThreadColumn({ onClose }: { onClose?: () => void }) {
   const [query, setQuery] = useState('')
