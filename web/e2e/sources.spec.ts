@@ -256,7 +256,7 @@ test.describe('the list', () => {
     await page.getByRole('button', { name: '「二.txt」を削除' }).focus()
     await page.keyboard.press('Enter')
     await expect(rows(page)).toHaveCount(2)
-    await expect(page.getByRole('button', { name: '「一.txt」をダウンロード' })).toBeFocused()
+    await expect(page.getByRole('button', { name: '一.txt', exact: true })).toBeFocused()
     await page.getByRole('button', { name: '元に戻す' }).click()
     await expect(rows(page)).toHaveCount(3)
     await expect(page.getByRole('button', { name: '「二.txt」を削除' })).toBeFocused()
@@ -268,7 +268,7 @@ test.describe('the list', () => {
     await page.reload()
     for (const each of [page, other])
       await expect(rows(each).getByRole('rowheader')).toHaveText(['三.txt', '一.txt'])
-    await expect(other.getByRole('button', { name: '「一.txt」をダウンロード' })).toBeFocused()
+    await expect(other.getByRole('button', { name: '一.txt', exact: true })).toBeFocused()
   })
 
   test('keeps what is uploaded again while its deletion can be undone', async ({ page, account }) => {
