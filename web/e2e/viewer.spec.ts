@@ -33,7 +33,7 @@ test.describe('a passage of a PDF', () => {
       const name = `就業規則_${layout}.pdf`
       const other = await device()
       for (const each of [page, other]) await openSources(each)
-      await drop(page, 'main', name, await print(browser, rules(layout, target)))
+      await drop(page, 'main', name, await print(browser, [rules(layout, target)]))
       for (const each of [page, other]) await expect(row(each, name)).toContainText('読み取り済み')
 
       await page.getByRole('textbox', { name: '名前と内容を検索' }).fill('特別休暇を与える')
@@ -62,7 +62,7 @@ test.describe('a passage of a PDF', () => {
       server.url,
       account,
       '規則.pdf',
-      await print(browser, rules('横書き', target)),
+      await print(browser, [rules('横書き', target)]),
     )
     const passages = await account.call('GET', `/v1/data-source/${id}/passage`)
     const { items } = (await passages.json()) as { items: { id: string; text: string }[] }
@@ -89,7 +89,7 @@ test('the viewer is used by keyboard alone, and reads no picture twice', async (
   browser,
 }) => {
   const pages = [1, 2, 3, 4].map((n) => `<h1>第${n}章</h1><p>${n}ページの本文です。</p>`)
-  await uploadRead(server.url, account, '手引き.pdf', await print(browser, ...pages))
+  await uploadRead(server.url, account, '手引き.pdf', await print(browser, pages))
   const asked = watchPictures(page)
   await page.setViewportSize({ width: 1440, height: 900 })
   await openSources(page)
@@ -218,7 +218,7 @@ test.describe('what cannot be shown', () => {
   })
 
   test('is drawn again when the picture has failed', async ({ page, account, server, browser }) => {
-    const pdf = await print(browser, '<h1>表題</h1><p>本文です。</p>')
+    const pdf = await print(browser, ['<h1>表題</h1><p>本文です。</p>'])
     const { id } = await uploadRead(server.url, account, '表題.pdf', pdf)
     const problem = {
       type: 'about:blank',
@@ -245,7 +245,7 @@ test('the viewer can be used by everybody, and is a sheet on a phone', async ({
   browser,
 }) => {
   test.slow()
-  const pdf = await print(browser, rules('横書き', target))
+  const pdf = await print(browser, [rules('横書き', target)])
   const { id } = await uploadRead(server.url, account, '規則.pdf', pdf)
   await uploadRead(server.url, account, '控え.txt', '控えの本文です。')
   await inspect(page, {

@@ -32,14 +32,18 @@ export function rules(layout: Layout, target: string): string {
   </style>${body}`
 }
 
-/** Prints HTML as a PDF of A5 with its fonts inside, each part on pages of its own. */
-export async function print(browser: Browser, ...parts: readonly string[]): Promise<Buffer> {
+/** Prints HTML as a PDF with its fonts inside, each part on pages of its own. */
+export async function print(
+  browser: Browser,
+  parts: readonly string[],
+  format: 'A4' | 'A5' = 'A5',
+): Promise<Buffer> {
   const page = await browser.newPage()
   try {
     const apart = parts.map((html) => `<div style="break-after: page">${html}</div>`).join('')
     await page.setContent(parts.length === 1 ? (parts[0] ?? '') : apart)
     const margin = { top: '15mm', bottom: '15mm', left: '15mm', right: '15mm' }
-    return await page.pdf({ format: 'A5', margin })
+    return await page.pdf({ format, margin })
   } finally {
     await page.close()
   }
@@ -47,7 +51,10 @@ export async function print(browser: Browser, ...parts: readonly string[]): Prom
 
 /** Prints texts as a PDF: a page for each text, a paragraph for each of its lines, a heading for those that begin with #. */
 export function pdfOf(browser: Browser, texts: readonly string[]): Promise<Buffer> {
-  const paragraph = (line: string) =>
-    line.startsWith('# ') ? `<h1>${line.slice(2)}</h1>` : `<p>${line}</p>`
-  return print(browser, ...texts.map((text) => text.split('\n').map(paragraph).join('')))
+  const paragraph = (line: string) => (line.startsWith('# ') ? `<h1>${line.slice(2)}</h1>` : `<p>${line}</p>`)
+  return print(
+    browser,
+    texts.map((text) => text.split('\n').map(paragraph).join('')),
+    'A4',
+  )
 }
