@@ -1,4 +1,4 @@
-# Recipes of Tsumugi. `npx -y rust-just` lists them.
+# Tsumugi's recipes. `npx -y rust-just` lists them.
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
@@ -14,7 +14,7 @@ default:
 up *args: build
     @exec bin/tsumugi serve {{ args }}
 
-# The same with three servers, a NATS cluster and a balancer before them; see docs/scaling.md. --servers N for another number.
+# The same with three servers, a NATS cluster and a balancer; see docs/scaling.md. --servers N changes their number.
 up-cluster *args: build
     @go build -o bin/cluster ./cmd/cluster
     @exec bin/cluster {{ args }}
@@ -28,7 +28,7 @@ packages:
 build: packages
     @scripts/build
 
-# Run every test: Go with the race detector on a real PostgreSQL, the app's and the clients' units, the browser against the binary.
+# Run every test: Go with the race detector on a real PostgreSQL, unit tests of the app and the clients, browser tests.
 # --smoke runs a few of each kind.
 test *args: build compiler browser
     @scripts/test {{ args }}
@@ -43,7 +43,7 @@ compiler:
 browser:
     @scripts/browser
 
-# Measure against the goals and the peers; --quick takes two minutes, --json FILE keeps every round, --only NAMES a part.
+# Measure against the goals and the peers; --quick takes two minutes, --json FILE stores every round, --only NAMES a part.
 bench *args: build browser
     @scripts/bench {{ args }}
 
@@ -52,11 +52,11 @@ bench *args: build browser
 eval dir="../shared/data" *args="":
     @mkdir -p .cache/bench && go build -o .cache/bench/eval ./bench/eval && .cache/bench/eval "{{ dir }}" {{ args }}
 
-# Do what the README says on a bare Debian, as root and as a person with sudo; --smoke runs a few tests only. Needs root.
+# Follow the README on a bare Debian, as root and as a user with sudo; --smoke runs only a few tests. Needs root.
 fresh *args:
     @scripts/fresh {{ args }}
 
-# Put load on a running server; without arguments it says how. See docs/benchmarks.md.
+# Put load on a running server; without arguments it prints its usage. See docs/benchmarks.md.
 loadgen *args:
     @go run ./bench/loadgen {{ args }}
 
@@ -66,7 +66,7 @@ fmt:
     cd web && biome check --write .
     cd clients/ai-sdk && biome check --write .
 
-# Make the generated files anew.
+# Regenerate the generated files.
 generate: packages
     go generate ./...
     cd web && npm run --silent gen:api
@@ -75,6 +75,6 @@ generate: packages
 check: packages
     @scripts/check {{ lint_version }}
 
-# Make the pictures of the screens under docs/screens anew.
+# Take the screenshots in docs/screens.
 screens: build browser
     @scripts/screens

@@ -4,7 +4,7 @@ cd "$root"
 export PATH="$root/node_modules/.bin:$PATH"
 mkdir -p .cache
 
-# say tells what is being done.
+# say prints the current step.
 say() { printf '\033[2m==> %s\033[0m\n' "$*" >&2; }
 
 # need ends the script if a program is missing.
@@ -12,8 +12,9 @@ need() {
   command -v "$1" >/dev/null || { echo "$1 is needed. $2" >&2; exit 1; }
 }
 
-# debian installs Debian packages: first what they are for, then their names. Recommended packages stay out: they bring
-# udev and more, whose scripts break off in a container. Mirrors fail now and then, so there is a second try.
+# debian installs Debian packages: the first argument is their purpose, the others are their names. It skips recommended
+# packages, because they include udev and others whose scripts fail in a container. It retries once, because mirrors fail
+# now and then.
 debian() {
   local what=$1 as_root=()
   shift
@@ -32,13 +33,13 @@ debian() {
   exit 1
 }
 
-# digest prints a hash of the given files and folders, of what git does not ignore, or of everything where there is no
-# git. A file that is gone but not yet committed as such counts as absent.
+# digest prints a hash of the given files and folders, without what git ignores, or of everything if there is no git. A
+# file that is deleted but not yet committed counts as absent.
 digest() {
   { git ls-files -z --cached --others --exclude-standard -- "$@" 2>/dev/null || find "$@" -type f -print0; } |
     sort -z | { xargs -0 -r sha256sum 2>/dev/null || true; } | sha256sum | cut -d' ' -f1
 }
 
-# stale succeeds unless the stamp of a step holds the given hash; fresh writes it.
+# stale succeeds unless the stamp of a step has the given hash; fresh writes it.
 stale() { [ "$(cat ".cache/$1.stamp" 2>/dev/null)" != "$2" ]; }
 fresh() { printf '%s' "$2" >".cache/$1.stamp"; }
