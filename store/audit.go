@@ -14,7 +14,8 @@ import (
 // audit adds an entry to the audit log, in the transaction of the change that it records.
 func audit(ctx context.Context, e executor, event org.Event) error {
 	_, err := e.Exec(ctx, `
-		INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
+		INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name,
+		    actor_email, action, target_kind,
 		                          target_id, target_label, details, address, request_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		newID(), event.OrganizationID, event.By.Kind, event.By.ID, storable(event.By.Name), storable(event.By.Email),

@@ -17,7 +17,8 @@ func TestTheAuditLogIsCountedUpToALimit(t *testing.T) {
 	organization := uuid.New()
 	f.exec(t, `
 		INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_label)
-		SELECT gen_random_uuid(), $1, now() - i * interval '1 minute', 'user', CASE WHEN i % 1000 = 0 THEN 'member.edit' ELSE 'session.begin' END,
+		SELECT gen_random_uuid(), $1, now() - i * interval '1 minute', 'user', CASE WHEN i % 1000 = 0 THEN 'member.edit'
+		    ELSE 'session.begin' END,
 		       'ＵＳＥＲ' || i || '@example.com'
 		FROM generate_series(1, $2::integer + 100) i`, organization, org.MaxEvents)
 	for name, c := range map[string]struct {

@@ -228,7 +228,8 @@ func TestOldThreadsBecomeChains(t *testing.T) {
 		{q2, "user", nil, nil},
 		{a2, "assistant", &q2, nil},
 	} {
-		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, question_id, completed_at)
+		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status,
+				question_id, completed_at)
 			VALUES ($1, $2, $3, $4, 'x', 'success', $5, now())`, m.id, o, thread, m.role, m.question)
 		if m.id == a1b {
 			f.exec(t, `UPDATE messages SET replaced_by = $2 WHERE id = $1`, a1, a1b)

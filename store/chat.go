@@ -44,8 +44,10 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
 	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at,
 	(SELECT jsonb_agg(jsonb_build_object(
-	    'ID', d.id, 'Filename', d.filename, 'MediaType', d.media_type, 'Size', d.size, 'SHA256', encode(d.sha256, 'base64'),
-	    'Status', d.status, 'Failure', d.failure, 'Notice', d.notice, 'PageCount', d.page_count, 'ChunkCount', d.chunk_count,
+	    'ID', d.id, 'Filename', d.filename, 'MediaType', d.media_type, 'Size', d.size, 'SHA256',
+	    encode(d.sha256, 'base64'),
+	    'Status', d.status, 'Failure', d.failure, 'Notice', d.notice, 'PageCount', d.page_count,
+	    'ChunkCount', d.chunk_count,
 	    'Revision', d.revision, 'CreatedAt', d.created_at) ORDER BY a.attached_at, d.id)
 	 FROM thread_data_sources a
 	 JOIN data_sources d ON d.id = a.data_source_id
@@ -229,7 +231,8 @@ func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, err
 			DELETE FROM threads t
 			WHERE t.id = ANY ($1)
 			RETURNING t.id, t.organization_id, t.user_id,
-			          (SELECT g.message_id FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`, ids)
+			          (SELECT g.message_id FROM generations g WHERE g.thread_id = t.id
+			              AND g.ended_at IS NULL) AS running`, ids)
 		return err
 	})
 	if err != nil {

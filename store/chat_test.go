@@ -389,7 +389,8 @@ func TestMessagesAndHistory(t *testing.T) {
 		return texts(f.History(t.Context(), f.ann, thread.ID, running.Answer.ID,
 			chat.Limit{Messages: 100, Bytes: bytes}))
 	}
-	size := value[int](t, f, `SELECT octet_length(coalesce(nullif(prompt, ''), content)) FROM messages WHERE content = '問3'`)
+	size := value[int](t, f, `SELECT octet_length(coalesce(nullif(prompt, ''), content)) FROM messages
+			WHERE content = '問3'`)
 	for got, want := range map[string]string{
 		list(0, 100):                             " 問4  問3 答2 問2 答1 問1 答0 問0",
 		list(4, 3):                               "答2 問2 答1",

@@ -64,10 +64,12 @@ func (r contractRow) contract() org.Contract {
 // selectContract begins every query for contracts.
 const selectContract = `
 	SELECT c.plan, c.status, c.seats, c.tokens, c.storage, c.starts_on, c.ends_on,
-	       (SELECT count(*) FROM users u WHERE u.organization_id = c.organization_id AND u.state = 'active') AS seats_used,
+	       (SELECT count(*) FROM users u WHERE u.organization_id = c.organization_id
+	           AND u.state = 'active') AS seats_used,
 	       (SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 	        WHERE d.organization_id = c.organization_id AND d.date >= ` + thisMonth + `) AS tokens_used,
-	       (SELECT coalesce(sum(s.size), 0)::bigint FROM data_sources s WHERE s.organization_id = c.organization_id) AS storage_used,
+	       (SELECT coalesce(sum(s.size), 0)::bigint FROM data_sources s
+	           WHERE s.organization_id = c.organization_id) AS storage_used,
 	       (` + thisMonth + ` + interval '1 month')::date AS resets_on
 	FROM contracts c`
 
@@ -116,11 +118,13 @@ func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.C
 // OwnUsage implements org.Store. The days are enumerated, so that each is looked up by the whole primary key.
 func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (org.OwnUsage, error) {
 	usage, err := queryRow[org.OwnUsage](ctx, db.pool, `
-		SELECT coalesce(sum(d.messages), 0)::bigint AS messages, coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
+		SELECT coalesce(sum(d.messages), 0)::bigint AS messages,
+		       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
 		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens, (`+thisMonth+` + interval '1 month')::date AS resets_on
 		FROM usage_daily d
 		WHERE d.organization_id = $1 AND d.user_id = $2
-		  AND d.date = ANY (ARRAY (SELECT t.date::date FROM generate_series(`+thisMonth+`, `+japanToday+`, interval '1 day') AS t (date)))`,
+		  AND d.date = ANY (ARRAY (SELECT t.date::date FROM generate_series(`+thisMonth+`, `+japanToday+`,
+		      interval '1 day') AS t (date)))`,
 		organizationID, userID)
 	return usage, translate(err)
 }
@@ -178,7 +182,8 @@ var _ org.BudgetStore = (*DB)(nil)
 // Balance implements org.BudgetStore.
 func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balance, error) {
 	b, err := queryRow[org.Balance](ctx, db.pool, `
-		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over, c.tokens AS "limit",
+		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over,
+		       c.tokens AS "limit",
 		       (SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 		        WHERE d.organization_id = c.organization_id AND d.date >= `+thisMonth+`) AS used,
 		       (SELECT coalesce(max(n.percent), 0) FROM contract_notices n
@@ -378,7 +383,8 @@ func (db *DB) ListOrganizations(ctx context.Context) ([]OrganizationSummary, err
 
 // FindOrganization returns an organization, or org.ErrNoOrganization.
 func (db *DB) FindOrganization(ctx context.Context, id uuid.UUID) (org.Organization, error) {
-	o, err := queryRow[org.Organization](ctx, db.pool, `SELECT id, name, auth_type, mail_domains FROM organizations WHERE id = $1`, id)
+	o, err := queryRow[org.Organization](ctx, db.pool, `SELECT id, name, auth_type, mail_domains FROM organizations
+			WHERE id = $1`, id)
 	if isNoRows(err) {
 		return o, org.ErrNoOrganization
 	}

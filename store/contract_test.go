@@ -33,15 +33,20 @@ func TestContractsOfAnOlderDatabase(t *testing.T) {
 	must(t, f.MigrateFrom(t.Context(), before))
 
 	user, category, skillID, thread, question := newID(), newID(), newID(), newID(), newID()
-	f.exec(t, `INSERT INTO organizations (id, name, created_at) VALUES ($1, '古い会社', '2026-03-31T15:30:00Z'), ($2, '新しい会社', '2026-03-31T14:30:00Z')`, f.a, f.b)
-	f.exec(t, `INSERT INTO users (id, organization_id, subject, email, name, role) VALUES ($1, $2, 'sub', 'ann@example.com', '安', 'general-user')`, user, f.a)
+	f.exec(t, `INSERT INTO organizations (id, name, created_at) VALUES ($1, '古い会社', '2026-03-31T15:30:00Z'),
+			($2, '新しい会社', '2026-03-31T14:30:00Z')`, f.a, f.b)
+	f.exec(t, `INSERT INTO users (id, organization_id, subject, email, name, role)
+			VALUES ($1, $2, 'sub', 'ann@example.com', '安', 'general-user')`, user, f.a)
 	f.exec(t, `INSERT INTO categories (id, name, position) VALUES ($1, '基本', 1)`, category)
-	f.exec(t, `INSERT INTO skills (id, category_id, position, name, icon_path, form_type, prompt) VALUES ($1, $2, 1, '汎用', '', 'chat', '')`, skillID, category)
+	f.exec(t, `INSERT INTO skills (id, category_id, position, name, icon_path, form_type, prompt)
+			VALUES ($1, $2, 1, '汎用', '', 'chat', '')`, skillID, category)
 	f.exec(t, `INSERT INTO threads (id, organization_id, user_id, skill_id) VALUES ($1, $2, $3, $4)`, thread, f.a, user,
 		skillID)
-	f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, completed_at) VALUES ($1, $2, $3, 'user', 'success', now())`, question, f.a, thread)
+	f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, completed_at)
+			VALUES ($1, $2, $3, 'user', 'success', now())`, question, f.a, thread)
 	answer := func(at any, status string, in, out int) {
-		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, question_id, completed_at, input_tokens, output_tokens)
+		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, question_id, completed_at,
+				input_tokens, output_tokens)
 			VALUES ($1, $2, $3, 'assistant', $4, $5, $6, $7, $8)`, newID(), f.a, thread, status, question, at, in, out)
 	}
 	answer(time.Date(2026, 10, 31, 14, 59, 59, 0, time.UTC), "success", 1, 10) // The last second of October in Japan.

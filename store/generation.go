@@ -111,10 +111,12 @@ func (db *DB) mayUse(ctx context.Context, owner chat.Owner, threadID uuid.UUID, 
 // A thread also counts as untitled if its title is its first question and that question is edited now.
 const beginSQL = `
 	WITH allowed AS (
-	    SELECT t.id, t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11)) AS untitled
+	    SELECT t.id, t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL
+	        AND NOT $11)) AS untitled
 	    FROM threads t
 	    WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2
-	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1 AND g.user_id = $2 AND g.request_id = $4)
+	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1
+	          AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g
 	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
 	      AND cardinality($17::uuid[]) = (SELECT count(*)
@@ -131,7 +133,8 @@ const beginSQL = `
 	    SELECT $1, $3, w.id FROM allowed, unnest($17::uuid[]) WITH ORDINALITY AS w (id, place) ORDER BY w.place
 	    ON CONFLICT (thread_id, data_source_id) DO NOTHING
 	), question AS (
-	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, form, data_source_ids, status,
+	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt,
+	        form, data_source_ids, status,
 	                          completed_at)
 	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, $17, 'success', now()
 	    FROM allowed
@@ -147,13 +150,15 @@ const beginSQL = `
 	    FROM asked
 	    RETURNING id
 	), generation AS (
-	    INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id, run)
+	    INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id,
+	        request_hash, server_id, run)
 	    SELECT answer.id, $1, $2, $3, $4, $5, $6, $14
 	    FROM answer
 	    RETURNING message_id
 	)
 	UPDATE threads t
-	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(), archived = false, leaf_id = generation.message_id,
+	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(), archived = false,
+	    leaf_id = generation.message_id,
 	    title = CASE WHEN untitled THEN $13 ELSE t.title END, title_provisional = t.title_provisional OR untitled
 	FROM allowed, generation, skills s
 	WHERE t.id = $3 AND t.organization_id = $1 AND s.id = t.skill_id
@@ -224,7 +229,8 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 			UPDATE threads t
 			SET updated_at = clock_timestamp()
 			FROM skills s
-			WHERE t.id = (SELECT g.thread_id FROM generations g WHERE g.message_id = $1 AND `+goesOn+`) AND s.id = t.skill_id
+			WHERE t.id = (SELECT g.thread_id FROM generations g
+			    WHERE g.message_id = $1 AND `+goesOn+`) AND s.id = t.skill_id
 			RETURNING `+threadColumns+`, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 		queueOutcome(batch, message, o.ServerID, &written)
@@ -314,7 +320,8 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		)
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
-		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14, reasoning = $15, reasoning_ms = $16,
+		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14,
+		    reasoning = $15, reasoning_ms = $16,
 		    completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id

@@ -306,7 +306,8 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`, b.Answer.ID, f.ann.OrganizationID, thread.ID, b.Question.ID)
 	must(t, err)
 	_, err = other.Exec(t.Context(), `
-		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id, run)
+		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id,
+		    request_hash, server_id, run)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 1)`,
 		b.Answer.ID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID)
 	must(t, err)
@@ -321,7 +322,8 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 func waitForLock(t *testing.T, f *fixture) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
-	for value[int](t, f, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
+	for value[int](t, f, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+			AND wait_event_type = 'Lock'`) == 0 {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing waits for a lock")
 		}

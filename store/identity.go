@@ -16,7 +16,8 @@ var _ identity.Store = (*DB)(nil)
 // UserBySubject implements identity.Store. It searches all organizations, because the user determines the organization.
 func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {
 	found, err := queryRow[identity.Standing](ctx, db.pool, `
-		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
+		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
+		       u.role, u.state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
 		    coalesce(`+sessionOver("$3::timestamptz", "$4::text")+`, false) AS session_over
 		FROM users u
@@ -37,7 +38,8 @@ func (db *DB) Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Dur
 		FROM unnest($1::uuid[]) AS p(id)
 		LEFT JOIN users u ON u.id = p.id
 		LEFT JOIN organizations o ON o.id = u.organization_id
-		WHERE u.state IS DISTINCT FROM 'active' OR greatest(u.changed_at, o.changed_at) > now() - $2::interval OR u.subject IN (
+		WHERE u.state IS DISTINCT FROM 'active'
+		   OR greatest(u.changed_at, o.changed_at) > now() - $2::interval OR u.subject IN (
 		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)
 		    OR EXISTS (SELECT FROM sessions s WHERE s.organization_id = u.organization_id AND s.user_id = u.id
 		               AND s.ended_at > now() - $2::interval)`, userIDs, within)
@@ -74,7 +76,8 @@ func (db *DB) MarkSignedIn(ctx context.Context, userID uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE users
 		SET last_signed_in_at = now()
-		WHERE id = $1 AND (last_signed_in_at IS NULL OR last_signed_in_at < greatest(invited_at, now() - interval '1 minute'))`, userID)
+		WHERE id = $1 AND (last_signed_in_at IS NULL
+		    OR last_signed_in_at < greatest(invited_at, now() - interval '1 minute'))`, userID)
 	return translate(err)
 }
 

@@ -70,7 +70,8 @@ func TestInterruptedWatchGoesOn(t *testing.T) {
 	told := watched(t, f)
 	wantNotified(t, told, uuid.Nil)
 	for range 2 {
-		f.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_notification' AND datname = current_database()`)
+		f.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE application_name LIKE '% tsumugi_notification' AND datname = current_database()`)
 		wantNotified(t, told, uuid.Max, uuid.Nil)
 	}
 	id := newID()

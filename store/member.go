@@ -21,7 +21,8 @@ const noSubject = "invite:"
 
 // selectMember begins every query for members.
 const selectMember = `
-	SELECT u.id, u.organization_id, CASE WHEN starts_with(u.subject, '` + noSubject + `') THEN '' ELSE u.subject END AS subject,
+	SELECT u.id, u.organization_id,
+	       CASE WHEN starts_with(u.subject, '` + noSubject + `') THEN '' ELSE u.subject END AS subject,
 	       u.email, u.name, u.role, u.state, u.auth_type, u.invited_at, u.last_signed_in_at,
 	       EXISTS (SELECT FROM federated_identities i
 	               JOIN saml_configs c ON c.organization_id = i.organization_id AND c.entity_id = i.entity_id
@@ -126,7 +127,8 @@ func (db *DB) ChangeMember(
 // unlinkMember removes a member's links to identity providers and ends their sessions.
 func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	if _, err := tx.Exec(ctx, `
-		DELETE FROM federated_identities WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID); err != nil {
+		DELETE FROM federated_identities
+		    WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID); err != nil {
 		return err
 	}
 	return endMemberSessions(ctx, tx, m)
@@ -136,7 +138,8 @@ func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 // which locks a thread and then refers to its owner.
 func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `
-		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2 ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
+		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2
+		    ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
@@ -164,9 +167,11 @@ func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID
 		return r, err
 	}
 	err = tx.QueryRow(ctx, `
-		SELECT (SELECT o.auth_type = $4 FROM organizations o WHERE o.id = $1), count(*), count(*) FILTER (WHERE `+hasPassword+`),
+		SELECT (SELECT o.auth_type = $4 FROM organizations o WHERE o.id = $1),
+		       count(*), count(*) FILTER (WHERE `+hasPassword+`),
 		       count(*) FILTER (WHERE u.id = $5 AND `+hasPassword+`) > 0,
-		       ARRAY (SELECT i.name_id FROM federated_identities i WHERE i.organization_id = $1 AND i.user_id = $5 ORDER BY i.created_at)
+		       ARRAY (SELECT i.name_id FROM federated_identities i WHERE i.organization_id = $1 AND i.user_id = $5
+		           ORDER BY i.created_at)
 		FROM users u
 		WHERE u.organization_id = $1 AND u.role = $2 AND u.state = $3`,
 		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive, identity.AuthFederated, userID,

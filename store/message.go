@@ -78,7 +78,8 @@ const siblings = `CASE WHEN m.parent_id IS NULL
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form,
 	       m.data_source_ids, m.status, coalesce(m.finish_reason, '') AS finish_reason,
-	       m.error_code, m.error_detail, m.error_retryable, m.model, m.reasoning, m.reasoning_ms, m.input_tokens, m.output_tokens,
+	       m.error_code, m.error_detail, m.error_retryable, m.model, m.reasoning, m.reasoning_ms,
+	       m.input_tokens, m.output_tokens,
 	       m.citations, m.steps, coalesce(g.run, 0) AS run,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
@@ -131,7 +132,8 @@ const branchSQL = `
 	    FROM messages m
 	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
 	    WHERE m.thread_id = $3
-	      AND m.id = CASE WHEN $4::uuid IS NULL THEN t.leaf_id ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END
+	      AND m.id = CASE WHEN $4::uuid IS NULL THEN t.leaf_id
+	          ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END
 	    UNION ALL
 	    SELECT p.id, p.parent_id, b.length + 1
 	    FROM branch b

@@ -176,7 +176,8 @@ func TestMarkSignedIn(t *testing.T) {
 		t.Errorf("not set after a minute: %s, %s", first, later)
 	}
 	// A member who was invited shortly after signing in has used the invitation.
-	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '20 seconds', invited_at = now() - interval '10 seconds'`)
+	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '20 seconds',
+			invited_at = now() - interval '10 seconds'`)
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	if !value[bool](t, f, `SELECT last_signed_in_at > invited_at FROM users WHERE id = $1`, f.ann.UserID) {
 		t.Error("not set after an invitation")

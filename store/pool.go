@@ -80,7 +80,8 @@ func (db *DB) CreatePoolUser(ctx context.Context, user pool.User) error {
 		groups = []string{}
 	}
 	_, err := db.pool.Exec(ctx, `
-		INSERT INTO pool_users (sub, email, email_verified, name, groups, status, enabled, password_hash, temporary_until,
+		INSERT INTO pool_users (sub, email, email_verified, name, groups, status, enabled,
+		    password_hash, temporary_until,
 			version, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		user.Sub, user.Email, user.EmailVerified, user.Name, groups, user.Status, user.Enabled, user.PasswordHash,
@@ -108,7 +109,8 @@ func (db *DB) PoolUserByEmail(ctx context.Context, email string) (pool.User, err
 func (db *DB) SetPoolPassword(ctx context.Context, sub uuid.UUID, password pool.Password, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
-			UPDATE pool_users SET password_hash = $2, status = $3, temporary_until = $4, version = version + 1, updated_at = $5
+			UPDATE pool_users SET password_hash = $2, status = $3, temporary_until = $4,
+			    version = version + 1, updated_at = $5
 			WHERE sub = $1`,
 			sub, password.Hash, password.Status, password.TemporaryUntil, at)
 		if err != nil {
@@ -127,7 +129,8 @@ func (db *DB) ChangePoolPassword(
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
-			UPDATE pool_users SET password_hash = $3, status = $4, temporary_until = $5, version = version + 1, updated_at = $6
+			UPDATE pool_users SET password_hash = $3, status = $4, temporary_until = $5,
+			    version = version + 1, updated_at = $6
 			WHERE sub = $1 AND version = $2 AND enabled`,
 			sub, version, password.Hash, password.Status, password.TemporaryUntil, event.At)
 		if err != nil {
@@ -154,7 +157,8 @@ func (db *DB) RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash s
 func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
-			UPDATE pool_users SET enabled = $2, version = version + 1, updated_at = $3 WHERE sub = $1`, sub, enabled, at)
+			UPDATE pool_users SET enabled = $2, version = version + 1, updated_at = $3
+			    WHERE sub = $1`, sub, enabled, at)
 		if err != nil {
 			return err
 		}
@@ -247,7 +251,8 @@ func updatePoolAttempts(
 		if next.Failures == 0 {
 			_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, key)
 		} else {
-			_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
+			_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4
+					WHERE key = $1`,
 				key, next.Failures, next.LockedUntil, next.ForgottenAt)
 		}
 		if err != nil {
@@ -274,7 +279,8 @@ func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at 
 			return err
 		}
 		_, err := tx.Exec(ctx, `
-			INSERT INTO pool_challenges (hash, name, sub, client_id, version, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			INSERT INTO pool_challenges (hash, name, sub, client_id, version, expires_at)
+			    VALUES ($1, $2, $3, $4, $5, $6)`,
 			challenge.Hash, challenge.Name, challenge.Sub, challenge.ClientID, challenge.Version, challenge.ExpiresAt)
 		return err
 	})
@@ -389,7 +395,8 @@ func (db *DB) GrantByID(ctx context.Context, id uuid.UUID) (pool.GrantUser, erro
 // RevokeGrant implements pool.Store.
 func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING sub`, id, event.At).
+		err := tx.QueryRow(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL
+				RETURNING sub`, id, event.At).
 			Scan(&event.Sub)
 		if isNoRows(err) {
 			return nil
@@ -414,7 +421,8 @@ func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, event pool.Event)
 // revokePoolGrants revokes all grants of a user but one, and ends their connections.
 func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
-		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1 AND id <> $2 AND revoked_at IS NULL`, sub, keep, at); err != nil {
+		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1
+		    AND id <> $2 AND revoked_at IS NULL`, sub, keep, at); err != nil {
 		return err
 	}
 	return endAccountConnections(ctx, tx, sub)

@@ -49,7 +49,8 @@ func (db *DB) SavePoolCode(
 		}
 		_, err := tx.Exec(ctx, `
 			INSERT INTO pool_codes (key, sub, version, code_hash, expires_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (key) DO UPDATE SET sub = excluded.sub, version = excluded.version, code_hash = excluded.code_hash,
+			ON CONFLICT (key) DO UPDATE SET sub = excluded.sub, version = excluded.version,
+			    code_hash = excluded.code_hash,
 				tries = 0, expires_at = excluded.expires_at`,
 			code.Key, code.Sub, code.Version, code.Hash, code.ExpiresAt)
 		if hasCode(err, codeForeignKey) {
@@ -62,7 +63,8 @@ func (db *DB) SavePoolCode(
 // PoolCode implements pool.Store.
 func (db *DB) PoolCode(ctx context.Context, key []byte, at time.Time) (pool.Code, error) {
 	code, err := queryRow[pool.Code](ctx, db.pool, `
-		SELECT key, sub, version, code_hash AS hash, tries, expires_at FROM pool_codes WHERE key = $1 AND expires_at > $2`, key, at)
+		SELECT key, sub, version, code_hash AS hash, tries, expires_at FROM pool_codes
+		    WHERE key = $1 AND expires_at > $2`, key, at)
 	return code, translate(err)
 }
 

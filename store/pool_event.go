@@ -24,7 +24,8 @@ const (
 
 // tallied adds an event to the entry of its hour.
 const tallied = `
-	ON CONFLICT (tally) DO UPDATE SET times = audit_events.times + 1, last_at = excluded.at, request_id = excluded.request_id,
+	ON CONFLICT (tally) DO UPDATE SET times = audit_events.times + 1, last_at = excluded.at,
+	    request_id = excluded.request_id,
 	    address = CASE WHEN audit_events.address = excluded.address THEN excluded.address END`
 
 // RecordPoolEvent implements pool.Store.
@@ -39,7 +40,8 @@ func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 		return nil
 	}
 	_, err := e.Exec(ctx, `
-		INSERT INTO audit_events (id, organization_id, at, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
+		INSERT INTO audit_events (id, organization_id, at, actor_kind, actor_id, actor_name,
+		    actor_email, action, target_kind,
 		                          target_id, target_label, details, address, request_id, tally)
 		SELECT $1, u.organization_id, $2, CASE WHEN $3::boolean THEN $4 ELSE $5 END, CASE WHEN $3 THEN u.id END,
 		       CASE WHEN $3 THEN coalesce(u.name, p.name, '') ELSE '' END,
@@ -96,7 +98,8 @@ func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
 	network := pool.Origin{Address: r.Origin.Address}.Network()
 	what := r.OrganizationID.String() + " " + r.Email + " " + string(r.Code)
 	_, err := db.pool.Exec(ctx, `
-		INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_kind, target_id, target_label, details, address,
+		INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_kind, target_id,
+		    target_label, details, address,
 		                          request_id, tally)
 		SELECT $1, o.id, $2, $3, $4, $5, coalesce(u.id::text, ''), $6, $7, $8, $9, $10
 		FROM organizations o

@@ -48,7 +48,8 @@ func (db *DB) SAMLSettings(ctx context.Context, organizationID uuid.UUID) (saml.
 
 func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (saml.Settings, error) {
 	settings, err := queryRow[saml.Settings](ctx, q, `
-		SELECT o.id AS organization_id, o.auth_type = $2 AS enabled, o.mail_domains, coalesce(c.entity_id, '') AS entity_id,
+		SELECT o.id AS organization_id, o.auth_type = $2 AS enabled, o.mail_domains,
+		       coalesce(c.entity_id, '') AS entity_id,
 		       coalesce(c.sso_url, '') AS sso_url, coalesce(c.certificates, '{}') AS certificates,
 		       coalesce(c.email_attribute, '') AS email_attribute, coalesce(c.name_attribute, '') AS name_attribute,
 		       coalesce(c.email_domains, '{}') AS email_domains, c.updated_at
@@ -86,7 +87,8 @@ func (db *DB) ChangeSAMLSettings(
 		}
 		passwordAdmins := 0
 		if err := tx.QueryRow(ctx, `
-			SELECT count(*) FROM users u WHERE u.organization_id = $1 AND u.role = $2 AND u.state = $3 AND `+hasPassword,
+			SELECT count(*) FROM users u WHERE u.organization_id = $1
+			    AND u.role = $2 AND u.state = $3 AND `+hasPassword,
 			actor.OrganizationID, identity.RoleOrganizationSuperAdmin,
 			identity.StateActive).Scan(&passwordAdmins); err != nil {
 			return err
@@ -126,7 +128,8 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 		INSERT INTO saml_configs (organization_id, entity_id, sso_url, certificates, email_attribute, name_attribute,
 			email_domains, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (organization_id) DO UPDATE SET entity_id = $2, sso_url = $3, certificates = $4, email_attribute = $5,
+		ON CONFLICT (organization_id) DO UPDATE SET entity_id = $2, sso_url = $3,
+		    certificates = $4, email_attribute = $5,
 			name_attribute = $6, email_domains = $7, updated_at = $8`,
 		s.OrganizationID, s.EntityID, s.SSOURL, orEmpty(s.Certificates), s.EmailAttribute, s.NameAttribute,
 		orEmpty(s.EmailDomains), s.UpdatedAt)
@@ -197,7 +200,8 @@ func (db *DB) UseAssertion(ctx context.Context, use saml.Use, at time.Time) erro
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			DELETE FROM saml_assertions WHERE (organization_id, hash) IN (
-				SELECT organization_id, hash FROM saml_assertions WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+				SELECT organization_id, hash FROM saml_assertions WHERE expires_at < $1 LIMIT $2
+				    FOR UPDATE SKIP LOCKED)`,
 			at, samlSweep); err != nil {
 			return err
 		}
@@ -264,7 +268,8 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 	const member = `
 		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
 		    u.last_signed_in_at IS NOT NULL OR EXISTS (
-		        SELECT 1 FROM federated_identities i WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS signed_in
+		        SELECT 1 FROM federated_identities i WHERE i.organization_id = u.organization_id
+		            AND i.user_id = u.id) AS signed_in
 		FROM users u `
 	linked, err := queryRows[saml.Member](ctx, tx, member+`
 		JOIN federated_identities f ON f.organization_id = u.organization_id AND f.user_id = u.id
@@ -284,7 +289,8 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 	if len(named) == 1 {
 		found.ByEmail = &named[0]
 		if err := tx.QueryRow(ctx, `
-			SELECT EXISTS (SELECT FROM federated_identities WHERE organization_id = $1 AND user_id = $2 AND entity_id = $3)`,
+			SELECT EXISTS (SELECT FROM federated_identities WHERE organization_id = $1
+			    AND user_id = $2 AND entity_id = $3)`,
 			a.OrganizationID, found.ByEmail.ID, a.EntityID).Scan(&found.LinkedToAnother); err != nil {
 			return found, err
 		}
@@ -299,7 +305,8 @@ func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.D
 	at time.Time,
 ) error {
 	if _, err := tx.Exec(ctx, `
-		INSERT INTO federated_identities (organization_id, entity_id, name_id, user_id, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		INSERT INTO federated_identities (organization_id, entity_id, name_id, user_id, created_at)
+		    VALUES ($1, $2, $3, $4, $5)`,
 		a.OrganizationID, a.EntityID, a.NameID, decision.Member, at); err != nil {
 		return err
 	}
@@ -332,7 +339,8 @@ func samlDoer(id uuid.UUID, name, email string, address netip.Addr, requestID st
 func keepSAMLCode(ctx context.Context, tx pgx.Tx, c saml.Code, userID uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM saml_codes WHERE hash IN (
-			SELECT hash FROM saml_codes WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, at, samlSweep); err != nil {
+			SELECT hash FROM saml_codes WHERE expires_at < $1 LIMIT $2
+			    FOR UPDATE SKIP LOCKED)`, at, samlSweep); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
@@ -364,7 +372,8 @@ func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test sam
 		batch := &pgx.Batch{}
 		batch.Queue(`
 			DELETE FROM saml_tests WHERE id IN (
-				SELECT id FROM saml_tests WHERE created_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, at.Add(-samlTestAfter), samlSweep)
+				SELECT id FROM saml_tests WHERE created_at < $1 LIMIT $2
+				    FOR UPDATE SKIP LOCKED)`, at.Add(-samlTestAfter), samlSweep)
 		batch.Queue(`INSERT INTO saml_tests (id, organization_id, status, created_at) VALUES ($1, $2, $3, $4)`,
 			test.ID, actor.OrganizationID, test.Status, at)
 		queueSAMLState(batch, state)
@@ -391,7 +400,8 @@ func (db *DB) FinishSAMLTest(ctx context.Context, organizationID uuid.UUID, test
 // SAMLTest implements saml.Store.
 func (db *DB) SAMLTest(ctx context.Context, organizationID, id uuid.UUID) (saml.Test, error) {
 	test, err := queryRow[saml.Test](ctx, db.pool, `
-		SELECT id, status, error, name_id, email, name, attributes FROM saml_tests WHERE id = $1 AND organization_id = $2`,
+		SELECT id, status, error, name_id, email, name, attributes FROM saml_tests
+		    WHERE id = $1 AND organization_id = $2`,
 		id, organizationID)
 	return test, translate(err)
 }

@@ -14,11 +14,13 @@ import (
 func holdAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, userID uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM saml_links WHERE hash IN (
-			SELECT hash FROM saml_links WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, at, samlSweep); err != nil {
+			SELECT hash FROM saml_links WHERE expires_at < $1 LIMIT $2
+			    FOR UPDATE SKIP LOCKED)`, at, samlSweep); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO saml_links (hash, browser_hash, organization_id, user_id, entity_id, name_id, email, next, session_until,
+		INSERT INTO saml_links (hash, browser_hash, organization_id, user_id, entity_id, name_id,
+		    email, next, session_until,
 			created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		a.Code.Hash, a.Code.BrowserHash, a.OrganizationID, userID, a.EntityID, a.NameID, a.Email, a.Code.Next,
@@ -31,7 +33,8 @@ func (db *DB) HeldAssertion(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (saml.Held, error) {
 	held, err := queryRow[saml.Held](ctx, db.pool, `
-		SELECT l.organization_id, l.user_id, u.email AS member_email, l.entity_id, l.name_id, l.email, l.next, l.session_until, l.created_at
+		SELECT l.organization_id, l.user_id, u.email AS member_email, l.entity_id, l.name_id, l.email, l.next,
+		       l.session_until, l.created_at
 		FROM saml_links l
 		JOIN users u ON u.organization_id = l.organization_id AND u.id = l.user_id
 		WHERE l.hash = $1 AND l.browser_hash = $2 AND l.organization_id = $3 AND l.expires_at > $4`,

@@ -19,8 +19,8 @@ const sessionKept = 31 * 24 * time.Hour
 
 // sessionOver is the condition that a session of user u of organization o is over, by the records of the user pool (g)
 // and this server (s). began and how are columns or parameters. A session by password is also over if single sign-on
-// was switched on or off since, except for super-admins. Personal access tokens have an expiry of their own instead of the
-// organization's limits. Times are compared in seconds, as tokens have them.
+// was switched on or off since, except for super-admins. Personal access tokens have an expiry of their own instead of
+// the organization's limits. Times are compared in seconds, as tokens have them.
 func sessionOver(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
@@ -50,7 +50,8 @@ func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID
 	list, err := queryRows[identity.Session](ctx, db.pool, `
 		SELECT s.id, s.auth_type, s.began_at, s.used_at, s.user_agent, s.address,
 		       least(g.expires_at, s.began_at + make_interval(mins =>
-		           CASE s.auth_type WHEN 'cognito' THEN o.password_max_minutes ELSE o.sso_max_minutes END)) AS expires_at
+		           CASE s.auth_type WHEN 'cognito' THEN o.password_max_minutes
+		               ELSE o.sso_max_minutes END)) AS expires_at
 		FROM sessions s
 		JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
 		JOIN organizations o ON o.id = u.organization_id
@@ -83,13 +84,15 @@ func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which strin
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		ended, err := tx.Exec(ctx, `
 			UPDATE sessions SET ended_at = now()
-			WHERE organization_id = $1 AND user_id = $2 AND client_id = '' AND ended_at IS NULL AND `+which, actor.OrganizationID, actor.ID, session)
+			WHERE organization_id = $1 AND user_id = $2 AND client_id = ''
+			    AND ended_at IS NULL AND `+which, actor.OrganizationID, actor.ID, session)
 		if err != nil {
 			return err
 		}
 		revoked, err := tx.Exec(ctx, `
 			UPDATE pool_grants SET revoked_at = now()
-			WHERE sub::text = (SELECT subject FROM users WHERE organization_id = $1 AND id = $2) AND revoked_at IS NULL AND `+which,
+			WHERE sub::text = (SELECT subject FROM users WHERE organization_id = $1 AND id = $2)
+			    AND revoked_at IS NULL AND `+which,
 			actor.OrganizationID, actor.ID, session)
 		if err != nil {
 			return err
@@ -124,7 +127,8 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 			), ended AS (
 			    UPDATE sessions s SET ended_at = now() FROM stale WHERE s.id = stale.id RETURNING s.id
 			)
-			UPDATE pool_grants g SET revoked_at = now() FROM ended WHERE g.id = ended.id AND g.revoked_at IS NULL`); err != nil {
+			UPDATE pool_grants g SET revoked_at = now() FROM ended
+			    WHERE g.id = ended.id AND g.revoked_at IS NULL`); err != nil {
 			return err
 		}
 		if err := sweepConnections(ctx, tx); err != nil {
@@ -139,7 +143,8 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 // endMemberSessions ends all sessions of a member, including those that only another provider knows.
 func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	if _, err := tx.Exec(ctx, `
-		UPDATE users SET sessions_since = clock_timestamp() WHERE organization_id = $1 AND id = $2`, m.OrganizationID, m.ID); err != nil {
+		UPDATE users SET sessions_since = clock_timestamp()
+		    WHERE organization_id = $1 AND id = $2`, m.OrganizationID, m.ID); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, `

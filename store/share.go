@@ -42,7 +42,8 @@ func (db *DB) ListShares(
 	ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int,
 ) ([]chat.Share, int, error) {
 	const where = `
-		WHERE h.organization_id = $1 AND ($2::uuid IS NULL OR h.user_id = $2) AND ($3::uuid IS NULL OR h.thread_id = $3)`
+		WHERE h.organization_id = $1 AND ($2::uuid IS NULL OR h.user_id = $2)
+		    AND ($3::uuid IS NULL OR h.thread_id = $3)`
 	var shares []chat.Share
 	var total int
 	batch := &pgx.Batch{}
@@ -245,7 +246,8 @@ func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threa
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(`
-		INSERT INTO messages (id, organization_id, thread_id, role, content, status, finish_reason, error_code, error_detail,
+		INSERT INTO messages (id, organization_id, thread_id, role, content, status, finish_reason,
+		    error_code, error_detail,
 		                      error_retryable, model, parent_id, completed_at)
 		SELECT said.copy, $1, $2, m.role, m.content, m.status, m.finish_reason, m.error_code, m.error_detail,
 		       m.error_retryable, m.model, said.parent, now()

@@ -98,7 +98,8 @@ func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread, ids := f.said(t, f.ann, "題", "一", "壱", "二", "弐")
-	f.exec(t, `UPDATE messages SET prompt = '秘密のページ', reasoning = '考え', citations = '[{"index": 1, "quote": "秘密"}]', input_tokens = 9
+	f.exec(t, `UPDATE messages SET prompt = '秘密のページ', reasoning = '考え',
+			citations = '[{"index": 1, "quote": "秘密"}]', input_tokens = 9
 		WHERE thread_id = $1`, thread)
 	share := f.put(t, thread, ids[3])
 	request := newID()

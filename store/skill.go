@@ -68,7 +68,8 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 ) {
 	rows, err := queryRows[skillRow](ctx, db.pool, `
 		SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
-		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources,
+		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
+		       s.keywords, s.accepts_data_sources,
 		       s.prompt, f.skill_id IS NOT NULL AS is_favorite
 		FROM skills s
 		JOIN categories c ON c.id = s.category_id
@@ -90,7 +91,8 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 // selectSkill begins every query for single skills. Its first two parameters are the actor's organization and user.
 const selectSkill = `
 	SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
-	       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources,
+	       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
+	       s.keywords, s.accepts_data_sources,
 	       s.prompt, f.skill_id IS NOT NULL AS is_favorite
 	FROM skills s
 	LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
@@ -175,14 +177,16 @@ const saveSkill = `
 	SET category_id = excluded.category_id, position = excluded.position, name = excluded.name,
 	    description = excluded.description, icon_path = excluded.icon_path, kind = excluded.kind,
 	    task_type = excluded.task_type, form_type = excluded.form_type, form_fields = excluded.form_fields,
-	    suggestions = excluded.suggestions, keywords = excluded.keywords, accepts_data_sources = excluded.accepts_data_sources,
+	    suggestions = excluded.suggestions, keywords = excluded.keywords,
+	    accepts_data_sources = excluded.accepts_data_sources,
 	    prompt = excluded.prompt, retired_at = NULL, updated_at = now()
 	WHERE (s.organization_id, s.key) IS NOT DISTINCT FROM (excluded.organization_id, excluded.key)
 	  AND (s.category_id, s.position, s.name, s.description, s.icon_path, s.kind, s.task_type, s.form_type,
 	       s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources, s.prompt, s.retired_at)
 	      IS DISTINCT FROM
 	      (excluded.category_id, excluded.position, excluded.name, excluded.description, excluded.icon_path,
-	       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields, excluded.suggestions, excluded.keywords,
+	       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields,
+	       excluded.suggestions, excluded.keywords,
 	       excluded.accepts_data_sources, excluded.prompt, NULL)
 	RETURNING xmax = 0 AS added`
 

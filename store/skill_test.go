@@ -140,7 +140,8 @@ func TestBuiltinSkillsAreSavedRetiredAndBroughtBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	own := f.ownSkill(t, f.a, 9, "自社")
-	const stamp = `SELECT string_agg(id::text || updated_at::text || coalesce(retired_at::text, ''), ',' ORDER BY id) FROM skills`
+	const stamp = `SELECT string_agg(id::text || updated_at::text || coalesce(retired_at::text, ''), ','
+			ORDER BY id) FROM skills`
 	before := value[string](t, f, stamp)
 
 	var wg sync.WaitGroup

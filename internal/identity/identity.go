@@ -153,8 +153,8 @@ type Claims struct {
 	Scopes    []Scope // Of a connection.
 }
 
-// Verifier verifies id tokens, and access tokens of connections. For an expired token the error is ErrExpired; for any other that is invalid it has the
-// code fault.Unauthenticated.
+// Verifier verifies id tokens, and access tokens of connections. For an expired token the error is ErrExpired; for any
+// other that is invalid it has the code fault.Unauthenticated.
 type Verifier interface {
 	VerifyIDToken(ctx context.Context, token string) (Claims, error)
 }

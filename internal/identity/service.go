@@ -60,8 +60,8 @@ func (s *Service) ActorOf(ctx context.Context, claims Claims) (Actor, error) {
 	return s.lookUp(ctx, claims, false)
 }
 
-// ByPassword is Authenticate for password sessions of the app alone, and accepts them even if the organization requires single
-// sign-on. For any other session the error has the code fault.Forbidden.
+// ByPassword is Authenticate for password sessions of the app alone, and accepts them even if the organization requires
+// single sign-on. For any other session the error has the code fault.Forbidden.
 func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {

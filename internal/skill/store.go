@@ -16,8 +16,9 @@ type Store interface {
 	// position, then name, then id.
 	ListCategories(ctx context.Context, organizationID uuid.UUID) ([]Category, error)
 
-	// ListSkills returns the visible skills that are neither retired nor of the browser extension, in the order of their categories, then by position,
-	// then id, with IsFavorite set for the user. offset and limit count skills; the caller has checked them.
+	// ListSkills returns the visible skills that are neither retired nor of the browser extension, in the order of
+	// their categories, then by position, then id, with IsFavorite set for the user. offset and limit count skills; the
+	// caller has checked them.
 	ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error)
 
 	// FindSkill returns one visible skill, retired or not, with IsFavorite set for the user. If there is none, the

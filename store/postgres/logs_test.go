@@ -77,7 +77,8 @@ func TestMultilineMessages(t *testing.T) {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	if _, err := conn.Exec(t.Context(), `SELECT 1 / length($1) FROM (VALUES (1)) v WHERE $1 = '' OR $1 <> 'x' AND 1 / (length($1) - 5) = 0`, "秘密の本文"); err == nil {
+	if _, err := conn.Exec(t.Context(), `SELECT 1 / length($1) FROM (VALUES (1)) v WHERE $1 = '' OR $1 <> 'x'
+			AND 1 / (length($1) - 5) = 0`, "秘密の本文"); err == nil {
 		t.Fatal("no error")
 	}
 	// PostgreSQL logs the statement of a process that dies.
