@@ -16,7 +16,8 @@ import (
 
 const (
 	// An idle connection is checked after this time. With listenTimeout it is the longest delay of a notification if
-	// the connection was lost unnoticed.
+	// the connection was lost unnoticed: together they stay below the 5 s within which the streams of a disabled user
+	// must end.
 	listenCheck   = 2 * time.Second
 	listenTimeout = 2500 * time.Millisecond // For the database's answer to the check.
 

@@ -13,8 +13,9 @@ import (
 
 var _ pool.Store = (*DB)(nil)
 
-// Each insert removes some expired rows. Grants are kept until their last access tokens have expired, and keys longer
-// by the allowed clock skew.
+// Each insert removes some expired rows: more than it adds, so that the tables stay small without a job, and few enough
+// that no sign-in pays for a backlog. Grants are kept until their last access tokens have expired, and keys longer by
+// the allowed clock skew.
 const (
 	poolSweep      = 10
 	poolGrantAfter = 24 * time.Hour

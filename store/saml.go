@@ -21,7 +21,7 @@ import (
 
 var _ saml.Store = (*DB)(nil)
 
-// Each insert removes some expired rows.
+// Each insert removes some expired rows, as in the tables of the user pool.
 const (
 	samlSweep     = 10
 	samlTestAfter = 24 * time.Hour

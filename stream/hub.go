@@ -82,6 +82,8 @@ func (h *Hub) Stop(ctx context.Context) {
 	for _, t := range mirrors {
 		abandon(t)
 	}
+	// Relays end by themselves once the ends of their texts are stored. Canceling them first would lose these ends,
+	// and with them the clients of other servers would wait for a text that never completes.
 	done := make(chan struct{})
 	go func() {
 		h.work.Wait()

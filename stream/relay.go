@@ -9,9 +9,11 @@ import (
 
 const (
 	appendTimeout = 5 * time.Second // For one entry.
-	relayTimeout  = time.Minute     // How long the end of a text is retried.
-	firstPause    = 50 * time.Millisecond
-	longestPause  = 2 * time.Second
+	// How long the end of a text is retried. The answer is stored by then, so giving up loses nothing but the live end
+	// for clients of other servers, while a text that is kept would hold its memory until the link is back.
+	relayTimeout = time.Minute
+	firstPause   = 50 * time.Millisecond
+	longestPause = 2 * time.Second
 
 	// gatherTime is how long changes of a text that no other server follows are gathered between entries. When one
 	// begins to follow it, what has gathered is sent at once.

@@ -60,7 +60,8 @@ func (t *Text) OnChange(f func()) (stop func()) {
 	}
 }
 
-// unlock releases mu and calls the listeners if the text has changed.
+// unlock releases mu and calls the listeners if the text has changed. They are called without the lock, so that they
+// may take locks of their own and read the text.
 func (t *Text) unlock() {
 	var listeners []*func()
 	if t.changed {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxEntry bounds an encoded update, in bytes.
+// MaxEntry bounds an encoded update, in bytes. NATS refuses messages over 1 MiB by default.
 const MaxEntry = 384 << 10
 
 // The most that an entry has of each; the rest of MaxEntry is room for the head and the end.

@@ -61,8 +61,8 @@ const (
 	settleTimeout    = 3 * time.Second  // The caller waits, although the change is already in effect.
 	accountSweep     = 15 * time.Second // How often pending changes are retried.
 	accountClaim     = time.Minute      // How long a claimed change is not retried by others.
-	accountPauseMin  = 10 * time.Second
-	accountPauseMax  = 5 * time.Minute
+	accountPauseMin  = 10 * time.Second // After a failure; doubled with each further one,
+	accountPauseMax  = 5 * time.Minute  // up to this.
 	accountBatch     = 20
 	inviteRequestAge = 7 * 24 * time.Hour // How long a call may be repeated.
 )

@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	balanceAge  = 5 * time.Second // How long a balance is considered valid.
+	balanceAge  = 5 * time.Second // How long a balance is considered valid, and a changed contract may go unnoticed.
 	balanceLook = 4 * time.Second // Age at which it is reloaded in the background, to keep callers from waiting.
 	maxBalances = 10_000          // Maximum number of cached organizations. Some 200 bytes each.
 )

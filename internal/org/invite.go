@@ -21,12 +21,12 @@ import (
 const MaxInvitees = 100
 
 const (
-	maxAddress      = 254              // Characters of an address.
-	inviteTimeout   = 60 * time.Second // For all people of a call. It does not end with the request.
-	inviteClaim     = 90 * time.Second // After it the server of a call is considered dead.
-	inviteLook      = 250 * time.Millisecond
-	invitesAtOnce   = 4
-	providerTimeout = 10 * time.Second // For one call to the identity provider.
+	maxAddress      = 254                    // Characters of an address.
+	inviteTimeout   = 60 * time.Second       // For all people of a call. It does not end with the request.
+	inviteClaim     = 90 * time.Second       // After it the server of a call is considered dead.
+	inviteLook      = 250 * time.Millisecond // How often a repeated call looks for the results of the first one.
+	invitesAtOnce   = 4                      // Of one call: a long list must not use up the provider's rate limit.
+	providerTimeout = 10 * time.Second       // For one call to the identity provider.
 )
 
 // Invitee is somebody who is to become a member.

@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	replicas   = 3 // Of the stream, if there are that many servers.
+	replicas   = 3 // Of the stream, if there are that many servers: it survives the loss of one.
 	setupPause = 200 * time.Millisecond
 	setupCall  = 3 * time.Second
 )

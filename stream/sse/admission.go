@@ -31,7 +31,8 @@ type ender interface {
 	cut(err error)
 }
 
-// Admit lets a person begin a stream, or returns ErrFull or ErrDraining.
+// Admit lets a person begin a stream, or returns ErrFull or ErrDraining. At the limit it looks for clients that have
+// left first: a page that is reloaded opens its new stream before the server has noticed the end of the old one.
 func (s *Server) Admit(person string) (*Admission, error) {
 	a := &Admission{server: s, person: person}
 	err := s.admit(a)

@@ -86,7 +86,8 @@ func (c *subscriber) write(b *batch) {
 	}
 }
 
-// claim reports whether the writer may write. If a goroutine does, that looks again for more.
+// claim reports whether the writer may write. If a goroutine does, slowAgain makes it look once more before it gives
+// the subscriber back: what was published after its last look would otherwise wait for the next change.
 func (c *subscriber) claim() bool {
 	for {
 		switch c.state.Load() {
@@ -145,7 +146,8 @@ func (c *subscriber) end(err error) bool {
 	return c.ending.CompareAndSwap(nil, &ending{err, make(chan struct{})})
 }
 
-// cut implements ender.
+// cut implements ender. It ends nothing itself, because only the owner may touch the subscriber: it wakes the owner,
+// whether that is its writer or a goroutine in a blocked write.
 func (c *subscriber) cut(err error) {
 	if c.end(err) {
 		_ = c.conn.SetWriteDeadline(time.Unix(1, 0)) // Interrupts the write to a slow consumer.
@@ -153,7 +155,8 @@ func (c *subscriber) cut(err error) {
 	}
 }
 
-// maxPiece is how much a slow consumer must take within the write timeout.
+// maxPiece is how much a slow consumer must take within the write timeout. With a deadline for a whole batch, a client
+// on a slow but working line would be dropped for being far behind, and would be as far behind after every resume.
 const maxPiece = 64 << 10
 
 // writeSlowly has a goroutine write what the socket did not take, and what is published meanwhile.

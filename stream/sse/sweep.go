@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// sweepEvery returns the time between two sweeps.
+// sweepEvery returns the time between two sweeps. A sweep visits every subscriber, so one a second is enough; with a
+// shorter heartbeat, an eighth keeps heartbeats in time.
 func (s *Server) sweepEvery() time.Duration { return min(time.Second, s.cfg.Heartbeat/8) }
 
 // randomQuiet draws after how much silence a subscriber gets a heartbeat: in time, if the sweep before it just missed

@@ -62,7 +62,8 @@ func (sh *shard) queue(since time.Time) {
 // writer is one goroutine of the writer pool. It runs while the server has subscribers.
 type writer struct {
 	call chan struct{} // Has room for one.
-	// Held by run, so that a subscriber never has two owners: run may begin before the last one has ended.
+	// Held by run, so that a subscriber never has two owners: the pool stops with its last subscriber and starts with
+	// the next one, whose run may begin before the last one has ended.
 	running sync.Mutex
 
 	mu    sync.Mutex
@@ -184,7 +185,8 @@ func remove(list *[]*subscriber, c *subscriber, index func(*subscriber) *int) {
 	*list = (*list)[:end]
 }
 
-// stretch is how many subscribers are looked at before others may come and go.
+// stretch is how many subscribers are copied at a time, so that the lock is not held while they are written to: joining
+// and leaving wait for the copy, and never for a system call.
 const stretch = 64
 
 // each calls f with every subscriber that stays in a list, guarded by mu, while it runs. One that leaves is replaced by

@@ -42,7 +42,8 @@ type ResetCode struct {
 const (
 	mailTimeout       = 30 * time.Second // For a message sent in the background.
 	invitationTimeout = 10 * time.Second // For a message that an administrator waits for.
-	maxUnderWay       = 64
+	// Calls and messages at once: a flood of requests must not pile up goroutines while the mail server is slow.
+	maxUnderWay = 64
 )
 
 // outbox sends messages in the background: the response time must not reveal whether there is one.

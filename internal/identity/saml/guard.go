@@ -14,7 +14,8 @@ import (
 	xrv "github.com/mattermost/xml-roundtrip-validator"
 )
 
-// Limits of responses and metadata.
+// Limits of responses and metadata. Real ones stay far below them. They bound the time for an unauthenticated document:
+// canonicalization looks each prefix up through all ancestors, so that its cost grows with elements times depth.
 const (
 	maxResponse   = 256 << 10 // Bytes.
 	maxMetadata   = 256 << 10 // Bytes.
