@@ -7,6 +7,7 @@
 package chat
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -179,6 +180,11 @@ type Message struct {
 	ThreadTitle  Title     // Set by FindMessage and ListMessages, and in an Exchange that existed before.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being generated.
+}
+
+// Cited returns the citations that the answer makes, without those that were only consulted.
+func (m Message) Cited() []Citation {
+	return slices.DeleteFunc(slices.Clone(m.Citations), func(c Citation) bool { return c.Support == "" })
 }
 
 // Exchange is a question and its answer.

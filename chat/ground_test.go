@@ -90,6 +90,9 @@ func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 	if got := numbers(stored.Citations); !slices.Equal(got, []string{"2 strong", "3 strong", "1"}) {
 		t.Errorf("cited %q", got)
 	}
+	if got := numbers(stored.Cited()); !slices.Equal(got, []string{"2 strong", "3 strong"}) {
+		t.Errorf("without what was only consulted: %q", got)
+	}
 	if c := stored.Citations[0]; c.Quote != three[1] || c.Filename != "就業規則.pdf" || c.Page != 2 || c.Locator != "第2章" {
 		t.Errorf("the citation is %+v", c)
 	}

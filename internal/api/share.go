@@ -138,7 +138,7 @@ func toSharedMessage(m chat.Message) SharedMessage {
 	return SharedMessage{
 		Role: MessageRole(m.Role), Content: m.Content, FinishReason: MessageFinishReason(m.FinishReason),
 		CreatedAt: m.CreatedAt.UTC(),
-		Citations: convert(m.Citations, func(c chat.Citation) SharedCitation {
+		Citations: convert(m.Cited(), func(c chat.Citation) SharedCitation {
 			return SharedCitation{Index: c.Index, Filename: c.Filename, Page: c.Page}
 		}),
 	}
