@@ -20,12 +20,12 @@ const (
 	// maxPassages is how many passages a model is given at most.
 	maxPassages = 300
 
-	candidates  = 60    // Passages that are searched for.
+	candidates  = 30    // Passages that are searched for.
 	maxHeadings = 5     // Offered where nothing fits.
 	leastBudget = 1_500 // Tokens of passages, however long the question is.
 
 	// A passage whose score is below this part of the best one is not given to the model. Of the questions of JSQuAD, searched
-	// for in 15 articles, 99.65 % keep their passage, as with 0.2, and 7 passages are left of 60.
+	// for in 15 articles, 99.65 % keep their passage, as with 0.2, and 7 passages are left on average.
 	tail = 0.3
 
 	// Where no passage covers this part of what a question is about, nothing fits it: so for 37 % of the questions of JSQuAD
@@ -41,7 +41,7 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 	if err != nil {
 		return chat.Grounds{}, err
 	}
-	states := sort(found)
+	states := byState(found)
 	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusSuccess}
 	if len(states.ready) == 0 {
 		step.Detail = "使える資料がありません" + states.note()
@@ -279,7 +279,7 @@ func headings(found []answer.Found) (list []string) {
 // states sorts data sources by whether they can be used.
 type states struct{ ready, waiting, failed []datasource.Source }
 
-func sort(found []datasource.Source) (s states) {
+func byState(found []datasource.Source) (s states) {
 	for _, source := range found {
 		switch source.Status {
 		case datasource.Success:

@@ -60,43 +60,41 @@ func Select(found []Found, budget int, cost func(Passage) int, beside func(Found
 	return chosen
 }
 
-// Query returns what is searched for: the question, and before it the one that it leans on, as それはいつまで？ does on the
-// question before. A short question, such as 申請期限は？, may lean on the one before or not: it has several times its
-// weight. earlier are the person's questions, the last one first.
+// Query returns what is searched for: the question and, where it leans on the one before, that too. それはいつまで？ says
+// nothing without it, and what it leans on may lean itself; 申請期限は？ may stand alone or not, and weighs more than the
+// one before. earlier are the person's questions, the last one first.
 func Query(question string, earlier []string) string {
 	query := question
-	for i, before := range earlier[:min(len(earlier), 2)] {
-		if !leans(question) {
-			if i == 0 && len(termsOf(question)) < fewestTerms {
-				return before + strings.Repeat("\n"+question, weightOfShort)
-			}
-			break
+	for _, before := range earlier[:min(len(earlier), 2)] {
+		follows, short := goesOn(question), len(termsOf(question)) < fewestTerms
+		switch {
+		case follows && short:
+			query = before + "\n" + query
+			question = before
+			continue
+		case (follows || short) && query == question:
+			query = before + strings.Repeat("\n"+question, weightOfShort)
 		}
-		query = before + "\n" + query
-		question = before
+		break
 	}
 	return query
 }
 
-// leaning are words that a question begins with when it goes on from the one before.
-var leaning = []string{
-	"それ", "その", "そこ", "これ", "この", "ここ", "あれ", "あの", "では", "じゃあ", "じゃ、", "ほかに", "他に", "また", "さらに", "もっと", "つまり", "なぜ",
-	"いつ", "誰", "だれ",
+// following are words that a question begins with when it goes on from the one before.
+var following = []string{
+	"それ", "その", "そこ", "これ", "この", "ここ", "あれ", "あの", "では", "じゃあ", "じゃ、", "ほかに", "他に", "また", "さらに", "もっと", "つまり",
 }
 
 const (
 	fewestTerms   = 4 // From so many terms on a question stands alone.
-	weightOfShort = 3 // Of a question that has fewer, against the one before.
+	weightOfShort = 3 // Of a question that may lean on the one before, against that.
 )
 
-func leans(question string) bool {
+// goesOn reports whether a question goes on from the one before, or says nothing by itself.
+func goesOn(question string) bool {
 	question = strings.TrimSpace(question)
-	for _, word := range leaning {
-		if strings.HasPrefix(question, word) {
-			return true
-		}
-	}
-	return len(termsOf(question)) < 2
+	return len(termsOf(question)) == 0 ||
+		slices.ContainsFunc(following, func(word string) bool { return strings.HasPrefix(question, word) })
 }
 
 // asking are words of a question that say nothing of what it is about.

@@ -52,15 +52,20 @@ func TestQueryOfAFollowUp(t *testing.T) {
 	t.Parallel()
 	earlier := []string{"育児休業は誰が取得できますか", "就業規則の概要"}
 	for question, want := range map[string]string{
-		"それはいつまで？":    "育児休業は誰が取得できますか\nそれはいつまで？",
-		"いつまでに申請しますか": "育児休業は誰が取得できますか\nいつまでに申請しますか",
-		"それは？":        "育児休業は誰が取得できますか\nそれは？",
-		"申請期限は？":      "育児休業は誰が取得できますか\n申請期限は？\n申請期限は？\n申請期限は？",
+		"それはいつまで？":      "育児休業は誰が取得できますか\nそれはいつまで？",
+		"それは？":          "育児休業は誰が取得できますか\nそれは？",
+		"いつまでに申請しますか":   "育児休業は誰が取得できますか\nいつまでに申請しますか\nいつまでに申請しますか\nいつまでに申請しますか",
+		"申請期限は？":        "育児休業は誰が取得できますか\n申請期限は？\n申請期限は？\n申請期限は？",
+		"吾輩はどこで生まれましたか": "育児休業は誰が取得できますか\n吾輩はどこで生まれましたか\n吾輩はどこで生まれましたか\n吾輩はどこで生まれましたか",
 		"通勤手当の上限金額と支給条件を教えてください": "通勤手当の上限金額と支給条件を教えてください",
 	} {
 		if got := answer.Query(question, earlier); got != want {
 			t.Errorf("%q is searched as %q, want %q", question, got, want)
 		}
+	}
+	const chain = "年次有給休暇の取得条件と日数\nその上限は？\nそれはいつまで？"
+	if got := answer.Query("それはいつまで？", []string{"その上限は？", "年次有給休暇の取得条件と日数", "別の質問"}); got != chain {
+		t.Errorf("searched as %q, want %q", got, chain)
 	}
 	if got := answer.Query("それは？", nil); got != "それは？" {
 		t.Errorf("searched as %q", got)
