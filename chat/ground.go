@@ -131,7 +131,7 @@ func cite(sources []Source, text string) []Citation {
 	if len(cited) == 0 && strings.HasPrefix(text, answer.Nothing) {
 		return nil // What was consulted does not say it.
 	}
-	kept := append(cited, others[:min(maxConsulted, len(others))]...)
+	kept := slices.Concat(cited, others[:min(maxConsulted, len(others))])
 	list := make([]Citation, len(kept))
 	for quote := maxQuote; ; quote /= 2 {
 		for i, s := range kept {
