@@ -127,7 +127,7 @@ func writeQuote(b *strings.Builder, sources []source, passages []passage, p pass
 			end++
 		}
 	}
-	if label := from.label(); label != "" {
+	if label := from.label(); label != "" && from.cite() == "" { // The app lists what is cited by number.
 		fmt.Fprintf(b, "\n出典: %s\n", escape(label))
 	}
 	return end
