@@ -32,33 +32,33 @@ func (noEvents) ThreadChanged(Owner, Thread)    {}
 func (noEvents) ThreadDeleted(Owner, uuid.UUID) {}
 func (noEvents) MessageChanged(Owner, Message)  {}
 
-// tellBegun sends the events of a question that was stored, and then allows those of its end.
-func (s *Service) tellBegun(g *generation, b Begun) {
-	s.tellThread(g.ask.Owner, b.Thread)
+// publishBegun sends the events of a question that was stored, and then allows those of its end.
+func (s *Service) publishBegun(g *generation, b Begun) {
+	s.publishThread(g.ask.Owner, b.Thread)
 	s.events.MessageChanged(g.ask.Owner, b.Question)
 	s.events.MessageChanged(g.ask.Owner, b.Answer)
 	close(g.told)
 }
 
-// tellEnded sends the events of an answer that has ended, if its end was stored.
-func (s *Service) tellEnded(owner Owner, ended Ended) {
+// publishEnded sends the events of an answer that has ended, if its end was stored.
+func (s *Service) publishEnded(owner Owner, ended Ended) {
 	if ended.Message.ID == uuid.Nil {
 		return
 	}
 	s.events.MessageChanged(owner, ended.Message)
-	s.tellThread(owner, ended.Thread)
+	s.publishThread(owner, ended.Thread)
 }
 
-// tellThread sends the event of a changed thread, unless it is temporary.
-func (s *Service) tellThread(owner Owner, thread Thread) {
+// publishThread sends the event of a changed thread, unless it is temporary.
+func (s *Service) publishThread(owner Owner, thread Thread) {
 	if thread.ExpiresAt == nil {
 		s.events.ThreadChanged(owner, thread)
 	}
 }
 
-// tellMessage sends the event of a changed message. A failed read is only logged: clients see the change when they next
-// load the thread.
-func (s *Service) tellMessage(ctx context.Context, owner Owner, id uuid.UUID) {
+// publishMessage sends the event of a changed message. A failed read is only logged: clients see the change when they
+// next load the thread.
+func (s *Service) publishMessage(ctx context.Context, owner Owner, id uuid.UUID) {
 	if s.events == (noEvents{}) {
 		return
 	}

@@ -158,7 +158,7 @@ func (s *Service) start(ctx context.Context, g *generation) {
 	case err != nil && ctx.Err() == nil:
 		s.log.WarnContext(ctx, "noting that an answer is written failed", "message_id", g.answer.ID, "err", err)
 	case started:
-		s.tellMessage(ctx, g.ask.Owner, g.answer.ID)
+		s.publishMessage(ctx, g.ask.Owner, g.answer.ID)
 	}
 }
 
@@ -311,5 +311,5 @@ func (s *Service) finish(g *generation, o Outcome) {
 	answer.InputTokens, answer.OutputTokens = o.InputTokens, o.OutputTokens
 	putCitations(g.text, o.Citations)
 	g.text.Finish(end(answer))
-	s.tellEnded(g.ask.Owner, g.ended)
+	s.publishEnded(g.ask.Owner, g.ended)
 }

@@ -64,9 +64,9 @@ func (p *places) take(owner Owner) (taken *place, refused string) {
 	return p.add(owner), ""
 }
 
-// insist returns a place, regardless of the limits, for a generation that was taken over: its question was accepted
+// takeAlways returns a place, whatever the limits, for a generation that was taken over: its question was accepted
 // before.
-func (p *places) insist(owner Owner) *place {
+func (p *places) takeAlways(owner Owner) *place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.add(owner)

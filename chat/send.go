@@ -326,7 +326,7 @@ func (s *Service) begin(ctx context.Context, b Begin, ask Ask, since time.Time) 
 	if s.events == (noEvents{}) {
 		close(g.told)
 	} else {
-		s.jobs.Go(func() { s.tellBegun(g, stored) }) // Does not delay the client's first token.
+		s.jobs.Go(func() { s.publishBegun(g, stored) }) // Does not delay the client's first token.
 	}
 	return stored.Exchange, nil
 }

@@ -208,7 +208,7 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (t
 	n.ID = newID()
 	thread, err = s.threads.CreateThread(ctx, owner, n)
 	if err == nil && thread.ID == n.ID { // Otherwise it existed before.
-		s.tellThread(owner, thread)
+		s.publishThread(owner, thread)
 	}
 	return thread, err
 }
@@ -248,7 +248,7 @@ func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (T
 func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
 	return func(thread Thread, err error) (Thread, error) {
 		if err == nil {
-			s.tellThread(owner, thread)
+			s.publishThread(owner, thread)
 		}
 		return thread, err
 	}
@@ -283,7 +283,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 	if err := s.threads.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
 		return err
 	}
-	s.tellMessage(ctx, owner, messageID)
+	s.publishMessage(ctx, owner, messageID)
 	return nil
 }
 
@@ -291,7 +291,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 func (s *Service) WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) error {
 	removed, err := s.threads.WithdrawFeedback(ctx, owner, messageID)
 	if err == nil && removed {
-		s.tellMessage(ctx, owner, messageID)
+		s.publishMessage(ctx, owner, messageID)
 	}
 	return err
 }

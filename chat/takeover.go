@@ -168,7 +168,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	}
 	g := &generation{
 		ask: newAsk(b.Owner, sk, history, b.Question), answer: b.Answer, since: since,
-		place: s.places.insist(b.Owner),
+		place: s.places.takeAlways(b.Owner),
 	}
 	if err := s.launch(s.root, g); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (s *Service) condemn(ctx context.Context, b Begun) error {
 		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(),
 	})
 	if err == nil {
-		s.tellEnded(b.Owner, ended)
+		s.publishEnded(b.Owner, ended)
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func (s *Service) storeTitle(g *generation, made MadeTitle) {
 	s.budget.Spent(g.ask.Owner.OrganizationID, made.InputTokens+made.OutputTokens)
 	if given {
 		g.text.PutTitle(thread.Title, thread.UpdatedAt)
-		s.tellThread(g.ask.Owner, thread)
+		s.publishThread(g.ask.Owner, thread)
 	}
 }
 
