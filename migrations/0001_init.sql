@@ -134,7 +134,7 @@ create table messages (
     check ((role = 'assistant') = (question_id is not null))
 );
 create index messages_newest on messages (thread_id, seq desc) where replaced_by is null;
--- For the foreign keys: deleting a thread looks its messages up, replaced ones included, and what refers to each.
+-- For the foreign keys: deleting a thread looks up its messages, replaced ones included, and what refers to each.
 create index messages_by_thread on messages (thread_id);
 create index messages_by_question on messages (question_id) where question_id is not null;
 create index messages_by_replacement on messages (replaced_by) where replaced_by is not null;
@@ -162,7 +162,7 @@ create table servers (
     heartbeat_at timestamptz not null default now()
 );
 
--- The writing of one answer. run grows with each takeover: what an earlier run still has to say is refused.
+-- The generation of one answer. run grows with each takeover, and writes of an earlier run are refused.
 create table generations (
     message_id        uuid primary key,
     organization_id   uuid        not null,
@@ -180,7 +180,7 @@ create table generations (
     foreign key (organization_id, thread_id) references threads (organization_id, id) on delete cascade,
     foreign key (organization_id, user_id) references users (organization_id, id) on delete cascade
 );
--- One at a time in a thread.
+-- One generation at a time in a thread.
 create unique index generations_one_running on generations (thread_id) where ended_at is null;
 create index generations_running on generations (server_id) where ended_at is null;
 create index generations_by_thread on generations (thread_id);

@@ -1,4 +1,4 @@
--- The embedded user pool (package identity/pool): people and what proves them, apart from any organization -------------
+-- The embedded user pool (package identity/pool): users and their credentials, independent of organizations -----------
 
 create table pool_keys (
     id          text primary key check (id <> ''),
@@ -24,7 +24,7 @@ create table pool_users (
     check ((status = 'FORCE_CHANGE_PASSWORD') = (temporary_until is not null))
 );
 
--- A sign-in that waits for the user's answer. Used ones stay until they run out, so that a second use can be told.
+-- A sign-in that waits for the user's response. Used ones stay until they expire, so that a second use is noticed.
 create table pool_challenges (
     hash       bytea primary key check (octet_length(hash) = 32), -- SHA-256 of the session that the client holds.
     name       text        not null check (name in ('NEW_PASSWORD_REQUIRED')),
@@ -37,7 +37,7 @@ create table pool_challenges (
 create index pool_challenges_of_user on pool_challenges (sub);
 create index pool_challenges_expiry on pool_challenges (expires_at);
 
--- One sign-in on one device. Ended ones stay until they run out, so that their access tokens are known as revoked.
+-- One sign-in on one device. Ended ones stay until they expire, so that their access tokens are known as revoked.
 create table pool_grants (
     id         uuid primary key, -- The claim origin_jti.
     token_hash bytea       not null unique check (octet_length(token_hash) = 32), -- SHA-256 of the refresh token.
@@ -51,8 +51,8 @@ create table pool_grants (
 create index pool_grants_of_user on pool_grants (sub);
 create index pool_grants_expiry on pool_grants (expires_at);
 
--- Wrong passwords in a row, for accounts that exist and for names that do not: neither can be told from the other. The
--- key is a hash, so that no names that somebody once typed are kept.
+-- Consecutive wrong passwords, for existing accounts and for unknown names, so that they cannot be distinguished. The
+-- key is a hash, so that typed names are not stored.
 create table pool_attempts (
     key          bytea primary key check (octet_length(key) = 32),
     failures     integer     not null default 0 check (failures >= 0),

@@ -1,4 +1,4 @@
--- Every server listens, and tells the members who are there.
+-- Every server listens, and notifies its connected members.
 
 create function tell_of_notification() returns trigger language plpgsql as $$
 begin

@@ -1,13 +1,12 @@
 -- Forgotten passwords, people of other identity providers, and the end of sessions ----------------------------------------
 
--- Whoever signs in by an identity provider of their organization has no password here.
+-- Users of their organization's identity provider have no password here.
 alter table pool_users drop constraint pool_users_status_check;
 alter table pool_users add constraint pool_users_status_check check (
     status in ('UNCONFIRMED', 'CONFIRMED', 'FORCE_CHANGE_PASSWORD', 'RESET_REQUIRED', 'EXTERNAL_PROVIDER'));
 
--- Codes that stand for a forgotten password, one for each account: the next replaces it. A name that is nobody's, or whose
--- account cannot be given a new password, has a row as well, with a code that nobody was sent: neither can be told from
--- the others.
+-- Codes for forgotten passwords, one per account: the next one replaces it. An unknown name, or one whose account
+-- cannot get a new password, has a row as well, with a code that was never sent, so that they cannot be distinguished.
 create table pool_codes (
     key        bytea primary key check (octet_length(key) = 32), -- As of pool_attempts.
     sub        uuid references pool_users (sub) on delete cascade, -- Null: nobody's.
@@ -19,7 +18,7 @@ create table pool_codes (
 create index pool_codes_of_user on pool_codes (sub);
 create index pool_codes_expiry on pool_codes (expires_at);
 
--- Every server listens, and ends what a member whose session has ended still has open.
+-- Every server listens, and closes the streams of a member whose session has ended.
 create function tell_of_revoked_grant() returns trigger language plpgsql as $$
 begin
     perform pg_notify('tsumugi_user', u.id::text) from users u where u.subject = new.sub::text;

@@ -1,4 +1,4 @@
--- Contracts, and what is used of them ---------------------------------------------------------------------------------
+-- Contracts and their usage -------------------------------------------------------------------------------------------
 
 create table contracts (
     organization_id uuid primary key references organizations (id) on delete cascade,
@@ -14,7 +14,7 @@ create table contracts (
 insert into contracts (organization_id, starts_on)
 select id, (created_at at time zone 'Asia/Tokyo')::date from organizations;
 
--- No organization is without a contract, whoever makes it.
+-- Every organization has a contract, however it is created.
 create function give_contract() returns trigger language plpgsql as $$
 begin
     insert into contracts (organization_id, starts_on)
@@ -26,7 +26,7 @@ $$;
 create trigger organizations_contract after insert on organizations
     for each row execute function give_contract();
 
--- A row for each person and day, so that nobody waits for others. It outlives a removed member.
+-- A row per person and day, so that nobody waits for others. It outlives a removed member.
 create table usage_daily (
     organization_id uuid    not null references organizations (id) on delete cascade,
     date            date    not null,
@@ -48,7 +48,7 @@ group by 1, 2, 3;
 alter table notifications
     add column audience text not null default 'all' check (audience in ('all', 'admins'));
 
--- What admins were told of a month's tokens: each once, by whichever server saw it first.
+-- The notices about a month's tokens: each is published once, by the first server that notices.
 create table contract_notices (
     organization_id uuid     not null references organizations (id) on delete cascade,
     month           date     not null, -- Its first day.
@@ -64,7 +64,7 @@ alter table users
     add column invite_request_id uuid; -- The call that invited the member.
 create index users_by_name on users (organization_id, name, id);
 
--- A call that invites, and what it was answered, so that it can be repeated safely.
+-- An invite call and its results, so that it can be repeated safely.
 create table invite_requests (
     organization_id uuid        not null references organizations (id) on delete cascade,
     request_id      uuid        not null, -- Made by the client.
@@ -76,8 +76,9 @@ create table invite_requests (
 );
 create index invite_requests_by_age on invite_requests (created_at);
 
--- What the identity provider has still to be told of a member: written with the change itself, and gone when it is told.
--- What it is told is how the member is then, so that the order of changes does not matter. It outlives a removed member.
+-- Changes of a member that are pending at the identity provider: written with the change itself, and deleted when the
+-- provider has it. The provider receives the member's current state, so the order of changes does not matter. It
+-- outlives a removed member.
 create table account_changes (
     user_id         uuid primary key,
     organization_id uuid        not null,
@@ -115,7 +116,7 @@ create table audit_events (
 create index audit_events_by_organization on audit_events (organization_id, at desc, id desc);
 create index audit_events_by_date on audit_events (at desc, id desc);
 
--- Every server listens, and ends what a person may no longer see.
+-- Every server listens, and closes streams that a person may no longer see.
 create function tell_of_user() returns trigger language plpgsql as $$
 begin
     perform pg_notify('tsumugi_user', old.id::text);

@@ -1,6 +1,6 @@
 -- Single sign-on (package identity/saml) --------------------------------------------------------------------------------
 
--- What requests are signed with: one for the installation, whose identity providers all know it.
+-- The key that signs requests: one per installation, known to all identity providers.
 create table saml_keys (
     one         boolean primary key default true check (one),
     private_key text        not null check (private_key <> ''), -- PKCS #8 in PEM.
@@ -20,7 +20,7 @@ create table saml_configs (
     updated_at      timestamptz not null
 );
 
--- Trials of the settings by administrators. They go after a day.
+-- Tests of the settings by administrators. They are deleted after a day.
 create table saml_tests (
     id              uuid primary key,
     organization_id uuid        not null references organizations (id) on delete cascade,
@@ -35,7 +35,7 @@ create table saml_tests (
 create index saml_tests_by_age on saml_tests (created_at);
 create index saml_tests_of_organization on saml_tests (organization_id);
 
--- Sign-ins that are under way at identity providers, each good for one response.
+-- Sign-ins in progress at identity providers, each valid for one response.
 create table saml_states (
     hash            bytea primary key check (octet_length(hash) = 32), -- SHA-256 of the RelayState.
     browser_hash    bytea       not null check (octet_length(browser_hash) = 32), -- SHA-256 of the browser's cookie.
@@ -49,7 +49,7 @@ create index saml_states_expiry on saml_states (expires_at);
 create index saml_states_of_organization on saml_states (organization_id);
 create index saml_states_of_test on saml_states (test_id) where test_id is not null;
 
--- Assertions that were used, until they hold no more: none counts twice.
+-- Used assertions, until they expire, so that none is accepted twice.
 create table saml_assertions (
     organization_id uuid        not null references organizations (id) on delete cascade,
     hash            bytea       not null check (octet_length(hash) = 32), -- SHA-256 of the identity provider's name and the assertion's id.
@@ -58,7 +58,7 @@ create table saml_assertions (
 );
 create index saml_assertions_expiry on saml_assertions (expires_at);
 
--- What browsers exchange for tokens, once.
+-- The one-time codes that browsers exchange for tokens.
 create table saml_codes (
     hash            bytea primary key check (octet_length(hash) = 32),
     browser_hash    bytea       not null check (octet_length(browser_hash) = 32),
@@ -71,7 +71,7 @@ create table saml_codes (
 create index saml_codes_expiry on saml_codes (expires_at);
 create index saml_codes_of_user on saml_codes (organization_id, user_id);
 
--- Who a person of an identity provider is. See docs/adr/0014-who-an-assertion-is.md.
+-- The member of a NameID. See docs/adr/0014-who-an-assertion-is.md.
 create table federated_identities (
     organization_id uuid        not null,
     entity_id       text        not null, -- The identity provider's.

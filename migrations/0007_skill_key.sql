@@ -1,5 +1,5 @@
--- Skills and categories that operators import are known by keys of their own; built-in ones, without a key, by their ids,
--- which the program carries.
+-- Skills and categories that operators import are identified by keys; built-in ones, without a key, by their ids, which
+-- are part of the program.
 
 alter table categories
     add column organization_id uuid references organizations (id) on delete cascade, -- Null: for all.

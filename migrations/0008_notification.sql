@@ -1,2 +1,2 @@
--- Each organization has notices of its own, every month, and reads none of the others'. For the foreign key as well.
+-- Each organization has its own notices, every month, and does not see those of others. Also for the foreign key.
 create index notifications_by_organization on notifications (organization_id, published_at desc, id desc);

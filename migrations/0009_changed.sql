@@ -1,4 +1,4 @@
--- When somebody, or all of an organization, last changed in what they may see: for servers that were not listening then.
+-- When the rights of a user, or of an organization, last changed: for servers that were not listening at that time.
 alter table users add column changed_at timestamptz;
 alter table organizations add column changed_at timestamptz;
 

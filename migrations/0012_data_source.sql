@@ -1,4 +1,4 @@
--- Data sources: files that are read for the assistants. The jobs that read them are River's, whose tables it migrates itself.
+-- Data sources: files that the assistants use. They are processed by jobs of River, which migrates its own tables.
 
 create table data_sources (
     id              uuid primary key, -- And the name of its file.
@@ -32,8 +32,8 @@ create table data_source_chunks (
     foreign key (organization_id, data_source_id) references data_sources (organization_id, id) on delete cascade
 );
 
--- Files that belong to no data source: not yet, while they are uploaded, or no more. They are removed when their time has
--- come, whatever became of the server that wrote them.
+-- Files without a data source: those being uploaded, and those of deleted ones. They are removed at their time, even if
+-- the server that wrote them has died.
 create table loose_files (
     id        uuid primary key,
     remove_at timestamptz not null default now()

@@ -1,4 +1,4 @@
--- Servers no longer remember who makes a call: they read it with each one, and need not be told that it is outdated.
+-- Servers no longer cache the actor: they read it with each call, and need no notification when it changes.
 drop trigger users_tell_stale on users;
 drop trigger organizations_tell_stale on organizations;
 drop trigger pool_grants_tell_stale on pool_grants;

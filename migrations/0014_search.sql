@@ -1,7 +1,7 @@
--- Search in titles and in what was said ----------------------------------------------------------------------------------
+-- Search in titles and messages ---------------------------------------------------------------------------------------
 
--- What can be found: a title, or a message that is complete. keys are those of package ngram within the person's own scope;
--- they are kept out of the row, because a search reads the index and the ids only.
+-- The searchable texts: a title, or a complete message. keys are those of package ngram in the person's own scope; they
+-- are stored out of line, because a search reads the index and the ids only.
 create table search_entries (
     organization_id uuid   not null,
     user_id         uuid   not null,
@@ -12,10 +12,11 @@ create table search_entries (
     foreign key (organization_id, thread_id) references threads (organization_id, id) on delete cascade
 ) with (toast_tuple_target = 128);
 alter table search_entries alter column keys set storage external;
--- Without the list of pending entries: a search would read it whole, and now and then an insert would have to empty it.
+-- Without fastupdate: a search would read the whole list of pending entries, and now and then an insert would have to
+-- flush it.
 create index search_entries_keys on search_entries using gin (keys) with (fastupdate = off);
 
--- What is not indexed yet, or has changed since. Servers take from it; see store/search.go.
+-- The queue of texts that are not indexed yet, or have changed since; see store/search.go.
 create table search_pending (
     id              bigint generated always as identity primary key,
     organization_id uuid not null,

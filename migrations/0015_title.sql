@@ -1,2 +1,2 @@
--- A thread is called by its first question until a title was made of it, or given by its owner.
+-- The first question is a thread's title until one has been generated, or set by its owner.
 alter table threads add column title_provisional boolean not null default false;

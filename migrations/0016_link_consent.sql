@@ -1,4 +1,4 @@
--- Answers of identity providers that wait until a member has agreed, by their password, to be linked to a NameID.
+-- Assertions that wait until a member has agreed, with their password, to be linked to a NameID.
 create table saml_links (
     hash            bytea primary key check (octet_length(hash) = 32),
     browser_hash    bytea       not null check (octet_length(browser_hash) = 32),

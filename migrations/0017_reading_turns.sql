@@ -1,12 +1,12 @@
--- People take turns with the reading of their files, and a reading is leased: the data sources are the queue themselves. The
--- tables of the job queue that they had before go.
+-- Files are processed in turn per person, and a reading is leased: the table of data sources is the queue. The tables
+-- of the earlier job queue are dropped.
 alter table data_sources
     add column read_after timestamptz not null default now(), -- A pending one is not read before.
     add column read_until timestamptz,                        -- When the lease of the reading that runs ends, unless it is renewed.
     add column slow       boolean     not null default false; -- A reading of it has given way to others.
 create index data_sources_to_read on data_sources (user_id, read_after) where status in ('pending', 'running');
 
--- When a file of each person was last begun to be read: whoever was served least recently is next.
+-- When processing of a file of each person last began: the person who was served least recently is next.
 create table reading_turns (
     user_id         uuid primary key,
     organization_id uuid        not null,

@@ -1,4 +1,4 @@
--- Where people put a thread: at the top of their list, or out of it.
+-- Whether a thread is pinned to the top of its owner's list, or archived.
 alter table threads
     add column pinned   boolean not null default false,
     add column archived boolean not null default false;

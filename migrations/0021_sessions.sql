@@ -26,7 +26,7 @@ alter table organizations
     add constraint organizations_password_sessions check (
         password_idle_minutes between 5 and password_max_minutes and password_max_minutes between 60 and 43200);
 
--- Sessions that began before are over.
+-- Sessions that began before this time are over.
 alter table users add column sessions_since timestamptz;
 
 create trigger users_note_sessions before update of sessions_since on users
@@ -45,6 +45,6 @@ $$;
 create trigger sessions_tell after update of ended_at on sessions
     for each row when (old.ended_at is null and new.ended_at is not null) execute function tell_of_ended_session();
 
--- Until when the identity provider lets a session last. Null: it does not say.
+-- The end of the session according to the identity provider. Null if it names none.
 alter table saml_codes add column session_until timestamptz;
 alter table saml_links add column session_until timestamptz;

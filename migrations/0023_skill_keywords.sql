@@ -1,3 +1,3 @@
--- Words under which a skill is found although its name and description do not have them.
+-- Search words of a skill that are not in its name and description.
 alter table skills
     add column keywords jsonb not null default '[]' check (jsonb_typeof(keywords) = 'array');

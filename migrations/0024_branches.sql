@@ -1,6 +1,5 @@
--- A thread is a tree: each message names the one that it follows, a question none where it begins the thread. Messages that
--- follow the same one are alternatives. What was one line, beside which the answers stood that were asked again, becomes
--- a chain from which those are alternatives.
+-- A thread is a tree: each message has a parent, except for a question that begins the thread. Messages with the same
+-- parent are alternatives. A linear thread with replaced answers becomes a chain with those answers as alternatives.
 alter table messages
     drop constraint messages_check2,
     add column form jsonb check (jsonb_typeof(form) = 'object'); -- Of a question that a form asked: its values.
@@ -16,8 +15,8 @@ from (select id, lag(id) over (partition by thread_id order by seq) as before
 where m.id = line.id and m.role <> 'assistant' and line.before is not null;
 alter table messages add constraint messages_answer_follows check (role <> 'assistant' or parent_id is not null);
 
--- The end of the branch that was looked at last, null before the first question. It is always an answer that nothing follows.
--- There is no foreign key: a message goes with its thread only, and would have to be looked up here.
+-- The end of the branch that was shown last, null before the first question. It is always an answer without children.
+-- There is no foreign key: a message is deleted only with its thread, and would have to be looked up here.
 alter table threads add column leaf_id uuid;
 update threads t
 set leaf_id = (select m.id

@@ -1,5 +1,5 @@
--- A thread that its owner shows to their organization as it was at a moment. What was said does not change once it is complete,
--- so that the ids of the messages are the snapshot. It ends with its thread and with its owner.
+-- A snapshot of a thread that its owner shares with the organization. Complete messages do not change, so the ids of
+-- the messages are the snapshot. It is deleted with its thread and with its owner.
 create table shares (
     id              uuid        primary key, -- Random: whoever is shown one cannot guess another.
     organization_id uuid        not null,

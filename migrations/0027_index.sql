@@ -1,4 +1,4 @@
--- Passages know where they stand in their page, and the index that finds them stands beside them, packed: see docs/documents.md.
+-- Passages have their position in the page, and their index is stored beside them, packed: see docs/documents.md.
 alter table data_source_chunks
     add column start_byte integer not null default 0, -- In the page's text.
     add column end_byte   integer not null default 0,
@@ -15,7 +15,7 @@ create table data_source_indexes (
 );
 alter table data_source_indexes alter column head set storage external;
 
--- A query reads a few parts of each index: they stay whole in their row where they can.
+-- A query reads a few parts of each index: they are stored in their row if they fit.
 create table data_source_index_parts (
     data_source_id  uuid    not null,
     part            integer not null,
@@ -26,7 +26,7 @@ create table data_source_index_parts (
 ) with (toast_tuple_target = 8160);
 alter table data_source_index_parts alter column packed set storage external;
 
--- What was read before is read again, into passages that can be found.
+-- Earlier data sources are processed again, into searchable passages.
 delete from data_source_chunks;
 update data_sources
 set status = 'pending', failure = '', readings = 0, slow = false, read_after = now(), revision = revision + 1, page_count = 0, chunk_count = 0
