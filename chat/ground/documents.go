@@ -71,7 +71,7 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
 	}
 	tell(step)
-	return chat.Grounds{Prompt: withSources(prompt, passages), Sources: s.cited(passages)}, nil
+	return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: s.cited(passages)}, nil
 }
 
 // reserve is how much of the context is left for the answer, and for what the estimates miss.
@@ -90,26 +90,32 @@ func conversation(prompt []llm.Message, limit int) []llm.Message {
 	return append([]llm.Message{first}, prompt[from:]...)
 }
 
-// withSources returns a prompt with passages before the question, and with what the model is told of them.
-func withSources(prompt []llm.Message, passages []answer.Found) []llm.Message {
+// withSources returns a prompt with documents, or notes of them, before the question, and with what the model is told of
+// them.
+func withSources(prompt []llm.Message, instructions, documents string) []llm.Message {
 	prompt = slices.Clone(prompt)
 	for i, m := range prompt {
 		switch m.Role {
 		case llm.RoleSystem:
-			prompt[i].Content = m.Content + "\n" + answer.Instructions
+			prompt[i].Content = m.Content + "\n" + instructions
 		case llm.RoleAssistant:
 			prompt[i].Content = answer.Uncited(answer.Unfenced(m.Content))
 		default:
 			prompt[i].Content = answer.Unfenced(m.Content)
 		}
 	}
+	last := &prompt[len(prompt)-1]
+	last.Content = documents + "\n" + last.Content
+	return prompt
+}
+
+// fenced returns passages as a model is told them.
+func fenced(passages []answer.Found) string {
 	list := make([]answer.Passage, len(passages))
 	for i, p := range passages {
 		list[i] = p.Passage
 	}
-	last := &prompt[len(prompt)-1]
-	last.Content = answer.Sources(list) + "\n" + last.Content
-	return prompt
+	return answer.Sources(list)
 }
 
 // query returns what is searched for.

@@ -57,19 +57,33 @@ func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
 	t.Cleanup(func() { f.must(files.Close()) })
 	log := slog.New(slog.DiscardHandler)
 	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, noEvents{}, log, datasource.Config{Poll: 20 * time.Millisecond})
+	f.chat = f.serve(cfg, model)
+	return f
+}
+
+// serve starts a server's chat service. With a budget it summarizes.
+func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
+	f.t.Helper()
 	feed, err := stream.NewFeed(nil)
 	f.must(err)
-	f.chat = chat.NewService(chat.Needs{
-		Store: f.db, Skills: skill.NewService(f.db, skill.Config{}), Model: f.listening(model), Feed: feed, Log: log,
+	if cfg.Summaries.Budget != nil {
+		cfg.Summaries.Model, cfg.Summaries.Notes = f.listening(model), f.db
+	}
+	s := chat.NewService(chat.Needs{
+		Store: f.db, Skills: skill.NewService(f.db, skill.Config{}), Model: f.listening(model), Feed: feed,
+		Log: slog.New(slog.DiscardHandler),
 		Hub: stream.NewHub(stream.HubConfig{}), Grounder: ground.New(f.sources, cfg),
 	}, chat.Config{Alone: true})
-	f.must(f.chat.Start(t.Context()))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		f.chat.Stop(ctx)
-	})
-	return f
+	f.must(s.Start(f.t.Context()))
+	f.t.Cleanup(func() { stop(s) })
+	return s
+}
+
+// stop stops a service at once: its generations are another one's.
+func stop(s *chat.Service) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.Stop(ctx)
 }
 
 // listening returns a model that is listened to.

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // Sources finds data sources and their passages. *datasource.Service is one.
@@ -33,6 +34,10 @@ type Sources interface {
 // Config tunes a Grounder. The zero value of a field means its default.
 type Config struct {
 	ContextTokens int // What the model reads and writes at most. Default 32,000.
+
+	// Summaries of documents that the model cannot read at once. Without a model, passages of them are searched for as for
+	// any question.
+	Summaries Summaries
 }
 
 // DefaultContextTokens is the context of a model that is not known.
@@ -43,8 +48,9 @@ const searchTimeout = 30 * time.Second
 
 // Grounder finds what answers are based on. It is safe for concurrent use.
 type Grounder struct {
-	sources Sources
-	context int // Tokens.
+	sources   Sources
+	context   int // Tokens.
+	summaries Summaries
 }
 
 // New returns a Grounder.
@@ -52,13 +58,18 @@ func New(sources Sources, cfg Config) *Grounder {
 	if cfg.ContextTokens <= 0 {
 		cfg.ContextTokens = DefaultContextTokens
 	}
-	return &Grounder{sources: sources, context: cfg.ContextTokens}
+	return &Grounder{sources: sources, context: cfg.ContextTokens, summaries: cfg.Summaries}
 }
 
 // Ground implements chat.Grounder.
 func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
 	if len(ask.Question.DataSourceIDs) == 0 {
 		return chat.Grounds{Prompt: ask.Prompt}, nil
+	}
+	if ask.Skill.TaskType == skill.TaskSummarization && g.summaries.Model != nil {
+		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
+		defer cancel()
+		return g.summary(ctx, ask, tell)
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 )
 
 // config holds every setting of the server. It is read once; an invalid setting stops the start with its name.
@@ -253,6 +254,14 @@ func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) 
 	}
 	cfg.Logger = log
 	return llm.NewClient(cfg)
+}
+
+// modelName names the model that answers.
+func (c *config) modelName() string {
+	if !c.modelConnected() {
+		return offline.ModelName
+	}
+	return c.OpenAIModel
 }
 
 // provider returns how the provider is reached, without a model.

@@ -165,9 +165,12 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 	generations := c.Limits[api.KindGeneration]
 	s.chat = chat.NewService(chat.Needs{
 		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Grounder: ground.New(s.sources, ground.Config{ContextTokens: c.ContextTokens}),
-		Log:      s.log.With("part", "chat"),
-		Events:   events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
+		Grounder: ground.New(s.sources, ground.Config{
+			ContextTokens: c.ContextTokens,
+			Summaries:     ground.Summaries{Model: model, Name: c.modelName(), Notes: db, Budget: s.budget},
+		}),
+		Log:    s.log.With("part", "chat"),
+		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
 		MaxGenerations: c.MaxGenerations, MaxPerPerson: generations.Each, MaxPerOrganization: generations.Organization,

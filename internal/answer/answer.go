@@ -62,7 +62,7 @@ func attribute(text string) string {
 }
 
 // sourceTag begins what a model, or an engine, would take for the fence of a source.
-var sourceTag = regexp.MustCompile(`(?i)<(\s*/?\s*source)`)
+var sourceTag = regexp.MustCompile(`(?i)<(\s*/?\s*(?:source|notes))`)
 
 // Unfenced returns a text from elsewhere in the prompt, such as the question, in which nothing looks like a source.
 func Unfenced(text string) string { return sourceTag.ReplaceAllString(text, "＜$1") }

@@ -29,6 +29,8 @@ func (e *engine) answer(ctx context.Context, messages []llm.Message) string {
 	switch p.task {
 	case "title":
 		return title(p)
+	case notesName:
+		return notesTask(ctx, p)
 	case "summarization", pageSummary:
 		return summarizeTask(ctx, p)
 	case "document_qa", pageQuestion:
@@ -66,7 +68,7 @@ func title(p prompt) string {
 func summarizeTask(ctx context.Context, p prompt) string {
 	instruction, _ := splitInstruction(p.question)
 	if len(p.sources) > 0 {
-		return summarizeText(ctx, joinSources(p.sources), readWish(p.question))
+		return summarizeText(ctx, joinSources(p.sources), readWish(p.question), p.sources...)
 	}
 	for _, least := range []int{minMaterial, minText} {
 		if text := findMaterial(p, least); text != "" {
@@ -92,7 +94,7 @@ func documentTask(ctx context.Context, p prompt) string {
 		p.question, p.sources = question, []source{{index: "1", filename: "貼り付けた文章", text: text}}
 	}
 	if wantsSummary(p.question) {
-		return summarizeText(ctx, joinSources(p.sources), readWish(p.question))
+		return summarizeText(ctx, joinSources(p.sources), readWish(p.question), p.sources...)
 	}
 	return answerFrom(p.question, earlier, p.sources)
 }
@@ -139,17 +141,20 @@ func minutesTask(ctx context.Context, p prompt) string {
 	return m.markdown(p.entries)
 }
 
-// summarizeText answers with the summary of a text, or says that it cannot be shortened.
-func summarizeText(ctx context.Context, text string, w wish) string {
+// summarizeText answers with the summary of a text, which cites the sources that the text is from, or says that it cannot
+// be shortened.
+func summarizeText(ctx context.Context, text string, w wish, sources ...source) string {
 	n := len(candidates(splitSentences(text)))
 	if n <= 2 && w.chars == 0 {
 		return "文章が短く、抜き出してまとめられる量がありませんでした。もう少し長い文章でお試しください。\n\n---\n\n" +
 			"AIモデルが未設定のため、原文から重要な文を抜き出す要約だけをご利用いただけます。"
 	}
 	s := summarize(ctx, text, w)
+	s.sources = sources
 	if s.lead == "" && len(s.points) == 0 {
 		// No sentence fits into the requested number of characters.
 		s = summarize(ctx, text, wish{points: 1})
+		s.sources = sources
 		return "ご指定の字数に収まる文がなかったため、最も重要とみられる文を抜き出します。\n\n" + s.markdown(wish{})
 	}
 	return s.markdown(w)

@@ -46,7 +46,12 @@ func TestAnswers(t *testing.T) {
 		"summary_three":     {system("summarization"), user("三点にまとめてください。\n" + sample(t, "report"))},
 		"summary_200":       {system("summarization"), user("次の文章を200字程度に要約してください：\n" + sample(t, "report"))},
 		"summary_documents": {system("summarization"), user(sources(t) + "この資料の要点を、五つの箇条書きにまとめて")},
-		"summary_chat":      {system("chat"), user("以下を要約して\n\n" + sample(t, "report"))},
+		"summary_notes": {system("summarization"), user("<notes filename=\"就業規則.pdf\">\n" +
+			"- 年次有給休暇は、勤続6か月で10日を付与する。 [3]\n- 申請は、取得日の3営業日前までに上長へ行う。 [4] [7]\n" +
+			"- 遅刻が &lt;3回&gt; を超えた月は、賞与の査定に反映する。 [9]\n- 退職は、30日前までに届け出る。 [12]\n</notes>\n\n要約してください")},
+		"notes":         {system("notes"), user(sources(t))},
+		"notes_nothing": {system("notes"), user("<source index=\"1\" filename=\"空.txt\">\n\n</source>")},
+		"summary_chat":  {system("chat"), user("以下を要約して\n\n" + sample(t, "report"))},
 		"summary_follow_up": {
 			system("summarization"), user(sample(t, "report")),
 			{Role: llm.RoleAssistant, Content: "要旨です。"},

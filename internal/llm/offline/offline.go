@@ -109,7 +109,11 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.usage = req.StreamOptions != nil && req.StreamOptions.IncludeUsage
-	c.stream(w, r, h.cfg.Pace)
+	pace := h.cfg.Pace
+	if readPrompt(messages).task == notesName {
+		pace = 0 // Nobody watches it.
+	}
+	c.stream(w, r, pace)
 }
 
 // completion is a complete answer with its metadata.

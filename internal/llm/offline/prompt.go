@@ -13,6 +13,7 @@ import (
 //
 //	<task>KIND</task>                                        in a system message, first line
 //	<source index="1" filename="…" page="3">…</source>       in a system or user message
+//	<notes filename="…">- … [1]</notes>                      in a user message, lines that were noted of documents
 //	<text>…</text>                                           in a user message, what is to be worked on
 //	<field>…</field>, LABEL: VALUE                           in a user message, the other entries of a form
 //	<question>…</question>                                   in a user message, the one that needs a title
@@ -53,12 +54,14 @@ func readPrompt(messages []llm.Message) prompt {
 		}
 		// Older user messages may contain the passages of older questions, or the page that the conversation is about.
 		if m.Role == llm.RoleSystem || i == last || p.task == pageQuestion {
-			var found []source
+			var found, noted []source
 			found, content = takeSources(content)
-			p.sources = append(p.sources, found...)
+			noted, content = takeNotes(content)
+			p.sources = append(append(p.sources, found...), noted...)
 		}
 		if m.Role == llm.RoleUser && i < last {
 			_, content = takeSources(content)
+			_, content = takeNotes(content)
 			p.earlier = append(p.earlier, plain(content))
 		}
 		if i == last {

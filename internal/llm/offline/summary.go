@@ -23,6 +23,7 @@ type summary struct {
 	points   []string
 	requests []string // Further sentences with a deadline or a request.
 	keywords []string
+	sources  []source // That it cites; none for a text without sources.
 }
 
 // summarize extracts the central sentences of a text, without repetitions.
@@ -260,16 +261,17 @@ func (s summary) markdown(w wish) string {
 			if last := lastRune(point); !isMark(last) && !isClosing(last) {
 				b.WriteString("。")
 			}
+			b.WriteString(citationOf(point, s.sources))
 		}
 		b.WriteString("\n")
 	} else {
 		if s.lead != "" {
-			fmt.Fprintf(&b, "**要旨:** %s\n\n", escape(s.lead))
+			fmt.Fprintf(&b, "**要旨:** %s%s\n\n", escape(s.lead), citationOf(s.lead, s.sources))
 		}
-		writeList(&b, s.points)
+		writeList(&b, s.points, s.sources...)
 		if len(s.requests) > 0 {
 			b.WriteString("\n**期限や依頼に関する文**\n\n")
-			writeList(&b, s.requests)
+			writeList(&b, s.requests, s.sources...)
 		}
 	}
 	if len(s.keywords) > 0 {
@@ -285,8 +287,9 @@ func (s summary) markdown(w wish) string {
 
 const extractionNote = "AIモデルが未設定のため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
 
-func writeList(b *strings.Builder, items []string) {
+// writeList writes items that are extracted from some sources.
+func writeList(b *strings.Builder, items []string, from ...source) {
 	for _, item := range items {
-		fmt.Fprintf(b, "- %s\n", escape(item))
+		fmt.Fprintf(b, "- %s%s\n", escape(item), citationOf(item, from))
 	}
 }

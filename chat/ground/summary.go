@@ -1,0 +1,187 @@
+package ground
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+const (
+	notesAtOnce = 4     // Parts of a document that the model notes at once.
+	partTokens  = 8_000 // Of a part, unless the documents have more than mostParts of them,
+	mostParts   = 60    // or the model reads less.
+	noteTries   = 2     // Of a part whose note breaks off, after those of the model's client.
+
+	// summaryTimeout bounds the notes of all parts.
+	summaryTimeout = 30 * time.Minute
+	noteTimeout    = 5 * time.Second // For the database.
+)
+
+// Summaries is what summaries of long documents need.
+type Summaries struct {
+	Model  llm.Model
+	Name   string // Of the model: its notes are not another one's.
+	Notes  Notes
+	Budget chat.Budget
+}
+
+// Note is what the model has noted of a part of a document.
+type Note struct {
+	Key                       [32]byte // Of the model, its instructions and the part.
+	Text                      string   // "" if it failed.
+	InputTokens, OutputTokens int      // That it took.
+}
+
+// Notes keeps what was noted, for some days and up to a number of each person, so that a summary that another server
+// begins again, or that is asked for again, pays once.
+type Notes interface {
+	// FindNote returns what was noted for a person.
+	FindNote(ctx context.Context, owner chat.Owner, key [32]byte) (text string, found bool, err error)
+	// PutNote keeps a note, unless it failed, and counts its tokens in the same transaction.
+	PutNote(ctx context.Context, owner chat.Owner, note Note) error
+}
+
+// summary bases the answer on whole documents: on their text if it fits into the model's context, else on notes of all
+// of their parts.
+func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
+	owner := datasource.Owner(ask.Owner)
+	found, err := g.sources.FindAll(ctx, owner, ask.Question.DataSourceIDs)
+	if err != nil {
+		return chat.Grounds{}, err
+	}
+	states := byState(found)
+	step := chat.Step{Kind: chat.StepSummarize, Status: chat.StatusSuccess}
+	if len(states.ready) == 0 {
+		step.Detail = "使える資料がありません" + states.note()
+		tell(step)
+		return chat.Grounds{Answer: states.unusable()}, nil
+	}
+	prompt := conversation(ask.Prompt, g.context/2)
+	s := search{
+		sources: g.sources, owner: owner, ready: states.ready, passages: make(map[string]datasource.Passage),
+		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget),
+	}
+	all, err := s.all(ctx, nil)
+	if err != nil {
+		return chat.Grounds{}, err
+	}
+	if all != nil {
+		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
+		tell(step)
+		return chat.Grounds{Prompt: withSources(prompt, answer.SummaryInstructions, fenced(all)), Sources: s.cited(all)}, nil
+	}
+	passages, err := g.sources.Beginnings(ctx, owner, states.ready, math.MaxInt)
+	if err != nil {
+		return chat.Grounds{}, err
+	}
+	notes, calls, err := g.condense(ctx, ask.Owner, &s, passages, tell)
+	grounds.Usage = calls.usage
+	if err != nil {
+		return grounds, calls.failure(err)
+	}
+	step.Detail = fmt.Sprintf("資料%d件の全体を確認（%d区分）", len(states.ready), calls.total) + states.note()
+	tell(step)
+	if notes.Text == "" {
+		grounds.Answer = "選択された資料には、要約できる内容が見つかりませんでした。資料の内容をご確認ください。"
+		return grounds, nil
+	}
+	grounds.Prompt, grounds.Sources = withSources(prompt, answer.SummaryInstructions, notes.Text), s.cited(notes.Passages)
+	return grounds, nil
+}
+
+// condense has the model note all parts of passages.
+func (g *Grounder) condense(ctx context.Context, owner chat.Owner, s *search, passages []datasource.Passage,
+	tell func(chat.Step),
+) (answer.Notes, *calls, error) {
+	calls := &calls{cfg: g.summaries, owner: owner}
+	list, total := make([]answer.Found, len(passages)), 0
+	for i, p := range passages {
+		list[i] = s.read(p, 0)
+		total += llm.EstimateTokens(p.Text)
+	}
+	most := (g.context - g.reserve()) / 2
+	c := answer.Condenser{
+		Note: calls.note, Size: llm.EstimateTokens, Part: min(most, max(partTokens, total/mostParts)), Last: s.budget,
+		AtOnce: notesAtOnce,
+		Told: func(done, total int) {
+			calls.total = total
+			tell(chat.Step{
+				Kind: chat.StepSummarize, Status: chat.StatusRunning, Done: done, Total: total,
+				Detail: fmt.Sprintf("要約中 %d/%d", done, total),
+			})
+		},
+	}
+	notes, err := c.Condense(ctx, list)
+	return notes, calls, err
+}
+
+// calls are those of the model for one summary.
+type calls struct {
+	cfg   Summaries
+	owner chat.Owner
+	total int // Parts.
+
+	mu    sync.Mutex
+	usage llm.Usage // Guarded by mu. Tokens that PutNote could not count.
+}
+
+// note returns what the model notes of a part, or has noted before.
+func (c *calls) note(ctx context.Context, instructions, part string) (string, error) {
+	key := sha256.Sum256([]byte(c.cfg.Name + "\x00" + instructions + "\x00" + part))
+	if text, found, err := c.cfg.Notes.FindNote(ctx, c.owner, key); err == nil && found {
+		return text, nil // Without the database the model is asked.
+	}
+	for try := 1; ; try++ {
+		if err := c.cfg.Budget.Check(ctx, c.owner.OrganizationID); err != nil {
+			return "", err
+		}
+		var said strings.Builder
+		result, err := c.cfg.Model.Stream(ctx, llm.Request{Messages: []llm.Message{
+			{Role: llm.RoleSystem, Content: instructions}, {Role: llm.RoleUser, Content: part},
+		}}, func(text string) { said.WriteString(text) })
+		note := Note{Key: key, InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens}
+		if err == nil {
+			note.Text = said.String()
+		}
+		c.put(ctx, note)
+		if err == nil || try == noteTries || ctx.Err() != nil || !llm.Retryable(err) {
+			return note.Text, err
+		}
+	}
+}
+
+// put keeps a note and counts its tokens, even if the summary was stopped meanwhile.
+func (c *calls) put(ctx context.Context, note Note) {
+	if note.InputTokens+note.OutputTokens == 0 && note.Text == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	if err := c.cfg.Notes.PutNote(ctx, c.owner, note); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.usage.InputTokens += note.InputTokens
+		c.usage.OutputTokens += note.OutputTokens
+		return
+	}
+	c.cfg.Budget.Spent(c.owner.OrganizationID, note.InputTokens+note.OutputTokens)
+}
+
+// failure says of a failure that may pass that what was noted is kept.
+func (c *calls) failure(err error) error {
+	if !llm.Retryable(err) || c.total < 2 {
+		return err
+	}
+	return fault.Wrap(err, fault.CodeOf(err), "資料の要約を最後まで作成できませんでした。%s要約が済んだ部分は保存されているため、続きから再開します。",
+		fault.DetailOf(err))
+}
