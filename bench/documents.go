@@ -235,8 +235,9 @@ func childMemory(server int) (most float64) {
 	for _, task := range tasks {
 		children, _ := os.ReadFile(task) //nolint:gosec // Of a process of ours.
 		for _, child := range strings.Fields(string(children)) {
-			line, _ := os.ReadFile("/proc/" + child + "/cmdline")
-			if pid, err := strconv.Atoi(child); err == nil && bytes.HasPrefix(line, []byte("tsumugi\x00extract\x00")) {
+			pid, err := strconv.Atoi(child)
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if err == nil && bytes.HasPrefix(line, []byte("tsumugi\x00extract\x00")) {
 				own, _ := memoryOf(pid)
 				most = max(most, own)
 			}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
@@ -105,4 +107,37 @@ func TestPagesThatArePicturesAreNamed(t *testing.T) {
 			t.Errorf("%q: %s %q, want %q", content, last.Status, last.Notice, want)
 		}
 	}
+}
+
+func FuzzLongestCommon(f *testing.F) {
+	f.Add("年次 有給\n休暇は二十日", "次有給休暇は十日")
+	f.Add("a\xff\u3000b", "\xffb")
+	f.Fuzz(func(t *testing.T, text, passage string) {
+		if len(text) > 1000 || len(passage) > 1000 {
+			return
+		}
+		squeezed := func(s string) string {
+			return strings.Map(func(r rune) rune {
+				if unicode.IsSpace(r) {
+					return -1
+				}
+				return r
+			}, s)
+		}
+		text, passage = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(passage, "?")
+		from, to := datasource.LongestCommon(text, passage)
+		if from < 0 || from > to || to > len(text) {
+			t.Fatalf("from %d to %d of %d", from, to, len(text))
+		}
+		found := squeezed(text[from:to])
+		if !utf8.ValidString(text[from:to]) || !strings.Contains(squeezed(passage), found) {
+			t.Fatalf("%q is not in %q", found, passage)
+		}
+		for at := range squeezed(passage) { // No part is longer.
+			rest := []rune(squeezed(passage)[at:])
+			if n := utf8.RuneCountInString(found) + 1; n <= len(rest) && strings.Contains(squeezed(text), string(rest[:n])) {
+				t.Fatalf("%q is longer than %q", string(rest[:n]), found)
+			}
+		}
+	})
 }

@@ -128,10 +128,10 @@ func picturedNotice(pages []extract.Page) string {
 		for i < len(pages) && pages[i].Pictured {
 			i++
 		}
-		switch n := i - first; {
-		case n == 0:
+		switch i - first {
+		case 0:
 			continue
-		case n == 1:
+		case 1:
 			ranges = append(ranges, strconv.Itoa(first+1))
 		default:
 			ranges = append(ranges, fmt.Sprintf("%d〜%d", first+1, i))

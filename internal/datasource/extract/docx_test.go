@@ -332,6 +332,8 @@ func FuzzDOCX(f *testing.F) {
 	f.Add("word/charts/chart1.xml", chartXML)
 	f.Add("word/diagrams/data1.xml", diagramXML)
 	f.Add("_rels/.rels", relations("a", "officeDocument", "../../a"))
+	f.Add("word/document.xml", "<w:document "+wordSpaces+"><w:body>"+codeField(`EQ \* jc2 \* "F" \o\ad(\s\up 9(か),\f(漢,字\)))`)+
+		"<w:p>"+formBox("<w:checked/>")+"</w:p></w:body></w:document>")
 	f.Fuzz(func(t *testing.T, part, content string) {
 		body := styled("jo", "一") + numbered("1", "0", "二") + `<w:p><w:r><w:footnoteReference w:id="1"/><w:drawing><c:chart r:id="c1"/><dgm:relIds r:dm="d1"/></w:drawing></w:r></w:p>`
 		if file := replacePart(t, wholeDocument(t, body), part, content); file != nil {
