@@ -24,7 +24,13 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 		return Exchange{}, err
 	}
 	q.ThreadID = thread.ID
-	exchange, err := s.Send(ctx, owner, q)
+	if len(n.Earlier) > 0 && thread.ID == n.ID {
+		err = s.threads.AddEarlier(ctx, owner, thread.ID, n.Earlier)
+	}
+	var exchange Exchange
+	if err == nil {
+		exchange, err = s.Send(ctx, owner, q)
+	}
 	if err != nil && thread.ID == n.ID { // Otherwise it existed before.
 		s.dropStarted(ctx, owner, thread)
 	}

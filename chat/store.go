@@ -17,6 +17,14 @@ type NewThread struct {
 	Title     string
 	RequestID *uuid.UUID    // Chosen by the client; nil for none.
 	Lifetime  time.Duration // After which it is deleted; 0 for a thread that is kept.
+	Earlier   []Earlier     // What was said before, elsewhere; questions and answers in turns. Only StartThread adds it.
+}
+
+// Earlier is a message that a client brings along.
+type Earlier struct {
+	Role    Role
+	Content string
+	Prompt  string // What the model reads, if that differs from the content.
 }
 
 // Begin is what BeginGeneration stores: a question and the answer that is about to be generated.
@@ -125,6 +133,9 @@ type ThreadStore interface {
 	// it has the same skill and is likewise temporary or kept, else ErrRequestConflict. If the skill is not visible to
 	// the organization or is retired, the error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
+
+	// AddEarlier adds messages to a thread that has none.
+	AddEarlier(ctx context.Context, owner Owner, threadID uuid.UUID, earlier []Earlier) error
 
 	// ListThreads returns the owner's threads, without temporary ones: the archived ones or the others. Pinned ones
 	// come first, then last touched first, then by id descending.

@@ -40,6 +40,30 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	return threads[0], nil
 }
 
+// AddEarlier implements chat.Store.
+func (db *DB) AddEarlier(ctx context.Context, owner chat.Owner, threadID uuid.UUID, earlier []chat.Earlier) error {
+	var parent *uuid.UUID
+	return db.batch(ctx, func(batch *pgx.Batch) {
+		parent = nil
+		for _, m := range earlier {
+			id, finish := newID(), ""
+			if m.Role == chat.RoleAssistant {
+				finish = string(chat.FinishStop)
+			}
+			batch.Queue(`
+				INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, status, finish_reason,
+				                      completed_at)
+				SELECT $1, $2, t.id, $5, $6, $7, $8, 'success', nullif($9, ''), now()
+				FROM threads t
+				WHERE t.organization_id = $2 AND t.user_id = $3 AND t.id = $4`,
+				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content), storable(m.Prompt), finish)
+			parent = &id
+		}
+		batch.Queue(`UPDATE threads SET leaf_id = $4 WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
+			owner.OrganizationID, owner.UserID, threadID, parent)
+	})
+}
+
 // threadColumns are the columns of a chat.Thread, from the tables threads t and skills s, without running.
 const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
 	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at,

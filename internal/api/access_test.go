@@ -109,6 +109,8 @@ var access = map[string]rule{
 		may: everybody, status: 204,
 		body: with(map[string]any{"ids": []string{newID()}}),
 	},
+	"GET /v1/models":                {may: everybody, status: 200},
+	"POST /v1/chat/completions":     {may: everybody, status: 404, body: func(string) any { return completionOf("none") }},
 	"GET /v1/thread":                {may: everybody, status: 200},
 	"POST /v1/thread":               {may: everybody, status: 201, names: aSkill, body: id("skill_id")},
 	"GET /v1/thread/{thread_id}":    {may: everybody, status: 200, names: aThread},

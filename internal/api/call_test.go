@@ -58,6 +58,10 @@ func (r response) problem(t testing.TB) api.Problem {
 	if err := json.Unmarshal(r.body, &p); err != nil {
 		t.Fatalf("%d is no problem: %s", r.status, r.body)
 	}
+	var other api.OpenAIError // On the routes in OpenAI's form.
+	if err := json.Unmarshal(r.body, &other); err == nil && other.Error.Code != "" {
+		p.Status, p.Code, p.Detail, p.Limit = r.status, other.Error.Code, other.Error.Message, other.Error.Param
+	}
 	return p
 }
 

@@ -53,6 +53,7 @@ var statuses = map[fault.Code]int{
 	codeMediaType:           http.StatusUnsupportedMediaType,
 	codeUpgrade:             http.StatusUpgradeRequired,
 	codeScope:               http.StatusForbidden,
+	codeModel:               http.StatusNotFound,
 }
 
 // Codes of the HTTP layer.
@@ -98,6 +99,10 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", retryAfter(err))
+	}
+	if openAI(r.URL.Path) {
+		_ = writeOpenAIError(w, problem) // It can always be encoded.
+		return
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")

@@ -131,6 +131,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/data-source/{data_source_id}/stop", s.as(writes, s.stopDataSource))
 		r.Post("/v1/data-source/{data_source_id}/read", s.as(writes, s.readDataSource))
 
+		r.Get("/v1/models", s.as(reads, s.listModels))
 		r.Get("/v1/message", s.as(reads, s.listMessages))
 		r.Post("/v1/message/async", s.as(asks, s.askMessage))
 		r.Post("/v1/message/{message_id}/stop", s.as(reads, s.stopMessage))
@@ -140,6 +141,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// Authenticated, without a time limit for the answer.
 	r.With(s.withActor).Post("/v1/message/sync", s.as(waits, s.askMessageAndWait))
+	r.With(s.withActor).Post("/v1/chat/completions", s.as(waits, s.completeChat))
 	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync", s.as(prepares, s.preprocessAndWait))
 	r.Group(func(r chi.Router) {
 		r.Use(sse.HalfClose, s.withActor)

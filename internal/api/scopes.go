@@ -24,6 +24,8 @@ var scopes = map[string][]identity.Scope{
 	"GET /v1/me":       anyScope,
 	"GET /v1/me/usage": anyScope,
 
+	"GET /v1/models":                inChat,
+	"POST /v1/chat/completions":     inChat,
 	"GET /v1/category":              inChat,
 	"GET /v1/skill":                 inChat,
 	"GET /v1/skill/{skill_id}":      inChat,

@@ -387,6 +387,21 @@ func (e NotificationLevel) Valid() bool {
 	}
 }
 
+// Defines values for OpenAICompletionRequestN.
+const (
+	N1 OpenAICompletionRequestN = 1
+)
+
+// Valid indicates whether the value is a known member of the OpenAICompletionRequestN enum.
+func (e OpenAICompletionRequestN) Valid() bool {
+	switch e {
+	case N1:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	GeneralUser            Role = "general-user"
@@ -1342,6 +1357,112 @@ type OAuthTokens struct {
 
 	// TokenType Example: Bearer
 	TokenType string `json:"token_type"`
+}
+
+// OpenAIChoice defines model for OpenAIChoice.
+type OpenAIChoice struct {
+	// FinishReason `stop` or `length`
+	FinishReason string        `json:"finish_reason"`
+	Index        int           `json:"index"`
+	Message      OpenAIMessage `json:"message"`
+}
+
+// OpenAIChunk defines model for OpenAIChunk.
+type OpenAIChunk struct {
+	Choices []OpenAIChunkChoice `json:"choices"`
+	Created int                 `json:"created"`
+	ID      string              `json:"id"`
+	Model   string              `json:"model"`
+	Object  string              `json:"object"`
+	Usage   *OpenAIUsage        `json:"usage,omitempty,omitzero"`
+}
+
+// OpenAIChunkChoice defines model for OpenAIChunkChoice.
+type OpenAIChunkChoice struct {
+	Delta        OpenAIDelta `json:"delta"`
+	FinishReason *string     `json:"finish_reason"`
+	Index        int         `json:"index"`
+}
+
+// OpenAICompletion defines model for OpenAICompletion.
+type OpenAICompletion struct {
+	Choices []OpenAIChoice `json:"choices"`
+	Created int            `json:"created"`
+	ID      string         `json:"id"`
+	Model   string         `json:"model"`
+	Object  string         `json:"object"`
+	Usage   OpenAIUsage    `json:"usage"`
+}
+
+// OpenAICompletionRequest defines model for OpenAICompletionRequest.
+type OpenAICompletionRequest struct {
+	Messages      []OpenAIMessage          `json:"messages"`
+	Model         string                   `json:"model"`
+	N             OpenAICompletionRequestN `json:"n,omitempty,omitzero"`
+	Store         bool                     `json:"store,omitempty,omitzero"`
+	Stream        bool                     `json:"stream,omitempty,omitzero"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage,omitempty,omitzero"`
+	} `json:"stream_options,omitempty,omitzero"`
+}
+
+// OpenAICompletionRequestN defines model for OpenAICompletionRequest.N.
+type OpenAICompletionRequestN int
+
+// OpenAIDelta defines model for OpenAIDelta.
+type OpenAIDelta struct {
+	Content string `json:"content,omitempty,omitzero"`
+	Role    string `json:"role,omitempty,omitzero"`
+}
+
+// OpenAIError defines model for OpenAIError.
+type OpenAIError struct {
+	Error OpenAIErrorBody `json:"error"`
+}
+
+// OpenAIErrorBody defines model for OpenAIErrorBody.
+type OpenAIErrorBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Param   string `json:"param,omitempty,omitzero"`
+	Type    string `json:"type"`
+}
+
+// OpenAIMessage defines model for OpenAIMessage.
+type OpenAIMessage struct {
+	// Content Or a list of parts of the type `text`.
+	Content string `json:"content"`
+
+	// Role `system`, `developer`, `user` or `assistant`
+	Role string `json:"role"`
+}
+
+// OpenAIModel defines model for OpenAIModel.
+type OpenAIModel struct {
+	Created int `json:"created"`
+
+	// ID The skill's key, or its id if it has none.
+	ID string `json:"id"`
+
+	// Name The skill's name.
+	Name string `json:"name"`
+
+	// Object Example: model
+	Object  string `json:"object"`
+	OwnedBy string `json:"owned_by"`
+}
+
+// OpenAIModelList defines model for OpenAIModelList.
+type OpenAIModelList struct {
+	Data   []OpenAIModel `json:"data"`
+	Object string        `json:"object"`
+}
+
+// OpenAIUsage defines model for OpenAIUsage.
+type OpenAIUsage struct {
+	CompletionTokens int `json:"completion_tokens"`
+	PromptTokens     int `json:"prompt_tokens"`
+	TotalTokens      int `json:"total_tokens"`
 }
 
 // Organization defines model for Organization.
@@ -2461,6 +2582,9 @@ type ReadPageFileMultipartRequestBody ReadPageFileMultipartBody
 
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
+
+// CompleteChatJSONRequestBody defines body for CompleteChat for application/json ContentType.
+type CompleteChatJSONRequestBody = OpenAICompletionRequest
 
 // PutConnectionPolicyJSONRequestBody defines body for PutConnectionPolicy for application/json ContentType.
 type PutConnectionPolicyJSONRequestBody = ConnectionPolicy

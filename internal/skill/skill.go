@@ -98,6 +98,7 @@ type FormField struct {
 type Skill struct {
 	ID                 uuid.UUID
 	OrganizationID     *uuid.UUID // Nil for a built-in skill, which every organization has.
+	Key                string     // Of an imported skill; empty for a built-in one.
 	CategoryID         uuid.UUID
 	Position           int // Within its category.
 	Name               string

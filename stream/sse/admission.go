@@ -97,6 +97,19 @@ func (s *Server) End(person string) {
 	}
 }
 
+// cutter is a stream that its owner ends.
+type cutter func(err error)
+
+func (c cutter) cut(err error) { c(err) }
+
+// Attach ties a stream that the caller sends by itself to its admission: cut is called, from any goroutine, when the
+// stream must end early. It fails if the stream must not begin any more.
+func (a *Admission) Attach(cut func(err error)) error {
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
+	return a.server.begin(a, cutter(cut))
+}
+
 // People returns the people who have admissions, in no order.
 func (s *Server) People() []string {
 	s.mu.Lock()

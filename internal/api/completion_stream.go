@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// completion is a response in OpenAI's form.
+type completion struct {
+	req     completionRequest
+	id      string
+	created int64
+	w       http.ResponseWriter
+	begun   bool
+	sent    string // Of the answer's text.
+}
+
+// completionWrite is the time that a client has to take a chunk, and completionBeat the interval of comments.
+const (
+	completionWrite = 10 * time.Second
+	completionBeat  = 15 * time.Second
+)
+
+// errRewritten ends a stream whose answer is generated again after its server died, with another text.
+var errRewritten = errors.New("api: the answer was begun again")
+
+// streamCompletion streams an answer. The protocol has no way to take text back, or to resume.
+func (s *Server) streamCompletion(
+	ctx context.Context, actor identity.Actor, exchange chat.Exchange, c *completion,
+) error {
+	ctx, cancel := context.WithDeadline(ctx, streamDeadline(actor.ExpiresAt))
+	defer cancel()
+	if err := c.chunk(ctx, OpenAIDelta{Role: "assistant"}, ""); err != nil {
+		return err
+	}
+	for copied := false; !copied; {
+		found, err := within(ctx, func(ctx context.Context) (chat.Attachment, error) {
+			return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
+		})
+		if err != nil {
+			return err
+		}
+		if copied = found.Text != nil; copied {
+			err = c.copy(ctx, found.Text)
+		} else {
+			err = c.wait(ctx, found.Opened, found.Patience)
+		}
+		found.Leave()
+		if err != nil {
+			return err
+		}
+	}
+	ended, err := s.Chat.WaitFor(ctx, owner(actor), exchange)
+	if err != nil {
+		return err
+	}
+	return s.endCompletion(ctx, ended.Answer, c)
+}
+
+// endCompletion sends what is left of a stored answer, and its end.
+func (s *Server) endCompletion(ctx context.Context, answer chat.Message, c *completion) error {
+	if err := c.text(ctx, answer.Content); err != nil {
+		return err
+	}
+	if answer.Status == chat.StatusFailed {
+		p := Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: busyDetail}
+		if answer.Failure != nil {
+			p.Code, p.Detail = answer.Failure.Code, answer.Failure.Detail
+		}
+		return c.send(ctx, OpenAIError{Error: openAIErrorOf(p)})
+	}
+	if err := c.chunk(ctx, OpenAIDelta{}, finishOf(answer)); err != nil {
+		return err
+	}
+	if c.req.StreamOptions.IncludeUsage {
+		chunk, usage := c.envelope(), usageOf(answer)
+		chunk.Choices, chunk.Usage = []OpenAIChunkChoice{}, &usage
+		if err := c.send(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return c.write(ctx, "data: [DONE]\n\n")
+}
+
+// copy sends the text of an answer as it grows, until it is over.
+func (c *completion) copy(ctx context.Context, text *stream.Text) error {
+	for watch := text.Watch(""); ; {
+		watch.Take() // Only what the text says is sent; taking the events moves the watch on.
+		more, over := watch.Wait()
+		if err := c.text(ctx, text.Text()); err != nil || over {
+			return err
+		}
+		if err := c.wait(ctx, more, completionBeat); err != nil {
+			return err
+		}
+	}
+}
+
+// text sends the part of a text that was not sent before.
+func (c *completion) text(ctx context.Context, text string) error {
+	if !strings.HasPrefix(text, c.sent) {
+		return errRewritten
+	}
+	rest := text[len(c.sent):]
+	if rest == "" {
+		return nil
+	}
+	c.sent = text
+	return c.chunk(ctx, OpenAIDelta{Content: rest}, "")
+}
+
+// wait waits for a channel to be closed. After a time it sends a comment, which keeps proxies from giving up.
+func (c *completion) wait(ctx context.Context, ready <-chan struct{}, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return c.write(ctx, ": \n\n")
+	}
+}
+
+// envelope returns a chunk without choices.
+func (c *completion) envelope() OpenAIChunk {
+	return OpenAIChunk{ID: c.id, Object: "chat.completion.chunk", Created: int(c.created), Model: c.req.Model}
+}
+
+// chunk sends a piece of the answer, or its end if finish is set.
+func (c *completion) chunk(ctx context.Context, delta OpenAIDelta, finish string) error {
+	chunk := c.envelope()
+	chunk.Choices = []OpenAIChunkChoice{{Delta: delta}}
+	if finish != "" {
+		chunk.Choices[0].FinishReason = &finish
+	}
+	return c.send(ctx, chunk)
+}
+
+func (c *completion) send(ctx context.Context, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, "data: "+string(body)+"\n\n")
+}
+
+// write writes an event, within completionWrite.
+func (c *completion) write(ctx context.Context, event string) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	rc := http.NewResponseController(c.w)
+	if err := rc.SetWriteDeadline(time.Now().Add(completionWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if !c.begun {
+		h := c.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no")
+		c.w.WriteHeader(http.StatusOK)
+		c.begun = true
+	}
+	if _, err := c.w.Write([]byte(event)); err != nil {
+		return err
+	}
+	return rc.Flush()
+}

@@ -1,0 +1,213 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+func completionOf(model string) map[string]any {
+	return map[string]any{
+		"model": model, "messages": []any{map[string]any{"role": "user", "content": "糸とは"}}, "temperature": 0.5,
+		"metadata": map[string]any{"x": "y"},
+	}
+}
+
+// openAIClient is OpenAI's own client with a personal access token of Alice's.
+func (f *fixture) openAIClient() openai.Client {
+	f.t.Helper()
+	return openai.NewClient(option.WithBaseURL(f.url+"/v1/"), option.WithMaxRetries(0),
+		option.WithAPIKey(f.personalToken(f.alice.Subject, "chat").Token))
+}
+
+// TestOpenAIClientAsks with models, a conversation and instructions, and finds an ordinary thread.
+func TestOpenAIClientAsks(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	client := f.openAIClient()
+	models, err := client.Models.List(t.Context())
+	if err != nil || len(models.Data) < 5 {
+		t.Fatalf("%+v, %v", models, err)
+	}
+	type answered struct {
+		got *openai.ChatCompletion
+		err error
+	}
+	done := make(chan answered, 1)
+	go func() {
+		got, err := client.Chat.Completions.New(context.WithoutCancel(t.Context()), openai.ChatCompletionNewParams{
+			Model: f.chatSkill().ID.String(), Temperature: param.NewOpt(0.2),
+			Messages: []openai.ChatCompletionMessageParamUnion{
+				openai.SystemMessage("英語で答えてください。"),
+				openai.UserMessage("絹とは"), openai.AssistantMessage("繭の糸です。"), openai.UserMessage("糸とは"),
+			},
+		})
+		done <- answered{got, err}
+	}()
+	asked := model.Next(t)
+	var prompt []string
+	for _, m := range asked.Request.Messages {
+		prompt = append(prompt, string(m.Role)+": "+m.Content)
+	}
+	if n := len(prompt); n != 4 || prompt[1] != "user: # 指示\n英語で答えてください。\n\n# 質問\n絹とは" ||
+		prompt[2] != "assistant: 繭の糸です。" || prompt[3] != "user: 糸とは" {
+		t.Errorf("the model is asked %q", prompt)
+	}
+	asked.Emit("Thread.")
+	asked.Finish()
+	answer := <-done
+	if answer.err != nil || answer.got.Choices[0].Message.Content != "Thread." ||
+		answer.got.Choices[0].FinishReason != "stop" || answer.got.Usage.TotalTokens == 0 {
+		t.Fatalf("%+v, %v", answer.got, answer.err)
+	}
+	threads := f.threads(f.alice.Subject)
+	if len(threads) != 1 {
+		t.Fatalf("got %+v", threads)
+	}
+	said := get[api.MessageList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/message?thread_id=" + threads[0].ID.String(), token: f.alice.Subject,
+	}).Items
+	if len(said) != 4 || said[3].Content != "絹とは" || said[0].Content != "Thread." {
+		t.Errorf("stored: %+v", said)
+	}
+}
+
+// TestOpenAIClientStreams with usage, and leaves nothing behind if it wants nothing stored.
+func TestOpenAIClientStreams(t *testing.T) {
+	t.Parallel()
+	for _, kept := range []bool{true, false} {
+		f := newFixture(t, llmtest.Say("繭から", "引いた", "もの。"))
+		client := f.openAIClient()
+		stream := client.Chat.Completions.NewStreaming(t.Context(), openai.ChatCompletionNewParams{
+			Model: f.chatSkill().ID.String(), Store: param.NewOpt(kept),
+			Messages:      []openai.ChatCompletionMessageParamUnion{openai.UserMessage("糸とは")},
+			StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
+		})
+		var all openai.ChatCompletionAccumulator
+		for stream.Next() {
+			if !all.AddChunk(stream.Current()) {
+				t.Errorf("a chunk that does not fit: %+v", stream.Current())
+			}
+		}
+		if err := stream.Err(); err != nil || len(all.Choices) != 1 ||
+			all.Choices[0].Message.Content != "繭から引いたもの。" || all.Choices[0].FinishReason != "stop" ||
+			all.Usage.CompletionTokens == 0 {
+			t.Errorf("%+v, %v", all.ChatCompletion, err)
+		}
+		var stored int
+		f.scan(&stored, `SELECT count(*) FROM threads`)
+		if kept && stored != 1 {
+			t.Error("the thread was not stored")
+		}
+		if !kept { // It is deleted once the handler returns.
+			for stored != 0 {
+				f.scan(&stored, `SELECT count(*) FROM threads`)
+			}
+		}
+	}
+}
+
+// TestOpenAIErrors have OpenAI's form.
+func TestOpenAIErrors(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	client := f.openAIClient()
+	_, err := client.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{
+		Model: "gpt-none", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("糸とは")},
+	})
+	var refused *openai.Error
+	if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound || refused.Code != "model_not_found" ||
+		refused.Type != "invalid_request_error" {
+		t.Errorf("an unknown model: %v", err)
+	}
+	message := func(role, content any) map[string]any { return map[string]any{"role": role, "content": content} }
+	for what, test := range map[string]struct {
+		fields map[string]any
+		param  string
+	}{
+		"no messages":           {map[string]any{"messages": []any{}}, "messages"},
+		"an answer at the end":  {map[string]any{"messages": []any{message("user", "a"), message("assistant", "b")}}, "messages"},
+		"an answer first":       {map[string]any{"messages": []any{message("assistant", "a"), message("user", "b")}}, "messages[0].role"},
+		"a tool":                {map[string]any{"messages": []any{message("tool", "a")}}, "messages[0].role"},
+		"a picture":             {map[string]any{"messages": []any{message("user", []any{map[string]any{"type": "image_url"}})}}, "messages[0].content"},
+		"nothing":               {map[string]any{"messages": []any{message("user", " ")}}, "content"},
+		"two answers":           {map[string]any{"n": 2}, "n"},
+		"a model of wrong type": {map[string]any{"model": 1}, "model"},
+	} {
+		resp := f.do(call{
+			method: "POST", path: "/v1/chat/completions", token: f.alice.Subject,
+			body: changed(completionOf(f.chatSkill().ID.String()), test.fields),
+		})
+		var got api.OpenAIError
+		if err := json.Unmarshal(resp.body, &got); err != nil || resp.status != http.StatusBadRequest ||
+			got.Error.Param != test.param || got.Error.Message == "" || got.Error.Type != "invalid_request_error" {
+			t.Errorf("%s: %d %s", what, resp.status, resp.body)
+		}
+	}
+	resp := f.do(call{method: "GET", path: "/v1/models", token: "forged"})
+	if resp.status != http.StatusUnauthorized || !strings.Contains(string(resp.body), `"type":"authentication_error"`) {
+		t.Errorf("%d %s", resp.status, resp.body)
+	}
+	if len(f.threads(f.alice.Subject)) != 0 {
+		t.Error("a thread remains of what was refused")
+	}
+}
+
+// TestR86_OpenAIStreamsEnd when their token is deleted.
+func TestR86_OpenAIStreamsEnd(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	client := f.openAIClient()
+	stream := client.Chat.Completions.NewStreaming(t.Context(), openai.ChatCompletionNewParams{
+		Model:    f.chatSkill().ID.String(),
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("糸とは")},
+	})
+	answer := model.Next(t)
+	answer.Emit("繭から")
+	text := ""
+	for text != "繭から" && stream.Next() {
+		for _, choice := range stream.Current().Choices {
+			text += choice.Delta.Content
+		}
+	}
+	f.endConnections("/v1/connection", f.alice.Subject)
+	for stream.Next() {
+		t.Errorf("after the end: %+v", stream.Current())
+	}
+	if stream.Err() == nil || text != "繭から" {
+		t.Errorf("the stream ended as if the answer were whole: %q", text)
+	}
+	answer.Finish()
+}
+
+// TestOpenAIModelThatFails tells so within the stream.
+func TestOpenAIModelThatFails(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	client := f.openAIClient()
+	stream := client.Chat.Completions.NewStreaming(t.Context(), openai.ChatCompletionNewParams{
+		Model:    f.chatSkill().ID.String(),
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("糸とは")},
+	})
+	answer := model.Next(t)
+	answer.Emit("繭")
+	answer.Fail(errors.New("gone"))
+	for stream.Next() {
+	}
+	if stream.Err() == nil {
+		t.Error("a failed answer is told as a whole one")
+	}
+}
