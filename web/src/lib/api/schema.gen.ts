@@ -1357,6 +1357,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Skills as models, in OpenAI's form */
+        get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a skill, in OpenAI's form
+         * @description For programs that speak OpenAI's chat completions. `model` is the key or the id of a skill. The last message is the
+         *     question; those before it begin the conversation, and system messages add to the skill's instructions. Each call makes
+         *     a thread of its own, or none that remains with `store: false`. Parameters that are not named here are ignored. An
+         *     answer is a message like any other, but this protocol cannot resume a stream: one that breaks off has no `[DONE]`.
+         */
+        post: operations["completeChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message": {
         parameters: {
             query?: never;
@@ -2005,6 +2045,84 @@ export interface components {
         };
         SessionList: {
             items: components["schemas"]["Session"][];
+        };
+        OpenAIModelList: {
+            /** @enum {string} */
+            object: "list";
+            data: components["schemas"]["OpenAIModel"][];
+        };
+        OpenAIModel: {
+            /** @description The skill's key, or its id if it has none. */
+            id: string;
+            /** @example model */
+            object: string;
+            created: number;
+            owned_by: string;
+            /** @description The skill's name. */
+            name: string;
+        };
+        OpenAICompletionRequest: {
+            model: string;
+            messages: components["schemas"]["OpenAIMessage"][];
+            stream?: boolean;
+            stream_options?: {
+                include_usage?: boolean;
+            };
+            /** @default true */
+            store: boolean;
+            /** @enum {integer} */
+            n?: 1;
+        };
+        OpenAIMessage: {
+            /** @description `system`, `developer`, `user` or `assistant` */
+            role: string;
+            /** @description Or a list of parts of the type `text`. */
+            content: string;
+        };
+        OpenAICompletion: {
+            id: string;
+            object: string;
+            created: number;
+            model: string;
+            choices: components["schemas"]["OpenAIChoice"][];
+            usage: components["schemas"]["OpenAIUsage"];
+        };
+        OpenAIChoice: {
+            index: number;
+            message: components["schemas"]["OpenAIMessage"];
+            /** @description `stop` or `length` */
+            finish_reason: string;
+        };
+        OpenAIChunk: {
+            id: string;
+            object: string;
+            created: number;
+            model: string;
+            choices: components["schemas"]["OpenAIChunkChoice"][];
+            usage?: components["schemas"]["OpenAIUsage"] | null;
+        };
+        OpenAIChunkChoice: {
+            index: number;
+            delta: components["schemas"]["OpenAIDelta"];
+            finish_reason: string | null;
+        };
+        OpenAIDelta: {
+            role?: string;
+            content?: string;
+        };
+        OpenAIUsage: {
+            prompt_tokens: number;
+            completion_tokens: number;
+            total_tokens: number;
+        };
+        OpenAIError: {
+            error: components["schemas"]["OpenAIErrorBody"];
+        };
+        OpenAIErrorBody: {
+            message: string;
+            type: string;
+            param?: string;
+            code: string;
         };
         /**
          * @description What a connection may be used for.
@@ -3168,6 +3286,15 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description What went wrong, in OpenAI's form */
+        OpenAIError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OpenAIError"];
             };
         };
         /** @description What went wrong, as in RFC 6749 */
@@ -5190,6 +5317,53 @@ export interface operations {
                 content?: never;
             };
             default: components["responses"]["Problem"];
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Models */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIModelList"];
+                };
+            };
+            default: components["responses"]["OpenAIError"];
+        };
+    };
+    completeChat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OpenAICompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer, or with `stream` its chunks as events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAICompletion"];
+                    "text/event-stream": components["schemas"]["OpenAIChunk"];
+                };
+            };
+            default: components["responses"]["OpenAIError"];
         };
     };
     listMessages: {
