@@ -1,13 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import type { Browser, Locator, Page } from '@playwright/test'
-import type { components } from '../src/lib/api/schema.gen'
-import type { Account } from './support/account'
+import { listFiles, uploadFile } from './support/files'
 import { breaches } from './support/inspect'
 import { pdfOf } from './support/pdf'
 import { test as base, expect } from './support/test'
 import { Tsumugi } from './support/tsumugi'
-
-type DataSource = components['schemas']['DataSource']
 
 /** Questions about documents, to a server that its own engine answers for. */
 const offline = base.extend<object, { server: Tsumugi }>({
@@ -59,11 +56,6 @@ const chips = (page: Page): Locator =>
 const cited = (answer: Locator): Locator => answer.getByRole('button', { name: /^出典\d/ })
 const viewer = (page: Page): Locator => page.getByRole('complementary', { name: /^資料「/ })
 
-async function list(account: Account): Promise<DataSource[]> {
-  const response = await account.call('GET', '/v1/data-source?limit=100')
-  return ((await response.json()) as { items: DataSource[] }).items
-}
-
 /** Holds a file above a page's main part and drops it there. */
 async function drop(page: Page, name: string, content: Buffer): Promise<void> {
   const dataTransfer = await page.evaluateHandle(
@@ -79,19 +71,6 @@ async function drop(page: Page, name: string, content: Buffer): Promise<void> {
     await page.locator('[data-composer]').dispatchEvent(type, { dataTransfer })
 }
 
-/** A file that is there and read, uploaded outside the browser. */
-async function upload(url: string, account: Account, name: string, content: Buffer): Promise<DataSource> {
-  const body = new FormData()
-  body.append('file', new Blob([new Uint8Array(content)]), name)
-  const headers = { Authorization: `Bearer ${account.idToken}` }
-  const response = await fetch(`${url}/v1/data-source/file`, { method: 'POST', headers, body })
-  const { id } = (await response.json()) as DataSource
-  await expect
-    .poll(async () => (await list(account)).find((source) => source.id === id)?.status)
-    .toBe('success')
-  return (await list(account)).find((source) => source.id === id) as DataSource
-}
-
 /** A document of many pages, which takes a while to be read. */
 function long(browser: Browser): Promise<Buffer> {
   const page = (n: number) =>
@@ -101,7 +80,7 @@ function long(browser: Browser): Promise<Buffer> {
 
 for (const test of [base, offline]) {
   test.beforeEach(async ({ account }) => {
-    for (const { id } of await list(account)) await account.call('DELETE', `/v1/data-source/${id}`)
+    for (const { id } of await listFiles(account)) await account.call('DELETE', `/v1/data-source/${id}`)
   })
 }
 
@@ -147,8 +126,8 @@ offline.describe('a document', () => {
   offline(
     'is asked about again, and is left out of a question',
     async ({ page, browser, server, account, chat }) => {
-      await upload(server.url, account, '就業規則.pdf', await pdfOf(browser, rules))
-      await upload(server.url, account, '旅費規程.pdf', await pdfOf(browser, travel))
+      await uploadFile(server.url, account, '就業規則.pdf', await pdfOf(browser, rules))
+      await uploadFile(server.url, account, '旅費規程.pdf', await pdfOf(browser, travel))
       await chat.open('文書に質問')
       await page.getByRole('button', { name: 'ファイルを添付' }).click()
       const menu = page.getByRole('dialog', { name: 'ファイルを添付' })
@@ -183,11 +162,54 @@ offline.describe('a document', () => {
   )
 })
 
+offline.describe('a question', () => {
+  offline(
+    'that the documents do not answer gets an honest answer',
+    async ({ page, browser, server, account, chat }) => {
+      await uploadFile(server.url, account, '旅費規程.pdf', await pdfOf(browser, travel))
+      await chat.open('文書に質問')
+      await page.getByRole('button', { name: 'ファイルを添付' }).click()
+      await page.getByRole('button', { name: /^旅費規程\.pdf/ }).click()
+      await page.keyboard.press('Escape')
+      await chat.ask('火星の衛星の名前を教えてください。')
+      await chat.finished()
+      await expect(chat.answer.locator('[data-citation]')).toHaveCount(0)
+      await expect(chat.answer.getByRole('heading', { name: '出典' })).toHaveCount(0)
+      await expect(chat.answer).toContainText(/見当たりません|見つかりません/)
+    },
+  )
+
+  offline('waits for its file over a reload, and can be taken back', async ({ page, browser, chat }) => {
+    // As long as nothing is told to the page, the file is still being read for it.
+    let isDeaf = true
+    await page.routeWebSocket(/\/v1\/live$/, (socket) => {
+      if (!isDeaf) socket.connectToServer()
+    })
+    await chat.open('文書に質問')
+    await drop(page, '就業規則.pdf', await pdfOf(browser, rules))
+    await chat.composer.fill('年次有給休暇は何日付与されますか。')
+    await expect(chips(page)).toContainText('待機中')
+    await chat.composer.press('Enter')
+    await page.getByRole('button', { name: '送信を取り消す' }).click()
+    await expect(chat.composer).toBeEditable()
+    await chat.composer.press('Enter')
+    await expect(page.getByText('読み取りが終わり次第送信します。')).toBeVisible()
+    await expect(chat.composer).toHaveValue('年次有給休暇は何日付与されますか。')
+    await expect(chat.composer).not.toBeEditable()
+    isDeaf = false
+    await page.reload()
+    await chat.finished()
+    await expect(chat.answer).toContainText('10日')
+    await expect(chat.questions).toHaveCount(1)
+    await expect(chat.composer).toHaveValue('')
+  })
+})
+
 base.describe('an answer', () => {
   base(
     'says where a citation is not supported, and keeps its sources when it is copied',
     async ({ page, browser, server, account, model, chat, question }) => {
-      await upload(server.url, account, '就業規則.pdf', await pdfOf(browser, rules))
+      await uploadFile(server.url, account, '就業規則.pdf', await pdfOf(browser, rules))
       model.script(question, {
         text: '年次有給休暇は99日です[1]。\n\n| 項目 | 日数 |\n| --- | --- |\n| 休暇 | 99日[1] |\n\n`[1]`',
       })
@@ -216,7 +238,7 @@ base.describe('an answer', () => {
       await writeFile(path, skillWithFile)
       await server.operate('skill', 'import', path, '--all')
       model.script(question, { text: '確認しました[1]。' })
-      await upload(server.url, account, '就業規則.pdf', await pdfOf(browser, rules))
+      await uploadFile(server.url, account, '就業規則.pdf', await pdfOf(browser, rules))
       await chat.open('規程の確認')
       await page.getByRole('button', { name: '実行' }).click()
       await expect(page.getByText('規程を選択してください。')).toBeVisible()

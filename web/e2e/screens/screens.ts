@@ -1,8 +1,10 @@
 import type { Page, Route } from '@playwright/test'
 import type { Chat } from '../support/chat'
+import { uploadFile } from '../support/files'
 import { hold } from '../support/hold'
 import { Idp } from '../support/idp'
 import type { Model } from '../support/model'
+import { pdfOf } from '../support/pdf'
 import { openSkills } from '../support/skills'
 import { expect, test } from '../support/test'
 import * as sample from './sample'
@@ -206,6 +208,35 @@ test.describe('at work', () => {
     })
     await page.goto('/home/skill')
     held.release()
+  })
+})
+
+test('documents', async ({ page, browser, server, account, model, chat }) => {
+  await account.reset()
+  await uploadFile(server.url, account, '旅費規程.md', '# 旅費規程\n\n第4条 日当は1日2,500円とする。\n')
+  await uploadFile(server.url, account, '就業規則.pdf', await pdfOf(browser, sample.rules))
+  model.script(sample.asked, { text: sample.cited, title: '年次有給休暇の日数' })
+  const attach = async () => {
+    await chat.open('文書に質問')
+    await page.getByRole('button', { name: 'ファイルを添付' }).click()
+    for (const name of [/^就業規則\.pdf/, /^旅費規程\.md/]) {
+      const file = page.getByRole('dialog').getByRole('button', { name })
+      if ((await file.getAttribute('aria-pressed')) !== 'true') await file.click()
+    }
+    await page.keyboard.press('Escape')
+    await chat.composer.fill(sample.asked)
+  }
+  await shoot(page, { name: 'chat-files', open: attach })
+  await page.getByRole('button', { name: '「旅費規程.md」を外す' }).click()
+  await chat.ask(sample.asked)
+  await chat.finished()
+  await shoot(page, {
+    name: 'chat-cited',
+    open: async (_, size) => {
+      await chat.answer.scrollIntoViewIfNeeded()
+      if (size === 'wide') await chat.answer.locator('[data-citation]').first().hover()
+      if (size === 'wide') await expect(page.getByRole('tooltip')).toBeVisible()
+    },
   })
 })
 

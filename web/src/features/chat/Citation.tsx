@@ -38,7 +38,7 @@ function CitationButton({ source, onOpen }: { source: Source; onOpen: () => void
   }
   const id = useId()
   return (
-    <>
+    <span className={styles.place}>
       <button
         ref={button}
         type="button"
@@ -71,7 +71,7 @@ function CitationButton({ source, onOpen }: { source: Source; onOpen: () => void
       {shown && button.current && (
         <Card id={id} source={source} anchor={button.current} onGone={() => setShown(false)} />
       )}
-    </>
+    </span>
   )
 }
 
@@ -98,7 +98,7 @@ function Card({
   return createPortal(
     <div ref={card} id={id} className={styles.card} role="tooltip">
       <p className={styles.file}>{name}</p>
-      {place && <p className={styles.place}>{place}</p>}
+      {place && <p className={styles.where}>{place}</p>}
       {quote && <p className={styles.quote}>{quote}</p>}
       {support === 'weak' && (
         <p className={styles.check}>

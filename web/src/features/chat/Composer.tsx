@@ -110,12 +110,22 @@ export function Composer(props: ComposerProps) {
         <div className={styles.buttons}>
           {writing && <StopButton conversation={conversation} stopping={stopping} />}
           {files.waiting ? (
-            <IconButton label={texts.files.cancel} side="top" onClick={() => setWaiting(key, false)}>
+            // The keys keep the two apart: one element for both would submit the form with the click that takes back.
+            <IconButton
+              key="cancel"
+              label={texts.files.cancel}
+              side="top"
+              onClick={() => {
+                setWaiting(key, false)
+                focusComposer()
+              }}
+            >
               <X size={18} />
             </IconButton>
           ) : (
             (!writing || ready) && (
               <IconButton
+                key="send"
                 className={styles.send}
                 type="submit"
                 label={busy ? texts.queue.later : texts.composer.send}

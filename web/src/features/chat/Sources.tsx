@@ -14,7 +14,7 @@ interface SourcesProps {
 export function Sources({ cited, consulted, onOpen }: SourcesProps) {
   if (cited.length + consulted.length === 0) return null
   return (
-    <section className={styles.sources} aria-label={texts.sources}>
+    <section className={styles.sources} aria-label={cited.length > 0 ? texts.sources : texts.citation.others}>
       {cited.length > 0 && (
         <>
           <h3>{texts.sources}</h3>
