@@ -77,7 +77,9 @@ func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 	exchange := f.send(f.question("休暇は何日ですか"))
 	call := model.Next(t)
 	w := f.watch(f.server, exchange.Answer.ID)
-	for _, piece := range []string{"20日です", "【", "2", "†sou", "rce】", "。[9", "]`a[9]`は[", "3, 7]を三日前までに", "申請し", "ます。[", "1"} {
+	for _, piece := range []string{
+		"20日です", "【", "2", "†sou", "rce】", "。[9", "]`a[9]`は[", "3, 7]を三日前までに", "申請し", "ます。[", "1",
+	} {
 		call.Emit(piece)
 	}
 	call.Finish()
@@ -222,8 +224,8 @@ func TestStopWhileGrounding(t *testing.T) {
 	}
 }
 
-// TestR20_TakeoverInsideACitation kills a server that holds back the beginning of a citation. The next run is asked with
-// the same data sources.
+// TestR20_TakeoverInsideACitation kills a server that holds back the beginning of a citation. The next run is asked
+// with the same data sources.
 func TestR20_TakeoverInsideACitation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -262,7 +264,9 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 	f.t.Helper()
 	for i := range n {
-		source := datasource.Source{ID: newID(), Filename: "a.txt", MediaType: "text/plain", Size: 1, SHA256: bytes.Repeat([]byte{byte(i + 1)}, 32)}
+		source := datasource.Source{
+			ID: newID(), Filename: "a.txt", MediaType: "text/plain", Size: 1, SHA256: bytes.Repeat([]byte{byte(i + 1)}, 32),
+		}
 		if err := f.db.MarkOrphan(f.t.Context(), source.ID, time.Minute); err != nil {
 			f.t.Fatal(err)
 		}
@@ -331,12 +335,16 @@ func TestDataSourcesThatAreRefused(t *testing.T) {
 		question chat.Question
 		want     fault.Code
 	}{
-		"a colleague's":               {chat.Question{Content: "a", DataSourceIDs: []uuid.UUID{own[0], foreign[0]}}, fault.NotFound},
-		"missing":                     {chat.Question{Content: "a", DataSourceIDs: []uuid.UUID{newID()}}, fault.NotFound},
-		"too many for the thread":     {chat.Question{Content: "a", DataSourceIDs: own[1:21]}, fault.Invalid},
-		"the request with another":    {other, fault.RequestConflict},
-		"the request with all":        {none, fault.RequestConflict},
-		"a skill that takes no files": {chat.Question{ThreadID: plain.ID, Content: "a", DataSourceIDs: own[:1]}, chat.SourcesNotAccepted},
+		"a colleague's": {
+			chat.Question{Content: "a", DataSourceIDs: []uuid.UUID{own[0], foreign[0]}}, fault.NotFound,
+		},
+		"missing":                  {chat.Question{Content: "a", DataSourceIDs: []uuid.UUID{newID()}}, fault.NotFound},
+		"too many for the thread":  {chat.Question{Content: "a", DataSourceIDs: own[1:21]}, fault.Invalid},
+		"the request with another": {other, fault.RequestConflict},
+		"the request with all":     {none, fault.RequestConflict},
+		"a skill that takes no files": {
+			chat.Question{ThreadID: plain.ID, Content: "a", DataSourceIDs: own[:1]}, chat.SourcesNotAccepted,
+		},
 	} {
 		q := c.question
 		if q.RequestID == uuid.Nil {
@@ -381,7 +389,8 @@ skills:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.db.ImportSkills(t.Context(), &f.owner.OrganizationID, imported, org.Doer{Kind: org.ByOperator}, false); err != nil {
+	if _, err := f.db.ImportSkills(t.Context(), &f.owner.OrganizationID, imported,
+		org.Doer{Kind: org.ByOperator}, false); err != nil {
 		t.Fatal(err)
 	}
 	skills, err := f.db.ListSkills(t.Context(), f.owner.OrganizationID, f.owner.UserID, 0, 100)

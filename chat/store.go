@@ -50,7 +50,7 @@ type Limit struct {
 type Looked struct {
 	Known   *Exchange   // What the request began before, as it is now; nil if it is new. The rest is empty then.
 	Running bool        // An answer is being generated in the thread.
-	Skill   skill.Skill // The thread's, with only what asking needs: id, kind, task, form, prompt, and whether it takes files.
+	Skill   skill.Skill // The thread's, with only what asking needs: id, kind, task, form, prompt, files.
 	Leaf    *uuid.UUID  // The answer that a new question follows; nil if there is none.
 	History []Message   // The messages up to that answer.
 

@@ -24,12 +24,12 @@ const (
 	maxHeadings = 5     // Offered where nothing fits.
 	leastBudget = 1_500 // Tokens of passages, however long the question is.
 
-	// A passage whose score is below this part of the best one is not given to the model. Of the questions of JSQuAD, searched
-	// for in 15 articles, 99.65 % keep their passage, as with 0.2, and 7 passages are left on average.
+	// A passage whose score is below this part of the best one is not given to the model. Of the questions of JSQuAD,
+	// searched for in 15 articles, 99.65 % keep their passage, as with 0.2, and 7 passages are left on average.
 	tail = 0.3
 
-	// Where no passage covers this part of what a question is about, nothing fits it: so for 37 % of the questions of JSQuAD
-	// where their own article is not searched, and for 0.2 % where it is.
+	// Where no passage covers this part of what a question is about, nothing fits it: so for 37 % of the questions of
+	// JSQuAD where their own article is not searched, and for 0.2 % where it is.
 	least = 0.25
 )
 
@@ -207,7 +207,9 @@ func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answe
 }
 
 // found returns what a search has found, best first and without its tail, and what stands beside each.
-func (s *search) found(retrieved []datasource.Retrieved) (found []answer.Found, beside func(answer.Found) []answer.Found) {
+func (s *search) found(retrieved []datasource.Retrieved) (found []answer.Found,
+	beside func(answer.Found) []answer.Found,
+) {
 	near := make(map[string][]answer.Found)
 	for _, r := range retrieved {
 		if r.Score < tail*retrieved[0].Score {

@@ -51,7 +51,8 @@ func TestWholeDocuments(t *testing.T) {
 	if got.Content != "年次有給休暇は20日です[1]。" || got.Steps[0].Detail != "資料1件の全文を確認" {
 		t.Errorf("answered %q, %+v", got.Content, got.Steps)
 	}
-	if c := got.Citations[0]; len(got.Citations) != 2 || c.Index != 1 || c.Support != answer.Strong || c.DataSourceID != id ||
+	if c := got.Citations[0]; len(got.Citations) != 2 || c.Index != 1 || c.Support != answer.Strong ||
+		c.DataSourceID != id ||
 		!strings.Contains(c.Quote, "第12条") || c.Locator != "就業規則" {
 		t.Errorf("cited %+v", got.Citations)
 	}
@@ -148,7 +149,9 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	// Deleted after the question was stored.
 	first := f.ask(thread, "休暇は何日ですか", id)
 	f.must(f.sources.Delete(t.Context(), datasource.Owner(f.owner), id))
-	exchange, err := f.chat.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: thread, Regenerate: &first.ID})
+	exchange, err := f.chat.Send(t.Context(), f.owner, chat.Question{
+		RequestID: newID(), ThreadID: thread, Regenerate: &first.ID,
+	})
 	f.must(err)
 	exchange, err = f.chat.WaitFor(t.Context(), f.owner, exchange)
 	f.must(err)

@@ -56,7 +56,8 @@ func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
 	f.must(err)
 	t.Cleanup(func() { f.must(files.Close()) })
 	log := slog.New(slog.DiscardHandler)
-	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, noEvents{}, log, datasource.Config{Poll: 20 * time.Millisecond})
+	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, noEvents{}, log,
+		datasource.Config{Poll: 20 * time.Millisecond})
 	f.chat = f.serve(cfg, model)
 	return f
 }

@@ -1,8 +1,8 @@
 // Package ground finds what an answer is based on: it implements chat.Grounder. Passages of data sources are found by
 // package datasource, and turned into a prompt, and checked citations, by package answer.
 //
-// A question without data sources is based on the conversation alone. The package imports chat and what chat imports; it
-// knows no database and no HTTP.
+// A question without data sources is based on the conversation alone. The package imports chat and what chat imports;
+// it knows no database and no HTTP.
 package ground
 
 import (

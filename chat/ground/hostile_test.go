@@ -20,8 +20,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 )
 
-// hostile is a document that gives orders, closes fences, cites what is not there, or hides text. Each of them also says
-// how long the leave is.
+// hostile is a document that gives orders, closes fences, cites what is not there, or hides text. Each of them also
+// says how long the leave is.
 type hostile struct{ Name, Text string }
 
 func hostileDocuments(t *testing.T) (list []hostile) {
@@ -44,7 +44,8 @@ var (
 
 // partTypes are the types of the chunks of an answer from documents, in their order, without repetitions.
 var partTypes = []string{
-	"start", "data-step", "source-document", "data-title", "data-citations", "text-start", "text-delta", "text-end", "finish",
+	"start", "data-step", "source-document", "data-title", "data-citations", "text-start", "text-delta", "text-end",
+	"finish",
 }
 
 // TestR83_HostileDocuments asks of each hostile document and an honest one: the prompt has the same structure, and the

@@ -117,8 +117,8 @@ func strange(said, passage string) bool {
 // meaningful reports whether a character carries meaning by itself: kanji and katakana.
 func meaningful(r rune) bool { return unicode.In(r, unicode.Han, unicode.Katakana) || r == 'ー' }
 
-// sentences cuts a Markdown text into sentences, without code, as a Guard knows it. Citations after the mark that ends a
-// sentence belong to it; a row of a table is one sentence.
+// sentences cuts a Markdown text into sentences, without code, as a Guard knows it. Citations after the mark that ends
+// a sentence belong to it; a row of a table is one sentence.
 func sentences(text string) []string {
 	var out []string
 	var f fence
