@@ -24,7 +24,7 @@ up-cluster *args: build
 packages:
     @scripts/packages
 
-# Build bin/tsumugi with the app inside, and the npm package of clients/ai-sdk.
+# Build bin/tsumugi with the app inside, the npm package of clients/ai-sdk, and the browser extension.
 build: packages
     @scripts/build
 
@@ -65,6 +65,7 @@ fmt:
     gofmt -s -w $(git ls-files '*.go')
     cd web && biome check --write .
     cd clients/ai-sdk && biome check --write .
+    cd extension && biome check --write .
 
 # Regenerate the generated files.
 generate: packages

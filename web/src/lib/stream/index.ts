@@ -3,8 +3,8 @@
  * is the state machine, `connection` maintains one connection to the server, `registry` holds the answers of this tab
  * and puts them into atoms, `slots` shares the browser's few connections with other tabs. Imports nothing of the app.
  */
-export type { Answer, Outcome, Thinking } from './answer'
-export type { ConnectionDeps, ConnectionState, Ending } from './connection'
+export { type Answer, emptyAnswer, type Outcome, type Thinking } from './answer'
+export { Connection, type ConnectionDeps, type ConnectionState, defaultPolicy, type Ending } from './connection'
 export type {
   AnswerCitation,
   AnswerSource,

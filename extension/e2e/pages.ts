@@ -1,0 +1,32 @@
+const article = `<!doctype html><html lang="ja"><head><meta charset="utf-8"><title>就業規則改定のお知らせ</title></head><body>
+<nav><a href="/">ホーム</a> <a href="/news">ニュース一覧</a></nav>
+<main><article><h1>就業規則改定のお知らせ</h1>
+<p>2027年4月1日から、在宅勤務の対象を全社員に広げます。これまでは本社の管理部門だけが対象でした。</p>
+<p>在宅勤務を希望する社員は、前月の20日までに申請書を上長に提出してください。申請は一か月単位で受け付けます。</p>
+<h2>手当</h2><p>在宅勤務を月に10日以上行った社員には、通信費として月額3,000円を支給します。支給は翌月の給与で行います。</p>
+<table><tr><th>区分</th><th>上限日数</th></tr><tr><td>正社員</td><td>15日</td></tr><tr><td>契約社員</td><td>10日</td></tr></table>
+<p hidden>この段落は表示されません。</p>
+<div id="host"></div>
+</article></main>
+<footer>© 例示株式会社</footer>
+<iframe src="about:blank" width="300" height="150"></iframe>
+<script>
+  const root = document.getElementById('host').attachShadow({ mode: 'closed' })
+  root.innerHTML = '<p>お問い合わせは人事部（内線1234）までお願いします。</p>'
+</script></body></html>`
+
+const list = Array.from(
+  { length: 4000 },
+  (_, i) =>
+    `<p>第${i + 1}条　この条文は長いページを確かめるための文章であり、${'同じ内容を繰り返します。'.repeat(8)}</p>`,
+).join('\n')
+
+/** The pages of the tests' own site, by path. */
+export const pages: Readonly<Record<string, { readonly type?: string; readonly body: string | Buffer }>> = {
+  '/notice': { body: article },
+  '/other': { body: article.replaceAll('就業規則改定のお知らせ', '別のお知らせ') },
+  '/long': {
+    body: `<!doctype html><title>長い約款</title><main><article><h1>長い約款</h1>${list}</article></main>`,
+  },
+  '/empty': { body: '<!doctype html><title>空のページ</title><canvas width="300" height="300"></canvas>' },
+}

@@ -1,0 +1,262 @@
+import type { Page } from '@playwright/test'
+import { InputMethod } from '../../web/e2e/support/ime'
+import { breaches, overflow } from '../../web/e2e/support/inspect'
+import { Line } from '../../web/e2e/support/line'
+import { type Browser, expect, test } from './browser'
+
+const slow = { chars: 900, seed: 3, tokens_per_second: 120, title: '改定のお知らせ' }
+
+const answerOf = (panel: Page) => panel.locator('[data-answer]').last()
+const shown = async (panel: Page) =>
+  (await answerOf(panel).locator('> div').first().textContent())?.length ?? 0
+
+/** Copies the last answer, as it was put together in the panel. */
+async function copied(panel: Page): Promise<string> {
+  await answerOf(panel).getByRole('button', { name: '回答をコピー' }).click()
+  await expect(panel.getByText('コピーしました')).toBeVisible()
+  return panel.evaluate(() => navigator.clipboard.readText())
+}
+
+async function finished(panel: Page): Promise<void> {
+  await expect(answerOf(panel)).not.toHaveAttribute('aria-busy', 'true')
+  await expect(answerOf(panel).getByRole('button', { name: '回答をコピー' })).toBeVisible()
+}
+
+/** Presses the toolbar's button, asks for a summary and sends what is shown. */
+async function summarize(browser: Browser, url: string): Promise<{ panel: Page; page: Page }> {
+  const page = await browser.open(url)
+  const panel = await browser.press(page)
+  await panel.getByRole('button', { name: 'このページを要約' }).click()
+  await panel.getByRole('button', { name: '送信', exact: true }).click()
+  return { panel, page }
+}
+
+test('the toolbar opens the panel, which shows what it will send, sums the page up and goes on in the app', async ({
+  browserWith: browser,
+  site,
+  server,
+  account,
+  model,
+}) => {
+  model.script('就業規則改定のお知らせ', { text: '在宅勤務の対象が**全社員**に広がります。' })
+  model.script('申請の期限はいつですか', { text: '前月の20日までです。' })
+  const page = await browser.open(`${site.url}/notice#top`)
+  const panel = await browser.press(page)
+  await panel.getByRole('button', { name: 'このページを要約' }).click()
+  const review = panel.getByRole('region', { name: '送信内容を確認' })
+  await expect(review).toContainText('就業規則改定のお知らせ')
+  await review.getByText('送信する文章を表示').click()
+  const material = (await review.locator('pre').textContent()) ?? ''
+  expect(material).toContain('在宅勤務を希望する社員は、前月の20日までに')
+  expect(material).toContain('| 正社員 | 15日 |')
+  expect(material, 'a closed shadow root').toContain('人事部（内線1234）')
+  expect(material).not.toMatch(/表示されません|ニュース一覧|例示株式会社/)
+  await expect(review.locator('dd').nth(1)).toHaveText([...material].length.toLocaleString('ja'))
+  await expect(review.locator('dd').nth(2)).toHaveText('0')
+  await review.getByRole('button', { name: '送信', exact: true }).click()
+  await finished(panel)
+  expect(await copied(panel)).toBe('在宅勤務の対象が**全社員**に広がります。')
+
+  await panel.getByLabel('質問').fill('申請の期限はいつですか')
+  await panel.getByLabel('質問').press('Enter')
+  await expect(panel.locator('[data-answer]')).toHaveCount(2)
+  await finished(panel)
+  expect(await copied(panel)).toBe('前月の20日までです。')
+
+  const [thread] = await account.threads()
+  const messages = await account.messages(thread?.id ?? '')
+  expect(messages.map(({ content }) => content)).toEqual([
+    '「就業規則改定のお知らせ」を要約',
+    '在宅勤務の対象が**全社員**に広がります。',
+    '申請の期限はいつですか',
+    '前月の20日までです。',
+  ])
+  const opened = browser.context.waitForEvent('page')
+  await panel.getByRole('button', { name: 'Webで続ける' }).click()
+  const app = await opened
+  expect(app.url()).toBe(`${server.url}/chat/${thread?.id}`)
+})
+
+test('a selection is explained whole, and the answer can be rated and written again', async ({
+  browserWith: browser,
+  site,
+  account,
+  model,
+}) => {
+  model.script('やさしく説明してください', { text: '一つ目の説明です。' }, { text: '二つ目の説明です。' })
+  const page = await browser.open(`${site.url}/notice`)
+  await page.evaluate(() => getSelection()?.selectAllChildren(document.querySelector('article p') as Element))
+  const panel = await browser.press(page)
+  await panel.getByRole('button', { name: '選択した文章をやさしく説明' }).click()
+  await panel.getByText('送信する文章を表示').click()
+  await expect(panel.locator('pre')).toHaveText(
+    '2027年4月1日から、在宅勤務の対象を全社員に広げます。これまでは本社の管理部門だけが対象でした。',
+  )
+  await panel.getByRole('button', { name: '送信', exact: true }).click()
+  await finished(panel)
+  await panel.getByRole('button', { name: '良い回答' }).click()
+  await expect(panel.getByRole('button', { name: '良い回答' })).toHaveAttribute('aria-pressed', 'true')
+  await panel.getByRole('button', { name: 'もう一度回答する' }).click()
+  await expect(answerOf(panel)).toContainText('二つ目の説明です。')
+  await finished(panel)
+  const [thread] = await account.threads()
+  const messages = await account.messages(thread?.id ?? '')
+  expect(messages.map(({ content }) => content)).toEqual([
+    '「2027年4月1日から、在宅勤務の対象を全社員に広げます。これまでは本社の管理部門だけが対象でした。」をやさしく説明',
+    '二つ目の説明です。',
+  ])
+})
+
+test('R87: closing the panel, ending the worker, losing the network and the death of the server leave the text whole', async ({
+  browserWith: browser,
+  site,
+  server,
+  account,
+  model,
+}) => {
+  const line = await Line.start(server.url)
+  await browser.signIn(line.url, account)
+  model.script('就業規則改定のお知らせ', slow)
+  const whole = await model.text(slow)
+  const steps = model.pauses('就業規則改定のお知らせ', 40, 90, 140)
+  const { panel: first, page } = await summarize(browser, `${site.url}/notice`)
+  await steps[0]?.reached
+  await expect.poll(() => shown(first)).toBeGreaterThan(20)
+  const before = await shown(first)
+
+  // The panel is closed, and the worker ended, in mid-answer.
+  await first.close()
+  await (await browser.worker()).evaluate(() => {}).catch(() => {})
+  const { targetInfos } = await browser.session.send('Target.getTargets')
+  for (const { type, targetId } of targetInfos)
+    if (type === 'service_worker')
+      await browser.session.send('Target.closeTarget', { targetId }).catch(() => {})
+  steps[0]?.release()
+  await steps[1]?.reached
+  const panel = await browser.press(page)
+  await expect.poll(() => shown(panel)).toBeGreaterThan(before)
+
+  // The network is away, and comes back.
+  line.cut()
+  steps[1]?.release()
+  await steps[2]?.reached
+  await expect(panel.getByText('接続し直しています')).toBeVisible()
+  line.mend()
+  await expect(panel.getByText('接続し直しています')).toBeHidden()
+
+  // The server dies: the answer is written anew by the next start.
+  await server.kill()
+  steps[2]?.release()
+  await server.resume()
+  await finished(panel)
+  expect(await copied(panel)).toBe(whole)
+  const [thread] = await account.threads()
+  expect((await account.messages(thread?.id ?? ''))[1]?.content).toBe(whole)
+  await line.stop()
+})
+
+test('a stop keeps the part, and a tab that moves on keeps its conversation', async ({
+  browserWith: browser,
+  site,
+  account,
+  model,
+}) => {
+  model.script('別のお知らせ', slow)
+  const pause = model.pause('別のお知らせ', 40)
+  const { panel, page } = await summarize(browser, `${site.url}/other`)
+  await pause.reached
+  await expect.poll(() => shown(panel)).toBeGreaterThan(20)
+  await panel.getByRole('button', { name: '停止' }).click()
+  await expect(panel.getByText('停止しました。')).toBeVisible()
+  const part = await copied(panel)
+  const [thread] = await account.threads()
+  expect((await account.messages(thread?.id ?? ''))[1]).toMatchObject({
+    content: part,
+    finish_reason: 'stopped',
+  })
+
+  await page.goto(`${site.url}/notice`)
+  await expect(panel.getByText(/別のページに移動しました/)).toBeVisible()
+  await expect(answerOf(panel)).toBeVisible()
+  await panel.getByRole('button', { name: 'このページで始める' }).click()
+  await expect(panel.getByRole('button', { name: 'このページを要約' })).toBeVisible()
+  await page.goto(`${site.url}/other`)
+  await expect(answerOf(panel)).toBeVisible()
+})
+
+test('what cannot be read is said, and what is left out is counted', async ({
+  browserWith: browser,
+  site,
+}) => {
+  const page = await browser.open(`${site.url}/empty`)
+  const panel = await browser.press(page)
+  await panel.getByRole('button', { name: 'このページを要約' }).click()
+  await expect(panel.getByRole('alert')).toHaveText('このページには読み取れる文章がありません。')
+  await page.goto(`${site.url}/long`)
+  await panel.getByRole('button', { name: 'このページを要約' }).click()
+  const numbers = panel.locator('dd')
+  await expect(numbers.nth(1)).toHaveText('300,000')
+  expect(Number((await numbers.nth(2).textContent())?.replaceAll(',', ''))).toBeGreaterThan(100_000)
+  await expect(panel.getByText(/上限の300,000文字を超えた末尾は送信しません/)).toBeVisible()
+  await panel.getByRole('button', { name: 'キャンセル' }).click()
+  await page.goto('chrome://version')
+  await expect(panel.getByText(/ブラウザの設定ページ|ツールバーの Tsumugi/)).toBeVisible()
+})
+
+test('an Enter of the input method does not send, the panel fits 320 px, and nobody is kept out', async ({
+  browserWith: browser,
+  site,
+  model,
+}) => {
+  model.script('就業規則改定のお知らせ', {
+    text: '# 見出し\n\n- 項目\n\n| 列 | 値 |\n|---|---|\n| あ | い |\n',
+  })
+  const { panel } = await summarize(browser, `${site.url}/notice`)
+  await finished(panel)
+  await panel.setViewportSize({ width: 320, height: 700 })
+  const field = panel.getByLabel('質問')
+  const ime = await InputMethod.attach(panel)
+  await field.focus()
+  await ime.begin(field, 'し', 'しめきりは')
+  await ime.processedEnter()
+  await ime.plainEnter()
+  await ime.confirm('締め切りは')
+  await expect(field).toHaveValue('締め切りは')
+  await expect(panel.locator('[data-answer]')).toHaveCount(1)
+  expect(await overflow(panel)).toEqual({ by: 0, what: [] })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await panel.emulateMedia({ colorScheme })
+    expect(await breaches(panel)).toEqual([])
+  }
+})
+
+test('without a server, a sign-in or a line, the panel says what to do', async ({
+  browserWith: browser,
+  site,
+  server,
+}) => {
+  const settings = await browser.extensionPage('options.html')
+  await settings.evaluate(() => chrome.storage.local.clear())
+  const page = await browser.open(`${site.url}/notice`)
+  const panel = await browser.press(page)
+  await expect(panel.getByRole('heading', { name: 'サーバーを設定してください' })).toBeVisible()
+  await settings.reload()
+  await settings.getByLabel('サーバーのアドレス').fill('ftp://どこか')
+  await settings.getByRole('button', { name: '保存' }).click()
+  await expect(settings.getByText('https:// で始まるアドレスを入力してください。')).toBeVisible()
+  await settings.getByLabel('サーバーのアドレス').fill(site.url)
+  await settings.getByRole('button', { name: '保存' }).click()
+  await expect(settings.getByText(/接続できませんでした|見つかりませんでした/)).toBeVisible()
+  await settings.getByLabel('サーバーのアドレス').fill(server.url.replace('http://', ''))
+  await settings.getByRole('button', { name: '保存' }).click()
+  await expect(panel.getByRole('heading', { name: 'サインインしてください' })).toBeVisible()
+  expect(await breaches(settings)).toEqual([])
+  const grant = {
+    origin: server.url,
+    accessToken: 'nobody',
+    refreshToken: '',
+    expiresAt: Date.now() + 3_600_000,
+  }
+  await settings.evaluate((values) => chrome.storage.local.set(values), { grant })
+  await expect(panel.getByRole('heading', { name: 'サインインの有効期限が切れました' })).toBeVisible()
+})

@@ -1,0 +1,35 @@
+/** What a person wants of a tab: pressed in the toolbar, a menu or a key, carried out by the panel. */
+export interface Intent {
+  readonly kind: 'open' | 'summarize' | 'explain'
+  readonly tabId: number
+  readonly windowId: number
+  /** What the menu says is selected; the browser shortens it. */
+  readonly selection?: string
+  /** Tells two of them apart. */
+  readonly at: number
+}
+
+const keyOf = (windowId: number) => `intent:${windowId}`
+
+/** Leaves an intent for the panel of its window. */
+export async function leaveIntent(intent: Intent): Promise<void> {
+  await chrome.storage.session.set({ [keyOf(intent.windowId)]: intent })
+}
+
+/** Takes the intent that is left for a window, once. */
+export async function takeIntent(windowId: number): Promise<Intent | null> {
+  const key = keyOf(windowId)
+  const found = (await chrome.storage.session.get(key))[key] as Intent | undefined
+  if (found === undefined) return null
+  await chrome.storage.session.remove(key)
+  return found
+}
+
+/** Calls back when an intent is left for a window; returns how to stop that. */
+export function onIntent(windowId: number, listener: () => void): () => void {
+  const onChanged = (changes: Record<string, { newValue?: unknown }>, area: string) => {
+    if (area === 'session' && changes[keyOf(windowId)]?.newValue !== undefined) listener()
+  }
+  chrome.storage.onChanged.addListener(onChanged)
+  return () => chrome.storage.onChanged.removeListener(onChanged)
+}

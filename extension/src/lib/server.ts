@@ -1,0 +1,55 @@
+/** The server that the extension speaks to. */
+export interface Server {
+  /** Its origin, such as `https://tsumugi.example.jp`. */
+  readonly origin: string
+  /** Whether the organization has set it by policy, so that people cannot change it. */
+  readonly managed: boolean
+}
+
+const KEY = 'server'
+
+/** The server that policy names, else the one that was typed; null for none. */
+export async function readServer(): Promise<Server | null> {
+  const policy: { server_url?: unknown } = await chrome.storage.managed.get('server_url').catch(() => ({}))
+  const managed = toOrigin(policy.server_url)
+  if (managed !== null) return { origin: managed, managed: true }
+  const typed = toOrigin((await chrome.storage.local.get(KEY))[KEY])
+  return typed === null ? null : { origin: typed, managed: false }
+}
+
+export async function saveServer(origin: string): Promise<void> {
+  await chrome.storage.local.set({ [KEY]: origin })
+}
+
+/** The origin of an address as people type it; null if it is none that a server may have. */
+export function toOrigin(address: unknown): string | null {
+  if (typeof address !== 'string' || address.trim() === '') return null
+  const typed = address.trim()
+  const local = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(typed)
+  try {
+    const url = new URL(
+      /^[a-z][a-z0-9+.-]*:\/\//i.test(typed) ? typed : `${local ? 'http' : 'https'}://${typed}`,
+    )
+    return /^https?:$/.test(url.protocol) && url.hostname !== '' && url.username === '' ? url.origin : null
+  } catch {
+    return null
+  }
+}
+
+/** Why a server cannot be used; null if it can. */
+export async function checkServer(origin: string): Promise<'unreachable' | 'other' | null> {
+  try {
+    const response = await fetch(`${origin}/config.json`, {
+      credentials: 'omit',
+      signal: AbortSignal.timeout(10_000),
+    })
+    const config: unknown = await response.json()
+    return response.ok && isConfig(config) ? null : 'other'
+  } catch (cause) {
+    return cause instanceof SyntaxError ? 'other' : 'unreachable'
+  }
+}
+
+function isConfig(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'brand' in value && value.brand === 'Tsumugi'
+}

@@ -1,0 +1,148 @@
+import { readServer } from './server'
+
+/** What the server has granted to this browser. */
+export interface Grant {
+  /** The server that it belongs to. */
+  readonly origin: string
+  readonly accessToken: string
+  readonly refreshToken: string
+  /** When the access token expires, in milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+const KEY = 'grant'
+/** A token is renewed so long before it expires, in milliseconds. */
+const early = 60_000
+
+/** Why there is no token: nobody is signed in, or the server has ended or refuses what there was. */
+export class SignedOut extends Error {
+  override name = 'SignedOut'
+  constructor(readonly reason: 'none' | 'ended' | 'suspended' | 'sso') {
+    super(reason)
+  }
+}
+
+export async function readGrant(): Promise<Grant | null> {
+  const grant = (await chrome.storage.local.get(KEY))[KEY] as Grant | undefined
+  const server = await readServer()
+  return grant !== undefined && grant.origin === server?.origin ? grant : null
+}
+
+export async function saveGrant(grant: Grant | null): Promise<void> {
+  if (grant === null) await chrome.storage.local.remove(KEY)
+  else await chrome.storage.local.set({ [KEY]: grant })
+}
+
+/** Calls back when somebody signs in or out, or the server changes; returns how to stop that. */
+export function onSession(listener: () => void): () => void {
+  const onChanged = (changes: Record<string, unknown>, area: string) => {
+    if (area === 'managed' || (area === 'local' && (KEY in changes || 'server' in changes))) listener()
+  }
+  chrome.storage.onChanged.addListener(onChanged)
+  return () => chrome.storage.onChanged.removeListener(onChanged)
+}
+
+/**
+ * A valid grant. Refresh tokens rotate, and one that is used twice ends the connection: the pages of the extension take
+ * turns by a lock, and each looks whether another one has renewed the grant meanwhile. `refused` is a token that the
+ * server has just refused.
+ */
+export async function validGrant(refused?: string): Promise<Grant> {
+  const usable = (grant: Grant) => grant.accessToken !== refused && grant.expiresAt - Date.now() > early
+  const found = await readGrant()
+  if (found === null) throw new SignedOut('none')
+  if (usable(found)) return found
+  return navigator.locks.request('tsumugi-grant', async () => {
+    const grant = await readGrant()
+    if (grant === null) throw new SignedOut('none')
+    return usable(grant) ? grant : renew(grant)
+  })
+}
+
+async function renew(grant: Grant): Promise<Grant> {
+  if (grant.refreshToken === '') throw await end('ended')
+  const response = await postForm(`${grant.origin}/v1/oauth2/token`, {
+    grant_type: 'refresh_token',
+    client_id: CLIENT_ID,
+    refresh_token: grant.refreshToken,
+  })
+  if (response.status >= 500 || response.status === 429) throw new TypeError('the server is busy')
+  const answer = await readTokens(response)
+  if (answer === null) throw await end('ended')
+  const renewed = toGrant(grant.origin, answer, grant.refreshToken)
+  await saveGrant(renewed)
+  return renewed
+}
+
+/** Forgets a grant that no longer holds. */
+async function end(reason: SignedOut['reason']): Promise<SignedOut> {
+  await saveGrant(null)
+  return new SignedOut(reason)
+}
+
+export const CLIENT_ID = 'tsumugi-extension'
+
+export interface Tokens {
+  readonly access_token: string
+  readonly refresh_token?: string
+  readonly expires_in: number
+}
+
+export function toGrant(origin: string, tokens: Tokens, refreshToken = ''): Grant {
+  return {
+    origin,
+    accessToken: tokens.access_token,
+    refreshToken: tokens.refresh_token ?? refreshToken,
+    expiresAt: Date.now() + tokens.expires_in * 1000,
+  }
+}
+
+/** The tokens of an answer; null for a refusal. */
+export async function readTokens(response: Response): Promise<Tokens | null> {
+  const answer = (await response.json().catch(() => null)) as Partial<Tokens> | null
+  return response.ok && typeof answer?.access_token === 'string' && typeof answer.expires_in === 'number'
+    ? (answer as Tokens)
+    : null
+}
+
+export function postForm(url: string, fields: Record<string, string>): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    body: new URLSearchParams(fields),
+    credentials: 'omit',
+    signal: AbortSignal.timeout(15_000),
+  })
+}
+
+/**
+ * A `fetch` for the server's own paths that signs each call in. A token that was refused is renewed once. Who is no
+ * longer let in at all gets SignedOut.
+ */
+export const sessionFetch: typeof fetch = async (input, init) => {
+  const path = String(input)
+  const call = (grant: Grant) =>
+    fetch(grant.origin + path, {
+      ...init,
+      credentials: 'omit',
+      headers: { ...headersOf(init?.headers), authorization: `Bearer ${grant.accessToken}` },
+    })
+  const grant = await validGrant()
+  const response = await call(grant)
+  if (response.status !== 401) return response
+  const refused = await refusal(response)
+  if (refused !== 'ended') throw new SignedOut(refused)
+  const again = await call(await validGrant(grant.accessToken))
+  if (again.status === 401) throw await end(await refusal(again))
+  return again
+}
+
+function headersOf(headers: HeadersInit | undefined): Record<string, string> {
+  return Object.fromEntries(new Headers(headers))
+}
+
+/** Why the server does not let a person in. */
+async function refusal(response: Response): Promise<'ended' | 'suspended' | 'sso'> {
+  const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string }
+  if (problem.code === 'sso_required') return 'sso'
+  return problem.detail === 'Not authenticated: no user found' ? 'suspended' : 'ended'
+}

@@ -1,0 +1,153 @@
+import { CLIENT_ID, type Grant, postForm, readGrant, readTokens, saveGrant, toGrant } from './session'
+
+/** Why signing in has failed. */
+export class SignInFailure extends Error {
+  override name = 'SignInFailure'
+  constructor(readonly reason: 'canceled' | 'denied' | 'unreachable' | 'expired' | 'unsupported') {
+    super(reason)
+  }
+}
+
+const SCOPE = 'extension'
+
+/** Signs in by the server's own page in a window of the browser: an authorization code with PKCE (RFC 7636). */
+export async function signIn(origin: string): Promise<void> {
+  const verifier = randomText(32)
+  const state = randomText(16)
+  const redirect = chrome.identity.getRedirectURL()
+  const url = new URL('/oauth/grant', origin)
+  url.search = new URLSearchParams({
+    response_type: 'code',
+    client_id: CLIENT_ID,
+    redirect_uri: redirect,
+    scope: SCOPE,
+    state,
+    code_challenge: await challengeOf(verifier),
+    code_challenge_method: 'S256',
+  }).toString()
+  const landed = await chrome.identity
+    .launchWebAuthFlow({ url: url.href, interactive: true })
+    .catch(() => undefined)
+  if (landed === undefined) throw new SignInFailure('canceled')
+  const answer = new URL(landed).searchParams
+  if (answer.get('state') !== state) throw new SignInFailure('denied')
+  const code = answer.get('code')
+  if (code === null) throw new SignInFailure('denied')
+  const response = await post(origin, {
+    grant_type: 'authorization_code',
+    client_id: CLIENT_ID,
+    redirect_uri: redirect,
+    code,
+    code_verifier: verifier,
+  })
+  await keep(origin, response)
+}
+
+/** What a person needs to sign in on another page or device (RFC 8628). */
+export interface Device {
+  readonly userCode: string
+  /** The page on which the code is entered; with the code in it. */
+  readonly page: string
+  readonly deviceCode: string
+  readonly expiresAt: number
+  readonly intervalMs: number
+}
+
+/** Asks for a code. */
+export async function beginDevice(origin: string): Promise<Device> {
+  const response = await postForm(`${origin}/v1/oauth2/device`, { client_id: CLIENT_ID, scope: SCOPE }).catch(
+    () => {
+      throw new SignInFailure('unreachable')
+    },
+  )
+  const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>
+  const { user_code, device_code, verification_uri, verification_uri_complete, expires_in, interval } = answer
+  if (!response.ok || typeof user_code !== 'string' || typeof device_code !== 'string') {
+    throw new SignInFailure('unsupported')
+  }
+  const page = new URL(String(verification_uri_complete ?? verification_uri), origin)
+  // It is opened in a tab: nothing else than the server's own page may be.
+  if (page.origin !== origin) throw new SignInFailure('unsupported')
+  return {
+    userCode: user_code,
+    page: page.href,
+    deviceCode: device_code,
+    expiresAt: Date.now() + Number(expires_in ?? 600) * 1000,
+    intervalMs: Number(interval ?? 5) * 1000,
+  }
+}
+
+/** Waits until the code was entered, and signs in. */
+export async function awaitDevice(origin: string, device: Device, signal: AbortSignal): Promise<void> {
+  let interval = device.intervalMs
+  while (Date.now() < device.expiresAt) {
+    await pause(interval, signal)
+    const response = await post(origin, {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id: CLIENT_ID,
+      device_code: device.deviceCode,
+    }).catch(() => null)
+    if (response === null) continue
+    const { error } = (await response
+      .clone()
+      .json()
+      .catch(() => ({}))) as { error?: string }
+    if (error === 'slow_down') interval += 5000
+    else if (error === 'access_denied') throw new SignInFailure('denied')
+    else if (error === 'expired_token') break
+    else if (error !== 'authorization_pending') return keep(origin, response)
+  }
+  throw new SignInFailure('expired')
+}
+
+/** Ends the connection here and, as far as it can be reached, on the server (RFC 7009). */
+export async function signOut(): Promise<void> {
+  const grant = await readGrant()
+  await saveGrant(null)
+  await chrome.storage.session.clear()
+  if (grant === null || grant.refreshToken === '') return
+  await postForm(`${grant.origin}/v1/oauth2/revoke`, {
+    client_id: CLIENT_ID,
+    token: grant.refreshToken,
+  }).catch(() => {})
+}
+
+async function post(origin: string, fields: Record<string, string>): Promise<Response> {
+  return postForm(`${origin}/v1/oauth2/token`, fields).catch(() => {
+    throw new SignInFailure('unreachable')
+  })
+}
+
+async function keep(origin: string, response: Response): Promise<void> {
+  const tokens = await readTokens(response)
+  if (tokens === null) throw new SignInFailure(response.status === 404 ? 'unsupported' : 'denied')
+  const grant: Grant = toGrant(origin, tokens)
+  await saveGrant(grant)
+}
+
+/** Random bytes as a text that may stand in a URL. */
+export function randomText(bytes: number): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(bytes)))
+}
+
+/** The S256 challenge of a verifier. */
+export async function challengeOf(verifier: string): Promise<string> {
+  return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(new SignInFailure('canceled'))
+    })
+  })
+}

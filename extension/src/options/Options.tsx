@@ -1,0 +1,156 @@
+import { type FormEvent, useCallback, useEffect, useId, useState } from 'react'
+import { Button } from '@/components/Button'
+import { Logo } from '@/components/Logo'
+import { removeUnreviewed, unreviewedSites } from '../lib/review'
+import { checkServer, readServer, type Server, saveServer, toOrigin } from '../lib/server'
+import { onSession, readGrant, sessionFetch } from '../lib/session'
+import { signOut } from '../lib/signIn'
+import { type TextName, t } from '../lib/texts'
+import { SignIn } from '../panel/Screens'
+import styles from './Options.module.css'
+
+/** Where the server is set, one signs in and out, and reads what is sent. */
+export function Options() {
+  const [server, setServer] = useState<Server | null>(null)
+  const [signedIn, setSignedIn] = useState<boolean | null>(null)
+  const look = useCallback(async () => {
+    setServer(await readServer())
+    setSignedIn((await readGrant()) !== null)
+  }, [])
+  useEffect(() => {
+    void look()
+    return onSession(() => void look())
+  }, [look])
+  if (signedIn === null) return null
+  return (
+    <main className={styles.page}>
+      <Logo />
+      <h1>{t('optionsTitle')}</h1>
+      <section>
+        <h2>{t('serverTitle')}</h2>
+        <ServerForm server={server} key={server?.origin ?? ''} />
+      </section>
+      {server !== null && (
+        <section>
+          <h2>{t('accountTitle')}</h2>
+          {signedIn ? <Account /> : <SignIn origin={server.origin} />}
+        </section>
+      )}
+      <section>
+        <h2>{t('reviewTitle')}</h2>
+        <Sites />
+      </section>
+      <section>
+        <h2>{t('privacyTitle')}</h2>
+        <ul>
+          <li>{t('privacyPoint1')}</li>
+          <li>{t('privacyPoint2')}</li>
+          <li>{t('privacyPoint3')}</li>
+        </ul>
+        <p className={styles.quiet}>{t('shortcuts')}</p>
+      </section>
+    </main>
+  )
+}
+
+function ServerForm({ server }: { server: Server | null }) {
+  const [address, setAddress] = useState(server?.origin ?? '')
+  const [said, say] = useState<TextName | null>(null)
+  const [busy, setBusy] = useState(false)
+  const id = useId()
+  if (server?.managed) {
+    return (
+      <>
+        <p className={styles.value}>{server.origin}</p>
+        <p className={styles.quiet}>{t('serverManaged')}</p>
+      </>
+    )
+  }
+  const save = async () => {
+    const origin = toOrigin(address)
+    if (origin === null) return say('serverInvalid')
+    setBusy(true)
+    const wrong = await checkServer(origin)
+    setBusy(false)
+    if (wrong !== null) return say(wrong === 'other' ? 'serverOther' : 'serverUnreachable')
+    await saveServer(origin)
+    setAddress(origin)
+    say('serverSaved')
+  }
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    void save()
+  }
+  const wrong = said !== null && said !== 'serverSaved'
+  return (
+    <form className={styles.form} onSubmit={onSubmit}>
+      <label htmlFor={id}>{t('serverLabel')}</label>
+      <input
+        id={id}
+        type="text"
+        inputMode="url"
+        autoComplete="url"
+        spellCheck={false}
+        placeholder="https://tsumugi.example.jp"
+        value={address}
+        aria-invalid={wrong || undefined}
+        aria-describedby={`${id}-said`}
+        onChange={(event) => {
+          setAddress(event.target.value)
+          say(null)
+        }}
+      />
+      <p id={`${id}-said`} className={wrong ? styles.error : styles.quiet} aria-live="polite">
+        {said ? t(said) : t('setupNote')}
+      </p>
+      <Button type="submit" variant="primary" disabled={busy}>
+        {t('serverSave')}
+      </Button>
+    </form>
+  )
+}
+
+function Account() {
+  const [name, setName] = useState('')
+  useEffect(() => {
+    void sessionFetch('/v1/me')
+      .then(async (response) => {
+        const me = (await response.json()) as { email?: string }
+        if (response.ok) setName(me.email ?? '')
+      })
+      .catch(() => {})
+  }, [])
+  return (
+    <>
+      {name !== '' && <p className={styles.value}>{t('signedIn', name)}</p>}
+      <Button onClick={() => void signOut()}>{t('signOut')}</Button>
+    </>
+  )
+}
+
+function Sites() {
+  const [sites, setSites] = useState<readonly string[]>([])
+  useEffect(() => {
+    void unreviewedSites().then(setSites)
+  }, [])
+  if (sites.length === 0) return <p>{t('reviewAlways')}</p>
+  const remove = async (site: string) => {
+    await removeUnreviewed(site)
+    setSites(await unreviewedSites())
+  }
+  return (
+    <>
+      <p>{t('reviewSites')}</p>
+      <ul>
+        {sites.map((site) => (
+          <li key={site}>
+            {site}{' '}
+            <Button variant="link" onClick={() => void remove(site)}>
+              {t('remove')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,198 @@
+import { ExternalLink, MessageSquarePlus, Settings } from 'lucide-react'
+import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import { IconButton } from '@/components/IconButton'
+import { LogoMark } from '@/components/Logo'
+import { Tooltips } from '@/components/Tooltip'
+import { onIntent, takeIntent } from '../lib/intent'
+import { addressOf } from '../lib/kept'
+import type { Target } from '../lib/pages'
+import { t } from '../lib/texts'
+import { Ask } from './Ask'
+import { type Access, useAccess } from './access'
+import type { Conversation } from './conversation'
+import styles from './Panel.module.css'
+import { AccessNotice, AccessScreen } from './Screens'
+import { Start } from './Start'
+import { Turns } from './Turns'
+import { type Place, readPlace, useTarget } from './target'
+import type { Wish } from './task'
+import { useConversation } from './useConversation'
+import { useWork, type Work } from './useWork'
+import { WorkView } from './Work'
+
+/** The panel: the conversation about the page of the tab that it is beside. */
+export function App() {
+  const place = usePlace()
+  const target = useTarget(place)
+  const { access, retry, refuse } = useAccess()
+  const { conversation, moved, open } = useConversation(target)
+  const begin = useCallback(
+    (made: Conversation) => {
+      open(made)
+    },
+    [open],
+  )
+  const { work, wish, send, readPdf, cancel } = useWork(target, begin)
+  useEffect(() => {
+    if (conversation !== null) conversation.onSignedOut = refuse
+  }, [conversation, refuse])
+  useIntents(place, target, access.kind === 'ready', wish)
+  return (
+    <>
+      <Head access={access} conversation={conversation} onNew={() => open(null)} />
+      <main className={styles.main}>
+        <Body
+          access={access}
+          retry={retry}
+          conversation={conversation}
+          moved={moved}
+          target={target}
+          work={work}
+          onWish={wish}
+          onNew={() => open(null)}
+        >
+          <WorkView work={work} access={access} onSend={send} onReadPdf={readPdf} onCancel={cancel} />
+        </Body>
+      </main>
+      <Tooltips />
+    </>
+  )
+}
+
+interface BodyProps {
+  readonly access: Access
+  readonly retry: () => void
+  readonly conversation: Conversation | null
+  readonly moved: 'moved' | 'unknown' | null
+  readonly target: Target | null
+  readonly work: Work
+  readonly onWish: (wish: Wish) => void
+  readonly onNew: () => void
+  readonly children: ReactNode
+}
+
+function Body({ access, retry, conversation, moved, target, work, onWish, onNew, children }: BodyProps) {
+  if (access.kind === 'loading' || target === null) return null
+  if (conversation === null) {
+    if (access.kind !== 'ready') return <AccessScreen access={access} onRetry={retry} />
+    return work.kind === 'idle' || work.kind === 'refused' ? (
+      <Start target={target} onWish={onWish}>
+        {children}
+      </Start>
+    ) : (
+      children
+    )
+  }
+  return (
+    <>
+      {access.kind !== 'ready' && <AccessNotice access={access} onRetry={retry} />}
+      {moved && <Moved conversation={conversation} moved={moved} onNew={onNew} />}
+      <Turns conversation={conversation} />
+      {children}
+      {work.kind === 'idle' && <Further conversation={conversation} ready={access.kind === 'ready'} />}
+    </>
+  )
+}
+
+function Further({ conversation, ready }: { conversation: Conversation; ready: boolean }) {
+  const talk = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
+  return (
+    <Ask
+      key={`${talk.tabId}:${talk.url}`}
+      placeholder={t('askNext')}
+      writing={conversation.writing}
+      disabled={!ready || talk.threadId === null}
+      onStop={() => void conversation.stop().catch(() => {})}
+      onAsk={(question) => conversation.followUp(question)}
+    />
+  )
+}
+
+function Moved({
+  conversation,
+  moved,
+  onNew,
+}: {
+  conversation: Conversation
+  moved: 'moved' | 'unknown'
+  onNew: () => void
+}) {
+  return (
+    <div className={styles.banner} role="status">
+      <p>{moved === 'moved' ? t('moved', conversation.talk.title) : t('movedUnknown')}</p>
+      {moved === 'moved' && (
+        <button type="button" className={styles.textButton} onClick={onNew}>
+          {t('aboutThis')}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Head({
+  access,
+  conversation,
+  onNew,
+}: {
+  access: Access
+  conversation: Conversation | null
+  onNew: () => void
+}) {
+  const threadId = conversation?.talk.threadId ?? null
+  return (
+    <header className={styles.head}>
+      <h1 className={styles.brand}>
+        <LogoMark size={22} />
+        <span>Tsumugi</span>
+      </h1>
+      {access.kind === 'ready' && threadId !== null && (
+        <IconButton
+          size="sm"
+          label={t('continueOnWeb')}
+          onClick={() => void chrome.tabs.create({ url: `${access.server.origin}/chat/${threadId}` })}
+        >
+          <ExternalLink size={16} />
+        </IconButton>
+      )}
+      {conversation !== null && (
+        <IconButton size="sm" label={t('newTalk')} onClick={onNew}>
+          <MessageSquarePlus size={16} />
+        </IconButton>
+      )}
+      <IconButton size="sm" label={t('settings')} onClick={() => void chrome.runtime.openOptionsPage()}>
+        <Settings size={16} />
+      </IconButton>
+    </header>
+  )
+}
+
+function usePlace(): Place | null {
+  const [place, setPlace] = useState<Place | null>(null)
+  useEffect(() => {
+    void readPlace().then(setPlace)
+  }, [])
+  return place
+}
+
+/** Carries out what was pressed in the toolbar, in a menu or on the keyboard, once the panel knows the page. */
+function useIntents(
+  place: Place | null,
+  target: Target | null,
+  ready: boolean,
+  wish: (wish: Wish) => void,
+): void {
+  const windowId = place?.windowId
+  const tabId = target?.tabId
+  const known = target !== null && addressOf(target.url) !== ''
+  useEffect(() => {
+    if (windowId === undefined || tabId === undefined || !ready || !known) return
+    const take = async () => {
+      const intent = await takeIntent(windowId)
+      if (intent === null || intent.tabId !== tabId || intent.kind === 'open') return
+      const kind = intent.kind === 'summarize' ? 'summary' : 'explanation'
+      wish({ kind, question: '', selection: intent.selection ?? '' })
+    }
+    void take()
+    return onIntent(windowId, () => void take())
+  }, [windowId, tabId, ready, known, wish])
+}

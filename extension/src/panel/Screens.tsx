@@ -1,0 +1,163 @@
+import { useEffect, useState } from 'react'
+import { Button } from '@/components/Button'
+import { ThreadLine } from '@/components/ThreadLine'
+import { awaitDevice, beginDevice, type Device, SignInFailure, signIn } from '../lib/signIn'
+import { type TextName, t } from '../lib/texts'
+import type { Access } from './access'
+import styles from './Panel.module.css'
+
+type Barred = Exclude<Access, { kind: 'ready' | 'loading' }>
+
+/** What stands in the way of asking, and the way out of it. */
+export function AccessScreen({ access, onRetry }: { access: Barred; onRetry: () => void }) {
+  return (
+    <section className={styles.screen}>
+      <h2>{t(titleOf(access))}</h2>
+      {'server' in access && <p>{noteOf(access, access.server.origin)}</p>}
+      <WayOut access={access} onRetry={onRetry} />
+    </section>
+  )
+}
+
+/** The same over a conversation, which can be read on. */
+export function AccessNotice({
+  access,
+  onRetry,
+}: {
+  access: Exclude<Access, { kind: 'ready' }>
+  onRetry: () => void
+}) {
+  if (access.kind === 'loading') return null
+  return (
+    <section className={styles.banner} role="status">
+      <p>{t(titleOf(access))}</p>
+      <WayOut access={access} onRetry={onRetry} />
+    </section>
+  )
+}
+
+function titleOf(access: Barred): TextName {
+  switch (access.kind) {
+    case 'setup':
+      return 'setupTitle'
+    case 'offline':
+      return 'offlineTitle'
+    case 'unreachable':
+      return 'unreachableTitle'
+    case 'signedOut':
+      return (
+        { none: 'signInTitle', ended: 'endedTitle', suspended: 'suspendedTitle', sso: 'ssoTitle' } as const
+      )[access.reason]
+  }
+}
+
+function noteOf(access: Barred, origin: string): string {
+  switch (access.kind) {
+    case 'setup':
+      return t('setupNote')
+    case 'offline':
+      return t('offlineNote')
+    case 'unreachable':
+      return t('unreachableNote', origin)
+    case 'signedOut':
+      if (access.reason === 'suspended') return t('suspendedNote')
+      return access.reason === 'sso' ? t('ssoNote') : t('signInNote', origin)
+  }
+}
+
+function WayOut({ access, onRetry }: { access: Barred; onRetry: () => void }) {
+  switch (access.kind) {
+    case 'setup':
+      return (
+        <>
+          <p>{t('setupNote')}</p>
+          <Button variant="primary" onClick={() => void chrome.runtime.openOptionsPage()}>
+            {t('openSettings')}
+          </Button>
+        </>
+      )
+    case 'offline':
+    case 'unreachable':
+      return <Button onClick={onRetry}>{t('again')}</Button>
+    case 'signedOut':
+      return access.reason === 'suspended' ? (
+        <Button onClick={onRetry}>{t('again')}</Button>
+      ) : (
+        <SignIn origin={access.server.origin} />
+      )
+  }
+}
+
+const reasons: Record<SignInFailure['reason'], TextName> = {
+  canceled: 'signInCanceled',
+  denied: 'signInDenied',
+  unreachable: 'serverUnreachable',
+  expired: 'signInExpired',
+  unsupported: 'signInUnsupported',
+}
+
+/** Signs in by a window of the browser or, where that cannot reach the session, by a code. */
+export function SignIn({ origin }: { origin: string }) {
+  const [device, setDevice] = useState<Device | null>(null)
+  const [failure, setFailure] = useState<TextName | null>(null)
+  const [busy, setBusy] = useState(false)
+  const fail = (cause: unknown) => {
+    setDevice(null)
+    setFailure(cause instanceof SignInFailure ? reasons[cause.reason] : 'actionFailed')
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one wait for one code.
+  useEffect(() => {
+    if (device === null) return
+    const controller = new AbortController()
+    awaitDevice(origin, device, controller.signal).catch((cause: unknown) => {
+      if (!controller.signal.aborted) fail(cause)
+    })
+    return () => controller.abort()
+  }, [device, origin])
+  const run = (way: () => Promise<void>) => {
+    setFailure(null)
+    setBusy(true)
+    way()
+      .catch(fail)
+      .finally(() => setBusy(false))
+  }
+  if (device !== null) {
+    return (
+      <div className={styles.device}>
+        <p className={styles.code}>{device.userCode}</p>
+        <p>{t('codeNote', `${new URL(device.page).host}/oauth/device`)}</p>
+        <ThreadLine running />
+        <p role="status">{t('codeWaiting')}</p>
+        <div className={styles.row}>
+          <Button onClick={() => void chrome.tabs.create({ url: device.page })}>{t('openPage')}</Button>
+          <Button onClick={() => setDevice(null)}>{t('cancel')}</Button>
+        </div>
+      </div>
+    )
+  }
+  return (
+    <>
+      {failure && (
+        <p className={styles.error} role="alert">
+          {t(failure)}
+        </p>
+      )}
+      <Button variant="primary" wide disabled={busy} onClick={() => run(() => signIn(origin))}>
+        {t('signIn')}
+      </Button>
+      <Button
+        variant="link"
+        disabled={busy}
+        onClick={() =>
+          run(async () => {
+            const begun = await beginDevice(origin)
+            setDevice(begun)
+            await chrome.tabs.create({ url: begun.page })
+          })
+        }
+      >
+        {t('signInCode')}
+      </Button>
+    </>
+  )
+}

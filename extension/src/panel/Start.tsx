@@ -1,0 +1,54 @@
+import { FileText, Lightbulb } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Button } from '@/components/Button'
+import { refusalOf, type Target } from '../lib/pages'
+import { t } from '../lib/texts'
+import { Ask } from './Ask'
+import styles from './Panel.module.css'
+import type { Wish } from './task'
+
+/** What can be asked of the page, or why nothing can. `children` say what came of the last try. */
+export function Start({
+  target,
+  onWish,
+  children,
+}: {
+  target: Target
+  onWish: (wish: Wish) => void
+  children: ReactNode
+}) {
+  const refusal = refusalOf(target.url)
+  if (refusal !== null) {
+    return (
+      <section className={styles.notice} role="status">
+        <p>{t(refusal)}</p>
+      </section>
+    )
+  }
+  return (
+    <>
+      <section className={styles.start}>
+        <h2>{t('start')}</h2>
+        <p className={styles.page}>{target.title || target.url}</p>
+        <Button
+          variant="primary"
+          wide
+          onClick={() => onWish({ kind: 'summary', question: '', selection: '' })}
+        >
+          <FileText size={16} aria-hidden />
+          {t('summarize')}
+        </Button>
+        <Button wide onClick={() => onWish({ kind: 'explanation', question: '', selection: '' })}>
+          <Lightbulb size={16} aria-hidden />
+          {t('explain')}
+        </Button>
+        {children}
+        <p className={styles.quiet}>{t('privacy')}</p>
+      </section>
+      <Ask
+        placeholder={t('askFirst')}
+        onAsk={(question) => onWish({ kind: 'question', question, selection: '' })}
+      />
+    </>
+  )
+}

@@ -1,0 +1,168 @@
+import { Check, Copy, RotateCcw, ThumbsDown, ThumbsUp } from 'lucide-react'
+import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { Button } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import { ThreadLine } from '@/components/ThreadLine'
+import { copyRich } from '@/lib/browser/clipboard'
+import { Markdown, markdownToHtml } from '@/lib/markdown'
+import type { Turn } from '../lib/kept'
+import { count, t } from '../lib/texts'
+import { type Conversation, isOver } from './conversation'
+import styles from './Panel.module.css'
+
+/** The questions and answers of a conversation. */
+export function Turns({ conversation }: { conversation: Conversation }) {
+  const talk = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
+  const end = useRef<HTMLLIElement>(null)
+  const turns = talk.turns.length
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new question is brought into view, growing text is not.
+  useEffect(() => {
+    // It returns a promise in newer browsers, which is no cleanup.
+    void end.current?.scrollIntoView({ block: 'start' })
+  }, [turns])
+  return (
+    <>
+      <p className={styles.page}>{talk.title || talk.url}</p>
+      <ol className={styles.turns} aria-label={t('conversation')}>
+        {talk.turns.map((turn, index) => (
+          <li key={turn.key} ref={index === turns - 1 ? end : null} className={styles.turn}>
+            <TurnView
+              turn={turn}
+              line={conversation.lineOf(turn.key)}
+              conversation={conversation}
+              last={index === turns - 1}
+            />
+          </li>
+        ))}
+      </ol>
+      <Announcer writing={conversation.writing} text={talk.turns.at(-1)?.answer.text ?? ''} />
+    </>
+  )
+}
+
+interface TurnProps {
+  readonly turn: Turn
+  readonly line: string | null
+  readonly conversation: Conversation
+  readonly last: boolean
+}
+
+const TurnView = memo(function TurnView({ turn, line, conversation, last }: TurnProps) {
+  const { answer, sent } = turn
+  const over = isOver(turn)
+  const reason = answer.outcome?.kind === 'finished' ? answer.outcome.reason : answer.outcome?.kind
+  const cut = turn.failure !== null || (reason !== undefined && reason !== 'stop')
+  return (
+    <>
+      <div className={styles.question}>
+        <h2 className="visually-hidden">{t('question')}</h2>
+        <p>{turn.question}</p>
+        {sent && <p className={styles.quiet}>{t('sentNote', count(sent.characters), count(sent.left))}</p>}
+      </div>
+      <div className={styles.answer} data-answer aria-busy={!over || undefined}>
+        <h2 className="visually-hidden">{t('answer')}</h2>
+        {!over && <ThreadLine running />}
+        <Markdown text={answer.text} growing={!over} cut={cut} />
+        {!over && <p className={styles.quiet}>{statusOf(line, answer.rewriting, answer.text)}</p>}
+        {over && <Ending turn={turn} conversation={conversation} />}
+        {over && answer.text !== '' && <Actions turn={turn} conversation={conversation} last={last} />}
+      </div>
+    </>
+  )
+})
+
+function statusOf(line: string | null, rewriting: boolean, text: string): string {
+  if (line === 'waiting') return t('waiting')
+  if (rewriting) return t('rewriting')
+  return text === '' ? t('answering') : ''
+}
+
+/** Why an answer is not whole. */
+function Ending({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
+  const { outcome } = turn.answer
+  const failure = turn.failure ?? (outcome?.kind === 'failed' ? outcome.message || t('failed') : null)
+  if (failure !== null) {
+    return (
+      <div className={styles.failed} role="alert">
+        <p>{failure}</p>
+        <Button size="sm" disabled={conversation.writing} onClick={() => conversation.regenerate(turn)}>
+          <RotateCcw size={14} aria-hidden />
+          {t('again')}
+        </Button>
+      </div>
+    )
+  }
+  if (outcome?.kind === 'stopped') return <p className={styles.quiet}>{t('stopped')}</p>
+  if (outcome?.kind === 'finished' && outcome.reason === 'length') {
+    return <p className={styles.quiet}>{t('lengthReached')}</p>
+  }
+  return null
+}
+
+/** What can be done with a finished answer. Only the last one can be written again: what follows would not fit it. */
+function Actions({ turn, conversation, last }: { turn: Turn; conversation: Conversation; last: boolean }) {
+  const [said, say] = useState<'copied' | 'copyFailed' | 'actionFailed' | null>(null)
+  useEffect(() => {
+    if (said === null) return
+    const timer = setTimeout(() => say(null), 2500)
+    return () => clearTimeout(timer)
+  }, [said])
+  const { text } = turn.answer
+  const rate = (rating: 'good' | 'bad') => conversation.rate(turn, rating).catch(() => say('actionFailed'))
+  const copy = () =>
+    copyRich(text, markdownToHtml(text)).then(
+      () => say('copied'),
+      () => say('copyFailed'),
+    )
+  return (
+    <div className={styles.actions}>
+      <IconButton size="sm" label={t('copy')} onClick={() => void copy()}>
+        {said === 'copied' ? <Check size={16} /> : <Copy size={16} />}
+      </IconButton>
+      <IconButton
+        size="sm"
+        label={t('good')}
+        aria-pressed={turn.rating === 'good'}
+        onClick={() => void rate('good')}
+      >
+        <ThumbsUp size={16} fill={turn.rating === 'good' ? 'currentColor' : 'none'} />
+      </IconButton>
+      <IconButton
+        size="sm"
+        label={t('bad')}
+        aria-pressed={turn.rating === 'bad'}
+        onClick={() => void rate('bad')}
+      >
+        <ThumbsDown size={16} fill={turn.rating === 'bad' ? 'currentColor' : 'none'} />
+      </IconButton>
+      {last && (
+        <IconButton
+          size="sm"
+          label={t('regenerate')}
+          disabled={conversation.writing}
+          onClick={() => conversation.regenerate(turn)}
+        >
+          <RotateCcw size={16} />
+        </IconButton>
+      )}
+      <span className={styles.quiet} aria-live="polite">
+        {said && t(said)}
+      </span>
+    </div>
+  )
+}
+
+/** Tells screen readers that an answer is written, and the whole of it once. */
+function Announcer({ writing, text }: { writing: boolean; text: string }) {
+  const before = useRef(writing)
+  const [said, say] = useState('')
+  useEffect(() => {
+    if (before.current !== writing) say(writing ? t('answering') : text)
+    before.current = writing
+  }, [writing, text])
+  return (
+    <p className="visually-hidden" role="status">
+      {said}
+    </p>
+  )
+}

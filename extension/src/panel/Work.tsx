@@ -1,0 +1,120 @@
+import { useId, useState } from 'react'
+import { Button } from '@/components/Button'
+import { ThreadLine } from '@/components/ThreadLine'
+import { maxText } from '../lib/limits'
+import { siteOf } from '../lib/review'
+import { count, t } from '../lib/texts'
+import type { Access } from './access'
+import styles from './Panel.module.css'
+import type { Draft, PdfDraft } from './task'
+import type { Work } from './useWork'
+
+interface WorkProps {
+  readonly work: Work
+  readonly access: Access
+  readonly onSend: (draft: Draft, always: boolean) => void
+  readonly onReadPdf: (draft: PdfDraft) => void
+  readonly onCancel: () => void
+}
+
+/** What is between a wish and its question. */
+export function WorkView({ work, access, onSend, onReadPdf, onCancel }: WorkProps) {
+  const server = 'server' in access ? access.server.origin : ''
+  switch (work.kind) {
+    case 'idle':
+      return null
+    case 'refused':
+      return (
+        <p className={styles.error} role="alert">
+          {work.reason}
+        </p>
+      )
+    case 'reading':
+      return (
+        <section className={styles.start} role="status">
+          <p>{work.pdf ? t('readingPdf') : t('reading')}</p>
+          <ThreadLine running />
+          <Button size="sm" onClick={onCancel}>
+            {t('cancel')}
+          </Button>
+        </section>
+      )
+    case 'pdf':
+      return (
+        <section className={styles.review} aria-label={t('review')}>
+          <h2>{t('review')}</h2>
+          <p>{t('pdfReview', sizeOf(work.draft.file))}</p>
+          <p className={styles.quiet}>{t('reviewTo', server)}</p>
+          <div className={styles.row}>
+            <Button variant="primary" onClick={() => onReadPdf(work.draft)}>
+              {t('readPdf')}
+            </Button>
+            <Button onClick={onCancel}>{t('cancel')}</Button>
+          </div>
+        </section>
+      )
+    case 'review':
+      return <Review draft={work.draft} server={server} onSend={onSend} onCancel={onCancel} />
+  }
+}
+
+interface ReviewProps {
+  readonly draft: Draft
+  readonly server: string
+  readonly onSend: (draft: Draft, always: boolean) => void
+  readonly onCancel: () => void
+}
+
+/** What is about to be sent, all of it, before it is. */
+function Review({ draft, server, onSend, onCancel }: ReviewProps) {
+  const { material, characters, unreadFrames } = draft
+  const [always, setAlways] = useState(false)
+  const box = useId()
+  const text = material.kind === 'explanation' ? material.selection : material.text
+  return (
+    <section className={styles.review} aria-label={t('review')}>
+      <h2>{t('review')}</h2>
+      <dl>
+        <dt>{t('reviewPage')}</dt>
+        <dd>
+          {material.title}
+          <span className={styles.address}>{material.url}</span>
+        </dd>
+        <dt>{t('sentCharacters')}</dt>
+        <dd>{count(characters)}</dd>
+        <dt>{t('leftCharacters')}</dt>
+        <dd>{count(material.left)}</dd>
+      </dl>
+      {material.left > 0 && <p className={styles.warning}>{t('leftNote', count(maxText))}</p>}
+      {unreadFrames > 0 && <p className={styles.warning}>{t('framesNote', unreadFrames)}</p>}
+      <details>
+        <summary>{t('showText')}</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard. */}
+        <pre className={styles.material} tabIndex={0} role="region" aria-label={t('showText')}>
+          {text}
+        </pre>
+      </details>
+      <p className={styles.quiet}>{t('reviewTo', server)}</p>
+      <div className={styles.row}>
+        <Button variant="primary" autoFocus onClick={() => onSend(draft, always)}>
+          {t('send')}
+        </Button>
+        <Button onClick={onCancel}>{t('cancel')}</Button>
+      </div>
+      <label className={styles.check} htmlFor={box}>
+        <input
+          id={box}
+          type="checkbox"
+          checked={always}
+          onChange={(event) => setAlways(event.target.checked)}
+        />
+        {t('skipReview')}（{siteOf(material.url)}）
+      </label>
+    </section>
+  )
+}
+
+function sizeOf(file: Blob): string {
+  const mega = file.size / (1024 * 1024)
+  return mega >= 1 ? `${mega.toFixed(1)} MB` : `${Math.max(1, Math.round(file.size / 1024))} KB`
+}

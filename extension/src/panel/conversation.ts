@@ -1,0 +1,336 @@
+import {
+  browserWake,
+  Connection,
+  type ConnectionState,
+  defaultPolicy,
+  type Ending,
+  emptyAnswer,
+  type StreamFailure,
+} from '@/lib/stream'
+import { addressOf, keepTalk, type Talk, type Turn } from '../lib/kept'
+import { cut, maxSelection, maxTitle } from '../lib/limits'
+import { SignedOut, sessionFetch } from '../lib/session'
+import { t } from '../lib/texts'
+
+/** What is asked first of a page. */
+export interface Material {
+  readonly kind: 'summary' | 'explanation' | 'question'
+  readonly url: string
+  readonly title: string
+  /** The page as it is sent, at most as long as the server takes it. */
+  readonly text: string
+  readonly left: number
+  readonly selection: string
+  readonly question: string
+}
+
+const path = '/external/chrome_extension/v1/chat/completion/stream'
+
+/** How often the text of an answer is kept while it grows, in milliseconds. A cursor makes up for the rest. */
+const keepEvery = 250
+
+/**
+ * A conversation about a page. Its answers are read here, in the panel; what is known of them is kept in the browser, so
+ * that a panel that is closed and opened goes on at the character. Listeners are told of every change.
+ */
+export class Conversation {
+  #talk: Talk
+  readonly #lines = new Map<string, { connection: Connection; state: ConnectionState }>()
+  readonly #listeners = new Set<() => void>()
+  #keeping: ReturnType<typeof setTimeout> | undefined
+  #closed = false
+  /** Told when the server no longer lets the person in. */
+  onSignedOut: (cause: SignedOut) => void = () => {}
+
+  constructor(talk: Talk) {
+    this.#talk = talk
+    for (const turn of talk.turns) if (!isOver(turn)) this.#connect(turn)
+  }
+
+  /** An empty conversation about an address in a tab. */
+  static begin(tabId: number, url: string, title: string, kind: Talk['kind']): Conversation {
+    return new Conversation({
+      tabId,
+      url: addressOf(url),
+      title,
+      kind,
+      threadId: null,
+      turns: [],
+      touchedAt: Date.now(),
+    })
+  }
+
+  get talk(): Talk {
+    return this.#talk
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  snapshot = (): Talk => this.#talk
+
+  get writing(): boolean {
+    return this.#talk.turns.some((turn) => !isOver(turn))
+  }
+
+  /** How the line of an answer is; null when it is over. */
+  lineOf(key: string): ConnectionState | null {
+    return this.#lines.get(key)?.state ?? null
+  }
+
+  /** Asks what begins a thread. */
+  start(material: Material): void {
+    const explains = material.kind === 'explanation'
+    const body = {
+      request_id: crypto.randomUUID(),
+      kind: explains
+        ? 'chrome_extension_easy_explain'
+        : material.kind === 'summary'
+          ? 'chrome_extension_page_whole_summary'
+          : 'chrome_extension_page_whole_summary_follow_up',
+      page: {
+        url: material.url,
+        title: cut(material.title, maxTitle).text,
+        ...(!explains && { text: material.text, truncated_characters: material.left }),
+      },
+      ...(material.selection !== '' && { selection: cut(material.selection, maxSelection).text }),
+      ...(material.kind === 'question' && { messages: [{ role: 'user', content: material.question }] }),
+    }
+    const characters = [...(explains ? material.selection : material.text)].length
+    const question = explains
+      ? `「${short(material.selection)}」`
+      : material.kind === 'summary'
+        ? t('summarize')
+        : material.question
+    this.#ask(body.request_id, question, body, { characters, left: explains ? 0 : material.left })
+  }
+
+  /** Asks further in the thread. */
+  followUp(question: string): void {
+    const id = crypto.randomUUID()
+    const kind =
+      this.#talk.kind === 'selection'
+        ? 'chrome_extension_easy_explanation_follow_up'
+        : 'chrome_extension_page_whole_summary_follow_up'
+    const messages = [{ role: 'user', content: question }]
+    this.#ask(id, question, { request_id: id, kind, thread_id: this.#talk.threadId, messages }, null)
+  }
+
+  #ask(key: string, question: string, body: unknown, sent: Turn['sent'], url = path): void {
+    const turn: Turn = {
+      key,
+      question,
+      sent,
+      asked: { url, body: JSON.stringify(body) },
+      answer: emptyAnswer,
+      failure: null,
+      rating: null,
+    }
+    this.#change({ turns: [...this.#talk.turns, turn] })
+    this.#keepNow()
+    this.#connect(turn)
+  }
+
+  /** Has an answer written again, in place of the one that is shown. */
+  regenerate(turn: Turn): void {
+    const { messageId } = turn.answer
+    if (messageId === null || this.#talk.threadId === null) {
+      this.retry(turn)
+      return
+    }
+    const id = crypto.randomUUID()
+    this.#change({ turns: this.#talk.turns.filter((other) => other.key !== turn.key) })
+    const body = { request_id: id, thread_id: this.#talk.threadId, regenerate: messageId }
+    this.#ask(id, turn.question, body, turn.sent, '/v1/message/stream')
+  }
+
+  /** Sends a question again that the server has not taken. */
+  retry(turn: Turn): void {
+    const next = { ...turn, failure: null, answer: emptyAnswer }
+    this.#replace(next)
+    this.#connect(next)
+  }
+
+  async stop(): Promise<void> {
+    const turn = this.#talk.turns.find((other) => !isOver(other))
+    if (turn === undefined) return
+    const { messageId } = turn.answer
+    if (messageId === null) {
+      // The server may or may not have it: asking again finds out.
+      this.#lines.get(turn.key)?.connection.close()
+      this.#over(turn.key, t('failed'))
+      return
+    }
+    await this.#call(`/v1/message/${messageId}/stop`, 'POST')
+  }
+
+  /** Rates an answer, or takes the rating back. */
+  async rate(turn: Turn, rating: 'good' | 'bad'): Promise<void> {
+    const { messageId } = turn.answer
+    if (messageId === null) return
+    const next = turn.rating === rating ? null : rating
+    if (next === null) await this.#call(`/v1/message_feedback/${messageId}`, 'DELETE')
+    else await this.#call('/v1/message_feedback', 'POST', { message_id: messageId, rating: next })
+    this.#replace({ ...this.#turn(turn.key), rating: next })
+  }
+
+  /** Lets go of the lines; the answers are written on, on the server. */
+  close(): void {
+    this.#closed = true
+    for (const { connection } of this.#lines.values()) connection.close()
+    this.#lines.clear()
+    this.#keepNow()
+  }
+
+  async #call(url: string, method: string, body?: unknown): Promise<void> {
+    const response = await sessionFetch(url, {
+      method,
+      ...(body !== undefined && {
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      }),
+    })
+    if (!response.ok) throw new Error(`${method} ${url}: ${response.status}`)
+  }
+
+  #connect(turn: Turn): void {
+    const { messageId } = turn.answer
+    const request =
+      turn.asked !== null
+        ? ({ kind: 'send', ...turn.asked } as const)
+        : ({ kind: 'attach', url: `/v1/message/${messageId}/stream` } as const)
+    const connection: Connection = new Connection(
+      request,
+      { fetch: this.#fetch, wake: browserWake, now: () => Date.now(), random: Math.random },
+      {
+        onAnswer: (answer) => {
+          if (this.#closed) return
+          const taken = answer.messageId !== null
+          const threadId = answer.threadId ?? this.#talk.threadId
+          if (threadId !== this.#talk.threadId) this.#change({ threadId })
+          const before = this.#turn(turn.key)
+          this.#replace({ ...before, answer, asked: taken ? null : before.asked })
+          // The page that was sent is not kept any longer than it is needed.
+          if (taken && before.asked !== null) this.#keepNow()
+          else this.#keepSoon()
+        },
+        onState: (state) => {
+          const line = this.#lines.get(turn.key)
+          if (line !== undefined) line.state = state
+          this.#tell()
+        },
+        onEnd: (ending) => void this.#ended(turn.key, ending),
+      },
+      turn.answer,
+      defaultPolicy,
+    )
+    this.#lines.set(turn.key, { connection, state: 'connecting' })
+    void connection.run()
+  }
+
+  /** A line on which nobody is signed in any more ends; the question stays for the next sign-in. */
+  readonly #fetch: typeof fetch = async (input, init) => {
+    try {
+      return await sessionFetch(input, init)
+    } catch (cause) {
+      if (!(cause instanceof SignedOut)) throw cause
+      for (const { connection } of this.#lines.values()) connection.close()
+      this.#lines.clear()
+      this.onSignedOut(cause)
+      throw cause
+    }
+  }
+
+  async #ended(key: string, ending: Ending): Promise<void> {
+    if (this.#closed || ending.kind === 'closed') return
+    this.#lines.delete(key)
+    if (ending.kind === 'failed') {
+      this.#over(key, describe(ending.failure))
+      return
+    }
+    if (ending.kind === 'gone') await this.#load(key)
+    const turn = this.#turn(key)
+    this.#replace({ ...turn, asked: null, answer: { ...turn.answer, done: true } })
+    this.#keepNow()
+  }
+
+  /** The answer was over before it was asked for: how it ended stands in the stored message. */
+  async #load(key: string): Promise<void> {
+    const turn = this.#turn(key)
+    const { messageId, threadId } = turn.answer
+    const response = await sessionFetch(`/v1/message?thread_id=${threadId}&limit=100`).catch(() => null)
+    if (!response?.ok) return
+    const { items } = (await response.json()) as {
+      items: {
+        id: string
+        content: string
+        finish_reason?: string
+        status: string
+        error?: { detail: string }
+      }[]
+    }
+    const stored = items.find(({ id }) => id === messageId)
+    if (stored === undefined) return
+    const outcome =
+      stored.status === 'failed'
+        ? { kind: 'failed' as const, message: stored.error?.detail ?? '', code: '', retryable: true }
+        : stored.finish_reason === 'stopped'
+          ? { kind: 'stopped' as const }
+          : { kind: 'finished' as const, reason: stored.finish_reason ?? 'stop', usage: null }
+    this.#replace({ ...turn, answer: { ...turn.answer, text: stored.content, outcome } })
+  }
+
+  #over(key: string, failure: string): void {
+    this.#lines.delete(key)
+    this.#replace({ ...this.#turn(key), failure })
+    this.#keepNow()
+  }
+
+  #turn(key: string): Turn {
+    const turn = this.#talk.turns.find((other) => other.key === key)
+    if (turn === undefined) throw new Error(`no turn ${key}`)
+    return turn
+  }
+
+  #replace(turn: Turn): void {
+    this.#change({ turns: this.#talk.turns.map((other) => (other.key === turn.key ? turn : other)) })
+  }
+
+  #change(change: Partial<Talk>): void {
+    this.#talk = { ...this.#talk, ...change, touchedAt: Date.now() }
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  #keepSoon(): void {
+    this.#keeping ??= setTimeout(() => this.#keepNow(), keepEvery)
+  }
+
+  #keepNow(): void {
+    clearTimeout(this.#keeping)
+    this.#keeping = undefined
+    if (this.#talk.turns.length > 0) void keepTalk(this.#talk)
+  }
+}
+
+/** Whether nothing more comes of an answer. */
+export function isOver(turn: Turn): boolean {
+  return turn.answer.done || turn.failure !== null
+}
+
+function describe(failure: StreamFailure): string {
+  if (failure.kind === 'network') return t('offlineNote')
+  const wait = failure.detail.retryAfterMs
+  if (failure.status === 429 && wait !== undefined) return t('limited', Math.max(1, Math.ceil(wait / 1000)))
+  return failure.detail.errors?.[0]?.message || failure.message || t('failed')
+}
+
+function short(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line
+}

@@ -1,0 +1,17 @@
+import '@/styles/tokens.css'
+import '@/styles/base.css'
+import { createRoot } from 'react-dom/client'
+import { preloadMarkdown } from '@/lib/markdown'
+import { ime } from '@/lib/ui/ime'
+import { speakLanguage } from '../lib/texts'
+import { App } from './App'
+import { closeAll } from './useConversation'
+
+speakLanguage()
+ime.watch(document)
+void preloadMarkdown()
+// A panel that is closed keeps where its answers are; they are written on, on the server.
+window.addEventListener('pagehide', closeAll)
+
+const root = document.getElementById('root')
+if (root) createRoot(root).render(<App />)

@@ -1,0 +1,57 @@
+import { useEffect, useState } from 'react'
+import type { Target } from '../lib/pages'
+
+/** The window of the panel, and a tab that it is held beside, if its address names one; else it follows the active tab. */
+export interface Place {
+  readonly windowId: number
+  readonly tabId: number | null
+}
+
+export async function readPlace(): Promise<Place> {
+  const named = new URLSearchParams(location.search).get('tab')
+  if (named !== null) {
+    const tab = await chrome.tabs.get(Number(named))
+    return { windowId: tab.windowId, tabId: Number(named) }
+  }
+  const { id = chrome.windows.WINDOW_ID_CURRENT } = await chrome.windows.getCurrent()
+  return { windowId: id, tabId: null }
+}
+
+/** The tab that the panel is beside; null until it is known. */
+export function useTarget(place: Place | null): Target | null {
+  const [target, setTarget] = useState<Target | null>(null)
+  useEffect(() => {
+    if (place === null) return
+    const look = async () => {
+      const tab =
+        place.tabId !== null
+          ? await chrome.tabs.get(place.tabId).catch(() => undefined)
+          : (await chrome.tabs.query({ active: true, windowId: place.windowId }))[0]
+      if (tab?.id === undefined) return
+      const found = { tabId: tab.id, url: tab.url ?? '', title: tab.title ?? '' }
+      setTarget((now) => (now !== null && same(now, found) ? now : found))
+    }
+    const onActivated = ({ windowId }: { windowId: number }) => {
+      if (windowId === place.windowId) void look()
+    }
+    const onUpdated = () => void look()
+    const onIntentLeft = (changes: Record<string, unknown>) => {
+      if (Object.keys(changes).some((key) => key.startsWith('intent:'))) void look()
+    }
+    void look()
+    chrome.tabs.onActivated.addListener(onActivated)
+    chrome.tabs.onUpdated.addListener(onUpdated)
+    // A button of the toolbar lets the extension know the page; nothing else tells of that.
+    chrome.storage.session.onChanged.addListener(onIntentLeft)
+    return () => {
+      chrome.tabs.onActivated.removeListener(onActivated)
+      chrome.tabs.onUpdated.removeListener(onUpdated)
+      chrome.storage.session.onChanged.removeListener(onIntentLeft)
+    }
+  }, [place])
+  return target
+}
+
+function same(a: Target, b: Target): boolean {
+  return a.tabId === b.tabId && a.url === b.url && a.title === b.title
+}

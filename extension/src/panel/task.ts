@@ -1,0 +1,89 @@
+import { readPageFile } from '../lib/file'
+import { cut, lengthOf, maxSelection } from '../lib/limits'
+import { fetchPdf, readTab, type Target, Unreadable, whyNot } from '../lib/pages'
+import { type TextName, t } from '../lib/texts'
+import type { Material } from './conversation'
+
+/** What a person wants of the page. */
+export interface Wish {
+  readonly kind: Material['kind']
+  readonly question: string
+  /** What the menu says is selected, where the page cannot be asked. */
+  readonly selection: string
+}
+
+/** What was read of a page, ready to be sent. */
+export interface Draft {
+  readonly material: Material
+  readonly characters: number
+  readonly unreadFrames: number
+}
+
+/** A PDF that has to be sent to the server before it can be read. */
+export interface PdfDraft {
+  readonly wish: Wish
+  readonly target: Target
+  readonly file: Blob
+}
+
+/** Reads a page for a wish. Throws Unreadable with the reason. */
+export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDraft> {
+  const found = await readTab(target).catch((cause: unknown) => {
+    // The selection that the menu names may be all that can be had, and all that is needed.
+    if (wish.kind === 'explanation' && wish.selection !== '' && cause instanceof Unreadable) return null
+    throw cause
+  })
+  if (wish.kind === 'explanation') {
+    const selection = (found?.kind === 'page' && found.selection) || wish.selection
+    return explanation(target, wish, selection)
+  }
+  if (found === null) throw new Unreadable('refusedPage')
+  if (found.kind === 'pdf') return { wish, target, file: await fetchPdf(found.url) }
+  const reason = whyNot(found)
+  if (reason !== null || found.kind !== 'page') throw new Unreadable(reason ?? 'emptyPage')
+  if (found.text === '') throw new Unreadable('emptyPage')
+  return drafted(wish, found.url, found.title, found.text, 0, found.unreadFrames)
+}
+
+/** Reads a PDF by the server. */
+export async function draftOfPdf({ wish, target, file }: PdfDraft): Promise<Draft> {
+  const { text, truncated_characters } = await readPageFile(file)
+  if (text.trim() === '') throw new Unreadable('emptyPage')
+  return drafted(wish, target.url, target.title, text, truncated_characters, 0)
+}
+
+function drafted(
+  wish: Wish,
+  url: string,
+  title: string,
+  whole: string,
+  more: number,
+  unreadFrames: number,
+): Draft {
+  const { text, characters, left } = cut(whole)
+  const material = { ...wish, url, title, text, left: left + more, selection: '' }
+  return { material, characters, unreadFrames }
+}
+
+function explanation(target: Target, wish: Wish, selection: string): Draft {
+  const characters = lengthOf(selection)
+  if (selection.trim() === '') throw new Unreadable('noSelection')
+  if (characters > maxSelection) throw new TooLong(characters)
+  const material = { ...wish, url: target.url, title: target.title, text: '', left: 0, selection }
+  return { material, characters, unreadFrames: 0 }
+}
+
+/** A selection is never cut: what is explained would not be what was selected. */
+class TooLong extends Error {
+  override name = 'TooLong'
+  constructor(readonly characters: number) {
+    super('the selection is too long')
+  }
+}
+
+/** Why there is no draft, in words. */
+export function reasonOf(cause: unknown): string {
+  if (cause instanceof TooLong) return t('selectionTooLong', cause.characters, maxSelection)
+  if (cause instanceof Unreadable) return t(cause.reason satisfies TextName)
+  return cause instanceof Error && cause.name === 'FileRefused' ? cause.message : t('actionFailed')
+}

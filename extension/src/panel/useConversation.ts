@@ -1,0 +1,72 @@
+import { useCallback, useEffect, useState } from 'react'
+import { addressOf, forgetTalk, lastTalk, readTalk } from '../lib/kept'
+import type { Target } from '../lib/pages'
+import { Conversation } from './conversation'
+
+/** The conversations of this panel: their answers are read on while another tab is looked at. */
+const held = new Map<string, Conversation>()
+const keyOf = (tabId: number, url: string) => `${tabId}:${url}`
+
+interface Shown {
+  readonly tabId: number
+  readonly conversation: Conversation | null
+}
+
+interface Held {
+  readonly conversation: Conversation | null
+  /** Whether the tab shows another page than the conversation is about, or one that is not known. */
+  readonly moved: 'moved' | 'unknown' | null
+  /** Shows a new conversation about the tab's page; null for an empty start. */
+  readonly open: (conversation: Conversation | null) => void
+}
+
+/** One conversation for a tab and an address: that of the page, else the last one of the tab. */
+export function useConversation(target: Target | null): Held {
+  const [shown, setShown] = useState<Shown | null>(null)
+  const tabId = target?.tabId ?? null
+  const address = addressOf(target?.url ?? '')
+  useEffect(() => {
+    if (tabId === null) return
+    let current = true
+    void find(tabId, address).then((conversation) => {
+      if (current) setShown({ tabId, conversation })
+    })
+    return () => {
+      current = false
+    }
+  }, [tabId, address])
+  const open = useCallback(
+    (conversation: Conversation | null) => {
+      if (tabId === null) return
+      const before = held.get(keyOf(tabId, address))
+      if (before !== undefined && before !== conversation) {
+        before.close()
+        void forgetTalk(before.talk)
+        held.delete(keyOf(tabId, address))
+      }
+      if (conversation !== null) held.set(keyOf(tabId, conversation.talk.url), conversation)
+      setShown({ tabId, conversation })
+    },
+    [tabId, address],
+  )
+  const conversation = shown !== null && shown.tabId === tabId ? shown.conversation : null
+  const elsewhere = conversation !== null && conversation.talk.url !== address
+  return { conversation, moved: elsewhere ? (address === '' ? 'unknown' : 'moved') : null, open }
+}
+
+async function find(tabId: number, address: string): Promise<Conversation | null> {
+  const known = held.get(keyOf(tabId, address))
+  if (known !== undefined) return known
+  const talk = (address !== '' && (await readTalk(tabId, address))) || (await lastTalk(tabId))
+  if (talk === null) return null
+  const key = keyOf(tabId, talk.url)
+  const conversation = held.get(key) ?? new Conversation(talk)
+  held.set(key, conversation)
+  return conversation
+}
+
+/** Keeps everything for the next time the panel is opened. */
+export function closeAll(): void {
+  for (const conversation of held.values()) conversation.close()
+  held.clear()
+}

@@ -1,0 +1,83 @@
+import { useCallback, useRef, useState } from 'react'
+import type { Target } from '../lib/pages'
+import { addUnreviewed, siteOf, unreviewedSites } from '../lib/review'
+import { Conversation } from './conversation'
+import { type Draft, draftOf, draftOfPdf, type PdfDraft, reasonOf, type Wish } from './task'
+
+/** What is between a wish and its question: reading the page, and looking at what is sent. */
+export type Work =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'reading'; readonly pdf: boolean }
+  | { readonly kind: 'pdf'; readonly draft: PdfDraft }
+  | { readonly kind: 'review'; readonly draft: Draft }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+interface Worker {
+  readonly work: Work
+  readonly wish: (wish: Wish) => void
+  readonly send: (draft: Draft, always: boolean) => void
+  readonly readPdf: (draft: PdfDraft) => void
+  readonly cancel: () => void
+}
+
+const idle: Work = { kind: 'idle' }
+
+/** Reads the page for a wish, has it reviewed, and begins the conversation. */
+export function useWork(target: Target | null, begin: (conversation: Conversation) => void): Worker {
+  const [work, setWork] = useState<Work>(idle)
+  // What is begun later takes the place of what is under way.
+  const turn = useRef(0)
+  const tabId = target?.tabId
+
+  const send = useCallback(
+    (draft: Draft, always: boolean) => {
+      const { material } = draft
+      if (tabId === undefined) return
+      if (always) void addUnreviewed(siteOf(material.url))
+      setWork(idle)
+      const conversation = Conversation.begin(
+        tabId,
+        material.url,
+        material.title,
+        material.kind === 'explanation' ? 'selection' : 'page',
+      )
+      begin(conversation)
+      conversation.start(material)
+    },
+    [tabId, begin],
+  )
+  const run = useCallback(
+    async (pdf: boolean, read: () => Promise<Draft | PdfDraft>) => {
+      const mine = ++turn.current
+      setWork({ kind: 'reading', pdf })
+      try {
+        const draft = await read()
+        const reviewed =
+          !('material' in draft) || !(await unreviewedSites()).includes(siteOf(draft.material.url))
+        if (turn.current !== mine) return
+        if (!('material' in draft)) setWork({ kind: 'pdf', draft })
+        else if (reviewed) setWork({ kind: 'review', draft })
+        else send(draft, false)
+      } catch (cause) {
+        if (turn.current === mine) setWork({ kind: 'refused', reason: reasonOf(cause) })
+      }
+    },
+    [send],
+  )
+  const wish = useCallback(
+    (wanted: Wish) => {
+      if (target !== null) void run(false, () => draftOf(target, wanted))
+    },
+    [target, run],
+  )
+  return {
+    work,
+    wish,
+    send,
+    readPdf: useCallback((draft: PdfDraft) => void run(true, () => draftOfPdf(draft)), [run]),
+    cancel: useCallback(() => {
+      turn.current++
+      setWork(idle)
+    }, []),
+  }
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { flatten, TooSlow } from './flatten'
+import { toMarkdown } from './markdown'
+import { isVideo, readTranscript } from './transcript'
+
+function page(html: string, url = 'https://example.jp/'): Document {
+  const parsed = new DOMParser().parseFromString(html, 'text/html')
+  Object.defineProperty(parsed, 'URL', { value: url })
+  return parsed
+}
+
+describe('toMarkdown', () => {
+  it('keeps headings, lists and tables, and the words of links and pictures', () => {
+    const { body } = page(
+      '<h2>手当</h2><ul><li>月額<a href="/x">3,000円</a></li></ul><img alt="組織図"><img>' +
+        '<table><tr><th>区分</th><th>日数</th></tr><tr><td>正社員</td><td>15|16</td></tr></table>',
+    )
+    expect(toMarkdown(body)).toBe(
+      '## 手当\n\n-   月額3,000円\n\n（画像: 組織図）\n\n| 区分 | 日数 |\n| --- | --- |\n| 正社員 | 15\\|16 |',
+    )
+  })
+})
+
+describe('flatten', () => {
+  it('leaves out what is hidden and what is no text, and changes nothing', () => {
+    const source = page(
+      '<p>残る</p><p hidden>隠れる</p><script>alert(1)</script><div aria-hidden="true">飾り</div>',
+    )
+    const before = source.body.innerHTML
+    expect(flatten(source, Number.POSITIVE_INFINITY).document.body.textContent?.trim()).toBe('残る')
+    expect(source.body.innerHTML).toBe(before)
+  })
+
+  it('gives a page up that takes too long', () => {
+    const source = page('<p>字</p>'.repeat(400))
+    expect(() => flatten(source, 0, () => 1)).toThrow(TooSlow)
+  })
+})
+
+describe('readTranscript', () => {
+  const url = 'https://www.youtube.com/watch?v=abc'
+  const tracks = JSON.stringify([
+    { baseUrl: '/api/timedtext?lang=en', languageCode: 'en' },
+    { baseUrl: '/api/timedtext?lang=ja', languageCode: 'ja', kind: 'asr' },
+  ])
+  const html = `<title>説明会 - YouTube</title><script>var p = {"videoId":"abc","captionTracks":${tracks}}</script>`
+  const get = (async (address: string) => {
+    expect(address).toContain('lang=ja')
+    return Response.json({ events: [{ tStartMs: 65_000, segs: [{ utf8: '始め' }, { utf8: 'ます' }] }, {}] })
+  }) as typeof fetch
+
+  it('reads the track of the player, Japanese first', async () => {
+    expect(isVideo(url)).toBe(true)
+    expect(await readTranscript(page(html, url), get)).toBe(
+      '# 説明会\n\n（動画の文字起こし）\n\n1:05 始めます',
+    )
+  })
+
+  it('finds nothing of another video', async () => {
+    expect(await readTranscript(page(html, 'https://www.youtube.com/watch?v=xyz'), get)).toBeNull()
+  })
+})

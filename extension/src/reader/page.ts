@@ -1,0 +1,20 @@
+/** What the script in a web page found. It crosses from page to panel as JSON. */
+export interface ReadPage {
+  readonly kind: 'page'
+  readonly url: string
+  readonly title: string
+  /** The page as Markdown. */
+  readonly text: string
+  /** What is selected in it. */
+  readonly selection: string
+  /** Frames of a size worth reading that belong to other sites. */
+  readonly unreadFrames: number
+}
+
+/** Why there is nothing to read, or another way to read it. */
+export type Found =
+  | ReadPage
+  | { readonly kind: 'pdf'; readonly url: string; readonly title: string }
+  | { readonly kind: 'empty'; readonly unreadFrames: number }
+  | { readonly kind: 'slow' }
+  | { readonly kind: 'no-transcript' }

@@ -1,0 +1,98 @@
+/** Whether an address is that of a video whose words can be read. */
+export function isVideo(url: string): boolean {
+  const { hostname, pathname } = new URL(url)
+  return /(^|\.)youtube\.com$/.test(hostname) && (pathname === '/watch' || pathname.startsWith('/shorts/'))
+}
+
+/**
+ * The words of a video: those in the list that the page shows, else the track that its player names. Null if there are
+ * none, or the site does not hand them out.
+ */
+export async function readTranscript(source: Document, get: typeof fetch = fetch): Promise<string | null> {
+  const title = source.title.replace(/ - YouTube$/, '').trim()
+  const lines = shownLines(source)
+  const words = lines.length > 0 ? lines : await trackLines(source, get)
+  return words.length === 0 ? null : `# ${title}\n\n（動画の文字起こし）\n\n${words.join('\n')}`
+}
+
+function shownLines(source: Document): string[] {
+  return [...source.querySelectorAll('ytd-transcript-segment-renderer')].map((segment) => {
+    const time = segment.querySelector('.segment-timestamp')?.textContent?.trim() ?? ''
+    const text = segment.querySelector('.segment-text')?.textContent?.trim() ?? ''
+    return `${time} ${text}`.trim()
+  })
+}
+
+interface Track {
+  readonly baseUrl?: string
+  readonly languageCode?: string
+  readonly kind?: string
+}
+
+async function trackLines(source: Document, get: typeof fetch): Promise<string[]> {
+  const track = tracksOf(source).sort((a, b) => rank(b) - rank(a))[0]
+  if (track?.baseUrl === undefined) return []
+  const url = new URL(track.baseUrl, source.URL)
+  if (url.origin !== new URL(source.URL).origin) return []
+  url.searchParams.set('fmt', 'json3')
+  const response = await get(url.href)
+  if (!response.ok) return []
+  const { events = [] } = (await response.json()) as {
+    events?: { tStartMs?: number; segs?: { utf8?: string }[] }[]
+  }
+  return events.flatMap(({ tStartMs = 0, segs = [] }) => {
+    const text = segs
+      .map(({ utf8 = '' }) => utf8)
+      .join('')
+      .replace(/\s+/g, ' ')
+      .trim()
+    return text === '' ? [] : [`${clock(tStartMs)} ${text}`]
+  })
+}
+
+/** Japanese before others, and what people have written before what a machine has heard. */
+function rank({ languageCode = '', kind }: Track): number {
+  return (languageCode.startsWith('ja') ? 2 : 0) + (kind === 'asr' ? 0 : 1)
+}
+
+/** The tracks that the page's own script names, if it is that of the video that is shown. */
+function tracksOf(source: Document): Track[] {
+  const id = new URL(source.URL).searchParams.get('v')
+  for (const { textContent } of source.scripts) {
+    const at = textContent?.indexOf('"captionTracks":') ?? -1
+    if (textContent === null || at < 0 || (id !== null && !textContent.includes(`"videoId":"${id}"`)))
+      continue
+    const list = arrayAt(textContent, at + '"captionTracks":'.length)
+    if (list !== null) return list as Track[]
+  }
+  return []
+}
+
+/** The JSON array that begins at a place of a text. */
+function arrayAt(text: string, from: number): unknown[] | null {
+  let depth = 0
+  let quoted = false
+  for (let i = from; i < text.length; i++) {
+    const c = text[i]
+    if (quoted) {
+      if (c === '\\') i++
+      else if (c === '"') quoted = false
+    } else if (c === '"') quoted = true
+    else if (c === '[' || c === '{') depth++
+    else if ((c === ']' || c === '}') && --depth === 0) {
+      try {
+        return JSON.parse(text.slice(from, i + 1)) as unknown[]
+      } catch {
+        return null
+      }
+    }
+  }
+  return null
+}
+
+function clock(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`
+}

@@ -1,0 +1,37 @@
+import { type Intent, leaveIntent } from './lib/intent'
+import { forgetTab } from './lib/kept'
+import { t } from './lib/texts'
+
+/**
+ * The worker opens the panel and says what for; it holds nothing, because the browser ends it after half a minute.
+ * `sidePanel.open` has to be called before anything is awaited: the gesture is forgotten after that.
+ */
+function open(kind: Intent['kind'], tab: chrome.tabs.Tab | undefined, selection?: string): void {
+  if (tab?.id === undefined || tab.id < 0) return
+  const { id: tabId, windowId } = tab
+  void chrome.sidePanel.open({ windowId }).catch(() => {})
+  void leaveIntent({ kind, tabId, windowId, at: Date.now(), ...(selection !== undefined && { selection }) })
+}
+
+chrome.action.onClicked.addListener((tab) => open('open', tab))
+chrome.commands.onCommand.addListener((command, tab) => {
+  if (command === 'summarize') open('summarize', tab)
+})
+chrome.contextMenus.onClicked.addListener((info, tab) => {
+  if (info.menuItemId === 'explain') open('explain', tab, info.selectionText ?? '')
+  else open('summarize', tab)
+})
+
+chrome.runtime.onInstalled.addListener(({ reason }) => {
+  chrome.contextMenus.removeAll(() => {
+    chrome.contextMenus.create({ id: 'summarize', title: t('summarize'), contexts: ['page'] })
+    chrome.contextMenus.create({ id: 'explain', title: t('explainSelection'), contexts: ['selection'] })
+  })
+  if (reason === 'install') void chrome.runtime.openOptionsPage()
+})
+
+chrome.tabs.onRemoved.addListener((tabId) => void forgetTab(tabId))
+
+// Scripts in web pages have no business with what the extension keeps.
+void chrome.storage.local.setAccessLevel({ accessLevel: 'TRUSTED_CONTEXTS' })
+void chrome.storage.session.setAccessLevel({ accessLevel: 'TRUSTED_CONTEXTS' })
