@@ -13,7 +13,7 @@ const shown = async (panel: Page) =>
 /** Copies the last answer, as it was put together in the panel. */
 async function copied(panel: Page): Promise<string> {
   await answerOf(panel).getByRole('button', { name: '回答をコピー' }).click()
-  await expect(panel.getByText('コピーしました')).toBeVisible()
+  await expect(answerOf(panel).getByText('コピーしました')).toBeVisible()
   return panel.evaluate(() => navigator.clipboard.readText())
 }
 

@@ -138,21 +138,14 @@ function Head({
   conversation: Conversation | null
   onNew: () => void
 }) {
-  const threadId = conversation?.talk.threadId ?? null
   return (
     <header className={styles.head}>
       <h1 className={styles.brand}>
         <LogoMark size={22} />
         <span>Tsumugi</span>
       </h1>
-      {access.kind === 'ready' && threadId !== null && (
-        <IconButton
-          size="sm"
-          label={t('continueOnWeb')}
-          onClick={() => void chrome.tabs.create({ url: `${access.server.origin}/chat/${threadId}` })}
-        >
-          <ExternalLink size={16} />
-        </IconButton>
+      {access.kind === 'ready' && conversation !== null && (
+        <ContinueOnWeb conversation={conversation} origin={access.server.origin} />
       )}
       {conversation !== null && (
         <IconButton size="sm" label={t('newTalk')} onClick={onNew}>
@@ -163,6 +156,21 @@ function Head({
         <Settings size={16} />
       </IconButton>
     </header>
+  )
+}
+
+/** Opens the same thread in the app, once it has begun. */
+function ContinueOnWeb({ conversation, origin }: { conversation: Conversation; origin: string }) {
+  const { threadId } = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
+  if (threadId === null) return null
+  return (
+    <IconButton
+      size="sm"
+      label={t('continueOnWeb')}
+      onClick={() => void chrome.tabs.create({ url: `${origin}/chat/${threadId}` })}
+    >
+      <ExternalLink size={16} />
+    </IconButton>
   )
 }
 

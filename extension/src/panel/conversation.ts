@@ -219,7 +219,7 @@ export class Conversation {
         onState: (state) => {
           const line = this.#lines.get(turn.key)
           if (line !== undefined) line.state = state
-          this.#tell()
+          this.#change({}) // A new snapshot: what is shown of the line is no part of it.
         },
         onEnd: (ending) => void this.#ended(turn.key, ending),
       },

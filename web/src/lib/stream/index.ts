@@ -4,7 +4,13 @@
  * and puts them into atoms, `slots` shares the browser's few connections with other tabs. Imports nothing of the app.
  */
 export { type Answer, emptyAnswer, type Outcome, type Thinking } from './answer'
-export { Connection, type ConnectionDeps, type ConnectionState, defaultPolicy, type Ending } from './connection'
+export {
+  Connection,
+  type ConnectionDeps,
+  type ConnectionState,
+  defaultPolicy,
+  type Ending,
+} from './connection'
 export type {
   AnswerCitation,
   AnswerSource,
