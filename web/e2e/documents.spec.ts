@@ -116,6 +116,15 @@ offline.describe('a document', () => {
       await chip.click()
       await expect(viewer(page)).toContainText('手順書.pdf')
       await expect(page).toHaveURL(/\?source=[0-9a-f-]{36}&passage=[0-9a-f-]{36}/)
+      // From citation to citation, and back to the chip.
+      const place = page.url()
+      await page.keyboard.press(']')
+      await expect(page).not.toHaveURL(place)
+      await page.keyboard.press('[')
+      await expect(page).toHaveURL(place)
+      await page.keyboard.press('Escape')
+      await expect(viewer(page)).toHaveCount(0)
+      await expect(chip).toBeFocused()
 
       // Another tab and a reload have the same.
       await other.goto(new URL(page.url()).pathname)

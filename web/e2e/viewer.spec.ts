@@ -57,6 +57,28 @@ test.describe('a passage of a PDF', () => {
       await expect(page).toHaveURL(/\?q=[^&]+$/)
     })
 
+  test('keeps its marks while pages are turned', async ({ page, account, server, browser }) => {
+    const pdf = await print(browser, ['<h1>表紙</h1><p>就業規則集</p>', rules('横書き', target)])
+    await uploadRead(server.url, account, '規則集.pdf', pdf)
+    await openSources(page, '?q=特別休暇を与える')
+    await row(page, '規則集.pdf')
+      .getByRole('button', { name: /特別休暇を与える/ })
+      .click()
+    const marks = shownPage(page).locator('[data-mark]')
+    const at = (n: number) =>
+      expect(shownPage(page).getByRole('img', { name: `「規則集.pdf」${n}ページ` })).toBeVisible()
+    await at(2)
+    await expect(marks.first()).toBeInViewport()
+    await page.keyboard.press('ArrowLeft')
+    await at(1)
+    await expect(marks).toHaveCount(0)
+    await expect(page).toHaveURL(/&passage=[0-9a-f-]+&page=1$/)
+    await page.keyboard.press('ArrowRight')
+    await at(2)
+    await expect(marks.first()).toBeInViewport()
+    await expect(page).toHaveURL(/&passage=[0-9a-f-]+$/)
+  })
+
   test('that could not be located is not marked, and said so', async ({ page, account, server, browser }) => {
     const { id } = await uploadRead(
       server.url,

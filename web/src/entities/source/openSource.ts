@@ -5,6 +5,7 @@ import { useNavigate } from 'react-router'
 export interface SourcePlace {
   readonly dataSourceId: string
   readonly chunkId?: string | undefined
+  /** In the address, with a passage: the page that was turned to while looking at it. */
   readonly page?: number | undefined
   /** The number of the citation that refers to it. */
   readonly index?: number | undefined
@@ -40,7 +41,7 @@ export function searchWith(search: string, place: SourcePlace | null): string {
   if (place !== null) {
     params.set(names.source, place.dataSourceId)
     if (place.chunkId !== undefined) params.set(names.passage, place.chunkId)
-    else if (place.page !== undefined) params.set(names.page, String(place.page))
+    if (place.page !== undefined) params.set(names.page, String(place.page))
   }
   return params.size === 0 ? '' : `?${params}`
 }
@@ -51,11 +52,11 @@ export function viewerStateOf(state: unknown): ViewerState {
   return viewer ?? { citations: [], pushed: false }
 }
 
-/**
- * Opens the viewer beside the page: the way back closes it. `citations` are those of the answer it is opened from. The
- * returned function stays the same.
- */
-export function useOpenSource(): (place: SourcePlace, citations?: readonly SourcePlace[]) => void {
+/** Shows a place: opens the viewer, or shows something else in it. */
+type Show = (place: SourcePlace, citations?: readonly SourcePlace[]) => void
+
+/** Shows a place just as it is given. The returned function stays the same. */
+export function useShowPlace(): Show {
   const navigate = useNavigate()
   return useCallback(
     (place, citations = []) => {
@@ -70,5 +71,18 @@ export function useOpenSource(): (place: SourcePlace, citations?: readonly Sourc
       )
     },
     [navigate],
+  )
+}
+
+/**
+ * Opens the viewer beside the page: the way back closes it. A passage is shown on its own page. `citations` are those of
+ * the answer it is opened from. The returned function stays the same.
+ */
+export function useOpenSource(): Show {
+  const show = useShowPlace()
+  return useCallback(
+    (place, citations) =>
+      show(place.chunkId === undefined ? place : { ...place, page: undefined }, citations),
+    [show],
   )
 }

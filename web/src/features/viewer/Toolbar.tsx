@@ -2,6 +2,7 @@ import { ChevronDown, ChevronLeft, ChevronRight, ChevronUp, Maximize, Minus, Plu
 import { type ReactNode, useState } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { pageUnit } from '@/entities/source/files'
+import type { SourcePlace } from '@/entities/source/openSource'
 import { isEnter } from '@/lib/ui/ime'
 import { texts } from './texts'
 import styles from './Viewer.module.css'
@@ -12,9 +13,9 @@ interface ToolbarProps {
   readonly page: number
   readonly pages: number
   readonly onPage: (page: number) => void
-  /** Which citation is looked at, from 0, and how many there are. */
+  /** Which citation is looked at, from 0, and all of them. */
   readonly at: number
-  readonly citations: number
+  readonly citations: readonly SourcePlace[]
   readonly onCitation: (by: 1 | -1) => void
   /** Undefined where there is nothing to enlarge. */
   readonly zoom: Zoom | undefined
@@ -26,11 +27,11 @@ interface ToolbarProps {
 /** From page to page, from citation to citation, larger and smaller. */
 export function Toolbar(props: ToolbarProps) {
   const { pages, citations, zoom } = props
-  if (pages < 2 && citations < 2 && zoom === undefined) return null
+  if (pages < 2 && citations.length < 2 && zoom === undefined) return null
   return (
     <div className={styles.tools} role="group" aria-label={texts.tools}>
       {pages > 1 && <Pages {...props} />}
-      {citations > 1 && <Citations {...props} />}
+      {citations.length > 1 && <Citations {...props} />}
       {zoom !== undefined && <Zooms {...props} zoom={zoom} />}
     </div>
   )
@@ -99,8 +100,8 @@ function Citations({ at, citations, onCitation }: ToolbarProps) {
       <Step label={words.previous} keys="[" off={at === 0} onStep={() => onCitation(-1)}>
         <ChevronUp size={18} />
       </Step>
-      <span className={styles.count}>{words.at(at < 0 ? 0 : at + 1, citations)}</span>
-      <Step label={words.next} keys="]" off={at === citations - 1} onStep={() => onCitation(1)}>
+      <span className={styles.count}>{words.at(citations[at]?.index, at + 1, citations.length)}</span>
+      <Step label={words.next} keys="]" off={at === citations.length - 1} onStep={() => onCitation(1)}>
         <ChevronDown size={18} />
       </Step>
     </div>

@@ -47,11 +47,13 @@ function OpenViewer({ viewer }: { viewer: ViewerPlace }) {
   const pages = source.data ? Math.max(1, source.data.page_count, source.data.progress?.total ?? 0) : 1
   const page = Math.min(place.page ?? passage.data?.page ?? 1, pages)
   const turn = (to: number) => {
-    if (to >= 1 && to <= pages && to !== page) go({ ...place, page: to })
+    if (to >= 1 && to <= pages && to !== page)
+      go({ ...place, page: to === passage.data?.page ? undefined : to })
   }
   const step = (by: 1 | -1) => {
     const next = citations[at < 0 && by < 0 ? -1 : at + by]
-    if (next) go(next)
+    // On its own page.
+    if (next) go(next.chunkId === undefined ? next : { ...next, page: undefined })
   }
   const onKeyDown = useKeys({
     turn: (by) => turn(page + by),
@@ -77,7 +79,7 @@ function OpenViewer({ viewer }: { viewer: ViewerPlace }) {
         pages={pages}
         onPage={turn}
         at={at}
-        citations={citations.length}
+        citations={citations}
         onCitation={step}
         zoom={view === 'page' ? zoom : undefined}
         scale={scale}
@@ -118,7 +120,7 @@ function OpenViewer({ viewer }: { viewer: ViewerPlace }) {
       </div>
       <p className="visually-hidden" role="status">
         {source.data && where}
-        {at >= 0 && ` ${texts.citations.at(at + 1, citations.length)}`}
+        {at >= 0 && ` ${texts.citations.at(citations[at]?.index, at + 1, citations.length)}`}
       </p>
     </Frame>
   )

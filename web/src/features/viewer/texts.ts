@@ -30,7 +30,8 @@ export const texts = {
   citations: {
     previous: '前の出典',
     next: '次の出典',
-    at: (at: number, count: number) => `出典 ${at}/${count}`,
+    at: (index: number | undefined, at: number, count: number) =>
+      index === undefined ? `出典 ${at}/${count}` : `出典${index}（${at}/${count}）`,
     mark: '出典の箇所',
   },
   zoom: {

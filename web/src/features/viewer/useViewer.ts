@@ -3,7 +3,7 @@ import {
   placeOf,
   type SourcePlace,
   searchWith,
-  useOpenSource,
+  useShowPlace,
   viewerStateOf,
 } from '@/entities/source/openSource'
 
@@ -22,7 +22,7 @@ export interface ViewerPlace {
 export function useViewer(): ViewerPlace | null {
   const location = useLocation()
   const navigate = useNavigate()
-  const open = useOpenSource()
+  const show = useShowPlace()
   const place = placeOf(new URLSearchParams(location.search))
   if (place === null) return null
 
@@ -40,7 +40,7 @@ export function useViewer(): ViewerPlace | null {
     place,
     citations,
     at: citations.findIndex((citation) => isAt(citation, place)),
-    go: (next) => open(next, citations),
+    go: (next) => show(next, citations),
     close,
   }
 }
