@@ -157,8 +157,11 @@ test('a rating is withdrawn by pressing it again, for every tab and after a relo
   await expect(good).toHaveAttribute('aria-pressed', 'false')
 })
 
-test('files that are dropped or pasted are refused with a notice', async ({ chat, page }) => {
-  await chat.open()
+test('files that are dropped or pasted are refused with a notice where a skill takes none', async ({
+  chat,
+  page,
+}) => {
+  await chat.open('用語の説明')
   const notice = page.getByText('ここではファイルや画像を使用できません。')
   for (const type of ['drop', 'paste']) {
     await chat.composer.evaluate((field, name) => {
