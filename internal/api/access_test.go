@@ -62,8 +62,11 @@ var access = map[string]rule{
 	"GET /ping": {status: 200}, "GET /healthz": {status: 200}, "GET /readyz": {status: 200},
 	"GET /metrics":     {status: 200},
 	"GET /config.json": {status: 200}, "GET /openapi.yaml": {status: 200}, "GET /docs/api": {status: 200},
-	"GET /docs/api.css": {status: 200},
-	"GET /*":            {status: 200},
+	"GET /docs/api.css":          {status: 200},
+	"GET /extension/updates.xml": {status: 200},
+	"GET /extension/tsumugi.crx": {status: 200},
+	"GET /extension/tsumugi.zip": {status: 200},
+	"GET /*":                     {status: 200},
 
 	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
@@ -73,7 +76,7 @@ var access = map[string]rule{
 	"GET /v1/live": {status: 426}, // Who it is comes later.
 
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
-	"GET /v1/me/usage": {may: everybody, status: 200},
+	"GET /v1/me/usage": {may: everybody, status: 200}, "GET /v1/extension": {may: everybody, status: 200},
 	// Test tokens name none.
 	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409},
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},

@@ -16,7 +16,7 @@ import (
 )
 
 // apiPrefixes are paths that are never the app's routes.
-var apiPrefixes = []string{"v1/", "external/", "docs/", "pool/", "assets/"}
+var apiPrefixes = []string{"v1/", "external/", "docs/", "pool/", "assets/", "extension/"}
 
 // app serves the built web app. Unknown paths are client-side routes and get its page.
 type app struct {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
@@ -247,6 +248,9 @@ func (f *fixture) scan(into any, sql string) {
 // services returns what a server has that is no domain.
 func (f *fixture) services() api.Services {
 	return api.Services{
+		Browser: &crx.Package{
+			ID: strings.Repeat("abcd", 8), Version: "1.0.0.1", CRX: []byte("Cr24"), ZIP: []byte("PK"), Updates: []byte("<gupdate/>"),
+		},
 		Pool:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
 		Ready: func(context.Context) error { return f.ready },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

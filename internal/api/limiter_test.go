@@ -24,6 +24,7 @@ var unlimited = []string{
 	"GET /.well-known/oauth-authorization-server",
 	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml",
 	"GET /docs/api", "GET /docs/api.css",
+	"GET /extension/updates.xml", "GET /extension/tsumugi.crx", "GET /extension/tsumugi.zip",
 	"GET /*", "HEAD /*",
 }
 

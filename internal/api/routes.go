@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
@@ -29,6 +30,10 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	r.Get("/docs/api", s.handle(page.serve))
 	r.Get("/docs/api.css", s.handle(page.style))
+
+	r.Get(crx.UpdatesPath, s.handle(s.extensionFile("text/xml; charset=utf-8")))
+	r.Get(crx.CRXPath, s.handle(s.extensionFile("application/x-chrome-extension")))
+	r.Get(crx.ZIPPath, s.handle(s.extensionFile("application/zip")))
 
 	// Routes that lead to a token. A client authenticates with the body or the cookie.
 	r.Group(func(r chi.Router) {
@@ -61,6 +66,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))
 		r.Get("/v1/me", s.as(reads, s.me))
 		r.Get("/v1/me/usage", s.as(reads, s.myUsage))
+
+		r.Get("/v1/extension", s.as(reads, s.getExtension))
 
 		r.Get("/v1/session", s.as(reads, s.listSessions))
 		r.Delete("/v1/session", s.as(writes, s.endOtherSessions))

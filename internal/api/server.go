@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
@@ -57,6 +58,7 @@ type Services struct {
 	Limiter  *Limiter                    // Nil for no limits.
 	Sessions Sessions                    // Nil if sign-out ends no session here.
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil with AWS's.
+	Browser  *crx.Package                // The extension for the browser. Nil if it is not built.
 	App      fs.FS                       // The built app, with index.html at its root.
 	Ready    func(context.Context) error // Returns nil if the server can take traffic.
 	Metrics  http.Handler                // Serves /metrics.

@@ -955,6 +955,17 @@ type Exchange struct {
 	Question Message `json:"question"`
 }
 
+// Extension defines model for Extension.
+type Extension struct {
+	CrxPath string `json:"crx_path"`
+
+	// ID Chromium's id of it: 32 letters from a to p.
+	ID          string `json:"id"`
+	UpdatesPath string `json:"updates_path"`
+	Version     string `json:"version"`
+	ZipPath     string `json:"zip_path"`
+}
+
 // FavoriteSkill defines model for FavoriteSkill.
 type FavoriteSkill struct {
 	IconPath string             `json:"icon_path"`

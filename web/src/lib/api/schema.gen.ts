@@ -25,6 +25,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/extension/updates.xml": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Versions of the extension, for browsers
+         * @description Chromium's update manifest (protocol 2.0), which policies and the installed extension name. 404 if the server was
+         *     built without the extension.
+         */
+        get: operations["getExtensionUpdates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extension/tsumugi.crx": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The extension, signed by this installation */
+        get: operations["getExtensionCRX"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/extension/tsumugi.zip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The extension, to be loaded by hand */
+        get: operations["getExtensionArchive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/extension": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The extension of this installation */
+        get: operations["getExtension"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/signout": {
         parameters: {
             query?: never;
@@ -3002,6 +3074,14 @@ export interface components {
             rating: "good" | "bad";
             comment?: string;
         };
+        Extension: {
+            /** @description Chromium's id of it: 32 letters from a to p. */
+            id: string;
+            version: string;
+            updates_path: string;
+            crx_path: string;
+            zip_path: string;
+        };
         /** @description Who listens. The client's only message. */
         LiveAuth: {
             /** @enum {string} */
@@ -3364,6 +3444,90 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuthType"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getExtensionUpdates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The update manifest */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/xml": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getExtensionCRX: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A CRX3 file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-chrome-extension": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getExtensionArchive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A ZIP archive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getExtension: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its id, its version and where it is */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Extension"];
                 };
             };
             default: components["responses"]["Problem"];

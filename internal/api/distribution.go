@@ -1,0 +1,46 @@
+package api
+
+import (
+	"bytes"
+	"net/http"
+	"path"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/crx"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// extensionFile returns the handler of a file of the extension for the browser. Browsers fetch it without a session.
+func (s *Server) extensionFile(media string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if s.Browser == nil {
+			return noRoute()
+		}
+		var file []byte
+		switch r.URL.Path {
+		case crx.UpdatesPath:
+			file = s.Browser.Updates
+		case crx.CRXPath:
+			file = s.Browser.CRX
+		case crx.ZIPPath:
+			file = s.Browser.ZIP
+			w.Header().Set("Content-Disposition", `attachment; filename="tsumugi-extension-`+s.Browser.Version+`.zip"`)
+		}
+		h := w.Header()
+		h.Set("Content-Type", media)
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", `"`+s.Browser.Version+`"`)
+		http.ServeContent(w, r, path.Base(r.URL.Path), time.Time{}, bytes.NewReader(file))
+		return nil
+	}
+}
+
+func (s *Server) getExtension(w http.ResponseWriter, _ *http.Request, _ identity.Actor) error {
+	if s.Browser == nil {
+		return noRoute()
+	}
+	return writeJSON(w, http.StatusOK, Extension{
+		ID: s.Browser.ID, Version: s.Browser.Version,
+		UpdatesPath: crx.UpdatesPath, CrxPath: crx.CRXPath, ZipPath: crx.ZIPPath,
+	})
+}

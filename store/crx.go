@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/crx"
+)
+
+var _ crx.Store = (*DB)(nil)
+
+// ExtensionRelease implements crx.Store.
+func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func() (string, error),
+) (r crx.Release, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		// Servers that start at the same time are serialized, so that there is one key.
+		if _, err := tx.Exec(ctx, `LOCK TABLE extension_release IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		err := tx.QueryRow(ctx, `
+			UPDATE extension_release SET build = build + (digest <> $1)::int, digest = $1
+			RETURNING private_key, build`, digest[:]).Scan(&r.PrivateKey, &r.Build)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if r.PrivateKey, err = create(); err != nil {
+			return err
+		}
+		r.Build = 1
+		_, err = tx.Exec(ctx, `INSERT INTO extension_release (private_key, digest, build) VALUES ($1, $2, $3)`,
+			r.PrivateKey, digest[:], r.Build)
+		return err
+	})
+	return r, err
+}
