@@ -41,6 +41,6 @@ func (s *Server) getExtension(w http.ResponseWriter, _ *http.Request, _ identity
 	}
 	return writeJSON(w, http.StatusOK, Extension{
 		ID: s.Browser.ID, Version: s.Browser.Version,
-		UpdatesPath: crx.UpdatesPath, CrxPath: crx.CRXPath, ZipPath: crx.ZIPPath,
+		ServerURL: s.Browser.ServerURL, UpdateURL: s.Browser.ServerURL + crx.UpdatesPath,
 	})
 }

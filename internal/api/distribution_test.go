@@ -26,7 +26,8 @@ func TestExtensionFiles(t *testing.T) {
 		t.Errorf("a file that is not there: %d %s", resp.status, resp.body)
 	}
 	found := get[api.Extension](f, http.StatusOK, call{method: "GET", path: "/v1/extension", token: f.bob.Subject})
-	if found.ID != strings.Repeat("abcd", 8) || found.Version != "1.0.0.1" {
+	if found.ID != strings.Repeat("abcd", 8) || found.Version != "1.0.0.1" ||
+		found.UpdateURL != found.ServerURL+"/extension/updates.xml" {
 		t.Errorf("%+v", found)
 	}
 }

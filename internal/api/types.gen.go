@@ -957,13 +957,15 @@ type Exchange struct {
 
 // Extension defines model for Extension.
 type Extension struct {
-	CrxPath string `json:"crx_path"`
-
 	// ID Chromium's id of it: 32 letters from a to p.
-	ID          string `json:"id"`
-	UpdatesPath string `json:"updates_path"`
-	Version     string `json:"version"`
-	ZipPath     string `json:"zip_path"`
+	ID string `json:"id"`
+
+	// ServerURL The address that it is set to.
+	ServerURL string `json:"server_url"`
+
+	// UpdateURL Of the update manifest, for policies.
+	UpdateURL string `json:"update_url"`
+	Version   string `json:"version"`
 }
 
 // FavoriteSkill defines model for FavoriteSkill.

@@ -53,11 +53,12 @@ type Store interface {
 
 // Package is the extension as this installation delivers it.
 type Package struct {
-	ID      string // 32 letters from a to p.
-	Version string // As in manifest.json, with the build as its last part.
-	CRX     []byte
-	ZIP     []byte
-	Updates []byte // Update manifest: see developer.chrome.com/docs/extensions/how-to/distribute/host-on-linux.
+	ID        string // 32 letters from a to p.
+	Version   string // As in manifest.json, with the build as its last part.
+	ServerURL string // The server's address, without a slash at its end.
+	CRX       []byte
+	ZIP       []byte
+	Updates   []byte // Update manifest: see developer.chrome.com/docs/extensions/how-to/distribute/host-on-linux.
 }
 
 // Origin returns the origin of the extension's requests.
@@ -94,7 +95,7 @@ func build(key *rsa.PrivateKey, number int, contents map[string][]byte, publicUR
 	if err != nil {
 		return nil, err
 	}
-	p := &Package{ID: extensionID(public)}
+	p := &Package{ID: extensionID(public), ServerURL: publicURL}
 	manifest, err := parseManifest(contents["manifest.json"])
 	if err != nil {
 		return nil, err

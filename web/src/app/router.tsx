@@ -273,6 +273,12 @@ const routes: RouteObject[] = [
             lazy: { Component: async () => (await import('@/features/admin/routes')).ConnectionsPage },
           }),
           caught({
+            path: 'extension',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).ExtensionPage },
+          }),
+          caught({
             path: 'audit',
             loader: adminOnly(),
             shouldRevalidate: never,

@@ -1,5 +1,15 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { ArrowLeft, FileText, Link2, type LucideIcon, Plug, ScrollText, Shield, Users } from 'lucide-react'
+import {
+  ArrowLeft,
+  FileText,
+  Link2,
+  type LucideIcon,
+  Plug,
+  Puzzle,
+  ScrollText,
+  Shield,
+  Users,
+} from 'lucide-react'
 import { Link, NavLink, Outlet } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
@@ -14,6 +24,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
   { to: '/admin/share', label: texts.layout.shares, Icon: Link2 },
   { to: '/admin/connection', label: texts.layout.connections, Icon: Plug },
+  { to: '/admin/extension', label: texts.layout.extension, Icon: Puzzle },
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 

@@ -70,6 +70,13 @@ export function auditQuery(query: admin.AuditQuery, page: number) {
   })
 }
 
+/** The extension for the browser, as this installation distributes it. */
+export const extensionQuery = queryOptions({
+  queryKey: ['admin', 'extension'],
+  queryFn: ({ signal }) => admin.getExtension(signal),
+  retry: false, // 404 where the server was built without it.
+})
+
 /** A page of the members' shares. */
 export function sharesQuery(page: number) {
   return queryOptions({

@@ -4,6 +4,7 @@ import { signed, take } from './http'
 import type {
   AuditEvent,
   Contract,
+  Extension,
   Invitation,
   Member,
   MemberFilter,
@@ -27,6 +28,11 @@ export interface Counted<T> {
 /** The organization's contract and its usage. */
 export async function getContract(signal?: AbortSignal): Promise<Contract> {
   return take(signed.GET('/v1/contract', { signal: signal ?? null }))
+}
+
+/** The extension for the browser, as this installation distributes it. */
+export async function getExtension(signal?: AbortSignal): Promise<Extension> {
+  return take(signed.GET('/v1/extension', { signal: signal ?? null }))
 }
 
 /** Usage of the last 30 days by member, most tokens first. */

@@ -3078,9 +3078,16 @@ export interface components {
             /** @description Chromium's id of it: 32 letters from a to p. */
             id: string;
             version: string;
-            updates_path: string;
-            crx_path: string;
-            zip_path: string;
+            /**
+             * Format: uri
+             * @description The address that it is set to.
+             */
+            server_url: string;
+            /**
+             * Format: uri
+             * @description Of the update manifest, for policies.
+             */
+            update_url: string;
         };
         /** @description Who listens. The client's only message. */
         LiveAuth: {

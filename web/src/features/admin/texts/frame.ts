@@ -11,6 +11,7 @@ export const frame = {
     saml: 'SAML',
     shares: '共有リンク',
     connections: '接続',
+    extension: '拡張機能',
     audit: '監査ログ',
   },
   common: {

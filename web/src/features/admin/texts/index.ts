@@ -1,6 +1,7 @@
 import { auditScreen } from './auditScreen'
 import { connectionsScreen } from './connectionsScreen'
 import { contractScreen } from './contractScreen'
+import { extensionScreen } from './extensionScreen'
 import { frame } from './frame'
 import { memberScreens } from './memberScreens'
 import { roles, states } from './names'
@@ -18,4 +19,5 @@ export const texts = {
   ...sharesScreen,
   ...connectionsScreen,
   ...auditScreen,
+  ...extensionScreen,
 } as const

@@ -1,0 +1,55 @@
+/** The extension for the browser, and how it comes onto the organization's computers. */
+export const extensionScreen = {
+  extension: {
+    title: 'ブラウザー拡張機能',
+    lead: '開いているWebページの要約や質問を、ChromeとEdgeのサイドパネルで行える拡張機能です。このサーバーが署名して配布し、新しい版への更新も自動で行われます。',
+    none: 'このサーバーには拡張機能が含まれていません。',
+    facts: {
+      title: '配布中の拡張機能',
+      id: '拡張機能ID',
+      version: 'バージョン',
+      update: '更新URL',
+      server: '接続先のサーバー',
+    },
+    policy: {
+      title: '組織のパソコンにまとめてインストールする',
+      lead: 'ブラウザーの管理ポリシーに次の値を設定すると、メンバーの操作なしでインストールされます。接続先のサーバーも設定済みになります。',
+      joined:
+        'WindowsとmacOSでは、ドメインやMDM、Chrome Enterprise Coreで管理されているパソコンにだけ適用されます（ウェブストア以外から配布する拡張機能に対する、ブラウザー側の制限です）。',
+      google: {
+        title: 'Google 管理コンソール',
+        body: '「デバイス」＞「Chrome」＞「アプリと拡張機能」で、「Chromeアプリや拡張機能をIDで追加」＞「カスタムURLから」を選び、拡張機能IDと更新URLを入力して、「強制インストール」を選びます。',
+      },
+      windows: {
+        title: 'Windows（グループポリシーまたはIntune）',
+        body: '「強制的にインストールされるアプリと拡張機能のリスト」（ExtensionInstallForcelist）に、次の値を追加します。',
+        label: 'ExtensionInstallForcelistの値',
+      },
+      mac: {
+        title: 'macOS（構成プロファイル）',
+        body: 'Chromeの構成プロファイル（com.google.Chrome）に、次の設定を追加します。',
+        label: '構成プロファイルの設定',
+      },
+      linux: {
+        title: 'Linux',
+        body: '次の内容を /etc/opt/chrome/policies/managed/tsumugi.json に保存します（Chromiumの場合は /etc/chromium/policies/managed/）。',
+        label: 'ポリシーファイルの内容',
+      },
+    },
+    manual: {
+      title: '1台ずつ手作業でインストールする',
+      lead: '試用や、管理ポリシーを使っていないパソコン向けの手順です。この方法では自動更新されません。',
+      download: 'ZIPファイルをダウンロード',
+      steps: [
+        'ZIPファイルをダウンロードし、消さない場所に展開します。',
+        'Chromeで chrome://extensions（Edgeでは edge://extensions）を開き、「デベロッパー モード」をオンにします。',
+        '「パッケージ化されていない拡張機能を読み込む」を選び、展開したフォルダーを指定します。',
+        'ツールバーの拡張機能アイコンから「Tsumugi」を固定します。',
+      ],
+    },
+    privacy: {
+      title: '送信される内容',
+      lead: '拡張機能がページの内容を送るのは、要約・説明・質問の操作をしたときだけです。送信先はこのサーバーだけで、送信前に内容を確認できます。閲覧履歴や、操作していないページの内容は送信されません。',
+    },
+  },
+} as const
