@@ -28,7 +28,7 @@ var order = []string{
 	"internal/datasource",
 	"internal/datasource/extract/child", "internal/datasource/bucket", "chat", "chat/ground",
 	"store/postgres", "store", "store/storetest",
-	"internal/telemetry", "internal/api", "web",
+	"internal/telemetry", "internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/wire", "bench/eval", "bench", "bench/loadgen",
 	"test/cluster", "cmd/cluster", "test/system", "cmd/tsumugi",
 }

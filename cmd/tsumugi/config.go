@@ -52,7 +52,7 @@ type config struct {
 	FirstTokenTimeout   time.Duration `name:"openai-first-token-timeout" env:"OPENAI_FIRST_TOKEN_TIMEOUT" default:"60s" placeholder:"TIME" help:"How long the model may take for its first token; comments of its server prolong that, to five times as long at most."`
 	TokenTimeout        time.Duration `name:"openai-token-timeout" env:"OPENAI_TOKEN_TIMEOUT" default:"30s" placeholder:"TIME" help:"How long the model may take from one token to the next, those of its reasoning included."`
 
-	ExtensionOrigins []string `env:"TSUMUGI_EXTENSION_ORIGINS" default:"chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji" placeholder:"ORIGIN,…" help:"Origins of the browser extensions that may call this server, as chrome-extension://ID, with commas between; none for no extension."`
+	ExtensionOrigins []string `env:"TSUMUGI_EXTENSION_ORIGINS" placeholder:"ORIGIN,…" help:"Origins of the browser extensions that may call this server, as chrome-extension://ID, with commas between; none for no extension. By default, the one that this server distributes."`
 
 	ContextTokens int `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" default:"32000" placeholder:"N" help:"Tokens that the model reads and writes at most. How much of the data sources it is given depends on it."`
 
@@ -119,7 +119,7 @@ func (c *config) Validate() error {
 		return err
 	}
 	if len(c.ExtensionOrigins) == 1 && c.ExtensionOrigins[0] == "none" {
-		c.ExtensionOrigins = nil
+		c.ExtensionOrigins = []string{}
 	}
 	for _, origin := range c.ExtensionOrigins {
 		if !extensionOrigin.MatchString(origin) {

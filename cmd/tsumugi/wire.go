@@ -14,7 +14,9 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
+	"github.com/tsumugi-ai/tsumugi/extension"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -106,16 +108,20 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
 	}
+	browser, origins, err := c.extension(ctx, db, public)
+	if err != nil {
+		return nil, err
+	}
 	s.handler, err = api.New(api.Services{
 		Identity: s.people, Connect: connection.NewService(connection.Config{
-			PublicURL: public, Clients: connection.Clients(c.ExtensionOrigins),
+			PublicURL: public, Clients: connection.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search,
 		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
-		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Metrics: s.telemetry.Handler(),
+		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser, Metrics: s.telemetry.Handler(),
 		Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {
 			if !s.ready.Load() {
@@ -126,7 +132,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}, api.Config{
 		PublicURL: public, ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
 		Links: c.links(), TagManagerID: c.TagManagerID, ModelConnected: c.modelConnected(),
-		TrustedProxies: c.TrustedProxies, ExtensionOrigins: c.ExtensionOrigins,
+		TrustedProxies: c.TrustedProxies, ExtensionOrigins: origins,
 	}, log)
 	if err != nil || !c.Demo || c.CognitoUserPoolID != "" { // AWS's user pool is for real people.
 		return s, err
@@ -134,6 +140,21 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	// This comes last: passwords are shown once, and a start that fails must not show them.
 	s.made, err = makeDemo(ctx, db, s.accounts.users, c.DemoPassword)
 	return s, err
+}
+
+// extension returns the extension as this server distributes it, nil if it is not built, and the origins of those that
+// may call the server.
+func (c *serveCommand) extension(ctx context.Context, db *store.DB, public string) (*crx.Package, []string, error) {
+	browser, err := crx.New(ctx, db, extension.Files(), public)
+	switch {
+	case errors.Is(err, crx.ErrNotBuilt):
+		return nil, c.ExtensionOrigins, nil
+	case err != nil:
+		return nil, nil, err
+	case c.ExtensionOrigins == nil:
+		return browser, []string{browser.Origin()}, nil
+	}
+	return browser, c.ExtensionOrigins, nil
 }
 
 // join creates the transport of texts and events, connected to other servers if configured.

@@ -1,9 +1,8 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import {
   type BrowserContext,
   test as base,
@@ -13,13 +12,12 @@ import {
   type Page,
   type Worker,
 } from '@playwright/test'
+import { unzipSync } from 'fflate'
 import { Account } from '../../web/e2e/support/account'
 import { findBrowser } from '../../web/e2e/support/browser'
 import { Model } from '../../web/e2e/support/model'
 import { Tsumugi } from '../../web/e2e/support/tsumugi'
 import { pages } from './pages'
-
-const dist = fileURLToPath(new URL('../dist', import.meta.url))
 
 /** Chromium with the extension, as a person has it. */
 export class Browser {
@@ -33,11 +31,12 @@ export class Browser {
     readonly profile: string,
   ) {}
 
-  static async start(): Promise<Browser> {
+  /** Starts it with the extension that a server distributes, unpacked. */
+  static async start(server: string): Promise<Browser> {
     const profile = await mkdtemp(join(tmpdir(), 'tsumugi-extension-'))
-    // Debian's Chromium speaks English; without English texts it shows those of the default language.
     const folder = join(profile, 'extension')
-    await cp(dist, folder, { recursive: true })
+    await unpack(`${server}/extension/tsumugi.zip`, folder)
+    // Debian's Chromium speaks English; without English texts it shows those of the default language.
     await rm(join(folder, '_locales', 'en'), { recursive: true })
     const context = await chromium.launchPersistentContext(join(profile, 'profile'), {
       headless: true,
@@ -151,6 +150,16 @@ export class Browser {
   }
 }
 
+async function unpack(archive: string, folder: string): Promise<void> {
+  const response = await fetch(archive)
+  if (!response.ok) throw new Error(`${archive}: ${response.status}`)
+  for (const [name, content] of Object.entries(unzipSync(new Uint8Array(await response.arrayBuffer())))) {
+    const file = join(folder, name)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, content)
+  }
+}
+
 /** The pages that are read, on a server of their own. */
 class Site {
   private constructor(
@@ -216,7 +225,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   ],
   account: async ({ server }, use) => use(await Account.signIn(server.url, 'user')),
   browserWith: async ({ server, account }, use) => {
-    const browser = await Browser.start()
+    const browser = await Browser.start(server.url)
     await browser.signIn(server.url, account)
     await use(browser)
     await browser.stop()

@@ -8,13 +8,24 @@ export interface Server {
 
 const KEY = 'server'
 
-/** The server that policy names, else the one that was typed; null for none. */
+/** The server that policy names, else the one that was typed, else the one that has packed the extension; null for none. */
 export async function readServer(): Promise<Server | null> {
   const policy: { server_url?: unknown } = await chrome.storage.managed.get('server_url').catch(() => ({}))
   const managed = toOrigin(policy.server_url)
   if (managed !== null) return { origin: managed, managed: true }
-  const typed = toOrigin((await chrome.storage.local.get(KEY))[KEY])
-  return typed === null ? null : { origin: typed, managed: false }
+  const origin = toOrigin((await chrome.storage.local.get(KEY))[KEY]) ?? (await readPacked())
+  return origin === null ? null : { origin, managed: false }
+}
+
+/** The server that this extension was downloaded from; null for one that was built by hand. */
+async function readPacked(): Promise<string | null> {
+  try {
+    const response = await fetch(chrome.runtime.getURL('server.json'))
+    const packed: { server_url?: unknown } = await response.json()
+    return toOrigin(packed.server_url)
+  } catch {
+    return null
+  }
 }
 
 export async function saveServer(origin: string): Promise<void> {
