@@ -148,10 +148,11 @@ func TestPassageAndSearch(t *testing.T) {
 	}
 	paper := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "資料.pdf", "表紙\f二枚目の文"))
 	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), paper.ID))
-	f.scan(&id, "SELECT id FROM data_source_chunks WHERE page = 2")
+	var second uuid.UUID
+	f.scan(&second, "SELECT id FROM data_source_chunks WHERE page = 2")
 	got = get[api.ChunkEmbedding](f, http.StatusOK, call{
 		method: "GET",
-		path:   "/v1/data-source-chunk-embedding/" + id.String(), token: f.alice.Subject,
+		path:   "/v1/data-source-chunk-embedding/" + second.String(), token: f.alice.Subject,
 	})
 	if want := extracttest.Rect(2); len(got.Rects) != 1 || got.Rects[0] != (api.Rect{
 		Page: 2, X: float32(want.X), Y: float32(want.Y), Width: float32(want.Width), Height: float32(want.Height),
