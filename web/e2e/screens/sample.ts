@@ -101,3 +101,23 @@ export const files: readonly (readonly [name: string, content: string])[] = [
   ['拠点別の売上.tsv', `拠点\t売上\n${'札幌\t1,250,000\n'.repeat(500)}`],
   ['定例会議の議事録.md', `# 定例会議\n\n${'次回までに日程の案をまとめます。\n\n'.repeat(120)}`],
 ]
+
+const article = (title: string, ...lines: readonly string[]) =>
+  `<section><h2>${title}</h2>${lines.map((line) => `<p>${line}</p>`).join('')}</section>`
+
+/** The pages of the document that is looked at in the pictures. */
+export const handbook: readonly string[] = [
+  `<style>
+    body { font: 10.5pt/1.9 "Noto Serif CJK JP", serif }
+    h1 { font-size: 17pt; text-align: center; letter-spacing: 0.3em }
+    h2 { font: 600 11.5pt "Noto Sans CJK JP", sans-serif; margin: 7mm 0 2mm }
+    p { margin: 0 0 2mm; text-indent: 1em }
+  </style>
+  <h1>旅費規程</h1>
+  ${article('第1条（目的）', 'この規程は、社員が業務のために出張するときの手続きと、旅費の支給について定める。旅費とは、交通費、宿泊費、日当をいう。', '出張は、目的、行き先、期間を所属長に申請し、承認を受けてから行う。急を要するときは、出張のあと三日以内に申請する。')}
+  ${article('第2条（交通費）', '交通費は、最も経済的な経路と方法による実費とする。片道の乗車が100キロメートルを超えるときは、特急列車の指定席を利用できる。', '航空機は、鉄道による移動が4時間を超えるときに限り、普通席を利用できる。タクシーは、ほかに方法がないときに限る。')}
+  ${article('第3条（宿泊費）', '宿泊費は、一泊につき12,000円を上限とする実費とする。ただし、東京都区部と政令指定都市では、14,000円を上限とする。', '上限を超えるときは、出張の前に総務部の承認を受ける。知人の家などに宿泊するときは、宿泊費を支給しない。')}
+  ${article('第4条（日当）', '日当は、一日につき2,500円とする。半日の出張では、その半額とする。食事が用意される研修では、日当を支給しない。')}`,
+  `${article('第5条（精算）', '旅費は、出張から戻って七日以内に、領収書を添えて精算する。領収書のない支出は、理由書を添えて所属長の承認を受ける。')}
+  ${article('附則', 'この規程は、令和8年4月1日から施行する。')}`,
+]

@@ -4,7 +4,7 @@ import { uploadFile } from '../support/files'
 import { hold } from '../support/hold'
 import { Idp } from '../support/idp'
 import type { Model } from '../support/model'
-import { pdfOf } from '../support/pdf'
+import { pdfOf, print } from '../support/pdf'
 import { openSkills } from '../support/skills'
 import { expect, test } from '../support/test'
 import * as sample from './sample'
@@ -175,7 +175,7 @@ test.describe('at work', () => {
     await conversation(chat, model)
   })
 
-  test('data sources', async ({ page }) => {
+  test('data sources', async ({ page, browser }) => {
     const open = at('/home/data-source', 'データソース')
     const rows = page.getByRole('main').locator('tbody tr')
     const chooser = page.locator('input[type=file]')
@@ -184,14 +184,36 @@ test.describe('at work', () => {
       await chooser.setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) })
       await expect(rows).toHaveCount(at + 1)
     }
-    await expect(rows.filter({ hasText: /読み取り済み|読み取れませんでした/ })).toHaveCount(
-      sample.files.length,
-    )
+    const buffer = await print(browser, sample.handbook, 'A4')
+    await chooser.setInputFiles({ name: '旅費規程.pdf', mimeType: 'application/pdf', buffer })
+    const count = sample.files.length + 1
+    await expect(rows.filter({ hasText: /読み取り済み|読み取れませんでした/ })).toHaveCount(count)
     await shoot(page, {
       name: 'data-sources',
       open: async () => {
         await open(page)
-        await expect(rows).toHaveCount(sample.files.length)
+        await expect(rows).toHaveCount(count)
+      },
+    })
+    const search = async () => {
+      await open(page)
+      await page.getByRole('textbox', { name: '名前と内容を検索' }).fill('宿泊費')
+      await expect(rows).toHaveCount(1)
+    }
+    await shoot(page, {
+      name: 'data-sources-search',
+      open: async () => {
+        await search()
+        await rows.getByRole('checkbox').check()
+        await expect(page.getByRole('group', { name: '選択中の資料' })).toBeVisible()
+      },
+    })
+    await shoot(page, {
+      name: 'viewer',
+      open: async () => {
+        await search()
+        await rows.getByRole('button', { name: /宿泊費は、一泊につき/ }).click()
+        await expect(page.locator('[data-mark]').first()).toBeInViewport()
       },
     })
     const held = await hold(page, /\/v1\/data-source\/file$/)
@@ -199,10 +221,10 @@ test.describe('at work', () => {
       name: 'data-sources-uploading',
       open: async () => {
         await open(page)
-        await expect(rows).toHaveCount(sample.files.length)
+        await expect(rows).toHaveCount(count)
         const files = ['経費精算の手引き.md', '会議室の一覧.csv', '図面.dwg']
-        const buffer = Buffer.from('控え')
-        await chooser.setInputFiles(files.map((name) => ({ name, mimeType: 'text/plain', buffer })))
+        const content = Buffer.from('控え')
+        await chooser.setInputFiles(files.map((name) => ({ name, mimeType: 'text/plain', buffer: content })))
         await expect(page.getByRole('progressbar')).toHaveCount(2)
       },
     })
