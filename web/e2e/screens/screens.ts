@@ -197,7 +197,7 @@ test.describe('at work', () => {
     })
     const search = async () => {
       await open(page)
-      await page.getByRole('textbox', { name: '名前と内容を検索' }).fill('宿泊費')
+      await page.getByRole('textbox', { name: '名前と内容を検索' }).fill('一泊につき')
       await expect(rows).toHaveCount(1)
     }
     await shoot(page, {
@@ -212,7 +212,7 @@ test.describe('at work', () => {
       name: 'viewer',
       open: async () => {
         await search()
-        await rows.getByRole('button', { name: /宿泊費は、一泊につき/ }).click()
+        await rows.getByRole('button', { name: /一泊につき/ }).click()
         await expect(page.locator('[data-mark]').first()).toBeInViewport()
       },
     })
