@@ -118,9 +118,12 @@ offline.describe('a document', () => {
       await expect(page).toHaveURL(/\?source=[0-9a-f-]{36}&passage=[0-9a-f-]{36}/)
       // From citation to citation, and back to the chip.
       const place = page.url()
+      await expect(viewer(page)).toContainText('（1/')
       await page.keyboard.press(']')
+      await expect(viewer(page)).toContainText('（2/')
       await expect(page).not.toHaveURL(place)
       await page.keyboard.press('[')
+      await expect(viewer(page)).toContainText('（1/')
       await expect(page).toHaveURL(place)
       await page.keyboard.press('Escape')
       await expect(viewer(page)).toHaveCount(0)
