@@ -44,7 +44,7 @@ func toListed(l datasource.Listed) DataSource {
 	if m := l.Match; m != nil {
 		source.Match = &DataSourceMatch{
 			ChunkEmbeddingID: m.ID, Page: m.Page, Locator: m.Locator,
-			Snippet: m.Excerpt.Text, Ranges: convert(m.Ranges, func(r [2]int) []int { return r[:] }),
+			Snippet: m.Text, Ranges: convert(m.Ranges, func(r [2]int) []int { return r[:] }),
 		}
 	}
 	return source
