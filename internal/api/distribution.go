@@ -1,10 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"net/http"
-	"path"
-	"time"
+	"strconv"
 
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -29,8 +27,10 @@ func (s *Server) extensionFile(media string) func(http.ResponseWriter, *http.Req
 		h := w.Header()
 		h.Set("Content-Type", media)
 		h.Set("Cache-Control", "no-cache")
-		h.Set("ETag", `"`+s.Browser.Version+`"`)
-		http.ServeContent(w, r, path.Base(r.URL.Path), time.Time{}, bytes.NewReader(file))
+		h.Set("Content-Length", strconv.Itoa(len(file)))
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(file) // The client may be gone.
+		}
 		return nil
 	}
 }

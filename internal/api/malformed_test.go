@@ -73,10 +73,25 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 	return bodies
 }
 
-// refused checks that a call is refused with a problem document.
+// completions has OpenAI's form: its errors are no problem documents, and it ignores fields that it does not know.
+const completions = "POST /v1/chat/completions"
+
+// refused checks that a call is refused with a problem document, or with an error in OpenAI's form where that is the
+// route's.
 func (f *fixture) refused(what string, c call, fields ...string) {
 	f.t.Helper()
 	resp := f.do(c)
+	if c.method+" "+c.path == completions {
+		var failed struct {
+			Error struct{ Type, Message, Param string }
+		}
+		err := json.Unmarshal(resp.body, &failed)
+		if e := failed.Error; err != nil || resp.status != http.StatusBadRequest || e.Type != "invalid_request_error" ||
+			e.Message == "" || fields != nil && !slices.Equal(fields, []string{e.Param}) {
+			f.t.Errorf("%s: %d %s", what, resp.status, resp.body)
+		}
+		return
+	}
 	if media := resp.header.Get("Content-Type"); resp.status != http.StatusBadRequest ||
 		media != "application/problem+json" {
 		f.t.Errorf("%s: %d %s %s", what, resp.status, media, resp.body)
