@@ -85,6 +85,11 @@ export class Browser {
     await page.close()
   }
 
+  /** Makes it an extension that no server has packed. */
+  async withoutServer(): Promise<void> {
+    await rm(join(this.profile, 'extension', 'server.json'))
+  }
+
   async extensionPage(name: string): Promise<Page> {
     const page = await this.context.newPage()
     page.on('pageerror', (error) => this.troubles.push(String(error.stack ?? error)))

@@ -235,6 +235,7 @@ test('without a server, a sign-in or a line, the panel says what to do', async (
   site,
   server,
 }) => {
+  await browser.withoutServer()
   const settings = await browser.extensionPage('options.html')
   await settings.evaluate(() => chrome.storage.local.clear())
   const page = await browser.open(`${site.url}/notice`)
