@@ -17,7 +17,8 @@ const module = "github.com/tsumugi-ai/tsumugi"
 
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
-	"clients/go", "test/leak", "internal/fault", "internal/ngram", "internal/answer", "migrations", "internal/mail", "internal/crx",
+	"clients/go", "test/leak", "internal/fault", "internal/ngram", "internal/answer", "migrations", "internal/mail",
+	"internal/crx",
 	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
@@ -49,7 +50,10 @@ var bans = []struct {
 		[]string{"golang.org", "github.com"},
 		"the two packages that everything rests on need nothing but the standard library",
 	},
-	{[]string{"stream"}, []string{module, "net"}, "the hub knows nothing of chats, users, databases or connections: stream/sse sends what it says"},
+	{
+		[]string{"stream"}, []string{module, "net"},
+		"the hub knows nothing of chats, users, databases or connections: stream/sse sends what it says",
+	},
 	{
 		[]string{"stream/sse"},
 		[]string{

@@ -77,7 +77,10 @@ func TestDecisionsHaveTheirForm(t *testing.T) {
 	if err != nil || len(pages) < 30 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
-	form := regexp.MustCompile(`(?s)^# \d+\. .+\nDate: \d{4}-\d\d-\d\d.*\. Status: .+## Context\n.+## Decision\n.+## Alternatives\n.+## Consequences\n`)
+	form := regexp.MustCompile(
+		`(?s)^# \d+\. .+\nDate: \d{4}-\d\d-\d\d.*\. Status: .+` +
+			`## Context\n.+## Decision\n.+## Alternatives\n.+## Consequences\n`,
+	)
 	for _, name := range pages {
 		page, err := os.ReadFile(name) //nolint:gosec // A page of this repository.
 		if err != nil {
@@ -99,7 +102,9 @@ func TestArchitectureLeadsSomewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := regexp.MustCompile("[`(]([a-z][a-zA-Z0-9_./-]*\\.(?:go|md|ts|yaml))[`)]").FindAllStringSubmatch(string(page), -1)
+	files := regexp.MustCompile(
+		"[`(]([a-z][a-zA-Z0-9_./-]*\\.(?:go|md|ts|yaml))[`)]",
+	).FindAllStringSubmatch(string(page), -1)
 	for _, file := range files {
 		if !strings.Contains(file[1], "/") {
 			continue

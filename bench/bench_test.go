@@ -127,7 +127,8 @@ func TestEverySystemAnswers(t *testing.T) {
 			model := httptest.NewServer(llmtest.NewHandler(0))
 			defer model.Close()
 			c := &chatSystem{address: model.Listener.Addr().String(), mark: contentMark}
-			path, body := "/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":%q}]}`
+			path, body := "/v1/chat/completions",
+				`{"model":"m","stream":true,"messages":[{"role":"user","content":%q}]}`
 			if name != alone {
 				s, err := startSystem(t.Context(), newBench(t), spec{Name: name, Provider: model.URL + "/v1"}, 0)
 				if err != nil {

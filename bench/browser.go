@@ -45,7 +45,9 @@ func measureBrowser(ctx context.Context, b *bench) error {
 		size = 12 << 10
 	}
 	b.say("The browser shows an answer of %d KB at 200 tokens/s", size>>10)
-	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.scripts, "answer.mjs"), p.url, demoUser, demoPassword, fmt.Sprint(size)) //nolint:gosec // Our own script.
+	//nolint:gosec // Our own script.
+	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.scripts, "answer.mjs"), p.url, demoUser, demoPassword,
+		fmt.Sprint(size))
 	cmd.Stderr = b.progress
 	out, err := cmd.Output()
 	if err != nil {
@@ -75,7 +77,9 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 		times = 2
 	}
 	b.say("The browser loads the chat page, slowed down")
-	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.scripts, "load.mjs"), p.url, demoUser, demoPassword, fmt.Sprint(times)) //nolint:gosec // Our own script.
+	//nolint:gosec // Our own script.
+	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.scripts, "load.mjs"), p.url, demoUser, demoPassword,
+		fmt.Sprint(times))
 	cmd.Stderr = b.progress
 	out, err := cmd.Output()
 	if err != nil {
@@ -89,7 +93,8 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 		return err
 	}
 	t := newTable("First load of the chat page",
-		"Chromium with an empty cache, signed in, the processor slowed down four times, from localhost. Median of some loads.", "", column)
+		"Chromium with an empty cache, signed in, the processor slowed down four times, from localhost. Median of "+
+			"some loads.", "", column)
 	b.report.Sections = append(b.report.Sections, t)
 	for _, ms := range r.Usable {
 		t.add(rowUsable, column, 0, ms)
@@ -104,8 +109,9 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 func (b *bench) browserTable(size int, r browserRun) {
 	const column = "tsumugi"
 	t := newTable(fmt.Sprintf("An answer of %d KB at 200 tokens/s in Chromium", size>>10),
-		"The real app and server; Markdown with headings, lists, tables, code and math, two characters a token. Once. A frame "+
-			"is dropped when the next one comes later than one and a half times 16.7 ms, counted by how many are missing.",
+		"The real app and server; Markdown with headings, lists, tables, code and math, two characters a token. "+
+			"Once. A frame is dropped when the next one comes later than one and a half times 16.7 ms, counted by "+
+			"how many are missing.",
 		"", column)
 	b.report.Sections = append(b.report.Sections, t)
 	same := 0.0

@@ -24,8 +24,8 @@ const (
 // measureBurst publishes tokens on one stream with many watchers as fast as the system accepts them.
 func measureBurst(ctx context.Context, b *bench) error {
 	t := newTable("One stream, N watchers, bursts",
-		"300 tokens (N = 1000) or 10,000 (N = 10) are published as fast as the system takes them; the next burst follows "+
-			"when the last watcher has the last event. In brackets the ratio to "+r3labs+".",
+		"300 tokens (N = 1000) or 10,000 (N = 10) are published as fast as the system takes them; the next burst "+
+			"follows when the last watcher has the last event. In brackets the ratio to "+r3labs+".",
 		r3labs, ours, oursHTTP, r3labs, tmaxmax, bare)
 	b.report.Sections = append(b.report.Sections, t)
 	for round := range b.rounds {
@@ -39,7 +39,8 @@ func measureBurst(ctx context.Context, b *bench) error {
 		}
 	}
 	row := fmt.Sprintf(rowThroughput, 1000)
-	b.report.atLeast("fan-out, N = 1000, net/http path: throughput, × "+r3labs, t.median(row, oursHTTP)/t.median(row, r3labs),
+	b.report.atLeast("fan-out, N = 1000, net/http path: throughput, × "+r3labs,
+		t.median(row, oursHTTP)/t.median(row, r3labs),
 		10, 1, "×")
 	b.report.atMostTimes("fan-out, N = 1000, net/http path: CPU per event", t, fmt.Sprintf(rowBurstCPU, 1000), oursHTTP,
 		r3labs, 0.05, 3)

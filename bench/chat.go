@@ -46,8 +46,9 @@ const (
 // addedTable is the table of the time that systems add before the first token.
 func addedTable(of string) *table {
 	return newTable("Added to the time to the first token: "+of,
-		"From sending the question to reading the first text of the answer, less the same quantile of asking the model directly. "+
-			"The model answers at once unless a row says otherwise, so that nothing of a server's work hides behind it.",
+		"From sending the question to reading the first text of the answer, less the same quantile of asking the "+
+			"model directly. The model answers at once unless a row says otherwise, so that nothing of a server's "+
+			"work hides behind it.",
 		"", alone, ours, lean, naive, aiSDK)
 }
 
@@ -69,8 +70,8 @@ func measureChat(ctx context.Context, b *bench) error {
 	first := addedTable("many chats")
 	t := newTable("From the provider to the client",
 		fmt.Sprintf("Answers of %d tokens of Japanese, at %d tokens/s unless said; 200 chats begin within "+
-			"three seconds, 1,000 within five. A delta's time runs from when the model's clock had it due to when the client "+
-			"has read it. CPU and memory are the server's, those of the database apart. In brackets "+
+			"three seconds, 1,000 within five. A delta's time runs from when the model's clock had it due to when "+
+			"the client has read it. CPU and memory are the server's, those of the database apart. In brackets "+
 			"the ratio to %s.", answerTokens, tokensPerSecond, naive),
 		naive, ours, lean, naive, aiSDK, alone)
 	b.report.Sections = append(b.report.Sections, first, t)

@@ -32,9 +32,11 @@ func measureDocuments(ctx context.Context, b *bench) error {
 	if b.quick {
 		pages, files = pages/10, files/10
 	}
-	t := newTable("Reading documents", fmt.Sprintf("A PDF file of %d pages, 800 characters each, from the end of its upload until it can be "+
-		"searched; memory is what is resident, at most. Then a small text file of one person, uploaded behind %d PDF files of %d pages of another.",
-		pages, files, queuePages), "", ours)
+	t := newTable("Reading documents",
+		fmt.Sprintf("A PDF file of %d pages, 800 characters each, from the end of its upload until it can be "+
+			"searched; memory is what is resident, at most. Then a small text file of one person, uploaded behind %d "+
+			"PDF files of %d pages of another.",
+			pages, files, queuePages), "", ours)
 	b.report.Sections = append(b.report.Sections, t)
 	p, err := startProduct(ctx, b)
 	if err != nil {
@@ -42,7 +44,8 @@ func measureDocuments(ctx context.Context, b *bench) error {
 	}
 	defer p.stop()
 	other := &tsumugi.Client{
-		URL: p.url, Token: tsumugi.Password(p.url, "admin@demo.example", demoPassword, p.client.HTTP), HTTP: p.client.HTTP,
+		URL: p.url, Token: tsumugi.Password(p.url, "admin@demo.example", demoPassword, p.client.HTTP),
+		HTTP: p.client.HTTP,
 	}
 	random := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // The same texts each time.
 	// The first file of a new server has it compile PDFium.
@@ -81,7 +84,8 @@ func measureDocuments(ctx context.Context, b *bench) error {
 		}
 	}
 	b.report.atMost(fmt.Sprintf("a PDF file of %d pages", pages), t.median("s for all pages", ours), 60, 1, " s")
-	b.report.atMost("memory of the server while it is read", t.median("MiB that the server grows by", ours), 64, 0, " MiB")
+	b.report.atMost("memory of the server while it is read", t.median("MiB that the server grows by", ours),
+		64, 0, " MiB")
 	b.report.atMost("memory of the child that reads it", t.median("MiB of the child", ours), 512, 0, " MiB")
 	behind := fmt.Sprintf("s for a file behind %d of another person", files)
 	b.report.atMost(fmt.Sprintf("a file behind %d of another person", files), t.median(behind, ours), 5, 2, " s")

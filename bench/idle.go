@@ -21,8 +21,8 @@ func measureIdle(ctx context.Context, b *bench) error {
 		count = 2000
 	}
 	t := newTable(fmt.Sprintf("%s idle connections", number(float64(count), 0)),
-		"What the server's process grows by, divided by the connections; what the kernel keeps for them is the same for all and "+
-			"not counted. Heap and stacks are those in use after a collection.",
+		"What the server's process grows by, divided by the connections; what the kernel keeps for them is the same "+
+			"for all and not counted. Heap and stacks are those in use after a collection.",
 		"", ours, oursHTTP, r3labs, tmaxmax, bare)
 	b.report.Sections = append(b.report.Sections, t)
 	for round := range b.rounds {

@@ -102,7 +102,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	flags.BoolVar(&b.quick, "quick", false, "take two minutes, once through, to see that it works")
 	only := flags.String("only", strings.Join(all, ","), "what to measure")
 	file := flags.String("json", "", "write the results, with those of every round, to this file")
-	docs := flags.String("docs", "", "write the tables into the page of this name with .md, and plots into the folder of this name")
+	docs := flags.String("docs", "",
+		"write the tables into the page of this name with .md, and plots into the folder of this name")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

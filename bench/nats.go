@@ -36,8 +36,8 @@ const (
 // measureNATS watches streams through the server that writes them, and through another one.
 func measureNATS(ctx context.Context, b *bench) error {
 	t := newTable("Two servers, joined by NATS",
-		"Streams with one watcher each, as above; the fast path. CPU is told for each process: what writes costs the server that "+
-			"writes, what is watched the one that is watched, and NATS carries it.",
+		"Streams with one watcher each, as above; the fast path. CPU is told for each process: what writes costs the "+
+			"server that writes, what is watched the one that is watched, and NATS carries it.",
 		"", sameServer, otherServer, added)
 	b.report.Sections = append(b.report.Sections, t)
 	seconds := 2

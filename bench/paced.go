@@ -42,8 +42,9 @@ func (b *bench) paces() []pace {
 // measurePaced measures many streams with one watcher each, at the pace of a model.
 func measurePaced(ctx context.Context, b *bench) error {
 	t := newTable("Many streams, one watcher each, paced",
-		"Streams × tokens a second on each. The time of a token is counted from when it was due by the clock, so that a "+
-			"publisher that is held up counts too. The p99 is the median of those of every second. "+raw+" writes the same bytes to the sockets and does nothing else: the limit. "+
+		"Streams × tokens a second on each. The time of a token is counted from when it was due by the clock, "+
+			"so that a publisher that is held up counts too. The p99 is the median of those of every second. "+raw+
+			" writes the same bytes to the sockets and does nothing else: the limit. "+
 			"In brackets the ratio to it.",
 		raw, ours, oursHTTP, r3labs, bare, raw)
 	b.report.Sections = append(b.report.Sections, t)

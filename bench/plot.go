@@ -29,12 +29,14 @@ func plots() map[string][]plot {
 				rows: []string{fmt.Sprintf(rowBurstCPU, 1000)},
 			},
 		},
-		"Many streams": {{file: "paced-p99", title: "Many streams, a watcher each: p99 ms from due to read (less is better)", rows: []string{
-			fmt.Sprintf(rowLag, 1000, 50), fmt.Sprintf(rowLag, 1000, 200), fmt.Sprintf(rowLag, 5000, 10),
-		}}},
-		"first token: many chats": {{file: "first-token", title: "Added to the time to the first token: p99 ms (less is better)", rows: []string{
-			fmt.Sprintf(rowAfter, 99), fmt.Sprintf(rowMany, 200, 99), fmt.Sprintf(rowMany, 1000, 99),
-		}, omit: []string{alone}}},
+		"Many streams": {{file: "paced-p99",
+			title: "Many streams, a watcher each: p99 ms from due to read (less is better)", rows: []string{
+				fmt.Sprintf(rowLag, 1000, 50), fmt.Sprintf(rowLag, 1000, 200), fmt.Sprintf(rowLag, 5000, 10),
+			}}},
+		"first token: many chats": {{file: "first-token",
+			title: "Added to the time to the first token: p99 ms (less is better)", rows: []string{
+				fmt.Sprintf(rowAfter, 99), fmt.Sprintf(rowMany, 200, 99), fmt.Sprintf(rowMany, 1000, 99),
+			}, omit: []string{alone}}},
 		"From the provider": {
 			{
 				file: "chat-cpu", title: "From the provider to the client: µs of CPU a token (less is better)",
@@ -135,15 +137,18 @@ func (p plot) draw(t *table) string {
 				class = "ours"
 			}
 			end := scale.at(max(value, scale.low))
-			fmt.Fprintf(&bars, `<text x="%d" y="%d" text-anchor="end">%s</text><rect class="%s" x="%d" y="%d" width="%.0f" height="%d" rx="2"/>`+
-				`<text x="%.0f" y="%d">%s</text>`+"\n", barsFrom-8, y+12, html.EscapeString(column), class, barsFrom, y,
+			fmt.Fprintf(&bars,
+				`<text x="%d" y="%d" text-anchor="end">%s</text>`+
+					`<rect class="%s" x="%d" y="%d" width="%.0f" height="%d" rx="2"/><text x="%.0f" y="%d">%s</text>`+
+					"\n", barsFrom-8, y+12, html.EscapeString(column), class, barsFrom, y,
 				end-barsFrom, barHeight,
 				end+6, y+12, number(value, t.row(name).Digits))
 			y += barStep
 		}
 		y += 18
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" `+
+		`role="img" aria-label="%s">`+"\n",
 		plotWidth, y+14, plotWidth, y+14, html.EscapeString(p.title)) + plotStyle +
 		fmt.Sprintf(`<text class="title" x="12" y="24">%s</text>`+"\n",
 			html.EscapeString(p.title)) + bars.String() + scale.labels(y) + "</svg>\n"

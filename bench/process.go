@@ -35,7 +35,8 @@ func startProcess(ctx context.Context, dir, name string, environ []string, progr
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.CommandContext(ctx, program, args...), logs: logs, grace: 40 * time.Second} //nolint:gosec // Our own programs.
+	//nolint:gosec // Our own programs.
+	p := &process{cmd: exec.CommandContext(ctx, program, args...), logs: logs, grace: 40 * time.Second}
 	p.cmd.Env = append(os.Environ(), environ...)
 	p.cmd.Stderr = logs
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }

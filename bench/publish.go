@@ -44,7 +44,8 @@ func (r *report) publish(folder string) error {
 				if picture == "" {
 					continue
 				}
-				if err := os.WriteFile(filepath.Join(folder, p.file+".svg"), []byte(picture), 0o644); err != nil { //nolint:gosec // The same.
+				//nolint:gosec // The same.
+				if err := os.WriteFile(filepath.Join(folder, p.file+".svg"), []byte(picture), 0o644); err != nil {
 					return err
 				}
 				fmt.Fprintf(&results, "\n![%s](%s/%s.svg)\n", p.title, filepath.Base(folder), p.file)
@@ -52,5 +53,6 @@ func (r *report) publish(folder string) error {
 		}
 	}
 	r.writeGoals(&results)
-	return os.WriteFile(page, []byte(before+resultsBegin+"\n\n"+results.String()+"\n"+resultsEnd+after), 0o644) //nolint:gosec // The same.
+	//nolint:gosec // The same.
+	return os.WriteFile(page, []byte(before+resultsBegin+"\n\n"+results.String()+"\n"+resultsEnd+after), 0o644)
 }

@@ -24,7 +24,8 @@ const (
 // measureResume reconnects many clients at once that all lack the same 5,000 events.
 func measureResume(ctx context.Context, b *bench) error {
 	t := newTable("100 clients resume 5,000 events",
-		"All come at once with the id of the first event they have; counted are the tokens behind it. In brackets the ratio to "+
+		"All come at once with the id of the first event they have; counted are the tokens behind it. In brackets "+
+			"the ratio to "+
 			r3labs+".",
 		r3labs, ours, oursHTTP, r3labs, tmaxmax, bare)
 	b.report.Sections = append(b.report.Sections, t)

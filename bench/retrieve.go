@@ -35,9 +35,10 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 	if b.quick {
 		pages /= 20
 	}
-	t := newTable("Passages of documents", fmt.Sprintf("The ten best passages of %d documents of %d pages, 800 characters each; ms from the "+
-		"question to the passages and their neighbours, %d questions. Cold: nothing in the server's memory.",
-		retrieveSources, pages, retrieveQueries), "", ours)
+	t := newTable("Passages of documents",
+		fmt.Sprintf("The ten best passages of %d documents of %d pages, 800 characters each; ms from the "+
+			"question to the passages and their neighbours, %d questions. Cold: nothing in the server's memory.",
+			retrieveSources, pages, retrieveQueries), "", ours)
 	b.report.Sections = append(b.report.Sections, t)
 	server, err := postgres.Start(ctx, postgres.Config{DataDir: filepath.Join(b.dir, "retrieve")})
 	if err != nil {
@@ -117,7 +118,8 @@ func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource
 	for i := range retrieveSources {
 		reading := datasource.Reading{Source: datasource.Source{ID: newUUID(), Revision: 2}, Owner: owner}
 		_, err := conn.Exec(ctx, `
-			INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, status, revision)
+			INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, status,
+			    revision)
 			VALUES ($1, $2, $3, $4, 'text/plain', 1, sha256($4::text::bytea), 'running', 2)`,
 			reading.ID, owner.OrganizationID, owner.UserID, fmt.Sprintf("資料%d.txt", i))
 		if err != nil {

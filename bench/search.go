@@ -38,8 +38,8 @@ func measureSearch(ctx context.Context, b *bench) error {
 		threads /= 20
 	}
 	t := newTable("Search in what was said",
-		fmt.Sprintf("One person with %d threads of a question and an answer of %d characters, ms from the call to its answer over HTTP, "+
-			"20 threads each, 20 calls for each query.", threads, answerLength), "", ours)
+		fmt.Sprintf("One person with %d threads of a question and an answer of %d characters, ms from the call to "+
+			"its answer over HTTP, 20 threads each, 20 calls for each query.", threads, answerLength), "", ours)
 	b.report.Sections = append(b.report.Sections, t)
 	db, err := postgres.Start(ctx, postgres.Config{DataDir: filepath.Join(b.dir, "search")})
 	if err != nil {

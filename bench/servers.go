@@ -143,7 +143,9 @@ func raiseContract(ctx context.Context, program, data string) error {
 		return err
 	}
 	// The measured program.
-	set := exec.CommandContext(ctx, program, "contract", "set", "--data="+data, "--organization=デモ株式会社", "--tokens=1000000000000") //nolint:gosec
+	//nolint:gosec
+	set := exec.CommandContext(ctx, program, "contract", "set", "--data="+data, "--organization=デモ株式会社",
+		"--tokens=1000000000000")
 	set.Env = append(os.Environ(), "DATABASE_URL=")
 	if out, err := set.CombinedOutput(); err != nil {
 		return fmt.Errorf("contract set: %w: %s", err, out)

@@ -26,8 +26,8 @@ const (
 // measureStalled stops one of the watchers of a stream from reading.
 func measureStalled(ctx context.Context, b *bench) error {
 	t := newTable("One of 20 watchers stops reading",
-		"10,000 tokens are published as fast as the system takes them, while one client reads nothing and the kernel keeps "+
-			"8 KiB for each. A system is given up when nothing comes for two seconds.",
+		"10,000 tokens are published as fast as the system takes them, while one client reads nothing and the "+
+			"kernel keeps 8 KiB for each. A system is given up when nothing comes for two seconds.",
 		"", ours, oursHTTP, r3labs, tmaxmax, bare)
 	b.report.Sections = append(b.report.Sections, t)
 	for round := range b.rounds {

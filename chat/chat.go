@@ -2,8 +2,8 @@
 // the stored text.
 //
 // It imports fault, answer, stream, llm, skill and datasource, and identity and org for the names of people whom a
-// share concerns. It does not know the database or HTTP: it declares the Store that it needs. Nor does it know how passages
-// are found: it declares the Grounder that finds what an answer is based on.
+// share concerns. It does not know the database or HTTP: it declares the Store that it needs. Nor does it know how
+// passages are found: it declares the Grounder that finds what an answer is based on.
 package chat
 
 import (

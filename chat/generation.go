@@ -273,8 +273,8 @@ func cutAtRune(text string, size int) string {
 // outcome derives the outcome from the model's result and the cause of its context's end.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
-		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run, Content: g.text.Text(),
-		Status: StatusSuccess, Steps: g.steps,
+		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
+		Content: g.text.Text(), Status: StatusSuccess, Steps: g.steps,
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}

@@ -265,7 +265,8 @@ func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 	f.t.Helper()
 	for i := range n {
 		source := datasource.Source{
-			ID: newID(), Filename: "a.txt", MediaType: "text/plain", Size: 1, SHA256: bytes.Repeat([]byte{byte(i + 1)}, 32),
+			ID: newID(), Filename: "a.txt", MediaType: "text/plain", Size: 1,
+			SHA256: bytes.Repeat([]byte{byte(i + 1)}, 32),
 		}
 		if err := f.db.MarkOrphan(f.t.Context(), source.ID, time.Minute); err != nil {
 			f.t.Fatal(err)
@@ -284,10 +285,11 @@ func TestDataSourcesOfQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	asked := make(chan []uuid.UUID, 1)
-	f.grounded(llmtest.Say("はい"), grounder(func(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
-		asked <- ask.Question.DataSourceIDs
-		return chat.Grounds{Prompt: ask.Prompt}, nil
-	}))
+	f.grounded(llmtest.Say("はい"),
+		grounder(func(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
+			asked <- ask.Question.DataSourceIDs
+			return chat.Grounds{Prompt: ask.Prompt}, nil
+		}))
 	f.named()
 	ids := f.dataSources(f.owner, 4)
 	ask := func(q chat.Question, want ...uuid.UUID) chat.Exchange {
@@ -367,10 +369,11 @@ func TestFilesOfAForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	asked := make(chan []uuid.UUID, 1)
-	f.grounded(llmtest.Say("はい"), grounder(func(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
-		asked <- ask.Question.DataSourceIDs
-		return chat.Grounds{Prompt: ask.Prompt}, nil
-	}))
+	f.grounded(llmtest.Say("はい"),
+		grounder(func(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
+			asked <- ask.Question.DataSourceIDs
+			return chat.Grounds{Prompt: ask.Prompt}, nil
+		}))
 	imported, err := skill.ParseImport([]byte(`
 skills:
   - key: contract-review

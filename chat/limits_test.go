@@ -171,7 +171,10 @@ func TestTextsThatFillTheirMemoryRefuseNewOnes(t *testing.T) {
 	}
 	call := model.Next(t)
 	for range 64 {
-		call.Emit("とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。")
+		call.Emit(
+			"とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。" +
+				"とても長い回答の一部を、何度も繰り返して書きます。",
+		)
 	}
 	for range 1000 { // Until the next sweep has measured.
 		if _, err := f.askElsewhere(s, f.owner); err != nil {

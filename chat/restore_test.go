@@ -19,7 +19,8 @@ type backup map[string]*bytes.Buffer
 
 func takeBackup(t *testing.T, conn *pgx.Conn) backup {
 	t.Helper()
-	rows, _ := conn.Query(t.Context(), `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public'`)
+	rows, _ := conn.Query(t.Context(),
+		`SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public'`)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatal(err)

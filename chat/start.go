@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// StartThread begins a thread with its first question. The request's id names both: repeating the request finds them. If the
-// question is refused, no thread remains.
+// StartThread begins a thread with its first question. The request's id names both: repeating the request finds them.
+// If the question is refused, no thread remains.
 func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Question) (Exchange, error) {
 	if err := q.validate(); err != nil {
 		return Exchange{}, err

@@ -75,7 +75,9 @@ func TestGenerationOfADeadServerIsRunAgain(t *testing.T) {
 	// As after a restart on a database that no other server uses.
 	next := f.start(llmtest.Say("次の回の", "文章"), f.db, chat.Config{Alone: true})
 	raw := f.attachOnce(next, exchange, "1-18")
-	if deltas(t, raw) != "次の回の文章" || !strings.Contains(raw, `{"type":"data-reset","data":{"run":2},"transient":true}`) || !strings.Contains(raw, "[DONE]") {
+	if deltas(t, raw) != "次の回の文章" ||
+		!strings.Contains(raw, `{"type":"data-reset","data":{"run":2},"transient":true}`) ||
+		!strings.Contains(raw, "[DONE]") {
 		t.Errorf("got %s", raw)
 	}
 

@@ -189,7 +189,8 @@ func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 	writing.Emit("引いたもの")
 	writing.Finish()
 	raw += f.drain(w)
-	title := strings.Index(raw, `"data-title","data":{"title":"糸とは","updated_at":"`+thread.UpdatedAt.UTC().Format(time.RFC3339Nano)+`"}`)
+	title := strings.Index(raw,
+		`"data-title","data":{"title":"糸とは","updated_at":"`+thread.UpdatedAt.UTC().Format(time.RFC3339Nano)+`"}`)
 	if title < 0 || title > strings.Index(raw, `"text-end"`) || deltas(t, raw) != "繭から引いたもの" {
 		t.Errorf("got %s", raw)
 	}

@@ -51,12 +51,13 @@ func (db *DB) AddEarlier(ctx context.Context, owner chat.Owner, threadID uuid.UU
 				finish = string(chat.FinishStop)
 			}
 			batch.Queue(`
-				INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, status, finish_reason,
-				                      completed_at)
+				INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, status,
+				                      finish_reason, completed_at)
 				SELECT $1, $2, t.id, $5, $6, $7, $8, 'success', nullif($9, ''), now()
 				FROM threads t
 				WHERE t.organization_id = $2 AND t.user_id = $3 AND t.id = $4`,
-				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content), storable(m.Prompt), finish)
+				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content),
+				storable(m.Prompt), finish)
 			parent = &id
 		}
 		batch.Queue(`UPDATE threads SET leaf_id = $4 WHERE organization_id = $1 AND user_id = $2 AND id = $3`,

@@ -34,8 +34,9 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.Held, er
 // AddGrant implements connection.Store.
 func (db *DB) AddGrant(ctx context.Context, g connection.Grant) error {
 	_, err := db.pool.Exec(ctx, `
-		INSERT INTO connection_grants (hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address, user_agent,
-		                               organization_id, user_id, auth_type, answered_at, created_at, expires_at, poll_interval)
+		INSERT INTO connection_grants (hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address,
+		                               user_agent, organization_id, user_id, auth_type, answered_at, created_at,
+		                               expires_at, poll_interval)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		g.Hash, g.UserCodeHash, g.ClientID, g.Scopes, g.RedirectURI, g.Challenge, g.Address, storable(g.UserAgent),
 		g.OrganizationID, g.UserID, g.AuthType, g.AnsweredAt, g.CreatedAt, g.ExpiresAt, g.PollInterval)
@@ -43,8 +44,8 @@ func (db *DB) AddGrant(ctx context.Context, g connection.Grant) error {
 }
 
 const selectGrant = `
-	SELECT hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address, user_agent, organization_id, user_id,
-	       auth_type, answered_at, denied, created_at, expires_at, polled_at, poll_interval, used_at
+	SELECT hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address, user_agent, organization_id,
+	       user_id, auth_type, answered_at, denied, created_at, expires_at, polled_at, poll_interval, used_at
 	FROM connection_grants `
 
 // GrantByUserCode implements connection.Store.
@@ -85,7 +86,8 @@ func (db *DB) RedeemGrant(
 		case err != nil:
 			return err
 		case grant.UsedAt != nil:
-			return endReused(ctx, tx, origin, `id = (SELECT g.session_id FROM connection_grants g WHERE g.hash = $1)`, hash)
+			return endReused(ctx, tx, origin, `id = (SELECT g.session_id FROM connection_grants g WHERE g.hash = $1)`,
+				hash)
 		}
 		var opening *connection.Opening
 		opening, refused = redeem(&grant)
@@ -97,7 +99,8 @@ func (db *DB) RedeemGrant(
 			}
 		}
 		_, err = tx.Exec(ctx, `
-			UPDATE connection_grants SET polled_at = $2, poll_interval = $3, used_at = $4, session_id = $5 WHERE hash = $1`,
+			UPDATE connection_grants SET polled_at = $2, poll_interval = $3, used_at = $4, session_id = $5
+			WHERE hash = $1`,
 			hash, grant.PolledAt, grant.PollInterval, grant.UsedAt, opened)
 		return err
 	})
@@ -112,7 +115,8 @@ func openConnection(
 	ctx context.Context, tx pgx.Tx, g connection.Grant, o connection.Opening, origin connection.Origin,
 ) error {
 	if _, err := tx.Exec(ctx, `
-		INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address, client_id, scopes)
+		INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address,
+		    client_id, scopes)
 		VALUES ($1, $2, $3, $4, $5, now(), $6, $7, $8, $9)`,
 		o.ID, g.OrganizationID, g.UserID, g.AuthType, g.AnsweredAt, storable(o.UserAgent), storableAddress(o.Address),
 		g.ClientID, g.Scopes); err != nil {
@@ -185,7 +189,8 @@ func endReused(ctx context.Context, tx pgx.Tx, origin connection.Origin, which s
 // endConnections ends connections and returns their ids. Triggers notify the servers.
 func endConnections(ctx context.Context, tx pgx.Tx, which string, args ...any) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, `
-		UPDATE sessions SET ended_at = now() WHERE client_id <> '' AND ended_at IS NULL AND `+which+` RETURNING id`, args...)
+		UPDATE sessions SET ended_at = now() WHERE client_id <> '' AND ended_at IS NULL AND `+which+
+		` RETURNING id`, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -208,8 +213,8 @@ func auditConnections(
 	}
 	for _, o := range owners {
 		event := org.Event{
-			OrganizationID: &o.OrganizationID, Action: action, TargetKind: org.TargetConnection, TargetID: o.ID.String(),
-			TargetLabel: o.Client,
+			OrganizationID: &o.OrganizationID, Action: action, TargetKind: org.TargetConnection,
+			TargetID: o.ID.String(), TargetLabel: o.Client,
 		}
 		if o.Name != "" {
 			event.TargetLabel = o.Name
@@ -260,8 +265,8 @@ func (db *DB) AddPersonal(
 			return connection.ErrPersonalForbidden
 		}
 		if _, err := tx.Exec(ctx, `
-			INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, client_id, name,
-			                      scopes, expires_at)
+			INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, client_id,
+			                      name, scopes, expires_at)
 			VALUES ($1, $2, $3, $4, now(), now(), '', 'personal', $5, $6, $7)`,
 			o.ID, actor.OrganizationID, actor.ID, actor.AuthType, n.Name, n.Scopes, n.ExpiresAt); err != nil {
 			return err
@@ -285,7 +290,8 @@ var fromConnections = `
 	JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
 	JOIN organizations o ON o.id = u.organization_id
 	LEFT JOIN pool_grants g ON g.id = s.id
-	WHERE s.organization_id = $1 AND s.client_id <> '' AND NOT coalesce(` + sessionOver("s.began_at", "s.auth_type") + `, false)`
+	WHERE s.organization_id = $1 AND s.client_id <> '' AND NOT coalesce(` +
+	sessionOver("s.began_at", "s.auth_type") + `, false)`
 
 var selectConnections = `
 	SELECT s.id, s.user_id, u.name AS user_name, u.email AS user_email, s.client_id, s.name, s.scopes,
@@ -305,7 +311,8 @@ func (db *DB) ListAllConnections(
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT count(*)`+fromConnections, organizationID).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(selectConnections+` ORDER BY s.used_at DESC, s.id DESC OFFSET $2 LIMIT $3`, organizationID, offset, limit).
+	batch.Queue(selectConnections+` ORDER BY s.used_at DESC, s.id DESC OFFSET $2 LIMIT $3`, organizationID,
+		offset, limit).
 		Query(collect(&list))
 	err = db.pool.SendBatch(ctx, batch).Close()
 	return list, total, translate(err)
@@ -328,7 +335,8 @@ func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.U
 
 // PersonalTokens implements connection.Store.
 func (db *DB) PersonalTokens(ctx context.Context, organizationID uuid.UUID) (allowed bool, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1`, organizationID).Scan(&allowed)
+	err = db.pool.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1`,
+		organizationID).Scan(&allowed)
 	return allowed, translate(err)
 }
 
@@ -362,7 +370,8 @@ const connectionKept = 24 * time.Hour
 // sweepConnections deletes expired codes and tokens.
 func sweepConnections(ctx context.Context, tx pgx.Tx) error {
 	for _, table := range []string{"connection_tokens", "connection_grants"} {
-		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE expires_at < now() - $1::interval`, connectionKept); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE expires_at < now() - $1::interval`,
+			connectionKept); err != nil {
 			return err
 		}
 	}
@@ -374,7 +383,8 @@ func sweepConnections(ctx context.Context, tx pgx.Tx) error {
 func endAccountConnections(ctx context.Context, tx pgx.Tx, sub uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM connection_grants g USING users u
-		WHERE u.subject = $1 AND g.organization_id = u.organization_id AND g.user_id = u.id`, sub.String()); err != nil {
+		WHERE u.subject = $1 AND g.organization_id = u.organization_id AND g.user_id = u.id`,
+		sub.String()); err != nil {
 		return err
 	}
 	_, err := endConnections(ctx, tx, `

@@ -120,7 +120,8 @@ func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (o
 	usage, err := queryRow[org.OwnUsage](ctx, db.pool, `
 		SELECT coalesce(sum(d.messages), 0)::bigint AS messages,
 		       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
-		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens, (`+thisMonth+` + interval '1 month')::date AS resets_on
+		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens,
+		       (`+thisMonth+` + interval '1 month')::date AS resets_on
 		FROM usage_daily d
 		WHERE d.organization_id = $1 AND d.user_id = $2
 		  AND d.date = ANY (ARRAY (SELECT t.date::date FROM generate_series(`+thisMonth+`, `+japanToday+`,

@@ -156,7 +156,9 @@ func TestRefusedChangesLeaveNothing(t *testing.T) {
 	if name := value[string](t, f, `SELECT name FROM users WHERE id = $1`, f.ann.UserID); name != "ann" {
 		t.Errorf("now they are called %q", name)
 	}
-	if n := value[int](t, f, `SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM account_changes)`); n != 0 {
+	if n := value[int](
+		t, f, `SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM account_changes)`,
+	); n != 0 {
 		t.Errorf("%d rows tell of it", n)
 	}
 }
@@ -174,10 +176,14 @@ func TestWhoHasAPassword(t *testing.T) {
 		status string // In the embedded user pool. "": the account is in AWS.
 		has    bool
 	}{
-		"never invited":                 {`auth_type = 'cognito'`, "", true},
-		"invited":                       {`auth_type = 'cognito', invited_at = now()`, "", false},
-		"invited, signed in":            {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "", true},
-		"signed in, then invited again": {`auth_type = 'cognito', invited_at = now(), last_signed_in_at = now() - interval '1 day'`, "", false},
+		"never invited": {`auth_type = 'cognito'`, "", true},
+		"invited":       {`auth_type = 'cognito', invited_at = now()`, "", false},
+		"invited, signed in": {
+			`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "", true,
+		},
+		"signed in, then invited again": {
+			`auth_type = 'cognito', invited_at = now(), last_signed_in_at = now() - interval '1 day'`, "", false,
+		},
 		"of single sign-on": {
 			`auth_type = 'federated_idp', last_signed_in_at = now()`,
 			"EXTERNAL_PROVIDER", false,
@@ -186,11 +192,17 @@ func TestWhoHasAPassword(t *testing.T) {
 			`auth_type = 'cognito', invited_at = now()`, "FORCE_CHANGE_PASSWORD",
 			false,
 		},
-		"invited, came by single sign-on":     {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "FORCE_CHANGE_PASSWORD", false},
-		"chose a password, never opened it":   {`auth_type = 'cognito', invited_at = now()`, "CONFIRMED", true},
-		"of AWS, also came by single sign-on": {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "EXTERNAL_PROVIDER", true},
-		"general user":                        {`auth_type = 'cognito', role = 'general-user'`, "CONFIRMED", false},
-		"inactive":                            {`auth_type = 'cognito', state = 'inactive'`, "CONFIRMED", false},
+		"invited, came by single sign-on": {
+			`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`,
+			"FORCE_CHANGE_PASSWORD", false,
+		},
+		"chose a password, never opened it": {`auth_type = 'cognito', invited_at = now()`, "CONFIRMED", true},
+		"of AWS, also came by single sign-on": {
+			`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`,
+			"EXTERNAL_PROVIDER", true,
+		},
+		"general user": {`auth_type = 'cognito', role = 'general-user'`, "CONFIRMED", false},
+		"inactive":     {`auth_type = 'cognito', state = 'inactive'`, "CONFIRMED", false},
 	} {
 		id, subject := newID(), newID()
 		must(t, f.CreateUser(t.Context(), identity.NewUser{

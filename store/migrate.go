@@ -43,8 +43,8 @@ func (db *DB) migrateFrom(ctx context.Context, files fs.FS) error {
 	if _, ok := errors.AsType[migrate.BadVersionError](err); ok {
 		version, versionErr := m.GetCurrentVersion(ctx)
 		if versionErr == nil && int(version) > len(m.Migrations) {
-			return fmt.Errorf("%w: its schema has version %d, this program knows %d; install the newer version, or restore "+
-				"a backup made before the update", ErrNewerSchema, version, len(m.Migrations))
+			return fmt.Errorf("%w: its schema has version %d, this program knows %d; install the newer version, or "+
+				"restore a backup made before the update", ErrNewerSchema, version, len(m.Migrations))
 		}
 	}
 	if err != nil {

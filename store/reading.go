@@ -113,8 +113,8 @@ func (db *DB) PutBack(ctx context.Context, reading datasource.Reading, how datas
 ) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
-		SET status = 'pending', stage = '', reading = reading + 1, revision = revision + 1, read_until = NULL, read_after = now() + $4::interval, slow = slow OR $5,
-		    readings = readings - CASE WHEN $6 THEN 0 ELSE 1 END
+		SET status = 'pending', stage = '', reading = reading + 1, revision = revision + 1, read_until = NULL,
+		    read_after = now() + $4::interval, slow = slow OR $5, readings = readings - CASE WHEN $6 THEN 0 ELSE 1 END
 		WHERE organization_id = $1 AND id = $2 AND reading = $3
 		RETURNING `+sourceColumns,
 		reading.Owner.OrganizationID, reading.ID, reading.Number, how.After, how.Slow, how.Counts)
@@ -146,7 +146,8 @@ func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.U
 ) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
-		SET status = 'failed', failure = $4, stage = '', read_until = NULL, reading = reading + 1, revision = revision + 1
+		SET status = 'failed', failure = $4, stage = '', read_until = NULL, reading = reading + 1,
+		revision = revision + 1
 		WHERE organization_id = $1 AND user_id = $2 AND id = $3 AND status IN ('pending', 'running')
 		RETURNING `+sourceColumns, owner.OrganizationID, owner.UserID, id, reason)
 	if !isNoRows(err) {

@@ -115,8 +115,8 @@ const candidatesSQL = `
 	FROM page t
 	JOIN skills s ON s.id = t.skill_id
 	JOIN (SELECT h.thread_id, bool_or(h.message_id IS NULL) AS in_title,
-	             coalesce(array_agg(h.message_id ORDER BY h.message_id DESC) FILTER (WHERE h.message_id IS NOT NULL), '{}')
-	                 AS messages
+	             coalesce(array_agg(h.message_id ORDER BY h.message_id DESC) FILTER (WHERE h.message_id IS NOT NULL),
+	                 '{}') AS messages
 	      FROM hit h
 	      WHERE h.thread_id IN (SELECT p.id FROM page p)
 	      GROUP BY h.thread_id) h ON h.thread_id = t.id

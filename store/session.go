@@ -24,7 +24,8 @@ const sessionKept = 31 * 24 * time.Hour
 func sessionOver(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
-	    OR ` + how + ` = 'cognito' AND u.role <> 'organization-super-admin' AND ` + began + ` < date_trunc('second', o.changed_at)
+	    OR ` + how + ` = 'cognito' AND u.role <> 'organization-super-admin'
+	        AND ` + began + ` < date_trunc('second', o.changed_at)
 	    OR s.expires_at <= now()
 	    OR s.client_id IS DISTINCT FROM 'personal' AND (
 	        ` + began + ` <= now() - make_interval(mins =>
@@ -201,8 +202,8 @@ func (db *DB) SetSessionLimits(
 		if _, err := tx.Exec(ctx, `
 			UPDATE organizations
 			SET sso_idle_minutes = $2, sso_max_minutes = $3, password_idle_minutes = $4, password_max_minutes = $5
-			WHERE id = $1`, actor.OrganizationID, limits.SingleSignOn.Idle, limits.SingleSignOn.Max, limits.Password.Idle,
-			limits.Password.Max); err != nil {
+			WHERE id = $1`, actor.OrganizationID, limits.SingleSignOn.Idle, limits.SingleSignOn.Max,
+			limits.Password.Idle, limits.Password.Max); err != nil {
 			return err
 		}
 		return audit(ctx, tx, org.Event{

@@ -219,7 +219,8 @@ func TestSessionLimits(t *testing.T) {
 	}
 	if told := value[string](t, f, `
 		SELECT string_agg(d->>'field' || '=' || (d->>'after'), ' ') FROM audit_events, jsonb_array_elements(details) d
-		WHERE action = 'session_limits.edit'`); told != "sso_idle_minutes=15 sso_max_minutes=60 password_idle_minutes=240" {
+		WHERE action = 'session_limits.edit'`); told != "sso_idle_minutes=15 sso_max_minutes=60 "+
+		"password_idle_minutes=240" {
 		t.Errorf("the audit log tells of %s", told)
 	}
 	wantCode(t, f.SetSessionLimits(t.Context(), super, want, func(*org.Member) error { return org.ErrForbidden }),

@@ -191,7 +191,8 @@ func (db *DB) CopyShare(
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// Locks the share against changes and deletion, and thereby its thread, whose deletion would delete the share.
 		if _, err := tx.Exec(ctx, `
-			SELECT 1 FROM shares WHERE organization_id = $1 AND id = $2 FOR SHARE`, owner.OrganizationID, shareID); err != nil {
+			SELECT 1 FROM shares WHERE organization_id = $1 AND id = $2 FOR SHARE`, owner.OrganizationID,
+			shareID); err != nil {
 			return err
 		}
 		share, err := findShare(ctx, tx, owner.OrganizationID, shareID)

@@ -35,7 +35,8 @@ type skillRow struct {
 
 func (r skillRow) skill() skill.Skill {
 	return skill.Skill{
-		ID: r.ID, OrganizationID: r.OrganizationID, Key: r.Key, CategoryID: r.CategoryID, Position: r.Position, Name: r.Name,
+		ID: r.ID, OrganizationID: r.OrganizationID, Key: r.Key, CategoryID: r.CategoryID,
+		Position: r.Position, Name: r.Name,
 		Description: r.Description, IconPath: r.IconPath, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType,
 		FormFields: r.FormFields, Suggestions: r.Suggestions, Keywords: r.Keywords,
 		AcceptsDataSources: r.AcceptsDataSources,
@@ -68,8 +69,8 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 	error,
 ) {
 	rows, err := queryRows[skillRow](ctx, db.pool, `
-		SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
-		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
+		SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description,
+		       s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
 		       s.keywords, s.accepts_data_sources,
 		       s.prompt, f.skill_id IS NOT NULL AS is_favorite
 		FROM skills s
@@ -91,8 +92,8 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 
 // selectSkill begins every query for single skills. Its first two parameters are the actor's organization and user.
 const selectSkill = `
-	SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
-	       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
+	SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description,
+	       s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
 	       s.keywords, s.accepts_data_sources,
 	       s.prompt, f.skill_id IS NOT NULL AS is_favorite
 	FROM skills s

@@ -73,7 +73,8 @@ func importCategories(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID,
 	for _, c := range list {
 		id := c.ID
 		err := tx.QueryRow(ctx, `
-			SELECT id FROM categories WHERE organization_id IS NOT DISTINCT FROM $1 AND key = $2`, organizationID, c.Key).Scan(&id)
+			SELECT id FROM categories WHERE organization_id IS NOT DISTINCT FROM $1 AND key = $2`, organizationID,
+			c.Key).Scan(&id)
 		if err != nil && !isNoRows(err) {
 			return nil, err
 		}
@@ -95,7 +96,8 @@ func importSkill(
 	}
 	done := skill.Imported{Key: s.Key, Name: s.Name, Change: skill.ImportChanged}
 	err := tx.QueryRow(ctx, `
-		SELECT id FROM skills WHERE organization_id IS NOT DISTINCT FROM $1 AND key = $2`, organizationID, s.Key).Scan(&s.ID)
+		SELECT id FROM skills WHERE organization_id IS NOT DISTINCT FROM $1 AND key = $2`, organizationID,
+		s.Key).Scan(&s.ID)
 	if err != nil && !isNoRows(err) {
 		return done, err
 	}

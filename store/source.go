@@ -19,7 +19,8 @@ var _ datasource.Store = (*DB)(nil)
 const orphanBatch = 100
 
 // sourceColumns are the columns of a datasource.Source.
-const sourceColumns = `id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, stage, done, total, revision, created_at`
+const sourceColumns = `id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, ` +
+	`stage, done, total, revision, created_at`
 
 func noSource(err error) error {
 	return fault.Wrap(err, fault.NotFound, "データソースが見つかりません。")
@@ -160,7 +161,8 @@ func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.U
 ) (datasource.Source, error) {
 	return queryRow[datasource.Source](ctx, tx, `
 		UPDATE data_sources
-		SET status = 'pending', failure = '', notice = '', readings = 0, slow = false, read_after = now(), reading = reading + 1, revision = revision + 1, filename = $3, media_type = $4
+		SET status = 'pending', failure = '', notice = '', readings = 0, slow = false, read_after = now(),
+		    reading = reading + 1, revision = revision + 1, filename = $3, media_type = $4
 		WHERE organization_id = $1 AND id = $2
 		RETURNING `+sourceColumns,
 		owner.OrganizationID, id, named.Filename, named.MediaType)
@@ -234,8 +236,8 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		source, err = queryRow[datasource.Source](ctx, tx, `
 			UPDATE data_sources
-			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, notice = $8, stage = '', read_until = NULL,
-			    reading = reading + 1, revision = revision + 1
+			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, notice = $8, stage = '',
+			    read_until = NULL, reading = reading + 1, revision = revision + 1
 			WHERE organization_id = $1 AND id = $2 AND reading = $3
 			RETURNING `+sourceColumns,
 			reading.Owner.OrganizationID, reading.ID, reading.Number, status, found.Failure, found.PageCount,

@@ -150,7 +150,8 @@ func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources 
 				SELECT `+chunkColumns+`
 				FROM data_sources d
 				JOIN data_source_chunks c ON c.data_source_id = d.id
-				WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND c.data_source_id = $3 AND c.ordinal = ANY($4::int[])
+				WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND c.data_source_id = $3
+				AND c.ordinal = ANY($4::int[])
 				ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, id, ordinals[i]).Query(collect(&found[i]))
 		}
 	})

@@ -156,7 +156,8 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 	ann := datasource.Owner(f.ann)
 	f.exec(t, `
 		INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, created_at)
-		SELECT gen_random_uuid(), $1, $2, i || '.txt', 'text/plain', 1, sha256(i::text::bytea), now() - i * interval '1 minute'
+		SELECT gen_random_uuid(), $1, $2, i || '.txt', 'text/plain', 1, sha256(i::text::bytea),
+		now() - i * interval '1 minute'
 		FROM generate_series(1, $3) AS i`, ann.OrganizationID, ann.UserID, datasource.MaxSources)
 	page, err := f.ListSources(t.Context(), ann, 2, 3)
 	must(t, err)

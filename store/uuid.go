@@ -33,7 +33,8 @@ func (p *uuidPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
 
 // Encode implements pgtype.EncodePlan.
 func (p *uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
-	return p.next.Encode(toPGUUID(value.(uuid.UUID)), buf) //nolint:forcetypeassert // The plan is made for this type only.
+	//nolint:forcetypeassert // The plan is made for this type only.
+	return p.next.Encode(toPGUUID(value.(uuid.UUID)), buf)
 }
 
 func toPGUUID(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }

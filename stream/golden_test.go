@@ -16,7 +16,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var goldenHead = stream.Head{
 	MessageID: "0190f3c2-0000-7000-8000-000000000001", Run: 1,
-	Metadata: json.RawMessage(`{"thread_id":"0190f3c2-0000-7000-8000-000000000002","user_message_id":"0190f3c2-0000-7000-8000-000000000003"}`),
+	Metadata: json.RawMessage(
+		`{"thread_id":"0190f3c2-0000-7000-8000-000000000002","user_message_id":"0190f3c2-0000-7000-8000-000000000003"}`,
+	),
 }
 
 var goldenCitations = json.RawMessage(`[{"index":1,"chunk_embedding_id":"0190f3c2-0000-7000-8000-000000000004",` +

@@ -50,7 +50,9 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 	embedding := datasource.Embedding{Model: model}
 	if *url != "" {
-		embedder, err := llm.NewEmbedder(llm.Config{BaseURL: *url, Model: model.Name, APIKey: os.Getenv("OPENAI_API_KEY")})
+		embedder, err := llm.NewEmbedder(llm.Config{
+			BaseURL: *url, Model: model.Name, APIKey: os.Getenv("OPENAI_API_KEY"),
+		})
 		if err != nil {
 			return err
 		}

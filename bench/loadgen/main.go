@@ -2,7 +2,8 @@
 // repeated:
 //
 //	fakemodel --listen 127.0.0.1:9911 &
-//	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1 TSUMUGI_LIMITS=off bin/tsumugi serve &
+//	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1 \
+//		TSUMUGI_LIMITS=off bin/tsumugi serve &
 //	loadgen --url http://127.0.0.1:8080 --password Tsumugi-Demo-1 deliver --streams 10000
 //
 // Every client is one of clients/go: it reconnects after the time that the server asks for, and resumes at its cursor.
@@ -96,7 +97,8 @@ func scenarios() []scenario {
 				duration(f, o, 20*time.Second)
 			}, drop,
 		},
-		{"mixed", "people ask, watch twice, lose connections, stop, list and delete: memory and goroutines stay as they are (R78)", func(f *flag.FlagSet, o *options) {
+		{"mixed", "people ask, watch twice, lose connections, stop, list and delete: memory and goroutines stay as " +
+			"they are (R78)", func(f *flag.FlagSet, o *options) {
 			f.IntVar(&o.chats, "chats", 50, "how many chat at once")
 			rate(f, o, 50)
 			duration(f, o, time.Hour)
@@ -118,7 +120,8 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags.StringVar(&o.url, "url", "http://127.0.0.1:8080", "the server, by plain HTTP")
 	flags.StringVar(&o.email, "email", "user@demo.example", "who asks")
 	flags.StringVar(&o.password, "password", "", "that person's password")
-	flags.IntVar(&o.pid, "pid", 0, "the server's process, to read its memory and CPU from /proc; else they come from its metrics")
+	flags.IntVar(&o.pid, "pid", 0,
+		"the server's process, to read its memory and CPU from /proc; else they come from its metrics")
 	flags.StringVar(&o.metrics, "metrics", "", "where the server's metrics are, if not at /metrics of the URL")
 	flags.StringVar(&o.json, "json", "", "write the results to this file")
 	flags.Usage = func() {

@@ -113,7 +113,9 @@ func (l *load) showProgress(ctx context.Context) (stop func()) {
 			l.measured = append(l.measured, now)
 			doing := l.doing
 			l.mu.Unlock()
-			_, _ = fmt.Fprintf(l.progress, "%5.0f s  %-22s  streams %6d  events/s %7d  p99 %6.1f ms  back %5d  gaps %d  server %4.0f MB %.2f cores\n",
+			_, _ = fmt.Fprintf(l.progress,
+				"%5.0f s  %-22s  streams %6d  events/s %7d  p99 %6.1f ms  back %5d  gaps %d  server %4.0f MB "+
+					"%.2f cores\n",
 				time.Since(l.began).Seconds(), doing, l.stats.attached.Load(), events-tokens,
 				float64(l.stats.lag.quantile(0.99).Microseconds())/1000, l.stats.reconnects.Load(),
 				l.stats.gaps.Load()+l.stats.repeated.Load(), now.memory, cores)

@@ -21,7 +21,8 @@ import (
 // Get returns the request for an event stream. An empty token is not sent, and without lastEventID the stream is read
 // from its beginning.
 func Get(address, path, token, lastEventID string) []byte {
-	request := "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nAccept: text/event-stream\r\n" + authorization(token)
+	request := "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nAccept: text/event-stream\r\n" +
+		authorization(token)
 	if lastEventID != "" {
 		request += "Last-Event-ID: " + lastEventID + "\r\n"
 	}
@@ -30,8 +31,9 @@ func Get(address, path, token, lastEventID string) []byte {
 
 // Post returns a request with a JSON body whose answer is an event stream. An empty token is not sent.
 func Post(address, path, token string, body []byte) []byte {
-	return append(fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n%s"+
-		"Content-Length: %d\r\n\r\n", path, address, authorization(token), len(body)), body...)
+	return append(fmt.Appendf(nil,
+		"POST %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n%s"+
+			"Content-Length: %d\r\n\r\n", path, address, authorization(token), len(body)), body...)
 }
 
 func authorization(token string) string {

@@ -52,7 +52,9 @@ func TestFollowReadsEveryFormOfResponse(t *testing.T) {
 		text     string
 		failure  error
 	}{
-		"chunked":              {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", 0, "abcde", io.EOF},
+		"chunked": {
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", 0, "abcde", io.EOF,
+		},
 		"until it closes":      {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcde", 0, "abcde", io.EOF},
 		"until it is enough":   {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc", 3, "abc", nil},
 		"broken in mid-stream": {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab", 0, "ab", io.EOF},

@@ -71,7 +71,9 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
 	}
 	tell(step)
-	return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: s.cited(passages)}, nil
+	return chat.Grounds{
+		Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: s.cited(passages),
+	}, nil
 }
 
 // reserve is how much of the context is left for the answer, and for what the estimates miss.
@@ -90,8 +92,8 @@ func conversation(prompt []llm.Message, limit int) []llm.Message {
 	return append([]llm.Message{first}, prompt[from:]...)
 }
 
-// withSources returns a prompt with documents, or notes of them, before the question, and with what the model is told of
-// them.
+// withSources returns a prompt with documents, or notes of them, before the question, and with what the model is told
+// of them.
 func withSources(prompt []llm.Message, instructions, documents string) []llm.Message {
 	prompt = slices.Clone(prompt)
 	for i, m := range prompt {

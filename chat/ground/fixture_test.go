@@ -131,7 +131,8 @@ func (f *fixture) start() {
 // upload uploads a file.
 func (f *fixture) upload(name, text string) uuid.UUID {
 	f.t.Helper()
-	source, _, err := f.sources.Upload(f.t.Context(), datasource.Owner(f.owner), uuid.Nil, name, strings.NewReader(text))
+	source, _, err := f.sources.Upload(f.t.Context(), datasource.Owner(f.owner), uuid.Nil, name,
+		strings.NewReader(text))
 	f.must(err)
 	return source.ID
 }

@@ -35,8 +35,8 @@ type Sources interface {
 type Config struct {
 	ContextTokens int // What the model reads and writes at most. Default 32,000.
 
-	// Summaries of documents that the model cannot read at once. Without a model, passages of them are searched for as for
-	// any question.
+	// Summaries of documents that the model cannot read at once. Without a model, passages of them are searched for as
+	// for any question.
 	Summaries Summaries
 }
 

@@ -78,7 +78,9 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 	if all != nil {
 		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
 		tell(step)
-		return chat.Grounds{Prompt: withSources(prompt, answer.SummaryInstructions, fenced(all)), Sources: s.cited(all)}, nil
+		return chat.Grounds{
+			Prompt: withSources(prompt, answer.SummaryInstructions, fenced(all)), Sources: s.cited(all),
+		}, nil
 	}
 	passages, err := g.sources.Beginnings(ctx, owner, states.ready, math.MaxInt)
 	if err != nil {
@@ -95,7 +97,8 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 		grounds.Answer = "選択された資料には、要約できる内容が見つかりませんでした。資料の内容をご確認ください。"
 		return grounds, nil
 	}
-	grounds.Prompt, grounds.Sources = withSources(prompt, answer.SummaryInstructions, notes.Text), s.cited(notes.Passages)
+	grounds.Prompt, grounds.Sources = withSources(prompt, answer.SummaryInstructions, notes.Text),
+		s.cited(notes.Passages)
 	return grounds, nil
 }
 

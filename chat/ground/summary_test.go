@@ -34,7 +34,9 @@ var (
 )
 
 func (n *noter) Stream(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
-	result := llm.Result{Model: "noter", FinishReason: llm.FinishStop, Usage: llm.Usage{InputTokens: 100, OutputTokens: 10}}
+	result := llm.Result{
+		Model: "noter", FinishReason: llm.FinishStop, Usage: llm.Usage{InputTokens: 100, OutputTokens: 10},
+	}
 	text := req.Messages[len(req.Messages)-1].Content
 	if !strings.Contains(req.Messages[0].Content, "<task>notes</task>") {
 		n.mu.Lock()
@@ -259,7 +261,8 @@ func TestSummaryEndsWithItsBudget(t *testing.T) {
 	f := newFixture(t, summaries(&allowance{left: 9}), model)
 	f.start()
 	answered := f.ask(f.thread("要約"), "要約してください", f.read("報告書.md", longText()))
-	if parts, _ := model.counted(); answered.Status != chat.StatusFailed || answered.Failure.Code != string(fault.TokenLimit) ||
+	if parts, _ := model.counted(); answered.Status != chat.StatusFailed ||
+		answered.Failure.Code != string(fault.TokenLimit) ||
 		parts > 9 {
 		t.Errorf("%d parts: %+v, %+v", parts, answered, answered.Failure)
 	}
@@ -289,7 +292,8 @@ func TestR17_StopEndsASummary(t *testing.T) {
 	f.must(f.chat.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	exchange, err = f.chat.WaitFor(t.Context(), f.owner, exchange)
 	f.must(err)
-	if took := time.Since(began); took > time.Second || exchange.Answer.FinishReason != chat.FinishStopped || len(ended) != 4 ||
+	if took := time.Since(began); took > time.Second || exchange.Answer.FinishReason != chat.FinishStopped ||
+		len(ended) != 4 ||
 		len(reached) != 0 {
 		t.Errorf("after %v %d of the calls have ended, %d began: %+v", took, len(ended), len(reached), exchange.Answer)
 	}
@@ -308,7 +312,8 @@ func TestOfflineSummary(t *testing.T) {
 	f.start()
 	var text strings.Builder
 	for i := range 300 {
-		fmt.Fprintf(&text, "# 第%d章\n\n事業%dの売上高は、前年を%d％上回る%d億円に達した。%s\n\n", i+1, i, i%30, 100+i, strings.Repeat("経緯の説明が続いている。", 20))
+		fmt.Fprintf(&text, "# 第%d章\n\n事業%dの売上高は、前年を%d％上回る%d億円に達した。%s\n\n", i+1, i, i%30, 100+i,
+			strings.Repeat("経緯の説明が続いている。", 20))
 	}
 	answered := f.ask(f.thread("要約"), "要約してください", f.read("報告書.md", text.String()))
 	if answered.Status != chat.StatusSuccess || !strings.HasPrefix(answered.Steps[0].Detail, "資料1件の全体を確認") ||

@@ -46,7 +46,12 @@ func script(number int, r run, cursor string, idFirst bool) []byte {
 		}
 	}
 	b.WriteString("retry: 1\n\n")
-	event("", `{"type":"start","messageId":"answer","messageMetadata":{"run":%d,"thread_id":"thread","user_message_id":"question"}}`, number)
+	event(
+		"",
+		`{"type":"start","messageId":"answer","messageMetadata":{"run":%d,"thread_id":"thread",`+
+			`"user_message_id":"question"}}`,
+		number,
+	)
 	if !holds {
 		event(fmt.Sprintf("%d-0", number), `{"type":"data-reset","data":{"run":%d},"transient":true}`, number)
 	}

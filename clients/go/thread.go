@@ -71,8 +71,9 @@ type Message struct {
 	FinishReason string            `json:"finish_reason"` // "stop", "length", "stopped" or "error".
 	Usage        *Usage            `json:"usage"`
 
-	DataSourceIDs []string   `json:"data_source_ids"` // Of a question: the files that it is answered from.
-	Citations     []Citation `json:"citations"`       // Of an answer: the cited ones first, in the order of their numbers.
+	DataSourceIDs []string `json:"data_source_ids"` // Of a question: the files that it is answered from.
+	// Of an answer: the cited ones first, in the order of their numbers.
+	Citations []Citation `json:"citations"`
 }
 
 // Citation is a passage of a file that an answer cites as [Index], or that was consulted for it.

@@ -55,8 +55,8 @@ func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	helped := false
 	parser, err := kong.New(&cmd, kong.Name("cluster"), kong.Writers(stdout, stdout),
 		kong.Exit(func(int) { helped = true }),
-		kong.Description("Several Tsumugi servers on this machine, with a PostgreSQL, a NATS cluster and a balancer. Other "+
-			"settings of the servers are taken from the environment; tsumugi serve --help lists them."))
+		kong.Description("Several Tsumugi servers on this machine, with a PostgreSQL, a NATS cluster and a "+
+			"balancer. Other settings of the servers are taken from the environment; tsumugi serve --help lists them."))
 	if err != nil {
 		return err
 	}

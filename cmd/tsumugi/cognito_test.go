@@ -110,8 +110,9 @@ func TestExternalUserPool(t *testing.T) {
 	if strings.Contains(p.welcome, "demo.example") {
 		t.Error("demo users were made in somebody's user pool")
 	}
-	create := exec.CommandContext(t.Context(), os.Args[0], "org", "create", "--data="+data, "--name=株式会社よそ", "--domain=corp.example", //nolint:gosec // Itself.
-		"--super-admin=boss@corp.example", "--super-admin-name=上野 花子")
+	//nolint:gosec // Itself.
+	create := exec.CommandContext(t.Context(), os.Args[0], "org", "create", "--data="+data, "--name=株式会社よそ",
+		"--domain=corp.example", "--super-admin=boss@corp.example", "--super-admin-name=上野 花子")
 	create.Env = append(append(os.Environ(), child+"=1"), e.environ()...)
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("org create: %v\n%s", err, out)

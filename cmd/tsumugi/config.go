@@ -123,12 +123,15 @@ func (c *config) Validate() error {
 	}
 	for _, origin := range c.ExtensionOrigins {
 		if !extensionOrigin.MatchString(origin) {
-			return fmt.Errorf("--extension-origins (TSUMUGI_EXTENSION_ORIGINS) %q is no origin of an extension, such as "+
-				"chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji", origin)
+			return fmt.Errorf("--extension-origins (TSUMUGI_EXTENSION_ORIGINS) %q is no origin of an extension, "+
+				"such as chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji", origin)
 		}
 	}
 	if c.EmbeddingModel != "" && !c.modelConnected() {
-		return errors.New("--openai-embedding-model (OPENAI_EMBEDDING_MODEL) is a model of a provider: --openai-api-key (OPENAI_API_KEY) or --openai-base-url (OPENAI_BASE_URL) is missing")
+		return errors.New(
+			"--openai-embedding-model (OPENAI_EMBEDDING_MODEL) is a model of a provider: --openai-api-key " +
+				"(OPENAI_API_KEY) or --openai-base-url (OPENAI_BASE_URL) is missing",
+		)
 	}
 	if c.TagManagerID != "" && !tagManagerID.MatchString(c.TagManagerID) {
 		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234",
@@ -164,7 +167,9 @@ func (c *config) checkLimits() error {
 		}
 	}
 	if c.NATSURL != "" && c.DatabaseURL == "" {
-		return errors.New("--nats-url (NATS_URL) joins servers that share a database: --database-url (DATABASE_URL) is missing")
+		return errors.New(
+			"--nats-url (NATS_URL) joins servers that share a database: --database-url (DATABASE_URL) is missing",
+		)
 	}
 	for _, limit := range []struct {
 		name  string
@@ -180,7 +185,8 @@ func (c *config) checkLimits() error {
 		}
 	}
 	if c.ContextTokens < minContext || c.ContextTokens > maxContext {
-		return fmt.Errorf("--openai-context-tokens (OPENAI_CONTEXT_TOKENS) must be between %d and %d", minContext, maxContext)
+		return fmt.Errorf("--openai-context-tokens (OPENAI_CONTEXT_TOKENS) must be between %d and %d",
+			minContext, maxContext)
 	}
 	for name, value := range map[string]time.Duration{
 		"--openai-first-token-timeout (OPENAI_FIRST_TOKEN_TIMEOUT)": c.FirstTokenTimeout,

@@ -26,7 +26,9 @@ func (c *config) extractor(log *slog.Logger) *extracting.Extractor {
 		font = pdf.FindFont()
 	}
 	if font == "" {
-		log.Warn("no Japanese font was found: PDF files without fonts of their own are refused; see --font (TSUMUGI_FONT)")
+		log.Warn(
+			"no Japanese font was found: PDF files without fonts of their own are refused; see --font (TSUMUGI_FONT)",
+		)
 	}
 	return extracting.New(extracting.Config{Font: font, Cache: filepath.Join(c.Data, "cache", "pdfium"), Log: log})
 }

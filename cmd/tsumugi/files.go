@@ -23,7 +23,10 @@ func (c *config) checkFiles() error {
 	case bucket.IsStore(u.Scheme) && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/"):
 		return nil
 	}
-	return errors.New("--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as s3://name?region=ap-northeast-1, gs://name or azblob://name")
+	return errors.New(
+		"--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as " +
+			"s3://name?region=ap-northeast-1, gs://name or azblob://name",
+	)
 }
 
 // openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.

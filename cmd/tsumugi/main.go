@@ -72,7 +72,10 @@ func runWithInput(ctx context.Context, args, environ []string, stdin io.Reader, 
 	var cli commands
 	parser, err := kong.New(&cli,
 		kong.Name("tsumugi"),
-		kong.Description("Tsumugi (紡) is an AI assistant workspace for organizations. Every setting is a flag and an environment variable."),
+		kong.Description(
+			"Tsumugi (紡) is an AI assistant workspace for organizations. Every setting is a flag and an environment "+
+				"variable.",
+		),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110, ValueFormatter: kong.DefaultHelpValueFormatter}),
 		kong.Resolvers(environment(environ)),

@@ -52,7 +52,8 @@ type process struct {
 // start runs the program on a data folder until the test ends, and returns when it is ready.
 func start(t *testing.T, data string, environ ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen=127.0.0.1:0", "--data="+data)} //nolint:gosec // Itself.
+	//nolint:gosec // Itself.
+	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen=127.0.0.1:0", "--data="+data)}
 	// Killed, it would leave a database that still writes while the test's folder is removed.
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = time.Minute

@@ -28,7 +28,9 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	if dsn == "" {
 		var err error
 		if dsn, err = postgres.Running(filepath.Join(o.Data, databaseFolder)); err != nil {
-			return nil, fmt.Errorf("%w; start the server, or name its --data (TSUMUGI_DATA) or --database-url (DATABASE_URL)", err)
+			return nil, fmt.Errorf(
+				"%w; start the server, or name its --data (TSUMUGI_DATA) or --database-url (DATABASE_URL)", err,
+			)
 		}
 	}
 	return store.Open(ctx, dsn)
@@ -64,7 +66,9 @@ func findOrganization(ctx context.Context, db *store.DB, given string) (org.Orga
 	}
 	switch len(found) {
 	case 0:
-		return org.Organization{}, fmt.Errorf("--organization %q: there is none with this id or name; tsumugi org list shows them", given)
+		return org.Organization{}, fmt.Errorf(
+			"--organization %q: there is none with this id or name; tsumugi org list shows them", given,
+		)
 	case 1:
 		return found[0], nil
 	default:

@@ -244,7 +244,8 @@ func TestOperatorsInvite(t *testing.T) {
 	for _, e := range o.audit() {
 		actions = append(actions, e.Action+" "+e.TargetLabel)
 	}
-	want := "organization.create 紡, user.create hanako@example.co.jp, user.create taro@example.co.jp, user.disable taro@example.co.jp, user.create jiro@example.co.jp"
+	want := "organization.create 紡, user.create hanako@example.co.jp, user.create taro@example.co.jp, user.disable " +
+		"taro@example.co.jp, user.create jiro@example.co.jp"
 	if got := strings.Join(actions, ", "); got != want {
 		t.Errorf("the log has %s", got)
 	}

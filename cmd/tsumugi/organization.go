@@ -127,7 +127,11 @@ func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *
 	}
 	invitee := org.Invitee{Email: c.SuperAdmin, Name: c.SuperAdminName, Role: identity.RoleOrganizationSuperAdmin}
 	if _, err := c.enroll(ctx, db, c.Data, made.ID, invitee, "", out, logs); err != nil {
-		return fmt.Errorf("the organization %s was made, but not its super-admin (tsumugi user create --role organization-super-admin tries again): %w", made.ID, err)
+		return fmt.Errorf(
+			"the organization %s was made, but not its super-admin (tsumugi user create --role "+
+				"organization-super-admin tries again): %w",
+			made.ID, err,
+		)
 	}
 	return nil
 }
@@ -246,7 +250,9 @@ type contractSetCommand struct {
 // Validate is called by kong after parsing.
 func (c *contractSetCommand) Validate() error {
 	if c.terms == (terms{}) && !c.Open {
-		return fmt.Errorf("nothing to change: give --plan, --status, --seats, --tokens, --storage, --starts, --ends or --open")
+		return fmt.Errorf(
+			"nothing to change: give --plan, --status, --seats, --tokens, --storage, --starts, --ends or --open",
+		)
 	}
 	if c.Open && c.Ends != nil {
 		return fmt.Errorf("--open and --ends exclude each other")

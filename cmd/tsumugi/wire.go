@@ -121,8 +121,8 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
-		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser, Metrics: s.telemetry.Handler(),
-		Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
+		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
+		Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {
 			if !s.ready.Load() {
 				return errStopping
@@ -178,7 +178,8 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 // answers returns the chat service.
 func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, events chat.Events) error {
 	model, err := c.model(s.log.With("part", "model"), llm.Config{
-		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
+		BaseURL: offline.BaseURL, Model: offline.ModelName,
+		Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
 	})
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)

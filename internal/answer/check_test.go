@@ -108,7 +108,8 @@ func FuzzR83_Sources(f *testing.F) {
 		})
 		if strings.Count(got, "<") != 4 || strings.Count(got, ">") != 4 ||
 			!strings.HasPrefix(got, `<source index="1" filename="`) ||
-			strings.Count(got, "\n</source>\n<source index=\"2\" filename=\"") != 1 || !strings.HasSuffix(got, "\n</source>\n") {
+			strings.Count(got, "\n</source>\n<source index=\"2\" filename=\"") != 1 ||
+			!strings.HasSuffix(got, "\n</source>\n") {
 			t.Errorf("got %q", got)
 		}
 		if strings.ContainsFunc(got, func(r rune) bool { return unicode.Is(unicode.Cf, r) || r == 0 }) {

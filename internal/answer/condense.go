@@ -40,7 +40,8 @@ const (
 	shrink    = 5   // A part is that much longer than what is noted of it.
 )
 
-// Condense returns the notes of passages, which come in the order of their documents. The first failure of Note ends it.
+// Condense returns the notes of passages, which come in the order of their documents. The first failure of Note ends
+// it.
 func (c Condenser) Condense(ctx context.Context, passages []Found) (Notes, error) {
 	run := condensation{Condenser: c}
 	notes, err := run.round(ctx, c.sections(passages))
@@ -87,7 +88,8 @@ func (c Condenser) sections(passages []Found) (list []section) {
 			numbers[i].Index = i + 1
 		}
 		part.text = Sources(numbers)
-		part.instructions = fmt.Sprintf(noteInstructions, "<source> は、文書の一部です。", "根拠とした <source> の index", c.Part/shrink)
+		part.instructions = fmt.Sprintf(noteInstructions, "<source> は、文書の一部です。", "根拠とした <source> の index",
+			c.Part/shrink)
 		list = append(list, part)
 		passages = passages[end:]
 	}

@@ -17,7 +17,8 @@ type fact struct {
 
 var (
 	// number is a numeral in digits or kanji, with its scale, as in 1億2,000万, 3.5 or 二十.
-	numeral = `(?:[0-9][0-9,]*(?:\.[0-9]+)?|[〇一二三四五六七八九十百千]+)(?:[百千万億兆]+(?:[0-9][0-9,]*(?:\.[0-9]+)?|[〇一二三四五六七八九十百千]+)?)*`
+	numeral = `(?:[0-9][0-9,]*(?:\.[0-9]+)?|[〇一二三四五六七八九十百千]+)` +
+		`(?:[百千万億兆]+(?:[0-9][0-9,]*(?:\.[0-9]+)?|[〇一二三四五六七八九十百千]+)?)*`
 
 	articleForm = regexp.MustCompile(`第(` + numeral + `)(条|項|号|章|節|款|編|表|図)(?:の(` + numeral + `))?`)
 	eraForm     = regexp.MustCompile(`(令和|平成|昭和|大正|明治)(元|` + numeral + `)年`)

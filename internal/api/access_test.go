@@ -89,20 +89,25 @@ var access = map[string]rule{
 	"GET /.well-known/oauth-authorization-server": {status: 200},
 	"POST /v1/oauth2/token":                       {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
 	"POST /v1/oauth2/device": {status: 400},
-	"GET /v1/oauth2/grant":   {may: everybody, status: 400}, "POST /v1/oauth2/grant": {may: everybody, status: 400, body: grantBody},
-	"GET /v1/oauth2/device": {may: everybody, status: 404},
+	"GET /v1/oauth2/grant":   {may: everybody, status: 400},
+	"POST /v1/oauth2/grant":  {may: everybody, status: 400, body: grantBody},
+	"GET /v1/oauth2/device":  {may: everybody, status: 404},
 	"PUT /v1/oauth2/device": {
 		may: everybody, status: 404,
 		body: with(map[string]any{"user_code": "BCDF-GHJK", "allow": true}),
 	},
-	"GET /v1/connection":                                 {may: everybody, status: 200},
-	"POST /v1/connection/token":                          {may: everybody, status: 201, body: func(string) any { return personalToken("chat") }},
+	"GET /v1/connection": {may: everybody, status: 200},
+	"POST /v1/connection/token": {
+		may: everybody, status: 201, body: func(string) any { return personalToken("chat") },
+	},
 	"DELETE /v1/connection/{connection_id}":              {may: everybody, status: 204, names: aConnection},
 	"GET /v1/organization/connection":                    {may: admins, status: 200},
 	"DELETE /v1/organization/connection/{connection_id}": {may: admins, status: 204, names: aConnection},
 	"GET /v1/connection-policy":                          {may: everybody, status: 200},
-	"PUT /v1/connection-policy":                          {may: admins, status: 200, body: with(map[string]any{"personal_tokens": true})},
-	"GET /v1/category":                                   {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
+	"PUT /v1/connection-policy": {
+		may: admins, status: 200, body: with(map[string]any{"personal_tokens": true}),
+	},
+	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
 	"GET /v1/skill/{skill_id}":  {may: everybody, status: 200, names: aSkill},
 	"GET /v1/favorite_skill":    {may: everybody, status: 200},
 	"POST /v1/favorite_skill":   {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
@@ -112,8 +117,10 @@ var access = map[string]rule{
 		may: everybody, status: 204,
 		body: with(map[string]any{"ids": []string{newID()}}),
 	},
-	"GET /v1/models":                {may: everybody, status: 200},
-	"POST /v1/chat/completions":     {may: everybody, status: 404, body: func(string) any { return completionOf("none") }},
+	"GET /v1/models": {may: everybody, status: 200},
+	"POST /v1/chat/completions": {
+		may: everybody, status: 404, body: func(string) any { return completionOf("none") },
+	},
 	"GET /v1/thread":                {may: everybody, status: 200},
 	"POST /v1/thread":               {may: everybody, status: 201, names: aSkill, body: id("skill_id")},
 	"GET /v1/thread/{thread_id}":    {may: everybody, status: 200, names: aThread},
@@ -270,7 +277,8 @@ func newWorld(t *testing.T) *world {
 		w.skills[token] = newID()
 		w.exec(`
 			INSERT INTO skills (id, organization_id, category_id, position, name, icon_path, form_type, prompt)
-			SELECT $1, $2, category_id, 1, '自社', icon_path, 'chat', '助手です。' FROM skills LIMIT 1`, w.skills[token], organization)
+			SELECT $1, $2, category_id, 1, '自社', icon_path, 'chat', '助手です。' FROM skills LIMIT 1`,
+			w.skills[token], organization)
 		get[api.SAMLConfig](w.fixture, http.StatusOK, call{
 			method: "PUT", path: "/v1/saml-config", token: token,
 			body: map[string]any{
@@ -305,7 +313,8 @@ func (w *world) make(k kind, token, super string) string {
 	case aPassage:
 		id := newID()
 		w.exec(`INSERT INTO data_source_chunks (id, organization_id, data_source_id, ordinal, page, text)
-			SELECT $1, organization_id, id, 0, 1, '本文' FROM data_sources WHERE id = $2`, id, w.make(aSource, token, super))
+			SELECT $1, organization_id, id, 0, 1, '本文' FROM data_sources WHERE id = $2`, id, w.make(aSource,
+			token, super))
 		return id
 	case aMember:
 		email := newID() + "@" + strings.Split(super, "@")[1]

@@ -84,8 +84,16 @@ func TestR63_BodiesAreReadStrictly(t *testing.T) {
 		code   string
 		fields []string
 	}{
-		"unknown field":     {path: ask, body: `{"thread_id":"` + thread.ID.String() + `","request_id":"` + newID() + `","content":"a","role":"system"}`, status: 400, code: "invalid", fields: []string{"role"}},
-		"owner in the body": {path: "/v1/thread", body: `{"skill_id":"` + newID() + `","organization_id":"` + newID() + `"}`, status: 400, code: "invalid", fields: []string{"organization_id"}},
+		"unknown field": {
+			path: ask,
+			body: `{"thread_id":"` + thread.ID.String() + `","request_id":"` + newID() +
+				`","content":"a","role":"system"}`,
+			status: 400, code: "invalid", fields: []string{"role"},
+		},
+		"owner in the body": {
+			path: "/v1/thread", body: `{"skill_id":"` + newID() + `","organization_id":"` + newID() + `"}`, status: 400,
+			code: "invalid", fields: []string{"organization_id"},
+		},
 		"wrong type": {
 			path: ask, body: `{"thread_id":7}`, status: 400, code: "invalid",
 			fields: []string{"thread_id"},
@@ -131,8 +139,16 @@ func TestR63_BodiesAreReadStrictly(t *testing.T) {
 			path: "/v1/message_feedback", body: `{"message_id":"` + newID() + `","rating":"great"}`,
 			status: 400, code: "invalid", fields: []string{"rating"},
 		},
-		"long comment": {path: "/v1/message_feedback", body: `{"message_id":"` + newID() + `","rating":"good","comment":"` + strings.Repeat("あ", 2001) + `"}`, status: 400, code: "invalid", fields: []string{"comment"}},
-		"long title":   {path: "/v1/thread", body: `{"skill_id":"` + f.chatSkill().ID.String() + `","title":"` + strings.Repeat("あ", 101) + `"}`, status: 400, code: "invalid", fields: []string{"title"}},
+		"long comment": {
+			path:   "/v1/message_feedback",
+			body:   `{"message_id":"` + newID() + `","rating":"good","comment":"` + strings.Repeat("あ", 2001) + `"}`,
+			status: 400, code: "invalid", fields: []string{"comment"},
+		},
+		"long title": {
+			path:   "/v1/thread",
+			body:   `{"skill_id":"` + f.chatSkill().ID.String() + `","title":"` + strings.Repeat("あ", 101) + `"}`,
+			status: 400, code: "invalid", fields: []string{"title"},
+		},
 		"bad address": {
 			path: "/v1/auth-type", body: `{"email":"nobody"}`, status: 400, code: "invalid",
 			fields: []string{"email"},

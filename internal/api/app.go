@@ -53,8 +53,8 @@ func contentPolicy(cfg Config) string {
 
 // diagramPolicy sandboxes the frame in which the app draws diagrams. A model writes their source, so the frame has an
 // opaque origin, even if opened directly, and may load only its script and the library that the app passes in.
-const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self' blob:; style-src 'unsafe-inline'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self' blob:; style-src " +
+	"'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")

@@ -133,8 +133,9 @@ func answers() http.Handler {
 	for range 300 {
 		events = llmtest.AppendTextChunk(events, []byte("紡ぐ"))
 	}
-	events = append(events, `data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],`+
-		`"usage":{"prompt_tokens":10,"completion_tokens":300}}`+"\n\ndata: [DONE]\n\n"...)
+	events = append(events,
+		`data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],`+
+			`"usage":{"prompt_tokens":10,"completion_tokens":300}}`+"\n\ndata: [DONE]\n\n"...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")

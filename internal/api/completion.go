@@ -177,7 +177,8 @@ func (req completionRequest) conversation() (question string, earlier []chat.Ear
 		case len(said) == 0 && role == chat.RoleAssistant:
 			return "", nil, "", fault.InvalidField(field+".role", "会話は user から始めてください。")
 		}
-		if last := len(said) - 1; last >= 0 && said[last].Role == role { // Questions and answers take turns in a thread.
+		// Questions and answers take turns in a thread.
+		if last := len(said) - 1; last >= 0 && said[last].Role == role {
 			said[last].Content += "\n\n" + text
 			continue
 		}
@@ -276,7 +277,8 @@ func (s *Server) forget(r *http.Request, actor identity.Actor, threadID uuid.UUI
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callTimeout)
 	defer cancel()
 	if err := s.Chat.DeleteThread(ctx, owner(actor), threadID); err != nil && fault.CodeOf(err) != fault.NotFound {
-		s.log.WarnContext(ctx, "a thread that was not to be stored remains for a while", "thread_id", threadID, "err", err)
+		s.log.WarnContext(ctx, "a thread that was not to be stored remains for a while",
+			"thread_id", threadID, "err", err)
 	}
 }
 

@@ -160,7 +160,8 @@ func (c *completion) write(ctx context.Context, event string) error {
 		return context.Cause(ctx)
 	}
 	rc := http.NewResponseController(c.w)
-	if err := rc.SetWriteDeadline(time.Now().Add(completionWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := rc.SetWriteDeadline(time.Now().Add(completionWrite)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if !c.begun {

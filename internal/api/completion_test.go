@@ -136,11 +136,18 @@ func TestOpenAIErrors(t *testing.T) {
 		fields map[string]any
 		param  string
 	}{
-		"no messages":           {map[string]any{"messages": []any{}}, "messages"},
-		"an answer at the end":  {map[string]any{"messages": []any{message("user", "a"), message("assistant", "b")}}, "messages"},
-		"an answer first":       {map[string]any{"messages": []any{message("assistant", "a"), message("user", "b")}}, "messages[0].role"},
-		"a tool":                {map[string]any{"messages": []any{message("tool", "a")}}, "messages[0].role"},
-		"a picture":             {map[string]any{"messages": []any{message("user", []any{map[string]any{"type": "image_url"}})}}, "messages[0].content"},
+		"no messages": {map[string]any{"messages": []any{}}, "messages"},
+		"an answer at the end": {
+			map[string]any{"messages": []any{message("user", "a"), message("assistant", "b")}}, "messages",
+		},
+		"an answer first": {
+			map[string]any{"messages": []any{message("assistant", "a"), message("user", "b")}}, "messages[0].role",
+		},
+		"a tool": {map[string]any{"messages": []any{message("tool", "a")}}, "messages[0].role"},
+		"a picture": {
+			map[string]any{"messages": []any{message("user", []any{map[string]any{"type": "image_url"}})}},
+			"messages[0].content",
+		},
 		"nothing":               {map[string]any{"messages": []any{message("user", " ")}}, "content"},
 		"two answers":           {map[string]any{"n": 2}, "n"},
 		"a model of wrong type": {map[string]any{"model": 1}, "model"},

@@ -187,7 +187,8 @@ func TestR85_CodeAndTokens(t *testing.T) {
 		t.Error("the access token holds after the connection was revoked")
 	}
 	f.refuses("a refresh after that", "invalid_grant", f.post("/v1/oauth2/token", refreshForm(next.RefreshToken)))
-	if resp := f.post("/v1/oauth2/revoke", url.Values{"client_id": {extensionClient}, "token": {"unknown"}}); resp.status !=
+	if resp := f.post("/v1/oauth2/revoke",
+		url.Values{"client_id": {extensionClient}, "token": {"unknown"}}); resp.status !=
 		http.StatusOK {
 		t.Errorf("revoking an unknown token: %d %s", resp.status, resp.body)
 	}
@@ -198,13 +199,15 @@ func TestR85_RequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	for what, fields := range map[string]map[string]any{
-		"an unknown client":     {"client_id": "somebody"},
-		"no client":             {"client_id": ""},
-		"a foreign redirect":    {"redirect_uri": "https://evil.example/"},
-		"another path":          {"redirect_uri": extensionRedirect + "x"},
-		"a query":               {"redirect_uri": extensionRedirect + "?x=1"},
-		"another client's":      {"redirect_uri": cliRedirect},
-		"a name in front":       {"redirect_uri": "https://abcdefghijklmnopabcdefghijklmnop.chromiumapp.org@evil.example/"},
+		"an unknown client":  {"client_id": "somebody"},
+		"no client":          {"client_id": ""},
+		"a foreign redirect": {"redirect_uri": "https://evil.example/"},
+		"another path":       {"redirect_uri": extensionRedirect + "x"},
+		"a query":            {"redirect_uri": extensionRedirect + "?x=1"},
+		"another client's":   {"redirect_uri": cliRedirect},
+		"a name in front": {
+			"redirect_uri": "https://abcdefghijklmnopabcdefghijklmnop.chromiumapp.org@evil.example/",
+		},
 		"a loopback by name":    {"client_id": cliClient, "redirect_uri": "http://localhost:49152/callback"},
 		"a loopback with TLS":   {"client_id": cliClient, "redirect_uri": "https://127.0.0.1:49152/callback"},
 		"a loopback's password": {"client_id": cliClient, "redirect_uri": "http://a@127.0.0.1:49152/callback"},
@@ -226,13 +229,17 @@ func TestR85_RequestsThatAreRefused(t *testing.T) {
 		fields map[string]any
 		code   string
 	}{
-		"PKCE by plain":             {map[string]any{"code_challenge_method": "plain", "code_challenge": codeVerifier}, "invalid_request"},
+		"PKCE by plain": {
+			map[string]any{"code_challenge_method": "plain", "code_challenge": codeVerifier}, "invalid_request",
+		},
 		"no method, which is plain": {map[string]any{"code_challenge_method": nil}, "invalid_request"},
 		"no challenge":              {map[string]any{"code_challenge": nil}, "invalid_request"},
-		"no PKCE":                   {map[string]any{"code_challenge": nil, "code_challenge_method": nil}, "invalid_request"},
-		"a challenge that is none":  {map[string]any{"code_challenge": strings.Repeat("あ", 43)}, "invalid_request"},
-		"the implicit flow":         {map[string]any{"response_type": "token"}, "unsupported_response_type"},
-		"a scope that is none":      {map[string]any{"scope": "chat admin"}, "invalid_scope"},
+		"no PKCE": {
+			map[string]any{"code_challenge": nil, "code_challenge_method": nil}, "invalid_request",
+		},
+		"a challenge that is none": {map[string]any{"code_challenge": strings.Repeat("あ", 43)}, "invalid_request"},
+		"the implicit flow":        {map[string]any{"response_type": "token"}, "unsupported_response_type"},
+		"a scope that is none":     {map[string]any{"scope": "chat admin"}, "invalid_scope"},
 	} {
 		answer := f.allow(f.alice.Subject, changed(authorization(), test.fields))
 		if answer.Get("error") != test.code || answer.Get("code") != "" || answer.Get("state") != "状態" {
@@ -270,7 +277,8 @@ func TestR85_CodesThatAreRefused(t *testing.T) {
 	}
 	// A code that met a wrong verifier is used.
 	form := codeForm(f.allow(f.alice.Subject, authorization()).Get("code"))
-	f.refuses("a wrong verifier", "invalid_grant", f.post("/v1/oauth2/token", changedForm(form, "code_verifier", strings.Repeat("x", 43))))
+	f.refuses("a wrong verifier", "invalid_grant",
+		f.post("/v1/oauth2/token", changedForm(form, "code_verifier", strings.Repeat("x", 43))))
 	f.refuses("the right one after it", "invalid_grant", f.post("/v1/oauth2/token", form))
 
 	// A second use ends what the first one began.
@@ -312,7 +320,8 @@ func TestR85_AReusedRefreshTokenEndsItsFamily(t *testing.T) {
 	other := f.connect(f.alice.Subject)
 	second := f.tokens(f.post("/v1/oauth2/token", refreshForm(first.RefreshToken)))
 	third := f.tokens(f.post("/v1/oauth2/token", refreshForm(second.RefreshToken)))
-	f.refuses("a refresh token a second time", "invalid_grant", f.post("/v1/oauth2/token", refreshForm(first.RefreshToken)))
+	f.refuses("a refresh token a second time", "invalid_grant",
+		f.post("/v1/oauth2/token", refreshForm(first.RefreshToken)))
 	f.refuses("the newest one after that", "invalid_grant", f.post("/v1/oauth2/token", refreshForm(third.RefreshToken)))
 	for _, token := range []string{first.AccessToken, third.AccessToken} {
 		if f.status("/v1/me", token) != http.StatusUnauthorized {
@@ -330,7 +339,9 @@ func TestR85_AReusedRefreshTokenEndsItsFamily(t *testing.T) {
 	f.exec("UPDATE connection_tokens SET expires_at = now() WHERE kind = 'refresh'")
 	f.refuses("a stale refresh token", "invalid_grant", f.post("/v1/oauth2/token", refreshForm(other.RefreshToken)))
 	f.exec("UPDATE connection_tokens SET expires_at = now()")
-	if resp := f.do(call{method: "GET", path: "/v1/me", token: other.AccessToken}); resp.problem(t).Detail != "jwt expired" {
+	if resp := f.do(call{
+		method: "GET", path: "/v1/me", token: other.AccessToken,
+	}); resp.problem(t).Detail != "jwt expired" {
 		t.Errorf("an expired access token: %s", resp.body)
 	}
 }
@@ -343,7 +354,8 @@ func TestR85_Devices(t *testing.T) {
 		t.Helper()
 		var code api.DeviceCode
 		resp := f.do(call{
-			method: "POST", path: "/v1/oauth2/device", body: url.Values{"client_id": {cliClient}, "scope": {"chat"}}.Encode(),
+			method: "POST", path: "/v1/oauth2/device",
+			body:   url.Values{"client_id": {cliClient}, "scope": {"chat"}}.Encode(),
 			header: map[string]string{"Content-Type": "application/x-www-form-urlencoded", "User-Agent": firefox},
 		})
 		if err := json.Unmarshal(resp.body, &code); err != nil || resp.status != http.StatusOK {
@@ -440,13 +452,22 @@ func TestFormsAreReadStrictly(t *testing.T) {
 		body   string
 		code   string
 	}{
-		"JSON":          {map[string]string{"Content-Type": "application/json"}, `{}`, "invalid_request"},
-		"a secret":      {map[string]string{"Content-Type": form, "Authorization": "Basic eDp5"}, "client_id=x", "invalid_client"},
-		"twice":         {map[string]string{"Content-Type": form}, "client_id=tsumugi-cli&client_id=x", "invalid_request"},
-		"no form":       {map[string]string{"Content-Type": form}, "%zz", "invalid_request"},
-		"too large":     {map[string]string{"Content-Type": form}, "x=" + strings.Repeat("x", 17<<10), "invalid_request"},
-		"nothing":       {map[string]string{"Content-Type": form}, "", "invalid_client"},
-		"NUL in a code": {map[string]string{"Content-Type": form}, "grant_type=authorization_code&client_id=tsumugi-cli&code=%00", "invalid_grant"},
+		"JSON": {map[string]string{"Content-Type": "application/json"}, `{}`, "invalid_request"},
+		"a secret": {
+			map[string]string{"Content-Type": form, "Authorization": "Basic eDp5"}, "client_id=x", "invalid_client",
+		},
+		"twice": {
+			map[string]string{"Content-Type": form}, "client_id=tsumugi-cli&client_id=x", "invalid_request",
+		},
+		"no form": {map[string]string{"Content-Type": form}, "%zz", "invalid_request"},
+		"too large": {
+			map[string]string{"Content-Type": form}, "x=" + strings.Repeat("x", 17<<10), "invalid_request",
+		},
+		"nothing": {map[string]string{"Content-Type": form}, "", "invalid_client"},
+		"NUL in a code": {
+			map[string]string{"Content-Type": form}, "grant_type=authorization_code&client_id=tsumugi-cli&code=%00",
+			"invalid_grant",
+		},
 	} {
 		f.refuses(what, test.code, f.do(call{
 			method: "POST", path: "/v1/oauth2/token", body: test.body, header: test.header,
@@ -456,7 +477,9 @@ func TestFormsAreReadStrictly(t *testing.T) {
 
 // FuzzBearer: whatever stands in the header, a request without a token is answered 401.
 func FuzzBearer(f *testing.F) {
-	for _, seed := range []string{"Bearer tsa_x", "Bearer tsk_" + strings.Repeat("A", 43), "bearer  forged", "Basic x", ""} {
+	for _, seed := range []string{
+		"Bearer tsa_x", "Bearer tsk_" + strings.Repeat("A", 43), "bearer  forged", "Basic x", "",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
@@ -499,12 +522,16 @@ func FuzzForm(f *testing.F) {
 func TestR86_WhatEndsAConnection(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(f *fixture, tokens api.OAuthTokens){
-		"its owner ends it": func(f *fixture, _ api.OAuthTokens) { f.endConnections("/v1/connection", f.alice.Subject) },
+		"its owner ends it": func(f *fixture, _ api.OAuthTokens) {
+			f.endConnections("/v1/connection", f.alice.Subject)
+		},
 		"an administrator ends it": func(f *fixture, _ api.OAuthTokens) {
 			f.endConnections("/v1/organization/connection", f.bob.Subject)
 		},
 		"an administrator ends all sessions": func(f *fixture, _ api.OAuthTokens) {
-			f.noContent(call{method: "DELETE", path: "/v1/user/" + f.alice.ID.String() + "/session", token: f.bob.Subject})
+			f.noContent(call{
+				method: "DELETE", path: "/v1/user/" + f.alice.ID.String() + "/session", token: f.bob.Subject,
+			})
 		},
 		"the client revokes it": func(f *fixture, tokens api.OAuthTokens) {
 			f.post("/v1/oauth2/revoke", url.Values{"client_id": {extensionClient}, "token": {tokens.AccessToken}})
@@ -515,7 +542,9 @@ func TestR86_WhatEndsAConnection(t *testing.T) {
 		},
 		"its owner's password is reset": func(f *fixture, _ api.OAuthTokens) {
 			allowed := codeForm(f.allow(f.alice.Subject, authorization()).Get("code"))
-			defer func() { f.refuses("what was allowed before", "invalid_grant", f.post("/v1/oauth2/token", allowed)) }()
+			defer func() {
+				f.refuses("what was allowed before", "invalid_grant", f.post("/v1/oauth2/token", allowed))
+			}()
 			f.callPool("ForgotPassword", map[string]any{"ClientId": "client", "Username": f.alice.Email})
 			if resp := f.callPool("ConfirmForgotPassword", map[string]any{
 				"ClientId": "client", "Username": f.alice.Email, "ConfirmationCode": (<-f.users.codes).Code,
@@ -595,7 +624,8 @@ func TestR84_ConnectionsOfSomebodyElse(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = ANY($1)", []uuid.UUID{f.bob.ID, f.stranger.ID})
 	f.connect(f.alice.Subject)
-	own := get[api.ConnectionList](f, http.StatusOK, call{method: "GET", path: "/v1/connection", token: f.alice.Subject})
+	own := get[api.ConnectionList](f, http.StatusOK,
+		call{method: "GET", path: "/v1/connection", token: f.alice.Subject})
 	if own.Total != 1 || own.Items[0].Name != "Tsumugi ブラウザー拡張機能" || own.Items[0].Kind != api.ConnectionOfClient ||
 		own.Items[0].User != (api.ConnectionUser{}) {
 		t.Fatalf("got %+v", own)
@@ -639,7 +669,8 @@ func TestPersonalTokens(t *testing.T) {
 		len(created.Connection.Scopes) != 2 || !created.Connection.LastUsedAt.IsZero() {
 		t.Errorf("got %+v", created)
 	}
-	if f.status("/v1/thread", created.Token) != http.StatusOK || f.status("/v1/user", created.Token) != http.StatusForbidden {
+	if f.status("/v1/thread", created.Token) != http.StatusOK ||
+		f.status("/v1/user", created.Token) != http.StatusForbidden {
 		t.Error("the token is not bound to its scopes")
 	}
 	for what, fields := range map[string]map[string]any{
@@ -652,7 +683,8 @@ func TestPersonalTokens(t *testing.T) {
 		"no date":       {"expires_on": "いつか"},
 	} {
 		resp := f.do(call{
-			method: "POST", path: "/v1/connection/token", token: f.alice.Subject, body: changed(personalToken("chat"), fields),
+			method: "POST", path: "/v1/connection/token", token: f.alice.Subject,
+			body: changed(personalToken("chat"), fields),
 		})
 		if resp.status != http.StatusBadRequest || len(resp.problem(t).Errors) != 1 {
 			t.Errorf("%s: %d %s", what, resp.status, resp.body)
@@ -672,7 +704,8 @@ func TestPersonalTokens(t *testing.T) {
 	created = f.personalToken(f.alice.Subject, "chat")
 	policy := func(token string, allowed bool) int {
 		return f.do(call{
-			method: "PUT", path: "/v1/connection-policy", token: token, body: map[string]any{"personal_tokens": allowed},
+			method: "PUT", path: "/v1/connection-policy", token: token,
+			body: map[string]any{"personal_tokens": allowed},
 		}).status
 	}
 	if policy(f.alice.Subject, false) != http.StatusForbidden || policy(f.bob.Subject, false) != http.StatusOK {
@@ -715,15 +748,18 @@ func TestR59_Scopes(t *testing.T) {
 // scopesOfRoutes says which routes the scopes allow.
 var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 	identity.ScopeChat: func(route string) bool {
-		return has(route, "/v1/category", "/v1/skill", "/v1/favorite_skill", "/v1/notification", "/v1/thread", "/v1/share",
-			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/models", "/v1/chat") && !strings.Contains(route, "preprocess")
+		return has(route, "/v1/category", "/v1/skill", "/v1/favorite_skill", "/v1/notification",
+			"/v1/thread", "/v1/share",
+			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/models", "/v1/chat") &&
+			!strings.Contains(route, "preprocess")
 	},
 	identity.ScopeDocuments: func(route string) bool {
 		return has(route, "/v1/data-source", "/v1/me") || strings.Contains(route, "preprocess")
 	},
 	identity.ScopeExtension: func(route string) bool {
 		return has(route, "/external/chrome_extension", "/v1/me") || route == "GET /v1/thread/{thread_id}" ||
-			route == "GET /v1/message" || route == "POST /v1/message/stream" || strings.HasPrefix(route, "GET ") && strings.HasSuffix(route, "/stream") ||
+			route == "GET /v1/message" || route == "POST /v1/message/stream" ||
+			strings.HasPrefix(route, "GET ") && strings.HasSuffix(route, "/stream") ||
 			strings.HasSuffix(route, "{message_id}/stop") || has(route, "/v1/message_feedback")
 	},
 }

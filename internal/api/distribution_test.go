@@ -18,7 +18,8 @@ func TestExtensionFiles(t *testing.T) {
 		"/extension/tsumugi.zip": {"application/zip", "PK"},
 	} {
 		resp := f.do(call{method: http.MethodGet, path: path})
-		if resp.status != http.StatusOK || resp.header.Get("Content-Type") != want.media || string(resp.body) != want.body {
+		if resp.status != http.StatusOK || resp.header.Get("Content-Type") != want.media ||
+			string(resp.body) != want.body {
 			t.Errorf("%s: %d %q %q", path, resp.status, resp.header.Get("Content-Type"), resp.body)
 		}
 	}

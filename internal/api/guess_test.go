@@ -212,7 +212,8 @@ func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 				"AWSCognitoIdentityProviderService."+operation).Code
 		}
 		signIn := func(peer, name string) int {
-			return try(peer, "InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","AuthParameters":{"USERNAME":"`+name+`"}}`)
+			return try(peer, "InitiateAuth",
+				`{"AuthFlow":"USER_PASSWORD_AUTH","AuthParameters":{"USERNAME":"`+name+`"}}`)
 		}
 		for i := range 20 {
 			name := []string{"taro@example.com", " TARO@example.com"}[i%2]

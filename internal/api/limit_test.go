@@ -93,7 +93,8 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 		}
 		// An address of IPv6 is any of its network's.
 		for i := range 5 {
-			if code := signInFrom(t, handler, "2001:db8::"+strconv.Itoa(i+1)); (code == http.StatusTooManyRequests) != (i == 4) {
+			if code := signInFrom(t, handler,
+				"2001:db8::"+strconv.Itoa(i+1)); (code == http.StatusTooManyRequests) != (i == 4) {
 				t.Errorf("IPv6, call %d: %d", i, code)
 			}
 		}
@@ -157,24 +158,63 @@ func TestR64_ForwardedAddresses(t *testing.T) {
 		headers func(i int) []string
 		limited bool // All of them are one client's.
 	}{
-		"behind the proxy":                 {proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, false},
-		"behind two proxies":               {proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i) + ", 10.9.9.9"} }, false},
-		"a forged one before it":           {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1"} }, true},
-		"a forged header before it":        {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i), "198.51.100.1"} }, true},
-		"a forged proxy before it":         {proxy, func(i int) []string { return []string{"10.0.0." + strconv.Itoa(i) + ", 198.51.100.1"} }, true},
-		"a forged one that looks like it":  {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", ::ffff:198.51.100.1"} }, true},
-		"garbage":                          {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", x"} }, true},
-		"ports":                            {proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i) + ":4711, 10.9.9.9:8443"} }, false},
-		"a port, IPv6":                     {proxy, func(i int) []string { return []string{"[2001:db8:0:" + strconv.Itoa(i) + "::1]:443"} }, false},
-		"brackets, IPv6":                   {proxy, func(i int) []string { return []string{"[2001:db8:0:" + strconv.Itoa(i) + "::1]"} }, false},
-		"one of many ports":                {proxy, func(i int) []string { return []string{"198.51.100.1:" + strconv.Itoa(4711+i)} }, true},
-		"a forged one with a port":         {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ":80, 198.51.100.1:4711"} }, true},
-		"a forged port":                    {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1:x"} }, true},
-		"a forged proxy with a port":       {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1, 10.0.0.1:80"} }, true},
-		"a zone":                           {proxy, func(i int) []string { return []string{"fe80::1%" + strconv.Itoa(i)} }, true},
-		"nothing":                          {proxy, func(int) []string { return nil }, true},
-		"no proxy of ours":                 {other, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, true},
-		"a network of IPv6 behind a proxy": {"fd00::1", func(i int) []string { return []string{"2001:db8::" + strconv.Itoa(i)} }, true},
+		"behind the proxy": {
+			proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, false,
+		},
+		"behind two proxies": {
+			proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i) + ", 10.9.9.9"} }, false,
+		},
+		"a forged one before it": {
+			proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1"} }, true,
+		},
+		"a forged header before it": {
+			proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i), "198.51.100.1"} }, true,
+		},
+		"a forged proxy before it": {
+			proxy, func(i int) []string { return []string{"10.0.0." + strconv.Itoa(i) + ", 198.51.100.1"} }, true,
+		},
+		"a forged one that looks like it": {
+			proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", ::ffff:198.51.100.1"} },
+			true,
+		},
+		"garbage": {
+			proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", x"} }, true,
+		},
+		"ports": {
+			proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i) + ":4711, 10.9.9.9:8443"} },
+			false,
+		},
+		"a port, IPv6": {
+			proxy, func(i int) []string { return []string{"[2001:db8:0:" + strconv.Itoa(i) + "::1]:443"} }, false,
+		},
+		"brackets, IPv6": {
+			proxy, func(i int) []string { return []string{"[2001:db8:0:" + strconv.Itoa(i) + "::1]"} }, false,
+		},
+		"one of many ports": {
+			proxy, func(i int) []string { return []string{"198.51.100.1:" + strconv.Itoa(4711+i)} }, true,
+		},
+		"a forged one with a port": {
+			proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ":80, 198.51.100.1:4711"} },
+			true,
+		},
+		"a forged port": {
+			proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1:x"} }, true,
+		},
+		"a forged proxy with a port": {
+			proxy,
+			func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1, 10.0.0.1:80"} },
+			true,
+		},
+		"a zone": {
+			proxy, func(i int) []string { return []string{"fe80::1%" + strconv.Itoa(i)} }, true,
+		},
+		"nothing": {proxy, func(int) []string { return nil }, true},
+		"no proxy of ours": {
+			other, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, true,
+		},
+		"a network of IPv6 behind a proxy": {
+			"fd00::1", func(i int) []string { return []string{"2001:db8::" + strconv.Itoa(i)} }, true,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			handler := limitedServer(t, cfg)

@@ -277,7 +277,9 @@ func TestLimitsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	documented := make(map[api.Kind]string)
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([0-9,]+) \\| ([0-9,–]+) \\|").FindAllStringSubmatch(string(source), -1) {
+	for _, row := range regexp.MustCompile(
+		"(?m)^\\| `([a-z_]+)` \\| ([0-9,]+) \\| ([0-9,–]+) \\|",
+	).FindAllStringSubmatch(string(source), -1) {
 		documented[api.Kind(row[1])] = strings.ReplaceAll(row[2]+":"+row[3], ",", "")
 	}
 	want := make(map[api.Kind]string)

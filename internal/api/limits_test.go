@@ -122,7 +122,8 @@ func TestR63_ClientThatTakesNoAnswerIsNotWaitedFor(t *testing.T) {
 		server := &http.Server{Handler: stalledServer(t), ReadHeaderTimeout: time.Second}
 		served := make(chan struct{})
 		go func() { defer close(served); _ = server.Serve(listener) }()
-		if _, err := io.WriteString(client, "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(client,
+			"GET /openapi.yaml HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(5 * time.Minute)

@@ -53,7 +53,9 @@ func TestR19_UpgradesAreLookedAtFirst(t *testing.T) {
 			t.Errorf("%v: %d %v %s", header, resp.status, resp.header, resp.body)
 		}
 	}
-	if resp := f.do(call{method: "GET", path: "/v1/live", token: f.alice.Subject}); resp.status != http.StatusUpgradeRequired {
+	if resp := f.do(call{
+		method: "GET", path: "/v1/live", token: f.alice.Subject,
+	}); resp.status != http.StatusUpgradeRequired {
 		t.Errorf("no upgrade: %d", resp.status)
 	}
 	for _, key := range []string{"", "short", "dGhlIHNhbXBsZSBub25jZQ=="[:20]} {
@@ -155,7 +157,10 @@ func TestNoticesReachTheirOrganizationFromTheDatabase(t *testing.T) {
 			t.Errorf("got %+v", event)
 		}
 	}
-	f.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_notification' AND datname = current_database()`)
+	f.exec(
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_notification'
+			AND datname = current_database()`,
+	)
 	stranger.want("ready")
 }
 
@@ -192,7 +197,9 @@ func TestR16_SocketsLeaveNothingBehind(t *testing.T) {
 	}
 	all.Wait()
 	// The driver's readers stay with the pooled connections.
-	leak.None(t, before, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).bgRead"))
+	leak.None(
+		t, before, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).bgRead"),
+	)
 	if n, left := f.live.Open(), f.feed.Subscriptions()-subscribed; n != 0 || left != 0 {
 		t.Errorf("%d sockets are open, %d subscriptions are left", n, left)
 	}

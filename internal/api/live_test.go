@@ -64,7 +64,8 @@ func newLiveServer(t *testing.T, cfg api.LiveConfig, limits api.Limits) *liveSer
 	limiter := api.NewLimiter(limits)
 	live := api.NewLive(feed, people, limiter, log, cfg)
 	handler, err := api.New(api.Services{
-		Identity: people, Live: live, Limiter: limiter, App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Identity: people, Live: live, Limiter: limiter,
+		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, log)
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +267,10 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 			func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth"}`) }, 1008,
 			"not a JSON object with type and token", 0,
 		},
-		"unknown type": {func(_ *liveServer, c *socketClient) { c.join("alice").send(`{"type":"subscribe","token":""}`) }, 1008, "unknown type", 0},
+		"unknown type": {
+			func(_ *liveServer, c *socketClient) { c.join("alice").send(`{"type":"subscribe","token":""}`) }, 1008,
+			"unknown type", 0,
+		},
 		"oversize frame": {func(_ *liveServer, c *socketClient) {
 			big := []byte(`{"type":"auth","token":"` + strings.Repeat("x", 17<<10) + `"}`)
 			go func() { _ = c.Write(context.Background(), websocket.MessageText, big) }()

@@ -67,7 +67,9 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 				func(value any) any { return wrap(map[string]any{name: value}) }))
 		}
 		if more := schema.AdditionalProperties.Schema; more != nil {
-			maps.Copy(bodies, texts(more.Value, path+".x", func(value any) any { return wrap(map[string]any{"x": value}) }))
+			maps.Copy(
+				bodies, texts(more.Value, path+".x", func(value any) any { return wrap(map[string]any{"x": value}) }),
+			)
 		}
 	}
 	return bodies

@@ -37,8 +37,11 @@ func value[T any](f *fixture, sql string, args ...any) T {
 func (f *fixture) contents() map[string]string {
 	f.t.Helper()
 	digests := make(map[string]string)
-	for _, table := range value[[]string](f, `SELECT array_agg(tablename::text) FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'servers'`) {
-		digests[table] = value[string](f, `SELECT coalesce(md5(string_agg(t::text, ',' ORDER BY t::text)), '') FROM `+pgx.Identifier{table}.Sanitize()+` t`)
+	for _, table := range value[[]string](f,
+		`SELECT array_agg(tablename::text) FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'servers'`) {
+		digests[table] = value[string](f,
+			`SELECT coalesce(md5(string_agg(t::text, ',' ORDER BY t::text)), '') FROM `+
+				pgx.Identifier{table}.Sanitize()+` t`)
 	}
 	return digests
 }
@@ -159,7 +162,8 @@ func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 		}
 	}
-	if got := value[int](w.fixture, `SELECT count(*) FROM users WHERE role IN ('organization-super-admin', 'system-admin')`); got != 3 {
+	if got := value[int](w.fixture,
+		`SELECT count(*) FROM users WHERE role IN ('organization-super-admin', 'system-admin')`); got != 3 {
 		t.Errorf("there are %d with the highest roles", got)
 	}
 }
@@ -205,7 +209,12 @@ func TestR62_TheLastTwoSuperAdmins(t *testing.T) {
 					t.Errorf("%s and %s: %v", one, other, statuses)
 				}
 			}
-			left := value[int](f, `SELECT count(*) FROM users WHERE organization_id = $1 AND role = 'organization-super-admin' AND state = 'active'`, f.alice.OrganizationID)
+			left := value[int](
+				f,
+				`SELECT count(*) FROM users WHERE organization_id = $1 AND role = 'organization-super-admin'
+					AND state = 'active'`,
+				f.alice.OrganizationID,
+			)
 			if done != 1 || left != 1 {
 				t.Errorf("%s and %s: %v, and %d are left", one, other, statuses, left)
 			}

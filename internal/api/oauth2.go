@@ -167,7 +167,8 @@ func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/samlmetadata+xml")
-	_, _ = w.Write(body) //nolint:gosec // XML of the server's own making. The client may be gone: nothing is left to do.
+	//nolint:gosec // XML of the server's own making. The client may be gone: nothing is left to do.
+	_, _ = w.Write(body)
 	return nil
 }
 

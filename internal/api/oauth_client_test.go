@@ -15,7 +15,8 @@ import (
 // clientConfig is the configuration of golang.org/x/oauth2 for the command line, from the metadata.
 func (f *fixture) clientConfig() *oauth2.Config {
 	f.t.Helper()
-	found := get[api.OAuthMetadata](f, http.StatusOK, call{method: "GET", path: "/.well-known/oauth-authorization-server"})
+	found := get[api.OAuthMetadata](f, http.StatusOK,
+		call{method: "GET", path: "/.well-known/oauth-authorization-server"})
 	if found.Issuer != issuer || found.AuthorizationEndpoint != issuer+"/oauth/grant" {
 		f.t.Fatalf("got %+v", found)
 	}

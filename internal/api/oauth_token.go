@@ -105,7 +105,8 @@ func decodeForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 
 func oauthOrigin(r *http.Request) connection.Origin {
 	return connection.Origin{
-		Address: clientAddress(r.Context()), UserAgent: identity.ShortAgent(r.UserAgent()), RequestID: requestID(r.Context()),
+		Address: clientAddress(r.Context()), UserAgent: identity.ShortAgent(r.UserAgent()),
+		RequestID: requestID(r.Context()),
 	}
 }
 
@@ -158,7 +159,9 @@ func (s *Server) oauthMetadata(w http.ResponseWriter, _ *http.Request) error {
 		RevocationEndpoint: public + "/v1/oauth2/revoke", DeviceAuthorizationEndpoint: public + "/v1/oauth2/device",
 		ScopesSupported:        toScopes(connection.AllScopes()),
 		ResponseTypesSupported: []string{"code"}, ResponseModesSupported: []string{"query"},
-		GrantTypesSupported:                        []string{connection.GrantCode, connection.GrantRefresh, connection.GrantDevice},
+		GrantTypesSupported: []string{
+			connection.GrantCode, connection.GrantRefresh, connection.GrantDevice,
+		},
 		TokenEndpointAuthMethodsSupported:          []string{"none"},
 		RevocationEndpointAuthMethodsSupported:     []string{"none"},
 		CodeChallengeMethodsSupported:              []string{"S256"},

@@ -43,7 +43,8 @@ func (s *Server) withOrigin(next http.Handler) http.Handler {
 // cookie returns a cookie without a value. With TLS, browsers accept a name that begins with hostOnly from this host
 // only; otherwise, other hosts of the domain could set it.
 func (s *Server) cookie(name string, age int) *http.Cookie {
-	cookie := &http.Cookie{Name: name, Path: "/", MaxAge: age, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
+	//nolint:gosec // Secure wherever there is TLS.
+	cookie := &http.Cookie{Name: name, Path: "/", MaxAge: age, HttpOnly: true}
 	if s.SAML != nil && s.SAML.OverTLS() {
 		cookie.Name, cookie.Secure = hostOnly+name, true
 	}

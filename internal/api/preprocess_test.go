@@ -213,7 +213,8 @@ func TestPassagesAreTheText(t *testing.T) {
 	rules := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "就業規則.md", text.String()))
 	path := "/v1/data-source/" + rules.ID.String()
 	list := func(query string) []api.Passage {
-		return get[api.PassageList](f, http.StatusOK, call{path: path + "/passage" + query, token: f.alice.Subject}).Items
+		return get[api.PassageList](f, http.StatusOK,
+			call{path: path + "/passage" + query, token: f.alice.Subject}).Items
 	}
 	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), rules.ID))
 	if got := get[api.DataSource](f, http.StatusOK, call{path: path, token: f.alice.Subject}); got.ID != rules.ID ||
@@ -236,7 +237,9 @@ func TestPassagesAreTheText(t *testing.T) {
 		t.Errorf("from the 7th on: %+v", got)
 	}
 	f.exec("UPDATE data_source_chunks SET page = 3 WHERE ordinal >= 12")
-	for query, want := range map[string][]int{"?page=2&limit=2": {12, 13}, "?page=3&offset=1&limit=1": {13}, "?page=4": nil} {
+	for query, want := range map[string][]int{
+		"?page=2&limit=2": {12, 13}, "?page=3&offset=1&limit=1": {13}, "?page=4": nil,
+	} {
 		var got []int
 		for _, p := range list(query) {
 			got = append(got, p.Ordinal)
@@ -246,7 +249,9 @@ func TestPassagesAreTheText(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"?page=0", "?page=a", "?limit=101"} {
-		if resp := f.do(call{path: path + "/passage" + query, token: f.alice.Subject}); resp.status != http.StatusBadRequest {
+		if resp := f.do(call{
+			path: path + "/passage" + query, token: f.alice.Subject,
+		}); resp.status != http.StatusBadRequest {
 			t.Errorf("%s: %d", query, resp.status)
 		}
 	}

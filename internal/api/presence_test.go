@@ -69,7 +69,8 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 			get[api.SignOut](f, http.StatusOK, call{method: "POST", path: "/v1/signout", token: own.IDToken})
 		}},
 		"global sign-out, net/http": {detail: expired, plain: true, change: func(f *fixture, own session) {
-			if resp := f.callPool("GlobalSignOut", map[string]any{"AccessToken": own.AccessToken}); resp.status != http.StatusOK {
+			if resp := f.callPool("GlobalSignOut",
+				map[string]any{"AccessToken": own.AccessToken}); resp.status != http.StatusOK {
 				f.t.Fatalf("%d %s", resp.status, resp.body)
 			}
 		}},
@@ -216,7 +217,10 @@ func TestR45_MissedChangesAreCaughtUp(t *testing.T) {
 	gone, stays := f.join(f.alice.Subject), f.join(f.bob.Subject)
 	f.exec("ALTER TABLE users DISABLE TRIGGER USER")
 	f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", f.alice.ID)
-	f.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user' AND datname = current_database()`)
+	f.exec(
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user'
+			AND datname = current_database()`,
+	)
 	if end := gone.closed(); end.Code != 4401 {
 		t.Errorf("got %+v", end)
 	}

@@ -30,7 +30,8 @@ func TestR58_AdministratorAgreesToBeLinked(t *testing.T) {
 	if page.status != http.StatusOK || string(page.body) != `{"email":"admin@tsumugi.example"}` {
 		t.Errorf("the page: %d %s", page.status, page.body)
 	}
-	if other := (&browser{f: f}).get("/v1/oauth2/link?" + query.Encode()); other.problem(t).Code != "sso_state_invalid" {
+	if other := (&browser{f: f}).get("/v1/oauth2/link?" +
+		query.Encode()); other.problem(t).Code != "sso_state_invalid" {
 		t.Errorf("another browser: %d %s", other.status, other.body)
 	}
 	confirm := func(token, cookie string) response {

@@ -24,7 +24,9 @@ func TestSingleSignOnFromTheFirstPageToTheLast(t *testing.T) {
 	if kind.AuthType != api.FederatedIdp || kind.OrganizationID != f.alice.OrganizationID {
 		t.Fatalf("got %+v", kind)
 	}
-	if resp := f.do(call{method: "GET", path: "/v1/me", token: password.IDToken}); resp.status != http.StatusUnauthorized || resp.problem(t).Code != "sso_required" {
+	if resp := f.do(call{
+		method: "GET", path: "/v1/me", token: password.IDToken,
+	}); resp.status != http.StatusUnauthorized || resp.problem(t).Code != "sso_required" {
 		t.Errorf("a session with a password: %d %s", resp.status, resp.body)
 	}
 	b := &browser{f: f}
@@ -167,8 +169,9 @@ func TestR57_ResponsesAndCodesBelongToOneBrowser(t *testing.T) {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 		}
 	}
-	if resp := mine.get(exchange + "&error=access_denied&error_description=" + url.QueryEscape("お電話ください")); resp.status !=
-		http.StatusForbidden || resp.problem(t).Code != "sso_denied" || bytes.Contains(resp.body, []byte("お電話")) {
+	denied := exchange + "&error=access_denied&error_description=" + url.QueryEscape("お電話ください")
+	if resp := mine.get(denied); resp.status != http.StatusForbidden || resp.problem(t).Code != "sso_denied" ||
+		bytes.Contains(resp.body, []byte("お電話")) {
 		t.Errorf("with an error: %d %s", resp.status, resp.body)
 	}
 	if resp := mine.get(exchange + "&error=" + strings.Repeat("x", 129)); resp.status != http.StatusBadRequest ||
@@ -228,7 +231,9 @@ func TestR54_R63_WhatTheConsumerDoesNotRead(t *testing.T) {
 	f := newSSO(t)
 	f.configure()
 	path := "/v1/saml/" + f.alice.OrganizationID.String() + "/acs"
-	if resp := f.do(call{method: "POST", path: path, body: map[string]any{"SAMLResponse": "x"}}); resp.status != http.StatusUnsupportedMediaType {
+	if resp := f.do(call{
+		method: "POST", path: path, body: map[string]any{"SAMLResponse": "x"},
+	}); resp.status != http.StatusUnsupportedMediaType {
 		t.Errorf("JSON: %d", resp.status)
 	}
 	if resp := f.do(call{

@@ -15,7 +15,8 @@ var (
 	inChat   = []identity.Scope{identity.ScopeChat}
 	inFiles  = []identity.Scope{identity.ScopeDocuments}
 	inPages  = []identity.Scope{identity.ScopeExtension}
-	inAnswer = []identity.Scope{identity.ScopeChat, identity.ScopeExtension} // What the extension does with its answers.
+	// What the extension does with its answers.
+	inAnswer = []identity.Scope{identity.ScopeChat, identity.ScopeExtension}
 )
 
 // scopes are the routes that connections may call. All others, administration and account settings above all, and new

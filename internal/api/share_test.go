@@ -219,7 +219,8 @@ func TestOwnUsage(t *testing.T) {
 	f.answered(f.bob.Subject)
 	before := get[api.OwnUsage](f, http.StatusOK, call{method: "GET", path: "/v1/me/usage", token: token})
 	f.exec(`INSERT INTO usage_daily (organization_id, date, user_id, messages, input_tokens, output_tokens)
-		SELECT $1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 10, 10, 10`, f.alice.OrganizationID, f.alice.ID)
+		SELECT $1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 10, 10, 10`,
+		f.alice.OrganizationID, f.alice.ID)
 	get[api.DataSource](f, http.StatusCreated, upload(token, "資料.txt", "本文"))
 	get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "資料.txt", "別の本文"))
 	answer := f.answered(token).Answer

@@ -286,8 +286,8 @@ func toDataSource(s datasource.Source) DataSource {
 	}
 	return DataSource{
 		ID: s.ID, Filename: s.Filename, MediaType: s.MediaType, Size: s.Size, Sha256: hex.EncodeToString(s.SHA256),
-		Status: JobStatus(s.Status), Error: s.Failure, Notice: s.Notice, PageCount: s.PageCount, ChunkCount: s.ChunkCount,
-		Revision: s.Revision, Progress: progress,
+		Status: JobStatus(s.Status), Error: s.Failure, Notice: s.Notice, PageCount: s.PageCount,
+		ChunkCount: s.ChunkCount, Revision: s.Revision, Progress: progress,
 		CreatedAt: s.CreatedAt.UTC(),
 	}
 }

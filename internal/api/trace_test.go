@@ -35,7 +35,8 @@ func newRefusing(t *testing.T) *refusing {
 	s.log = slog.New(api.NewLogHandler(slog.NewJSONHandler(&s.logged, nil)))
 	var err error
 	if s.handler, err = api.New(api.Services{
-		Identity: identity.NewService(stalled{}, s, s.log), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Identity: identity.NewService(stalled{}, s, s.log),
+		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, s.log); err != nil {
 		t.Fatal(err)
 	}

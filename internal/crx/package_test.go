@@ -45,7 +45,9 @@ func (m *memory) ExtensionRelease(_ context.Context, digest [32]byte, create fun
 
 func files(worker string) fstest.MapFS {
 	return fstest.MapFS{
-		"manifest.json":             {Data: []byte(`{"manifest_version": 3, "name": "Tsumugi", "version": "1.2.3", "key": "x"}`)},
+		"manifest.json": {
+			Data: []byte(`{"manifest_version": 3, "name": "Tsumugi", "version": "1.2.3", "key": "x"}`),
+		},
 		"worker.js":                 {Data: []byte(worker)},
 		"_locales/ja/messages.json": {Data: []byte(`{}`)},
 		".gitkeep":                  {},

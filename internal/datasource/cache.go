@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// cache keeps values up to a number of bytes and evicts the least recently used. The value of a key never changes. Access
-// is checked in the database with every call, not here.
+// cache keeps values up to a number of bytes and evicts the least recently used. The value of a key never changes.
+// Access is checked in the database with every call, not here.
 type cache[K comparable, V any] struct {
 	limit int
 

@@ -116,13 +116,13 @@ type Indexed struct {
 type Store interface {
 	EmbeddingStore
 
-	// MarkOrphan stores that the file of this id, which is about to be written or belongs to nothing, is an orphan after
-	// a time unless CreateSource claims it.
+	// MarkOrphan stores that the file of this id, which is about to be written or belongs to nothing, is an orphan
+	// after a time unless CreateSource claims it.
 	MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error
 
-	// CreateSource stores a data source whose file was written, and queues it. MarkOrphan must have been called before. If
-	// the owner has one with the same content, the new file is an orphan at once and the existing one is returned, with
-	// created false; it is read again if it had failed. A person who has MaxSources is refused with
+	// CreateSource stores a data source whose file was written, and queues it. MarkOrphan must have been called before.
+	// If the owner has one with the same content, the new file is an orphan at once and the existing one is returned,
+	// with created false; it is read again if it had failed. A person who has MaxSources is refused with
 	// fault.Conflict, and with StorageLimit one whose files would have more than limit bytes together, or whose
 	// organization's more than its contract allows. session is the owner's, uuid.Nil where nobody keeps it. If it was
 	// ended meanwhile, or the owner is no longer an active member, the error has the code fault.Unauthenticated.
@@ -135,10 +135,10 @@ type Store interface {
 	FindSources(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error)
 	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file becomes an orphan.
 
-	// NextReading begins the next reading; found is false if nothing waits. The person with the fewest running readings on
-	// all servers is next, and among equals the one served least recently. quick skips files that are known to be slow. The
-	// caller holds the reading for a lease, which RenewReadings extends; earlier readings of the data source can no longer
-	// store anything.
+	// NextReading begins the next reading; found is false if nothing waits. The person with the fewest running readings
+	// on all servers is next, and among equals the one served least recently. quick skips files that are known to be
+	// slow. The caller holds the reading for a lease, which RenewReadings extends; earlier readings of the data source
+	// can no longer store anything.
 	NextReading(ctx context.Context, quick bool, lease time.Duration) (_ Reading, found bool, _ error)
 	// AnyoneWaits reports whether a file that is not known to be slow waits for a person without a running reading.
 	AnyoneWaits(ctx context.Context) (bool, error)
@@ -146,8 +146,8 @@ type Store interface {
 	RenewReadings(ctx context.Context, held []Reading, lease time.Duration) (lost []uuid.UUID, _ error)
 	// PutBack queues a data source again.
 	PutBack(ctx context.Context, reading Reading, how PutBack) (Source, error)
-	// ReportProgress stores the progress of a reading. As with PutBack, it fails if the reading is no longer the current
-	// one.
+	// ReportProgress stores the progress of a reading. As with PutBack, it fails if the reading is no longer the
+	// current one.
 	ReportProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
 	// StopReading fails a data source that waits or is read, for a reason. fault.Conflict says that there is nothing to
 	// stop.
@@ -155,8 +155,8 @@ type Store interface {
 	// ReadAgain queues a failed data source again. One that waits or is read is returned as it is; fault.Conflict says
 	// that it was read successfully.
 	ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
-	// EndReading stores the result of a reading: pages and chunks, or a failure. As with PutBack, if the data source was
-	// deleted or another reading has begun, nothing is stored and the error has the code fault.NotFound.
+	// EndReading stores the result of a reading: pages and chunks, or a failure. As with PutBack, if the data source
+	// was deleted or another reading has begun, nothing is stored and the error has the code fault.NotFound.
 	EndReading(ctx context.Context, reading Reading, found Found) (Source, error)
 	// WatchWaiting calls notify whenever there may be something to read, until the context ends.
 	WatchWaiting(ctx context.Context, notify func())
@@ -176,22 +176,22 @@ type Store interface {
 	// FindPassage returns one passage, with the model and the length of its vector if it has one: of several that of
 	// the model used last.
 	FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (EmbeddedPassage, error)
-	// ListPassages returns at most limit passages of a data source in order, from a page on and without the first offset
-	// ones of those.
+	// ListPassages returns at most limit passages of a data source in order, from a page on and without the first
+	// offset ones of those.
 	ListPassages(ctx context.Context, owner Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error)
 	// StorageUsed returns the bytes that the files of a person have together.
 	StorageUsed(ctx context.Context, owner Owner) (int64, error)
 
-	// ListOrphans returns the ids of some files to remove, never that of a data source that exists. ForgetOrphan is called
-	// once one is removed.
+	// ListOrphans returns the ids of some files to remove, never that of a data source that exists. ForgetOrphan is
+	// called once one is removed.
 	ListOrphans(ctx context.Context) ([]uuid.UUID, error)
 	ForgetOrphan(ctx context.Context, id uuid.UUID) error
 }
 
 // Files stores files by id. It is safe for concurrent use, by several servers too.
 type Files interface {
-	// Write stores a file whole and durably, or not at all. StorageFull says that there is no room. An error of content is
-	// returned as it is.
+	// Write stores a file whole and durably, or not at all. StorageFull says that there is no room. An error of content
+	// is returned as it is.
 	Write(ctx context.Context, id uuid.UUID, content io.Reader) error
 	// Open returns a file, which the caller closes.
 	Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error)
@@ -202,8 +202,8 @@ type Files interface {
 // Extractor reads untrusted files in isolation. It is safe for concurrent use.
 type Extractor interface {
 	// Extract calls page for each page of a file, with the number of pages, 0 while that is unknown. The extension of
-	// filename is the file's format. An *extract.Unreadable says what is wrong with the file; any other error says nothing
-	// about it.
+	// filename is the file's format. An *extract.Unreadable says what is wrong with the file; any other error says
+	// nothing about it.
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 	// RenderPage returns a page, from 1, as a PNG that is width pixels wide. extract.ErrNoPage says that there is none.
 	RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error)

@@ -249,8 +249,8 @@ type vectorKey struct {
 	reading int64
 }
 
-// openVectors returns the vectors of data sources, from memory where they are there. ok is false if some are missing, or
-// if they are more than may be kept in memory.
+// openVectors returns the vectors of data sources, from memory where they are there. ok is false if some are missing,
+// or if they are more than may be kept in memory.
 func (s *Service) openVectors(ctx context.Context, owner Owner, of []Indexed, modelID int) (vectors []index.Vectors,
 	ok bool, _ error,
 ) {

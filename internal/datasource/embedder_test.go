@@ -99,7 +99,8 @@ func (f *fixture) weight(model string) (weight float64) {
 	f.until(func() bool {
 		var done bool
 		err := conn.QueryRow(f.t.Context(), `
-			SELECT weight, 2 * measured > (SELECT count(*) FROM data_source_chunks) FROM embedding_models WHERE name = $1`,
+			SELECT weight, 2 * measured > (SELECT count(*) FROM data_source_chunks) FROM embedding_models
+			WHERE name = $1`,
 			model).Scan(&weight, &done)
 		return err == nil && done
 	})
@@ -116,7 +117,8 @@ func (f *fixture) embedded(model string) {
 		var complete bool
 		f.must(conn.QueryRow(f.t.Context(), `
 			SELECT (SELECT count(*) FROM data_source_chunks) =
-			       (SELECT count(*) FROM embedding_vectors v JOIN embedding_models m ON m.id = v.model_id WHERE m.name = $1)`,
+			       (SELECT count(*) FROM embedding_vectors v JOIN embedding_models m ON m.id = v.model_id
+			           WHERE m.name = $1)`,
 			model).Scan(&complete))
 		return complete
 	})
@@ -208,8 +210,8 @@ func TestR80_NoiseChangesNothing(t *testing.T) {
 	}
 }
 
-// TestR80_ModelsAreNeverMixed: with another model passages are found by words until all have its vectors; what the first
-// one gave stays for servers that still use it, and goes a day later.
+// TestR80_ModelsAreNeverMixed: with another model passages are found by words until all have its vectors; what the
+// first one gave stays for servers that still use it, and goes a day later.
 func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -229,7 +231,8 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	want := f.retrieve(f.Service, f.ann, sources, "m33a m33z")
 	for range 3 {
 		got := f.retrieve(second, f.ann, sources, "m33a m33z")
-		if !slices.EqualFunc(got, want, func(x, y datasource.Retrieved) bool { return x.ID == y.ID && x.Score == y.Score }) {
+		if !slices.EqualFunc(got, want,
+			func(x, y datasource.Retrieved) bool { return x.ID == y.ID && x.Score == y.Score }) {
 			t.Errorf("found %+v, want %+v", got, want)
 		}
 	}
@@ -243,7 +246,10 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	f.exec(`UPDATE embedding_models SET used_at = now() - interval '25 hours' WHERE name = 'first'`)
 	f.start(f.serviceWith(f.db, embedding(longer, "second")))
 	f.until(func() bool {
-		return f.count(`SELECT count(*) FROM embedding_vectors v JOIN embedding_models m ON m.id = v.model_id WHERE m.name = 'first'`) == 0
+		return f.count(
+			`SELECT count(*) FROM embedding_vectors v JOIN embedding_models m ON m.id = v.model_id
+				WHERE m.name = 'first'`,
+		) == 0
 	})
 }
 
@@ -263,7 +269,8 @@ func TestEmbeddingIsTakenOver(t *testing.T) {
 	f := newFixture(t)
 	f.start(f.Service)
 	source := f.read(f.ann, [2]string{"手引.txt", strings.Repeat(manual(), 3)})[0]
-	state, err := f.db.UseModel(t.Context(), datasource.EmbeddingModel{Name: "m", QueryPrefix: "query: ", PassagePrefix: "passage: "})
+	state, err := f.db.UseModel(t.Context(),
+		datasource.EmbeddingModel{Name: "m", QueryPrefix: "query: ", PassagePrefix: "passage: "})
 	f.must(err)
 	dead, found, err := f.db.NextEmbedding(t.Context(), state.ID, 512, time.Hour)
 	if err != nil || !found || dead.SourceID != source || len(dead.Chunks) < 100 {
@@ -272,7 +279,9 @@ func TestEmbeddingIsTakenOver(t *testing.T) {
 	if _, found, err := f.db.NextEmbedding(t.Context(), state.ID, 512, time.Hour); found || err != nil {
 		t.Fatalf("two servers have the same turn, %v", err)
 	}
-	put := datasource.Embedded{Vectors: [][]float32{make([]float32, 60), make([]float32, 60)}, Lease: time.Hour, Tell: true}
+	put := datasource.Embedded{
+		Vectors: [][]float32{make([]float32, 60), make([]float32, 60)}, Lease: time.Hour, Tell: true,
+	}
 	told, err := f.db.PutVectors(t.Context(), dead, put)
 	if err != nil || told.Stage != datasource.StageEmbedding || told.Done != 2 || told.Status != datasource.Success {
 		t.Fatalf("%v, told %+v", err, told)
@@ -315,6 +324,7 @@ func TestVectorsOfAnotherLengthAreRefused(t *testing.T) {
 	f.must(err)
 	_, err = f.db.PutVectors(t.Context(), turn, datasource.Embedded{Vectors: [][]float32{{1, 0}}, Lease: time.Hour})
 	f.must(err)
-	_, err = f.db.PutVectors(t.Context(), turn, datasource.Embedded{From: 1, Vectors: [][]float32{{1}}, Lease: time.Hour})
+	_, err = f.db.PutVectors(t.Context(), turn,
+		datasource.Embedded{From: 1, Vectors: [][]float32{{1}}, Lease: time.Hour})
 	wantCode(t, err, "conflict")
 }

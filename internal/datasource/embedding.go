@@ -58,8 +58,8 @@ type EmbeddedPassage struct {
 
 // EmbeddingStore keeps vectors of passages.
 type EmbeddingStore interface {
-	// UseModel returns what is known of a model, adding it if it is new. Vectors of models that no server has used for a
-	// day are removed, some with each call.
+	// UseModel returns what is known of a model, adding it if it is new. Vectors of models that no server has used for
+	// a day are removed, some with each call.
 	UseModel(ctx context.Context, model EmbeddingModel) (ModelState, error)
 	// NextEmbedding begins a turn with a data source that has passages without vectors, at most limit of them: the one
 	// that had the fewest turns, among those the newest. found is false if there is none. The turn is the caller's for
@@ -67,16 +67,18 @@ type EmbeddingStore interface {
 	NextEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (_ EmbeddingTurn, found bool, _ error)
 	// KeepEmbedding renews the lease of a turn. fault.NotFound says that it is no longer the caller's.
 	KeepEmbedding(ctx context.Context, turn EmbeddingTurn, lease time.Duration) error
-	// PutVectors stores vectors. As with KeepEmbedding, it is refused where the turn is not the last one; fault.Conflict
-	// says that vectors of the model had another length before. The data source is returned if it is to be told.
+	// PutVectors stores vectors. As with KeepEmbedding, it is refused where the turn is not the last one;
+	// fault.Conflict says that vectors of the model had another length before. The data source is returned if it is to
+	// be told.
 	PutVectors(ctx context.Context, turn EmbeddingTurn, e Embedded) (*Source, error)
 	// PauseEmbedding ends a turn that failed. The next one begins after a pause that grows with each failure.
 	PauseEmbedding(ctx context.Context, turn EmbeddingTurn, pause time.Duration) error
 	// FindVectors returns the vectors of data sources, all of their passages in order. ok is false if there are not
 	// vectors of the model for all passages of all of them, or if they are more than limit bytes together.
-	FindVectors(ctx context.Context, owner Owner, of []Indexed, modelID, limit int) (_ []index.Vectors, ok bool, _ error)
-	// ClaimMeasure has the caller measure the weight of a model for the time of a lease, unless another server does, and
-	// returns data sources of some people that are embedded, at most limit of each person.
+	FindVectors(ctx context.Context, owner Owner, of []Indexed,
+		modelID, limit int) (_ []index.Vectors, ok bool, _ error)
+	// ClaimMeasure has the caller measure the weight of a model for the time of a lease, unless another server does,
+	// and returns data sources of some people that are embedded, at most limit of each person.
 	ClaimMeasure(ctx context.Context, modelID, people, limit int, lease time.Duration) (_ map[Owner][]uuid.UUID,
 		claimed bool, _ error)
 	// PutWeight stores what was measured, when so many passages had vectors.

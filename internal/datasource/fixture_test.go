@@ -220,7 +220,8 @@ func (f *fixture) chunks(id uuid.UUID) []string {
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
 	f.must(err)
 	defer func() { _ = conn.Close(context.Background()) }()
-	rows, err := conn.Query(f.t.Context(), `SELECT text FROM data_source_chunks WHERE data_source_id = $1 ORDER BY ordinal`, id)
+	rows, err := conn.Query(f.t.Context(),
+		`SELECT text FROM data_source_chunks WHERE data_source_id = $1 ORDER BY ordinal`, id)
 	f.must(err)
 	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	f.must(err)

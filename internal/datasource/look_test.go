@@ -46,7 +46,8 @@ func TestPassagesAreLocated(t *testing.T) {
 	f := newFixture(t)
 	found := new(locator)
 	service := func() *datasource.Service {
-		return datasource.NewService(f.db, f.bucket(f.dir), found, f, slog.New(slog.DiscardHandler), datasource.Config{})
+		return datasource.NewService(f.db, f.bucket(f.dir), found, f, slog.New(slog.DiscardHandler),
+			datasource.Config{})
 	}
 	f.Service = service()
 	f.start(f.Service)
@@ -135,7 +136,8 @@ func FuzzLongestCommon(f *testing.F) {
 		}
 		for at := range squeezed(passage) { // No part is longer.
 			rest := []rune(squeezed(passage)[at:])
-			if n := utf8.RuneCountInString(found) + 1; n <= len(rest) && strings.Contains(squeezed(text), string(rest[:n])) {
+			if n := utf8.RuneCountInString(found) + 1; n <= len(rest) &&
+				strings.Contains(squeezed(text), string(rest[:n])) {
 				t.Fatalf("%q is longer than %q", string(rest[:n]), found)
 			}
 		}

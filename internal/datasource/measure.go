@@ -24,8 +24,8 @@ const (
 // measureIfDue measures what vectors are worth, once their number has doubled since, and reports whether it did.
 //
 // The questions are the corpus's own: a sentence is taken out of its passage, and the passage without it must be found
-// among the others (an inverse cloze task). Words have as hard a time with it as a person's question whose words are not
-// the document's.
+// among the others (an inverse cloze task). Words have as hard a time with it as a person's question whose words are
+// not the document's.
 func (e *embedder) measureIfDue(ctx context.Context) bool {
 	state := e.state.Load()
 	if state == nil || state.Embedded < measureFrom || state.Embedded < 2*state.Measured {
@@ -45,7 +45,8 @@ func (e *embedder) measureIfDue(ctx context.Context) bool {
 		err = e.service.store.PutWeight(ctx, state.ID, weight, state.Embedded)
 	}
 	if err != nil && ctx.Err() == nil {
-		e.service.log.WarnContext(ctx, "what vectors are worth is measured later", "model", e.cfg.Model.Name, "err", err)
+		e.service.log.WarnContext(ctx, "what vectors are worth is measured later",
+			"model", e.cfg.Model.Name, "err", err)
 	}
 	return err == nil
 }
@@ -75,7 +76,8 @@ type cloze struct {
 }
 
 // tryOut asks questions of one person's data sources.
-func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, ids []uuid.UUID, count int) ([]index.Trial,
+func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, ids []uuid.UUID,
+	count int) ([]index.Trial,
 	error,
 ) {
 	of, err := e.service.store.FindIndexes(ctx, owner, ids)

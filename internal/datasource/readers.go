@@ -23,7 +23,8 @@ type Config struct {
 	Cache  int           // Memory for cached indexes, in bytes. Default 64 MiB.
 
 	Embedding Embedding // What passages mean. By default they are found by their words alone.
-	Vectors   int       // How much of vectors is kept in memory, and compared with a question, in bytes. Default 256 MiB.
+	// How much of vectors is kept in memory, and compared with a question, in bytes. Default 256 MiB.
+	Vectors int
 }
 
 func (c Config) withDefaults() Config {
@@ -67,10 +68,10 @@ var (
 
 // readers read queued files, a few at a time.
 //
-// The store decides which file is next, for all servers together. A slow file delays nobody: one place of each server is
-// reserved for files that are not known to be slow. When slow files hold all places nevertheless, because they were not
-// known, the one that began last is interrupted for a person without a running reading. That happens to a file once,
-// because it is known to be slow afterwards.
+// The store decides which file is next, for all servers together. A slow file delays nobody: one place of each server
+// is reserved for files that are not known to be slow. When slow files hold all places nevertheless, because they were
+// not known, the one that began last is interrupted for a person without a running reading. That happens to a file
+// once, because it is known to be slow afterwards.
 type readers struct {
 	service *Service
 	cfg     Config

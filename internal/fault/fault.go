@@ -30,8 +30,9 @@ const (
 	SkillUnavailable Code = "skill_unavailable"   // A facility that the skill needs is not configured.
 	RequestConflict  Code = "request_id_conflict" // The same request id was used with another body.
 	NoSeat           Code = "no_seat"             // The contract allows no more active members.
-	TokenLimit       Code = "token_limit_reached" //nolint:gosec // No credential. The contract's tokens of the month are used up.
-	ContractEnded    Code = "contract_ended"      // The contract is suspended or has ended.
+	//nolint:gosec // No credential. The contract's tokens of the month are used up.
+	TokenLimit    Code = "token_limit_reached"
+	ContractEnded Code = "contract_ended" // The contract is suspended or has ended.
 )
 
 // FieldError says what is wrong with one field of the input.

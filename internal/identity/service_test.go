@@ -116,8 +116,13 @@ func TestAuthenticate(t *testing.T) {
 			store: members{found: active},
 			how:   identity.AuthFederated,
 		},
-		"an admin's password where single sign-on is":      {store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationAdmin }), want: identity.ErrSSORequired},
-		"a super-admin's password where single sign-on is": {store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationSuperAdmin })},
+		"an admin's password where single sign-on is": {
+			store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationAdmin }),
+			want:  identity.ErrSSORequired,
+		},
+		"a super-admin's password where single sign-on is": {
+			store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationSuperAdmin }),
+		},
 	} {
 		claims := token{Session: uuid.New(), AuthType: identity.AuthCognito, ExpiresAt: time.Now().Add(time.Hour)}
 		if c.how != "" {

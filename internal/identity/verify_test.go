@@ -209,7 +209,8 @@ func TestActorTravelsInTheContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	want := identity.Actor{User: identity.User{ID: uuid.New()}}
-	if got, err := identity.ActorFrom(identity.WithActor(t.Context(), want)); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := identity.ActorFrom(identity.WithActor(t.Context(), want)); err != nil ||
+		!reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

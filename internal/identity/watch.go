@@ -41,7 +41,8 @@ func (w *watch) run(ctx context.Context) {
 			if w.lost.IsZero() {
 				w.lost = time.Now()
 			}
-			w.log.Warn("streams of changed users may stay open for a while: the database connection that announces them is lost", "err",
+			w.log.Warn("streams of changed users may stay open for a while: the database connection that announces "+
+				"them is lost", "err",
 				err)
 		},
 	})

@@ -15,7 +15,12 @@ func TestAdaptsToTheServer(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).
 		Add(llmtest.Status(400, `{"error":{"message":"Unrecognized request argument supplied: stream_options"}}`)).
-		Add(llmtest.Status(400, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`)).
+		Add(
+			llmtest.Status(
+				400,
+				`{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`,
+			),
+		).
 		Add(llmtest.Status(422, `{"detail":[{"loc":["body","temperature"],"msg":"only 1 is allowed"}]}`)).
 		Add(llmtest.Answer("分かりました。")...)
 	client := newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1})
@@ -60,7 +65,10 @@ func TestBaseURL(t *testing.T) {
 		{"http://localhost:11434", "http://localhost:11434" + v1, "Authorization"},
 		{"http://localhost:11434/v1/", "http://localhost:11434" + v1, "Authorization"},
 		{"https://gateway.example/llm/v1/chat/completions", "https://gateway.example/llm" + v1, "Authorization"},
-		{"https://x.openai.azure.com", "https://x.openai.azure.com/openai/deployments/gpt-4.1/chat/completions?api-version=2024-10-21", "Api-Key"},
+		{
+			"https://x.openai.azure.com",
+			"https://x.openai.azure.com/openai/deployments/gpt-4.1/chat/completions?api-version=2024-10-21", "Api-Key",
+		},
 		{
 			"https://x.openai.azure.com/openai?api-version=2025-01-01-preview",
 			"https://x.openai.azure.com/openai/deployments/gpt-4.1/chat/completions?api-version=2025-01-01-preview",
@@ -79,7 +87,8 @@ func TestBaseURL(t *testing.T) {
 				BaseURL: test.base, APIKey: "key", Model: "gpt-4.1",
 				Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 					got = req
-					return respond("text/event-stream", []byte(`data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`))(req)
+					return respond("text/event-stream",
+						[]byte(`data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`))(req)
 				}),
 			})
 			if _, _, _, err := ask(t, client, question()); err != nil {

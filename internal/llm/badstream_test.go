@@ -95,10 +95,27 @@ func TestR27_BadStreams(t *testing.T) {
 			llmtest.Error("x", "server_error", ""),
 		}, "答え", ""},
 		"finish, then cut": {[]llmtest.Step{llmtest.Text("答え"), llmtest.Finish("stop"), llmtest.Kill()}, "答え", ""},
-		"comments, CRLF":   {append([]llmtest.Step{llmtest.Raw(": ping\r\n\r\nevent: x\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"答え\"}}]}\r\n\r\n")}, stop...), "答え", ""},
-		"no blank lines":   {[]llmtest.Step{llmtest.Raw("data: {\"choices\":[{\"delta\":{\"content\":\"答\"}}]}\ndata: {\"choices\":[{\"delta\":{\"content\":\"え\"},\"finish_reason\":\"stop\"}]}\ndata: [DONE]")}, "答え", ""},
-		"other choices":    {append([]llmtest.Step{llmtest.Data(`{"choices":[{"index":1,"delta":{"content":"別"}},{"index":0,"delta":{"content":"答え"}}]}`)}, stop...), "答え", ""},
-		"odd usage":        {append([]llmtest.Step{llmtest.Data(`{"choices":[{"delta":{"content":"答え"}}],"usage":{"prompt_tokens":"many"}}`)}, stop...), "答え", ""},
+		"comments, CRLF": {
+			append([]llmtest.Step{llmtest.Raw(": ping\r\n\r\nevent: x\r\n" +
+				"data:{\"choices\":[{\"delta\":{\"content\":\"答え\"}}]}\r\n\r\n")}, stop...),
+			"答え", "",
+		},
+		"no blank lines": {
+			[]llmtest.Step{llmtest.Raw("data: {\"choices\":[{\"delta\":{\"content\":\"答\"}}]}\n" +
+				"data: {\"choices\":[{\"delta\":{\"content\":\"え\"},\"finish_reason\":\"stop\"}]}\n" +
+				"data: [DONE]")},
+			"答え", "",
+		},
+		"other choices": {
+			append([]llmtest.Step{llmtest.Data(`{"choices":[{"index":1,"delta":{"content":"別"}},` +
+				`{"index":0,"delta":{"content":"答え"}}]}`)}, stop...),
+			"答え", "",
+		},
+		"odd usage": {
+			append([]llmtest.Step{llmtest.Data(`{"choices":[{"delta":{"content":"答え"}}],` +
+				`"usage":{"prompt_tokens":"many"}}`)}, stop...),
+			"答え", "",
+		},
 		"a refusal": {
 			append([]llmtest.Step{llmtest.Delta(`{"refusal":"お手伝いできません。"}`)}, stop...), "お手伝いできません。",
 			"",
@@ -134,7 +151,8 @@ func TestChunksThatComeTogetherAreOnePiece(t *testing.T) {
 	for range 3000 { // More than the limit of a piece.
 		together = llmtest.AppendTextChunk(together, []byte("一二三"))
 	}
-	together = append(together, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"...)
+	together = append(together,
+		"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"...)
 	client := newClient(t, llm.Config{Transport: respond("text/event-stream", together)})
 	text, pieces, _, err := ask(t, client, question())
 	if err != nil || text != strings.Repeat("一二三", 3000) || len(pieces) > 1000 {

@@ -19,7 +19,9 @@ func answerBody(n int) []byte {
 	for range n {
 		body = llmtest.AppendTextChunk(body, []byte("回答"))
 	}
-	return append(body, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"...)
+	return append(
+		body, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"...,
+	)
 }
 
 const benchChunks = 1000

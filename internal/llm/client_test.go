@@ -176,26 +176,59 @@ func TestR24_TypedErrors(t *testing.T) {
 		retryable bool
 		requests  int // Two retries are allowed.
 	}{
-		"429":          {llmtest.Status(429, `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`), llm.CodeRateLimited, true, 3},
+		"429": {
+			llmtest.Status(429, `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`),
+			llm.CodeRateLimited, true, 3,
+		},
 		"429 for long": {llmtest.Status(429, ``, "Retry-After", "3600"), llm.CodeRateLimited, true, 1},
-		"429 quota":    {llmtest.Status(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`), llm.CodeQuota, false, 1},
+		"429 quota": {
+			llmtest.Status(
+				429,
+				`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota",`+
+					`"code":"insufficient_quota"}}`,
+			),
+			llm.CodeQuota, false, 1,
+		},
 		"500": {
 			llmtest.Status(500, `{"error":{"message":"oops","type":"server_error"}}`),
 			llm.CodeUnavailable, true, 3,
 		},
 		"503 html": {llmtest.Status(503, `<html>upstream</html>`), llm.CodeUnavailable, true, 3},
 		"529":      {llmtest.Status(529, ``), llm.CodeUnavailable, true, 3},
-		"401":      {llmtest.Status(401, `{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}`), llm.CodeAuth, false, 1},
-		"403":      {llmtest.Status(403, ``), llm.CodeAuth, false, 1},
-		"404":      {llmtest.Status(404, `{"error":"model 'x' not found"}`), llm.CodeNotFound, false, 1},
+		"401": {
+			llmtest.Status(
+				401,
+				`{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}`,
+			),
+			llm.CodeAuth, false, 1,
+		},
+		"403": {llmtest.Status(403, ``), llm.CodeAuth, false, 1},
+		"404": {llmtest.Status(404, `{"error":"model 'x' not found"}`), llm.CodeNotFound, false, 1},
 		"400": {
 			llmtest.Status(400, `{"error":{"message":"bad","type":"invalid_request_error"}}`),
 			llm.CodeBadRequest, false, 1,
 		},
-		"400 too long":         {llmtest.Status(400, `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`), llm.CodeContextLength, false, 1},
-		"400 too long, others": {llmtest.Status(400, `{"object":"error","message":"the request exceeds the available context size"}`), llm.CodeContextLength, false, 1},
-		"400 filtered (Azure)": {llmtest.Status(400, `{"error":{"message":"filtered","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`), llm.CodeFiltered, false, 1},
-		"413":                  {llmtest.Status(413, ``), llm.CodeContextLength, false, 1},
+		"400 too long": {
+			llmtest.Status(
+				400,
+				`{"error":{"message":"This model's maximum context length is 8192 tokens.",`+
+					`"code":"context_length_exceeded"}}`,
+			),
+			llm.CodeContextLength, false, 1,
+		},
+		"400 too long, others": {
+			llmtest.Status(400, `{"object":"error","message":"the request exceeds the available context size"}`),
+			llm.CodeContextLength, false, 1,
+		},
+		"400 filtered (Azure)": {
+			llmtest.Status(
+				400,
+				`{"error":{"message":"filtered","code":"content_filter","status":400,`+
+					`"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`,
+			),
+			llm.CodeFiltered, false, 1,
+		},
+		"413": {llmtest.Status(413, ``), llm.CodeContextLength, false, 1},
 		"307": {
 			llmtest.Status(307, ``, "Location", "http://127.0.0.1:1/"), llm.CodeBadResponse, true,
 			1,

@@ -51,7 +51,8 @@ func count(w http.ResponseWriter, texts []string) {
 func newEmbedder(t *testing.T, url, model string) *llm.Embedder {
 	t.Helper()
 	e, err := llm.NewEmbedder(llm.Config{
-		BaseURL: url, Model: model, Backoff: time.Millisecond, MaxBackoff: time.Millisecond, FirstTokenTimeout: time.Minute,
+		BaseURL: url, Model: model, Backoff: time.Millisecond, MaxBackoff: time.Millisecond,
+		FirstTokenTimeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,9 @@ func TestEmbed(t *testing.T) {
 // TestEmbedHalvesWhatIsRefused, and remembers how much is taken.
 func TestEmbedHalvesWhatIsRefused(t *testing.T) {
 	t.Parallel()
-	for status, mostTexts := range map[int]int{http.StatusBadRequest: 10, http.StatusRequestEntityTooLarge: 32, 422: 1} {
+	for status, mostTexts := range map[int]int{
+		http.StatusBadRequest: 10, http.StatusRequestEntityTooLarge: 32, 422: 1,
+	} {
 		server := newEmbeddings(t, func(w http.ResponseWriter, texts []string) {
 			if len(texts) > mostTexts {
 				w.WriteHeader(status)
@@ -168,7 +171,8 @@ func TestEmbedRetriesAndGivesUp(t *testing.T) {
 	defer fake.Close()
 	_, err := newEmbedder(t, fake.URL, llmtest.EmbedBroken).Embed(t.Context(), []string{"a"})
 	wantCode(t, err, llm.CodeUnavailable)
-	if v, err := newEmbedder(t, fake.URL, llmtest.EmbedSmall).Embed(t.Context(), numbered(40)); err != nil || len(v) != 40 {
+	if v, err := newEmbedder(t, fake.URL, llmtest.EmbedSmall).Embed(t.Context(), numbered(40)); err != nil ||
+		len(v) != 40 {
 		t.Errorf("%d vectors, %v", len(v), err)
 	}
 }

@@ -21,7 +21,8 @@ func TestErrorsDoNotQuoteTheQuestion(t *testing.T) {
 		secret string
 	}{
 		"a request": {
-			http.StatusBadRequest, `{"error":{"message":"invalid prompt: 社外秘の質問","type":"invalid_request_error","code":"bad"}}`,
+			http.StatusBadRequest, `{"error":{"message":"invalid prompt: 社外秘の質問","type":"invalid_request_error",` +
+				`"code":"bad"}}`,
 			"invalid_request_error", "社外秘",
 		},
 		"in the stream": {

@@ -24,16 +24,18 @@ func TestR26_FinishReasons(t *testing.T) {
 				"tool_calls tool_use function_call FINISH_REASON_STOP", llm.FinishStop, "", false,
 		},
 		{
-			"length LENGTH max_tokens MAX_TOKENS Max_Tokens max-tokens model_length max_output_tokens FINISH_REASON_MAX_TOKENS " +
-				"model_context_window_exceeded", llm.FinishLength, "", false,
+			"length LENGTH max_tokens MAX_TOKENS Max_Tokens max-tokens model_length max_output_tokens " +
+				"FINISH_REASON_MAX_TOKENS model_context_window_exceeded", llm.FinishLength, "", false,
 		},
 		{
-			"content_filter CONTENT_FILTER SAFETY safety RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY refusal " +
-				"sensitive guardrail_intervened content_filtered content_filter:SAFETY", "", llm.CodeFiltered, false,
+			"content_filter CONTENT_FILTER SAFETY safety RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY " +
+				"refusal sensitive guardrail_intervened content_filtered content_filter:SAFETY", "",
+			llm.CodeFiltered, false,
 		},
 		{
-			"abort insufficient_system_resource error ERROR OTHER LANGUAGE MALFORMED_FUNCTION_CALL FINISH_REASON_UNSPECIFIED " +
-				"network_error load cancelled timeout stopp brand_new :", "", llm.CodeInterrupted, true,
+			"abort insufficient_system_resource error ERROR OTHER LANGUAGE MALFORMED_FUNCTION_CALL " +
+				"FINISH_REASON_UNSPECIFIED network_error load cancelled timeout stopp brand_new :", "",
+			llm.CodeInterrupted, true,
 		},
 	} {
 		for reason := range strings.FieldsSeq(group.reasons) {

@@ -21,9 +21,12 @@ func FuzzR27_Stream(f *testing.F) {
 	for _, seed := range []string{
 		"",
 		"data: [DONE]\n\n",
-		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"はい\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
-		"data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83c\"}}]}\ndata: {\"choices\":[{\"delta\":{\"content\":\"\\udf89\"}}]}\n",
-		"data: {\"choices\":[{\"delta\":{\"content\":\"\xe6\xbc\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"\xa2\\u3042\"}}]}\n\n",
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"はい\"},\"finish_reason\":\"stop\"}]}\n\n" +
+			"data: [DONE]\n\n",
+		"data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83c\"}}]}\n" +
+			"data: {\"choices\":[{\"delta\":{\"content\":\"\\udf89\"}}]}\n",
+		"data: {\"choices\":[{\"delta\":{\"content\":\"\xe6\xbc\"}}]}\n\n" +
+			"data: {\"choices\":[{\"delta\":{\"content\":\"\xa2\\u3042\"}}]}\n\n",
 		"{\"error\":\"x\"}\n", "{\"choices\":[{\"message\":{\"content\":\"はい\"},\"finish_reason\":\"stop\"}]}",
 		"data: {\"error\":{\"message\":[\"a\",\"b\"],\"code\":1e9,\"innererror\":{}}}\n",
 		"data: {\"choices\":[{\"delta\":{\"content\":{}}}],\"usage\":{\"prompt_tokens\":-1}}\n",

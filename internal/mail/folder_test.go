@@ -49,7 +49,8 @@ func TestWithoutServerMailsAreKept(t *testing.T) {
 	}
 	for i, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || info.Mode().Perm() != 0o600 || !regexp.MustCompile(`^\d{8}T\d{6}\.\d{9}Z-\w+\.eml$`).MatchString(entry.Name()) {
+		if err != nil || info.Mode().Perm() != 0o600 ||
+			!regexp.MustCompile(`^\d{8}T\d{6}\.\d{9}Z-\w+\.eml$`).MatchString(entry.Name()) {
 			t.Errorf("%s %v %v", entry.Name(), info.Mode(), err)
 		}
 		data, err := os.ReadFile(filepath.Join(dir, entry.Name())) //nolint:gosec // A test's own folder.

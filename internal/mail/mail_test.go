@@ -249,7 +249,10 @@ func TestRefusals(t *testing.T) {
 		url    string
 		says   string
 	}{
-		"refused recipient": {serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 <" + invited.Email + "> is nobody"}}, "smtp://HOST?tls=none", "宛先"},
+		"refused recipient": {
+			serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 <" + invited.Email + "> is nobody"}},
+			"smtp://HOST?tls=none", "宛先",
+		},
 		"recipient for now": {
 			serverConfig{refused: map[string]string{invited.Email: "451 4.7.1 later"}},
 			"smtp://HOST?tls=none", "少し時間をおいて",
@@ -428,7 +431,9 @@ func check(t testing.TB, email, name, code string) {
 	lines(t, written)
 	header, _, _ := parts(t, written)
 	for key, values := range header {
-		known := strings.Fields("Auto-Submitted Content-Type Date From Message-Id Mime-Version Subject To X-Auto-Response-Suppress")
+		known := strings.Fields(
+			"Auto-Submitted Content-Type Date From Message-Id Mime-Version Subject To X-Auto-Response-Suppress",
+		)
 		if !slices.Contains(known, key) || len(values) != 1 {
 			t.Errorf("%q: header %s: %v", name, key, values)
 		}

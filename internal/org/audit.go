@@ -41,7 +41,8 @@ const (
 	ActionShareEnd         Action = "share.end"
 	ActionConnect          Action = "connection.create"
 	ActionDisconnect       Action = "connection.end"
-	ActionConnectionReused Action = "connection.reuse" // A code or refresh token was used twice, and the connection ended.
+	// A code or refresh token was used twice, and the connection ended.
+	ActionConnectionReused Action = "connection.reuse"
 	ActionConnectionPolicy Action = "connection_policy.edit"
 
 	// For sign-ins and passwords. Packages identity/pool and identity/saml log them.

@@ -237,9 +237,11 @@ func TestLimitNoticeIsPublishedOnce(t *testing.T) {
 	_, err := f.db.SetContract(t.Context(), f.a, org.ContractEdit{Tokens: &tokens}, org.Operator("root"))
 	f.must(err)
 	// Last month's usage does not count, by Japan's calendar.
-	f.exec(`INSERT INTO usage_daily VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 1, 900, 900)`, f.a, user.ID)
+	f.exec(`INSERT INTO usage_daily
+		VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 1, 900, 900)`, f.a, user.ID)
 	spend := func(total int) []error {
-		f.exec(`INSERT INTO usage_daily VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date, $2, 1, $3, 0)
+		f.exec(`INSERT INTO usage_daily
+			VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date, $2, 1, $3, 0)
 			ON CONFLICT (organization_id, date, user_id) DO UPDATE SET input_tokens = $3`, f.a, user.ID, total)
 		errs := make([]error, 6)
 		var servers sync.WaitGroup

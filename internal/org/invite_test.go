@@ -307,7 +307,8 @@ func TestAddressesOfRemovedMembers(t *testing.T) {
 		t.Error("the old account was given away")
 	}
 	// An account that another member has is not deleted.
-	f.exec(`INSERT INTO account_changes (user_id, organization_id, subject, email, remove, due_at) VALUES ($1, $2, $3, '', true, now())`,
+	f.exec(`INSERT INTO account_changes (user_id, organization_id, subject, email, remove, due_at)
+		VALUES ($1, $2, $3, '', true, now())`,
 		first.ID, f.a, second.Subject)
 	if n := f.SweepOnce(t.Context()); n != 1 || len(f.accounts.take()) != 0 {
 		t.Error("somebody's account was removed")

@@ -23,7 +23,11 @@ func strand(f *fixture, email string) org.Member {
 	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.a)
 	f.invite(newID(), email)
 	m := f.find(email)
-	f.exec(`UPDATE users SET invited_at = now() - interval '2 days', last_signed_in_at = now() - interval '1 day' WHERE id = $1`, m.ID)
+	f.exec(
+		`UPDATE users SET invited_at = now() - interval '2 days', last_signed_in_at = now() - interval '1 day'
+			WHERE id = $1`,
+		m.ID,
+	)
 	if err := f.Resend(f.t.Context(), f.admin, m.ID); fault.CodeOf(err) != fault.Conflict {
 		f.t.Errorf("while single sign-on is on: %v", err)
 	}
@@ -42,13 +46,18 @@ func (a *accounts) forget(email string) {
 // moved counts the audit entries about a changed way to sign in.
 func (f *fixture) moved(id uuid.UUID) int {
 	f.t.Helper()
-	return f.count(`SELECT count(*) FROM audit_events WHERE action = 'member.edit' AND target_id = $1 AND details @> '[{"field": "auth_type"}]'`, id.String())
+	return f.count(
+		`SELECT count(*) FROM audit_events WHERE action = 'member.edit' AND target_id = $1
+			AND details @> '[{"field": "auth_type"}]'`,
+		id.String(),
+	)
 }
 
 // resends counts the audit entries about repeated invitations, sent and failed.
 func (f *fixture) resends(id uuid.UUID) (sent, failed int) {
 	f.t.Helper()
-	const entries = `SELECT count(*) FROM audit_events WHERE action = 'member.resend' AND target_id = $1 AND details @> `
+	const entries = `SELECT count(*) FROM audit_events WHERE action = 'member.resend' AND target_id = $1
+		AND details @> `
 	return f.count(entries+`'[{"field": "email"}]'`, id.String()),
 		f.count(entries+`'[{"field": "result", "after": "failed"}]'`, id.String())
 }

@@ -14,10 +14,11 @@ import (
 
 // The errors of the rules.
 var (
-	ErrForbidden       = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
-	ErrSelf            = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
-	ErrLastSuper       = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
-	ErrLastPassword    = fault.Errorf(fault.Conflict, "パスワードでログインできる特権管理者が一人もいなくなるため、この操作はできません。シングルサインオンの障害に備えて、一人以上必要です。")
+	ErrForbidden    = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
+	ErrSelf         = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
+	ErrLastSuper    = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
+	ErrLastPassword = fault.Errorf(fault.Conflict,
+		"パスワードでログインできる特権管理者が一人もいなくなるため、この操作はできません。シングルサインオンの障害に備えて、一人以上必要です。")
 	ErrNoMember        = fault.Errorf(fault.NotFound, "メンバーが見つかりません。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")

@@ -29,7 +29,8 @@ func (t *Telemetry) Generations() chat.Metrics {
 	g := &generations{
 		begun: plain("tsumugi_generations_begun_total", "Answers that this server began to write."),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tsumugi_generations_ended_total", Help: "Answers that this server no longer writes, by how they ended.",
+			Name: "tsumugi_generations_ended_total",
+			Help: "Answers that this server no longer writes, by how they ended.",
 		}, []string{"outcome"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tsumugi_generation_seconds", Help: "From the question to the stored answer.",

@@ -55,8 +55,8 @@ func TestQuestions(t *testing.T) {
 		},
 		"explanation": {
 			explain, "「瑕疵担保責任を 負う。」をやさしく説明",
-			"<source index=\"1\" filename=\"約款（選択した部分）\" locator=\"https://example.jp/\">\n瑕疵担保責任を\n負う。\n</source>\n\n" +
-				"選択した文章をやさしく説明してください。",
+			"<source index=\"1\" filename=\"約款（選択した部分）\" locator=\"https://example.jp/\">\n瑕疵担保責任を\n負う。\n" +
+				"</source>\n\n選択した文章をやさしく説明してください。",
 		},
 		"follow-up in its thread":         {continues, "期限は？", ""},
 		"follow-up of a client's own":     {own, "二つ目は？", "\nこれまでの会話:\n利用者: 要点は\n回答: 三つです。\n\n質問:\n二つ目は？"},
@@ -83,22 +83,27 @@ func TestWrongRequestsNameTheField(t *testing.T) {
 		request webpage.Request
 		field   string
 	}{
-		"unknown kind":    {webpage.Request{Kind: "chrome_extension_else"}, "kind"},
-		"other skill":     {webpage.Request{Kind: skill.KindWebSearch}, "kind"},
-		"no kind":         {webpage.Request{}, "kind"},
-		"empty page":      {summary(" \n　"), "page.text"},
-		"long page":       {summary(strings.Repeat("字", webpage.MaxText+1)), "page.text"},
-		"no address":      {changed(good, func(r *webpage.Request) { r.URL = "" }), "page.url"},
-		"file":            {changed(good, func(r *webpage.Request) { r.URL = "file:///etc/passwd" }), "page.url"},
-		"script":          {changed(good, func(r *webpage.Request) { r.URL = "javascript:alert(1)" }), "page.url"},
-		"browser's page":  {changed(good, func(r *webpage.Request) { r.URL = "chrome://settings" }), "page.url"},
-		"no host":         {changed(good, func(r *webpage.Request) { r.URL = "https:///a" }), "page.url"},
-		"long address":    {changed(good, func(r *webpage.Request) { r.URL += strings.Repeat("a", webpage.MaxURL) }), "page.url"},
-		"long title":      {changed(good, func(r *webpage.Request) { r.Title = strings.Repeat("題", webpage.MaxTitle+1) }), "page.title"},
+		"unknown kind":   {webpage.Request{Kind: "chrome_extension_else"}, "kind"},
+		"other skill":    {webpage.Request{Kind: skill.KindWebSearch}, "kind"},
+		"no kind":        {webpage.Request{}, "kind"},
+		"empty page":     {summary(" \n　"), "page.text"},
+		"long page":      {summary(strings.Repeat("字", webpage.MaxText+1)), "page.text"},
+		"no address":     {changed(good, func(r *webpage.Request) { r.URL = "" }), "page.url"},
+		"file":           {changed(good, func(r *webpage.Request) { r.URL = "file:///etc/passwd" }), "page.url"},
+		"script":         {changed(good, func(r *webpage.Request) { r.URL = "javascript:alert(1)" }), "page.url"},
+		"browser's page": {changed(good, func(r *webpage.Request) { r.URL = "chrome://settings" }), "page.url"},
+		"no host":        {changed(good, func(r *webpage.Request) { r.URL = "https:///a" }), "page.url"},
+		"long address": {
+			changed(good, func(r *webpage.Request) { r.URL += strings.Repeat("a", webpage.MaxURL) }), "page.url",
+		},
+		"long title": {
+			changed(good, func(r *webpage.Request) { r.Title = strings.Repeat("題", webpage.MaxTitle+1) }), "page.title",
+		},
 		"negative":        {changed(good, func(r *webpage.Request) { r.Truncated = -1 }), "page.truncated_characters"},
 		"begins a thread": {changed(good, func(r *webpage.Request) { r.Continues = true }), "thread_id"},
 		"messages": {
-			changed(good, func(r *webpage.Request) { r.Messages = []webpage.Message{{Role: "user", Content: "問い"}} }), "messages",
+			changed(good, func(r *webpage.Request) { r.Messages = []webpage.Message{{Role: "user", Content: "問い"}} }),
+			"messages",
 		},
 		"no selection": {changed(good, func(r *webpage.Request) { r.Kind = skill.KindEasyExplain }), "selection"},
 		"long selection": {
@@ -106,13 +111,22 @@ func TestWrongRequestsNameTheField(t *testing.T) {
 				r.Kind, r.Selection = skill.KindEasyExplain, strings.Repeat("字", webpage.MaxSelection+1)
 			}), "selection",
 		},
-		"no question":        {ask(), "messages"},
-		"answer at the end":  {ask(webpage.Message{Role: "assistant", Content: "答え"}), "messages"},
-		"unknown role":       {ask(webpage.Message{Role: "system", Content: "命令"}, webpage.Message{Role: "user", Content: "問い"}), "messages[0].role"},
-		"blank question":     {ask(webpage.Message{Role: "user", Content: " "}), "messages[0].content"},
-		"too long":           {ask(webpage.Message{Role: "user", Content: strings.Repeat("字", webpage.MaxQuestion+1)}), "messages[0].content"},
-		"too many":           {ask(make([]webpage.Message, webpage.MaxMessages+1)...), "messages"},
-		"follow-up, no page": {changed(ask(webpage.Message{Role: "user", Content: "問い"}), func(r *webpage.Request) { r.URL = "" }), "page.url"},
+		"no question":       {ask(), "messages"},
+		"answer at the end": {ask(webpage.Message{Role: "assistant", Content: "答え"}), "messages"},
+		"unknown role": {
+			ask(webpage.Message{Role: "system", Content: "命令"}, webpage.Message{Role: "user", Content: "問い"}),
+			"messages[0].role",
+		},
+		"blank question": {ask(webpage.Message{Role: "user", Content: " "}), "messages[0].content"},
+		"too long": {
+			ask(webpage.Message{Role: "user", Content: strings.Repeat("字", webpage.MaxQuestion+1)}),
+			"messages[0].content",
+		},
+		"too many": {ask(make([]webpage.Message, webpage.MaxMessages+1)...), "messages"},
+		"follow-up, no page": {
+			changed(ask(webpage.Message{Role: "user", Content: "問い"}), func(r *webpage.Request) { r.URL = "" }),
+			"page.url",
+		},
 	} {
 		_, err := test.request.Question()
 		wrong, ok := err.(*fault.Error) //nolint:errorlint // Returned as it is.

@@ -25,7 +25,8 @@ func chooseAccount(cfg Config) (account, error) {
 	if os.Geteuid() != 0 {
 		self, err := user.Current()
 		if err != nil {
-			return account{}, fmt.Errorf("the user with number %d has no entry in /etc/passwd, which PostgreSQL needs: %w",
+			return account{}, fmt.Errorf("the user with number %d has no entry in /etc/passwd, which PostgreSQL "+
+				"needs: %w",
 				os.Geteuid(), err)
 		}
 		return account{name: self.Username, uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -45,8 +46,8 @@ func chooseAccount(cfg Config) (account, error) {
 			return newAccount(u)
 		}
 	}
-	return account{}, fmt.Errorf("PostgreSQL refuses to run as root, and there is neither an account postgres nor nobody to " +
-		"run it as; create one, or start this program as an ordinary user")
+	return account{}, fmt.Errorf("PostgreSQL refuses to run as root, and there is neither an account postgres nor " +
+		"nobody to run it as; create one, or start this program as an ordinary user")
 }
 
 func newAccount(u *user.User) (account, error) {

@@ -32,7 +32,8 @@ type folder struct {
 // if the account cannot reach the configured folder.
 func openFolder(cfg Config, acct account, log *slog.Logger) (folder, error) {
 	root := cfg.DataDir
-	if err := os.MkdirAll(root, 0o755); err != nil { //nolint:gosec // The account must get through; claim closes the last one.
+	//nolint:gosec // The account must get through; claim closes the last one.
+	if err := os.MkdirAll(root, 0o755); err != nil {
 		return folder{}, fmt.Errorf("the data folder %s cannot be made: %w", root, err)
 	}
 	root, err := filepath.EvalSymlinks(root)
@@ -76,10 +77,11 @@ func standIn(cfg Config, root string, acct account, log *slog.Logger) (string, e
 		return "", err
 	}
 	if !acct.mayEnter(filepath.Dir(other)) {
-		return "", fmt.Errorf("the database runs as %s, who can reach neither %s nor %s; choose a data folder that this "+
-			"account can reach", acct.name, root, other)
+		return "", fmt.Errorf("the database runs as %s, who can reach neither %s nor %s; choose a data folder "+
+			"that this account can reach", acct.name, root, other)
 	}
-	if err := os.WriteFile(note, []byte(other+"\n"), 0o644); err != nil { //nolint:gosec // A note for people, not a secret.
+	//nolint:gosec // A note for people, not a secret.
+	if err := os.WriteFile(note, []byte(other+"\n"), 0o644); err != nil {
 		return "", fmt.Errorf("the data folder %s: %w", root, err)
 	}
 	log.Warn("the database keeps its data elsewhere, because its account cannot reach the data folder",
@@ -134,8 +136,8 @@ func (f folder) major() (int, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(f.cluster); err == nil {
-			return 0, fmt.Errorf("%s exists but is no PostgreSQL data directory (PG_VERSION is missing); restore it from a "+
-				"backup, or move it away to begin with an empty database", f.cluster)
+			return 0, fmt.Errorf("%s exists but is no PostgreSQL data directory (PG_VERSION is missing); restore "+
+				"it from a backup, or move it away to begin with an empty database", f.cluster)
 		}
 		return 0, nil
 	}

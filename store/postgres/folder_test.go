@@ -177,7 +177,8 @@ func TestExplainsWhatIsWrong(t *testing.T) {
 	}{
 		{"no folder", func(_ *testing.T, cfg *postgres.Config) { cfg.DataDir = "" }, nil, "data folder"},
 		{
-			"no programs", func(t *testing.T, cfg *postgres.Config) { cfg.BinDir = t.TempDir() }, postgres.ErrNoBinaries,
+			"no programs", func(t *testing.T, cfg *postgres.Config) { cfg.BinDir = t.TempDir() },
+			postgres.ErrNoBinaries,
 			"DATABASE_URL",
 		},
 		{"other version", func(t *testing.T, cfg *postgres.Config) {

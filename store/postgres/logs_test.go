@@ -71,7 +71,8 @@ func TestMultilineMessages(t *testing.T) {
 		`DO $$ BEGIN RAISE LOG E'said one\nsaid two'; END $$`:                               false,
 		`DO $$ BEGIN RAISE LOG '%', 'long' || repeat('x', 20000) || 'end of it'; END $$`:    false,
 		"SELECT 1\n/\n0,\n'秘密の本文'":                                                          true,
-		`DO $$ BEGIN RAISE EXCEPTION E'failed one\nfailed two' USING DETAIL = E'Failing row contains\n(秘密の本文)', HINT = E'hint one\nhint two'; END $$`: true,
+		`DO $$ BEGIN RAISE EXCEPTION E'failed one\nfailed two'
+			USING DETAIL = E'Failing row contains\n(秘密の本文)', HINT = E'hint one\nhint two'; END $$`: true,
 	} {
 		if _, err := conn.Exec(t.Context(), sql); (err != nil) != fails {
 			t.Fatalf("%s: %v", sql, err)

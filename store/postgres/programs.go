@@ -60,8 +60,8 @@ func findPrograms(ctx context.Context, cfg Config, acct account, major int) (pro
 		return programs{}, fmt.Errorf("%w: %s was made by PostgreSQL %d, which is not installed here (%s)", ErrVersion,
 			cfg.DataDir, major, looked)
 	}
-	return programs{}, fmt.Errorf("%w: install PostgreSQL %s, run npm install in the checkout, or name a database with "+
-		"DATABASE_URL (%s)", ErrNoBinaries, wanted(major), looked)
+	return programs{}, fmt.Errorf("%w: install PostgreSQL %s, run npm install in the checkout, or name a "+
+		"database with DATABASE_URL (%s)", ErrNoBinaries, wanted(major), looked)
 }
 
 func wanted(major int) string {

@@ -132,7 +132,8 @@ func (s *Server) spawn() (*process, error) {
 		return nil, err
 	}
 	p := &process{exited: make(chan struct{}), logs: newLogReader(r, s.log)}
-	p.cmd = exec.Command(s.programs.path("postgres"), s.arguments()...) //nolint:gosec,noctx // Our own program, which shutdown ends.
+	//nolint:gosec,noctx // Our own program, which shutdown ends.
+	p.cmd = exec.Command(s.programs.path("postgres"), s.arguments()...)
 	p.cmd.Dir = "/"
 	p.cmd.Env = environment()
 	p.cmd.Stdout, p.cmd.Stderr = w, w

@@ -125,7 +125,8 @@ func openForeign(ctx context.Context, dsn string) (*backend, error) {
 		prefix:   foreignPrefix + tag + "_",
 		dsn:      func(name string) string { return withDatabase(dsn, name) },
 		admin:    admin,
-		close:    func() error { return admin.Close(context.Background()) }, //nolint:contextcheck // It outlives the start.
+		//nolint:contextcheck // It outlives the start.
+		close: func() error { return admin.Close(context.Background()) },
 	}
 	err = b.prepareForeign(ctx, tag)
 	if err != nil {

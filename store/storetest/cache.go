@@ -59,7 +59,8 @@ rm -rf "$1"`
 	if err != nil {
 		return "", nil, err
 	}
-	helper := exec.Command("/bin/sh", "-c", script, "sh", dir) //nolint:gosec,noctx // Our own folder; it ends after this process.
+	//nolint:gosec,noctx // Our own folder; it ends after this process.
+	helper := exec.Command("/bin/sh", "-c", script, "sh", dir)
 	helper.Stdin = r
 	helper.Dir = "/"
 	helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C must not end it before it has cleaned up.
@@ -79,7 +80,8 @@ const roomy = 2 << 30
 func tempRoot() string {
 	const memory = "/dev/shm"
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(memory, &st); err == nil && st.Bavail*uint64(st.Bsize) >= roomy && openToAll(memory) { //nolint:gosec // A size.
+	//nolint:gosec // A size.
+	if err := syscall.Statfs(memory, &st); err == nil && st.Bavail*uint64(st.Bsize) >= roomy && openToAll(memory) {
 		return memory
 	}
 	if dir := os.TempDir(); openToAll(dir) {

@@ -227,7 +227,9 @@ func TestEndedRunIsForgotten(t *testing.T) {
 	first.Close()
 	left := uint64(3)
 	for texts := texts(t); left > 1; {
-		info, err := texts.Info(t.Context(), jetstream.WithSubjectFilter("tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte(id))))
+		info, err := texts.Info(
+			t.Context(), jetstream.WithSubjectFilter("tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte(id))),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,7 +106,10 @@ func stuck(t *testing.T) string {
 				return
 			}
 			t.Cleanup(func() { _ = conn.Close() })
-			_, _ = fmt.Fprint(conn, `INFO {"server_id":"stuck","version":"2.12.0","proto":1,"headers":true,"max_payload":1048576}`+"\r\n")
+			_, _ = fmt.Fprint(
+				conn,
+				`INFO {"server_id":"stuck","version":"2.12.0","proto":1,"headers":true,"max_payload":1048576}`+"\r\n",
+			)
 			lines := bufio.NewReaderSize(conn, 1)
 			for line := ""; err == nil && !strings.HasPrefix(line, "PING"); {
 				line, err = lines.ReadString('\n')

@@ -211,7 +211,8 @@ func testDrops(t *testing.T, w World) {
 	for i := range 5 {
 		text.AppendText(strings.Repeat("紡ぐ\n🧵", 1+i))
 		want := len(text.Text())
-		if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return len(c.Text) == want }); err != nil {
+		if err := c.Follow(ctx, w.Reader.Hub, h.MessageID,
+			func(c *Client) bool { return len(c.Text) == want }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -224,6 +224,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(3))) //nolint:gosec // Spreads clients; not a secret.
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"type":"about:blank","title":"`+http.StatusText(status)+`","status":`+strconv.Itoa(status)+
+	_, _ = io.WriteString(w, `{"type":"about:blank","title":"`+http.StatusText(status)+`","status":`+
+		strconv.Itoa(status)+
 		`,"code":"unavailable","detail":"サーバーに接続できません。少し待ってから、もう一度お試しください。"}`)
 }

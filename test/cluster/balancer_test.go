@@ -231,7 +231,9 @@ func TestWebSocketsPass(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// None is available.
-	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: new(http.Transport)}}) //nolint:bodyclose
+	//nolint:bodyclose
+	conn, _, err := websocket.Dial(ctx, url,
+		&websocket.DialOptions{HTTPClient: &http.Client{Transport: new(http.Transport)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ const (
 // Loopback returns a loopback address that other programs are unlikely to use, so that a server's port is still free
 // when it is restarted: on Linux a random address of 127.0.0.0/8, elsewhere 127.0.0.1.
 func Loopback(ctx context.Context) string {
-	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String() //nolint:gosec // As below.
+	//nolint:gosec // As below.
+	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "127.0.0.1"

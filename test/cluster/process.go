@@ -49,7 +49,8 @@ func Launch(ctx context.Context, cfg ProcessConfig) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{cfg: cfg, log: log, out: &welcome{complete: make(chan struct{})}, exited: make(chan struct{})}
-	p.cmd = exec.Command(cfg.Program, "serve", "--listen="+cfg.Listen, "--data="+cfg.Data) //nolint:gosec,noctx // It outlives the start.
+	//nolint:gosec,noctx // It outlives the start.
+	p.cmd = exec.Command(cfg.Program, "serve", "--listen="+cfg.Listen, "--data="+cfg.Data)
 	p.cmd.Env = cfg.Environ
 	p.cmd.Stdout, p.cmd.Stderr = p.out, log
 	p.cmd.SysProcAttr = attributes()

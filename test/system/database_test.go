@@ -104,7 +104,8 @@ func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 	}
 	healed := time.Since(began)
 	join(ctx, t, &fs.wait)
-	t.Logf("%d questions refused, the slowest after %v; ready again after %v; all stored after %v; %d answers begun anew", refused,
+	t.Logf("%d questions refused, the slowest after %v; ready again after %v; all stored after %v; %d answers "+
+		"begun anew", refused,
 		slowest.Round(time.Millisecond), healed.Round(time.Millisecond), time.Since(began).Round(time.Millisecond),
 		fs.sum(func(f *follower) int { return f.resets }))
 	if resets := fs.sum(func(f *follower) int { return f.resets }); resets > 0 {

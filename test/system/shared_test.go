@@ -104,7 +104,8 @@ func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 		healed := time.Now()
 		join(ctx, t, &own.wait)
 		join(ctx, t, &others.wait)
-		t.Logf("%s: all had everything %v after the link was healed, the others in %d connections, %d answers begun anew", name,
+		t.Logf("%s: all had everything %v after the link was healed, the others in %d connections, %d answers "+
+			"begun anew", name,
 			time.Since(healed).Round(time.Millisecond), others.sum(func(f *follower) int { return f.connections }),
 			others.sum(func(f *follower) int { return f.resets }))
 		if resets := own.sum(func(f *follower) int { return f.resets }); resets > 0 {

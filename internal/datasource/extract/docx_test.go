@@ -37,14 +37,16 @@ func numbered(id, level, text string) string {
 
 func field(code, result string) string {
 	mark := func(kind string) string { return `<w:r><w:fldChar w:fldCharType="` + kind + `"/></w:r>` }
-	return mark("begin") + "<w:r><w:instrText>" + code + "</w:instrText></w:r>" + mark("separate") + result + mark("end")
+	return mark("begin") + "<w:r><w:instrText>" + code + "</w:instrText></w:r>" + mark("separate") +
+		result + mark("end")
 }
 
 // codeField returns a paragraph with a field that has a code and no result.
 func codeField(code string) string {
 	half := strings.IndexByte(code, '\\') + 1
 	return `<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve">` + code[:half] +
-		"</w:instrText></w:r><w:r><w:instrText>" + code[half:] + `</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`
+		"</w:instrText></w:r><w:r><w:instrText>" + code[half:] +
+		`</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`
 }
 
 func formBox(state string) string {
@@ -62,57 +64,111 @@ func TestDOCX(t *testing.T) {
 			"runs", "<w:p>" + run("本日は") + `<w:r><w:rPr><w:b/></w:rPr><w:t>晴天</w:t></w:r>` + run("なり。") + "</w:p>",
 			"本日は晴天なり。",
 		},
-		{"spaces", "<w:p>" + run("a ") + run("b") + "<w:r><w:t>\n c</w:t><w:tab/><w:t>d</w:t><w:br/><w:t>e</w:t></w:r></w:p>", "a b  c\td\ne"},
+		{
+			"spaces",
+			"<w:p>" + run("a ") + run("b") + "<w:r><w:t>\n c</w:t><w:tab/><w:t>d</w:t><w:br/><w:t>e</w:t></w:r></w:p>",
+			"a b  c\td\ne",
+		},
 		{
 			"signs", `<w:p><w:r><w:t>03</w:t><w:noBreakHyphen/><w:t>12</w:t><w:softHyphen/><w:t>34</w:t></w:r></w:p>`,
 			"03-1234",
 		},
 		{
-			"symbols", `<w:p><w:r><w:sym w:font="Wingdings" w:char="F0FE"/><w:sym w:font="Symbol" w:char="F061"/><w:sym w:font="MS Gothic" w:char="2610"/>` +
+			"symbols",
+			`<w:p><w:r><w:sym w:font="Wingdings" w:char="F0FE"/><w:sym w:font="Symbol" w:char="F061"/>` +
+				`<w:sym w:font="MS Gothic" w:char="2610"/>` +
 				"<w:t>\uF0FC可</w:t></w:r></w:p>", "☑α☐✓可",
 		},
-		{"ruby", "<w:p><w:r><w:ruby><w:rubyPr/><w:rt>" + run("すこぶ") + "</w:rt><w:rubyBase>" + run("頗") + "</w:rubyBase></w:ruby></w:r>" + run("る") + "</w:p>", "頗る"},
-		{"hidden", "<w:p>" + run("一") + `<w:r><w:rPr><w:vanish/></w:rPr><w:t>秘</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>二</w:t></w:r></w:p>`, "一二"},
 		{
-			"tracked changes", "<w:p>" + run("期限は") + "<w:del><w:r><w:delText>3月</w:delText></w:r></w:del><w:ins>" + run("4月") + "</w:ins>" +
+			"ruby",
+			"<w:p><w:r><w:ruby><w:rubyPr/><w:rt>" + run("すこぶ") + "</w:rt><w:rubyBase>" + run("頗") +
+				"</w:rubyBase></w:ruby></w:r>" + run("る") + "</w:p>",
+			"頗る",
+		},
+		{
+			"hidden",
+			"<w:p>" + run("一") + `<w:r><w:rPr><w:vanish/></w:rPr><w:t>秘</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/>` +
+				`</w:rPr><w:t>二</w:t></w:r></w:p>`,
+			"一二",
+		},
+		{
+			"tracked changes", "<w:p>" + run("期限は") + "<w:del><w:r><w:delText>3月</w:delText></w:r></w:del><w:ins>" +
+				run("4月") + "</w:ins>" +
 				"<w:moveFrom>" + run("移動前") + "</w:moveFrom><w:moveTo>" + run("末") + "</w:moveTo></w:p>", "期限は4月末",
 		},
 		{"a deleted end of a paragraph", par("<w:rPr><w:del/></w:rPr>", "前半") + par("", "後半"), "前半後半"},
 		{"fields", "<w:p>" + run("第") + field(" PAGE ", run("3")) + field(" IF "+"</w:instrText></w:r>"+field("REF a",
 			run("秘"))+"<w:r><w:instrText>", run("頁")) + "</w:p>", "第3頁"},
 		{
-			"field over paragraphs", "<w:p>" + `<w:r><w:fldChar w:fldCharType="begin"/><w:instrText>TOC</w:instrText><w:fldChar w:fldCharType="separate"/></w:r>` + run("目次") + "</w:p>" +
+			"field over paragraphs", "<w:p>" +
+				`<w:r><w:fldChar w:fldCharType="begin"/><w:instrText>TOC</w:instrText>` +
+				`<w:fldChar w:fldCharType="separate"/></w:r>` + run("目次") + "</w:p>" +
 				"<w:p>" + run("一") + `<w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>` + par("", "二"), "目次\n\n一\n\n二",
 		},
-		{"ruby as Word wrote it", codeField(` EQ \* jc2 \* "Font:ＭＳ 明朝" \* hps10 \o\ad(\s\up 9(すずき),鈴木)`) + codeField(`eq \o(\s\up 9(いち,に\)),一)`), "鈴木\n\n一"},
+		{
+			"ruby as Word wrote it",
+			codeField(` EQ \* jc2 \* "Font:ＭＳ 明朝" \* hps10 \o\ad(\s\up 9(すずき),鈴木)`) +
+				codeField(`eq \o(\s\up 9(いち,に\)),一)`),
+			"鈴木\n\n一",
+		},
 		{"a character in a circle", codeField(` EQ \o\ac(○,印) `), "印"},
 		{"fractions and roots", codeField(`EQ \f(1,\r(3,x))+\x(箱)`), "1/√x+箱"},
-		{"codes that are cut off", codeField(`EQ \o(`) + codeField(`EQ \`) + codeField(`EQUAL \o(a,b)`) + par("", "文"), "\\\n\n文"},
 		{
-			"check boxes of forms", "<w:p>" + formBox("") + run("賛成 ") + formBox(`<w:default w:val="1"/>`) + run("反対 ") +
-				formBox(`<w:default w:val="1"/><w:checked w:val="0"/>`) + run("保留 ") + formBox("<w:checked/>") + run("棄権") + "</w:p>",
+			"codes that are cut off",
+			codeField(`EQ \o(`) + codeField(`EQ \`) + codeField(`EQUAL \o(a,b)`) + par("", "文"), "\\\n\n文",
+		},
+		{
+			"check boxes of forms", "<w:p>" + formBox("") + run("賛成 ") +
+				formBox(`<w:default w:val="1"/>`) + run("反対 ") +
+				formBox(`<w:default w:val="1"/><w:checked w:val="0"/>`) + run("保留 ") + formBox("<w:checked/>") +
+				run("棄権") + "</w:p>",
 			"☐賛成 ☑反対 ☐保留 ☑棄権",
 		},
 		{"simple field", `<w:p><w:fldSimple w:instr="DATE">` + run("令和6年") + "</w:fldSimple></w:p>", "令和6年"},
-		{"links and tags", `<w:p><w:hyperlink r:id="a"><w:smartTag>` + run("東京") + "</w:smartTag></w:hyperlink><w:customXml>" + run("都") + "</w:customXml></w:p>", "東京都"},
+		{
+			"links and tags",
+			`<w:p><w:hyperlink r:id="a"><w:smartTag>` + run("東京") + "</w:smartTag></w:hyperlink><w:customXml>" +
+				run("都") + "</w:customXml></w:p>",
+			"東京都",
+		},
 		{"content controls", "<w:sdt><w:sdtPr><w:alias w:val=\"名\"/></w:sdtPr><w:sdtContent>" + par("",
 			"会社") + "</w:sdtContent></w:sdt><w:p><w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>" +
 			run("クリックして入力") + "</w:sdtContent></w:sdt>" + run("御中") + "</w:p>", "会社\n\n御中"},
-		{"text box, once", "<w:p>" + run("本文") + "<w:r><mc:AlternateContent><mc:Choice Requires=\"wps\"><w:drawing><wps:txbx>" + box + "</wps:txbx></w:drawing></mc:Choice>" +
-			"<mc:Fallback><w:pict><v:textbox>" + box + "</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r>" + run("の続き") + "</w:p>", "本文の続き\n\n箱の中"},
+		{"text box, once", "<w:p>" + run("本文") +
+			"<w:r><mc:AlternateContent><mc:Choice Requires=\"wps\"><w:drawing><wps:txbx>" + box +
+			"</wps:txbx></w:drawing></mc:Choice>" +
+			"<mc:Fallback><w:pict><v:textbox>" + box +
+			"</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r>" + run("の続き") + "</w:p>", "本文の続き\n\n箱の中"},
 		{
-			"fallback where the choice says nothing", "<w:p><w:r><mc:AlternateContent><mc:Choice Requires=\"x\"><w:drawing/></mc:Choice><mc:Fallback>" +
+			"fallback where the choice says nothing",
+			"<w:p><w:r><mc:AlternateContent><mc:Choice Requires=\"x\"><w:drawing/></mc:Choice><mc:Fallback>" +
 				"<w:pict><v:textbox>" + box + "</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>",
 			"箱の中",
 		},
-		{"old text box and word art", `<w:p><w:r><w:pict><v:shape><v:textpath string="社外秘"/><v:textbox>` + box + "</v:textbox></v:shape></w:pict></w:r></w:p>", "社外秘\n\n箱の中"},
-		{"picture", `<w:p><w:r><w:drawing><wp:docPr id="1" descr="組織&#10;図"/></w:drawing><w:drawing><wp:docPr descr="人の写真 自動的に生成された説明"/></w:drawing></w:r></w:p>`, "（図：組織 図）"},
 		{
-			"formula", "<w:p><m:oMath>" + "<m:r><m:t>E=mc</m:t></m:r><m:sSup><m:e/><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>" +
-				"<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath></w:p>",
+			"old text box and word art",
+			`<w:p><w:r><w:pict><v:shape><v:textpath string="社外秘"/><v:textbox>` + box +
+				"</v:textbox></v:shape></w:pict></w:r></w:p>",
+			"社外秘\n\n箱の中",
+		},
+		{
+			"picture",
+			`<w:p><w:r><w:drawing><wp:docPr id="1" descr="組織&#10;図"/></w:drawing><w:drawing>` +
+				`<wp:docPr descr="人の写真 自動的に生成された説明"/></w:drawing></w:r></w:p>`,
+			"（図：組織 図）",
+		},
+		{
+			"formula", "<w:p><m:oMath>" +
+				"<m:r><m:t>E=mc</m:t></m:r><m:sSup><m:e/><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>" +
+				"<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f>" +
+				"</m:oMath></w:p>",
 			"E=mc^2a/b",
 		},
-		{"page breaks", "<w:p>" + run("一") + `<w:r><w:br w:type="page"/><w:lastRenderedPageBreak/></w:r>` + run("二") + "</w:p>", "一\n二"},
+		{
+			"page breaks",
+			"<w:p>" + run("一") + `<w:r><w:br w:type="page"/><w:lastRenderedPageBreak/></w:r>` + run("二") + "</w:p>",
+			"一\n二",
+		},
 		{
 			"table", tableOf(cell("", "氏名")+cell("", "部署"), cell("", "佐藤")+cell("", "営業", "一課")),
 			"| 氏名 | 部署 |\n|---|---|\n| 佐藤 | 営業 一課 |",
@@ -125,18 +181,23 @@ func TestDOCX(t *testing.T) {
 			"| 地方 | 県 | 数 |\n|---|---|---|\n| 関東 | 東京 | 1｜2 |\n| 関東 | 千葉 | 3 |\n| 全国 |  | 5 |",
 		},
 		{
-			"a deleted row", tableOf("<w:trPr><w:del/></w:trPr>"+cell("", "旧")+cell("", "版"), cell("", "新")+cell("", "版")),
+			"a deleted row", tableOf("<w:trPr><w:del/></w:trPr>"+cell("", "旧")+cell("", "版"),
+				cell("", "新")+cell("", "版")),
 			"| 新 | 版 |\n|---|---|",
 		},
 		{"box", tableOf(cell("", "注意", "持ち出し禁止")), "注意\n\n持ち出し禁止"},
 		{
-			"table in a table", tableOf(cell("", "左") + "<w:tc>" + tableOf(cell("", "一")+cell("", "二")) + "<w:p/></w:tc>"),
+			"table in a table", tableOf(
+				cell("", "左") + "<w:tc>" + tableOf(cell("", "一")+cell("", "二")) + "<w:p/></w:tc>",
+			),
 			"左\n\n| 一 | 二 |\n|---|---|",
 		},
 		{"rows in content controls", "<w:tbl><w:sdt><w:sdtContent><w:tr>" + cell("",
-			"一") + "<w:sdt><w:sdtContent>" + cell("", "二") + "</w:sdtContent></w:sdt></w:tr></w:sdtContent></w:sdt></w:tbl>", "| 一 | 二 |\n|---|---|"},
+			"一") + "<w:sdt><w:sdtContent>" + cell("", "二") +
+			"</w:sdtContent></w:sdt></w:tr></w:sdtContent></w:sdt></w:tbl>", "| 一 | 二 |\n|---|---|"},
 		{
-			"Strict", "<s:p xmlns:s=\"http://purl.oclc.org/ooxml/wordprocessingml/main\"><s:r><s:t>厳密</s:t></s:r></s:p>",
+			"Strict", "<s:p xmlns:s=\"http://purl.oclc.org/ooxml/wordprocessingml/main\"><s:r><s:t>厳密</s:t>" +
+				"</s:r></s:p>",
 			"厳密",
 		},
 	}
@@ -166,27 +227,38 @@ func TestDOCXTableGoesOnUnderItsHeader(t *testing.T) {
 
 const wordStyles = "<w:styles " + wordSpaces + `>
 <w:style w:type="paragraph" w:default="1" w:styleId="a"><w:name w:val="Normal"/></w:style>
-<w:style w:type="paragraph" w:styleId="1"><w:name w:val="heading 1"/><w:basedOn w:val="a"/><w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style>
+<w:style w:type="paragraph" w:styleId="1"><w:name w:val="heading 1"/><w:basedOn w:val="a"/>
+<w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style>
 <w:style w:type="paragraph" w:styleId="22"><w:name w:val="見出し ２"/><w:basedOn w:val="22"/></w:style>
 <w:style w:type="paragraph" w:styleId="own"><w:name w:val="章題"/><w:basedOn w:val="1"/></w:style>
-<w:style w:type="paragraph" w:styleId="plain"><w:name w:val="本文"/><w:basedOn w:val="1"/><w:pPr><w:outlineLvl w:val="9"/></w:pPr></w:style>
+<w:style w:type="paragraph" w:styleId="plain"><w:name w:val="本文"/><w:basedOn w:val="1"/>
+<w:pPr><w:outlineLvl w:val="9"/></w:pPr></w:style>
 <w:style w:type="paragraph" w:styleId="t"><w:name w:val="Title"/></w:style>
-<w:style w:type="paragraph" w:styleId="jo"><w:name w:val="条"/><w:pPr><w:numPr><w:numId w:val="3"/></w:numPr></w:pPr></w:style>
+<w:style w:type="paragraph" w:styleId="jo"><w:name w:val="条"/>
+<w:pPr><w:numPr><w:numId w:val="3"/></w:numPr></w:pPr></w:style>
 </w:styles>`
 
 const wordNumbers = "<w:numbering " + wordSpaces + `>
-<w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimalFullWidth"/><w:lvlText w:val="%1．"/></w:lvl>
-<w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="aiueoFullWidth"/><w:lvlText w:val="%1-%2"/></w:lvl></w:abstractNum>
-<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/><w:lvlText w:val="&#xF0B7;"/></w:lvl></w:abstractNum>
-<w:abstractNum w:abstractNumId="2"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="japaneseCounting"/><w:lvlText w:val="第%1章"/></w:lvl>
-<w:lvl w:ilvl="1"><w:start w:val="9"/><w:numFmt w:val="decimal"/><w:lvlText w:val="第%2条"/><w:pStyle w:val="jo"/></w:lvl></w:abstractNum>
+<w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimalFullWidth"/>
+<w:lvlText w:val="%1．"/></w:lvl>
+<w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="aiueoFullWidth"/>
+<w:lvlText w:val="%1-%2"/></w:lvl></w:abstractNum>
+<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/>
+<w:lvlText w:val="&#xF0B7;"/></w:lvl></w:abstractNum>
+<w:abstractNum w:abstractNumId="2"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="japaneseCounting"/>
+<w:lvlText w:val="第%1章"/></w:lvl>
+<w:lvl w:ilvl="1"><w:start w:val="9"/><w:numFmt w:val="decimal"/><w:lvlText w:val="第%2条"/>
+<w:pStyle w:val="jo"/></w:lvl></w:abstractNum>
 <w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num>
 <w:num w:numId="3"><w:abstractNumId w:val="2"/></w:num>
-<w:num w:numId="4"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num>
+<w:num w:numId="4"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>
+</w:num>
 </w:numbering>`
 
 func wholeDocument(t testing.TB, body string) []byte {
-	return document(t, body+`<w:sectPr><w:headerReference w:type="default" r:id="h1"/><w:footerReference w:type="default" r:id="f1"/><w:headerReference w:type="first" r:id="h2"/></w:sectPr>`,
+	return document(t,
+		body+`<w:sectPr><w:headerReference w:type="default" r:id="h1"/>`+
+			`<w:footerReference w:type="default" r:id="f1"/><w:headerReference w:type="first" r:id="h2"/></w:sectPr>`,
 		"word/_rels/document.xml.rels", relations("s", "styles", "styles.xml", "n", "numbering", "/word/numbering.xml",
 			"fn", "footnotes", "footnotes.xml",
 			"en", "endnotes", "endnotes.xml", "h1", "header", "header1.xml", "h2", "header", "header2.xml", "f1",
@@ -195,7 +267,8 @@ func wholeDocument(t testing.TB, body string) []byte {
 			"comments.xml"),
 		"word/styles.xml", wordStyles, "word/numbering.xml", wordNumbers,
 		"word/footnotes.xml", "<w:footnotes "+wordSpaces+`><w:footnote w:type="separator" w:id="-1">`+par("",
-			"線")+`</w:footnote><w:footnote w:id="1"><w:p><w:r><w:footnoteRef/></w:r>`+run(" 脚注の文")+"</w:p></w:footnote></w:footnotes>",
+			"線")+`</w:footnote><w:footnote w:id="1"><w:p><w:r><w:footnoteRef/></w:r>`+run(" 脚注の文")+
+			"</w:p></w:footnote></w:footnotes>",
 		"word/endnotes.xml", "<w:endnotes "+wordSpaces+`><w:endnote w:id="1">`+par("",
 			"文末の注")+"</w:endnote></w:endnotes>",
 		"word/header1.xml", "<w:hdr "+wordSpaces+">"+par("", "社外秘")+"</w:hdr>", "word/header2.xml",
@@ -207,13 +280,21 @@ func wholeDocument(t testing.TB, body string) []byte {
 }
 
 const (
-	chartXML = `<c:chartSpace ` + wordSpaces + `><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>売上</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:barChart>
-<c:ser><c:tx><c:strRef><c:f>Sheet1!$B$1</c:f><c:strCache><c:pt idx="0"><c:v>東京</c:v></c:pt></c:strCache></c:strRef></c:tx>
-<c:cat><c:strRef><c:strCache><c:ptCount val="2"/><c:pt idx="0"><c:v>4月</c:v></c:pt><c:pt idx="1"><c:v>5月</c:v></c:pt></c:strCache></c:strRef></c:cat>
-<c:val><c:numRef><c:numCache><c:formatCode>General</c:formatCode><c:pt idx="0"><c:v>0.30000000000000004</c:v></c:pt><c:pt idx="1"><c:v>1200</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser>
+	chartXML = `<c:chartSpace ` + wordSpaces +
+		`><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>売上</a:t></a:r></a:p></c:rich></c:tx></c:title>
+<c:plotArea><c:barChart>
+<c:ser><c:tx><c:strRef><c:f>Sheet1!$B$1</c:f><c:strCache><c:pt idx="0"><c:v>東京</c:v></c:pt></c:strCache></c:strRef>
+</c:tx>
+<c:cat><c:strRef><c:strCache><c:ptCount val="2"/><c:pt idx="0"><c:v>4月</c:v></c:pt>
+<c:pt idx="1"><c:v>5月</c:v></c:pt></c:strCache></c:strRef></c:cat>
+<c:val><c:numRef><c:numCache><c:formatCode>General</c:formatCode><c:pt idx="0"><c:v>0.30000000000000004</c:v></c:pt>
+<c:pt idx="1"><c:v>1200</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser>
 </c:barChart></c:plotArea></c:chart></c:chartSpace>`
-	diagramXML = `<dgm:dataModel ` + wordSpaces + `><dgm:ptLst><dgm:pt type="doc"/><dgm:pt><dgm:t><a:p><a:r><a:t>企</a:t></a:r><a:r><a:t>画</a:t></a:r></a:p></dgm:t></dgm:pt>
-<dgm:pt type="pres"><dgm:t><a:p><a:r><a:t>見本</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt type="node"><dgm:t><a:p><a:r><a:t>開発</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>`
+	diagramXML = `<dgm:dataModel ` + wordSpaces +
+		`><dgm:ptLst><dgm:pt type="doc"/><dgm:pt><dgm:t><a:p><a:r><a:t>企</a:t></a:r>
+<a:r><a:t>画</a:t></a:r></a:p></dgm:t></dgm:pt>
+<dgm:pt type="pres"><dgm:t><a:p><a:r><a:t>見本</a:t></a:r></a:p></dgm:t></dgm:pt>
+<dgm:pt type="node"><dgm:t><a:p><a:r><a:t>開発</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>`
 )
 
 func TestDOCXWithAllItsParts(t *testing.T) {
@@ -221,10 +302,12 @@ func TestDOCXWithAllItsParts(t *testing.T) {
 	got, err := formatOf(t, "a.docm").Pages(t.Context(), wholeDocument(t, styled("t", "就業規則")+
 		par(`<w:pStyle w:val="1"/><w:numPr><w:numId w:val="3"/></w:numPr>`, "総則")+styled("jo", "目的")+styled("plain",
 		"本文。")+styled("jo", "定義")+
-		styled("22", "補足")+"<w:p>"+run("賃金")+`<w:r><w:footnoteReference w:id="1"/></w:r>`+run("は月給。")+`<w:r><w:endnoteReference w:id="1"/></w:r></w:p>`+
+		styled("22", "補足")+"<w:p>"+run("賃金")+`<w:r><w:footnoteReference w:id="1"/></w:r>`+run("は月給。")+
+		`<w:r><w:endnoteReference w:id="1"/></w:r></w:p>`+
 		numbered("1", "0", "甲")+numbered("1", "1", "乙")+numbered("1", "1", "丙")+numbered("1", "0", "丁")+numbered("2",
 		"0", "点")+numbered("4", "0", "新")+numbered("0", "0", "無")+
-		styled("own", "図")+`<w:p><w:r><w:drawing><c:chart r:id="c1"/></w:drawing><w:drawing><dgm:relIds r:dm="d1"/></w:drawing></w:r></w:p>`))
+		styled("own", "図")+`<w:p><w:r><w:drawing><c:chart r:id="c1"/></w:drawing><w:drawing><dgm:relIds r:dm="d1"/>`+
+		`</w:drawing></w:r></w:p>`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,8 +394,10 @@ func TestListNumbers(t *testing.T) {
 		"japaneseCounting":      "十二", "ideographDigital": "一二", "japaneseLegal": "壱拾弐", "ideographZodiac": "亥",
 		"ideographTraditional": "12",
 	} {
-		numbers := "<w:numbering " + wordSpaces + `><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="12"/><w:numFmt w:val="` + format +
-			`"/><w:lvlText w:val="(%1)"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`
+		numbers := "<w:numbering " + wordSpaces +
+			`><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="12"/><w:numFmt w:val="` + format +
+			`"/><w:lvlText w:val="(%1)"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/>` +
+			`</w:num></w:numbering>`
 		got := pageOf(t, "a.docx", document(t, numbered("1", "0", "項"),
 			"word/_rels/document.xml.rels", relations("n", "numbering", "numbering.xml"), "word/numbering.xml",
 			numbers))
@@ -332,10 +417,13 @@ func FuzzDOCX(f *testing.F) {
 	f.Add("word/charts/chart1.xml", chartXML)
 	f.Add("word/diagrams/data1.xml", diagramXML)
 	f.Add("_rels/.rels", relations("a", "officeDocument", "../../a"))
-	f.Add("word/document.xml", "<w:document "+wordSpaces+"><w:body>"+codeField(`EQ \* jc2 \* "F" \o\ad(\s\up 9(か),\f(漢,字\)))`)+
-		"<w:p>"+formBox("<w:checked/>")+"</w:p></w:body></w:document>")
+	f.Add("word/document.xml",
+		"<w:document "+wordSpaces+"><w:body>"+codeField(`EQ \* jc2 \* "F" \o\ad(\s\up 9(か),\f(漢,字\)))`)+
+			"<w:p>"+formBox("<w:checked/>")+"</w:p></w:body></w:document>")
 	f.Fuzz(func(t *testing.T, part, content string) {
-		body := styled("jo", "一") + numbered("1", "0", "二") + `<w:p><w:r><w:footnoteReference w:id="1"/><w:drawing><c:chart r:id="c1"/><dgm:relIds r:dm="d1"/></w:drawing></w:r></w:p>`
+		body := styled("jo", "一") + numbered("1", "0", "二") +
+			`<w:p><w:r><w:footnoteReference w:id="1"/><w:drawing><c:chart r:id="c1"/><dgm:relIds r:dm="d1"/>` +
+			`</w:drawing></w:r></w:p>`
 		if file := replacePart(t, wholeDocument(t, body), part, content); file != nil {
 			checkPages(t, "a.docx", file)
 		}

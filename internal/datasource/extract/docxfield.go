@@ -37,7 +37,8 @@ func (d *docx) field(kind string) {
 
 func (d *docx) fieldCode() error {
 	text, err := d.x.text()
-	if last := len(d.fields) - 1; last >= 0 && d.fields[last].inCode && len(d.fields[last].code)+len(text) <= maxFieldCode {
+	if last := len(d.fields) - 1; last >= 0 && d.fields[last].inCode &&
+		len(d.fields[last].code)+len(text) <= maxFieldCode {
 		d.fields[last].code += text
 	}
 	return err

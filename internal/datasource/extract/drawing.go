@@ -8,10 +8,13 @@ import (
 )
 
 // generated matches the descriptions of pictures that Office writes by itself.
-var generated = regexp.MustCompile(`自動的に生成された説明|によって生成されたコンテンツ|AI-generated content|Description automatically generated`)
+var generated = regexp.MustCompile(`自動的に生成された説明|によって生成されたコンテンツ|` +
+	`AI-generated content|Description automatically generated`)
 
 // pageNumber matches text that numbers pages and says nothing else.
-var pageNumber = regexp.MustCompile(`(?i)^[\s　\-－―–—/／0-9０-９]*(?:page|ページ|頁|p\.?)?[\s　\-－―–—/／0-9０-９]*(?:of|ページ|頁)?[\s　\-－―–—/／0-9０-９]*$`)
+var pageNumber = regexp.MustCompile(
+	`(?i)^[\s　\-－―–—/／0-9０-９]*(?:page|ページ|頁|p\.?)?[\s　\-－―–—/／0-9０-９]*(?:of|ページ|頁)?[\s　\-－―–—/／0-9０-９]*$`,
+)
 
 // alternativeText returns how a person describes a picture, "" if nobody does.
 func alternativeText(e element) string {
@@ -137,7 +140,9 @@ func (c *chart) readData(x *parser, s *chartSeries) error {
 	return x.each(func(e element) error {
 		switch kind := e.attr("type"); {
 		case e.is("strDim") && kind == "cat":
-			return c.dimension(x, func(i int, v string) { s.categories[i] = strings.TrimSpace(v + " " + s.categories[i]) })
+			return c.dimension(
+				x, func(i int, v string) { s.categories[i] = strings.TrimSpace(v + " " + s.categories[i]) },
+			)
 		case e.is("numDim"):
 			return c.dimension(x, func(i int, v string) { s.values[i] = shortNumber(v) })
 		}

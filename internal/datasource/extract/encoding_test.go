@@ -76,7 +76,8 @@ func TestLongFiles(t *testing.T) {
 // Windows writes characters that JIS does not have, and its own forms of some signs.
 func TestCP932(t *testing.T) {
 	t.Parallel()
-	in := "\x87\x40\x87\x54\x87\x8a \xfb\xfc\x8b\xb4 \xfa\xb1 \xed\x40 10\x81\x6020 \x81\x5c\x81\x61\x81\x7c \xb6\xc5 C:\\a~"
+	in := "\x87\x40\x87\x54\x87\x8a \xfb\xfc\x8b\xb4 \xfa\xb1 \xed\x40 10\x81\x6020 \x81\x5c\x81\x61\x81\x7c " +
+		"\xb6\xc5 C:\\a~"
 	want := "①Ⅰ㈱ 髙橋 﨑 纊 10～20 ―∥－ ｶﾅ C:\\a~"
 	if got := pageOf(t, "a.txt", []byte(in)); got != want {
 		t.Errorf("read as %q, want %q", got, want)

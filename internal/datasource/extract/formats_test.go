@@ -144,7 +144,8 @@ func FuzzPages(f *testing.F) {
 		for _, seed := range []string{
 			"", "本日は晴天なり。", "品名,数量\n\"みかん\"\"\",3\n", "a\tb\n1\t2", "\xff\xfe\x42\x30", "\x1b$B$3$l\x1b(B",
 			"\x82\xb1\x82\xea", "\xa4\xb3\xa4\xec",
-			"<title>題</title><table><tr><td colspan=9 rowspan=3>一<table><td>二</table><ul><li><a href=https://example.com>三</a>",
+			"<title>題</title><table><tr><td colspan=9 rowspan=3>一<table><td>二</table><ul><li>" +
+				"<a href=https://example.com>三</a>",
 			"&#6;a&#13;", "<svg><p>a<ruby>漢<rt>かん</ruby></td><pre>\n a</pre><nav>b",
 		} {
 			f.Add(uint8(kind), []byte(seed))

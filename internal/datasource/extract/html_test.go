@@ -13,14 +13,17 @@ func TestHTML(t *testing.T) {
 	tests := []struct{ name, content, want string }{
 		{"title", "<title>勤務\n規程 &amp; 細則</title><p>本文", "# 勤務 規程 & 細則\n\n本文"},
 		{"heading instead of title", "<title>題</title><h1>規程</h1><p>本文", "# 規程\n\n本文"},
-		{"what nobody reads", "<head><style>p{}</style><meta name=a></head><nav><a href=/>目次</a></nav><script>a<p>b</script>" +
-			"<noscript><p>c</noscript><template><p>d</template><svg><title>e</title><text>f</text></svg><!-- g --><p>本文", "本文"},
+		{"what nobody reads",
+			"<head><style>p{}</style><meta name=a></head><nav><a href=/>目次</a></nav><script>a<p>b</script>" +
+				"<noscript><p>c</noscript><template><p>d</template><svg><title>e</title><text>f</text></svg>" +
+				"<!-- g --><p>本文", "本文"},
 		{"nothing but navigation", "<nav><p>目次</nav>", "目次"},
 		{"picture that is not closed", "<svg><path><p>本文", "本文"},
 		{"ruby", "<p><ruby>頗<rp>（</rp><rt>すこぶ</rt><rp>）</rp></ruby>る<ruby>漢<rt>かん<rb>字<rt>じ</ruby>", "頗る漢字"},
 		{"formatting", "<p><b>太<i>字</b>と</i><font color=red>色</font><p>次", "太字と色\n\n次"},
 		{
-			"links", `<p><a href="https://example.com/a?b=1&amp;c=2">申請</a>と<a href="/b">社内</a>と<a href="javascript:x">印刷</a>`,
+			"links",
+			`<p><a href="https://example.com/a?b=1&amp;c=2">申請</a>と<a href="/b">社内</a>と<a href="javascript:x">印刷</a>`,
 			"[申請](https://example.com/a?b=1&c=2)と社内と印刷",
 		},
 		{"link over blocks", `<a href="https://example.com/"><div>一</div><div>二</div></a>`, "一\n\n二"},

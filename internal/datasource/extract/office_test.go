@@ -20,10 +20,13 @@ const (
 	relationsSpace = "http://schemas.openxmlformats.org/package/2006/relationships"
 	officeSpace    = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 	wordSpaces     = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"
- xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"
+ xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+ xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"
  xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" xmlns:v="urn:schemas-microsoft-com:vml"
- xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"
- xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"
+ xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"
+ xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"
+ xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"
+ xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"
  xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"`
 )
 
@@ -142,7 +145,8 @@ func TestOfficeFilesThatAreRefused(t *testing.T) {
 			bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
 		{"entities in relationships", archive(t, "_rels/.rels", bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
 		{
-			"no main part", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "word/a.xml")), extract.Corrupt,
+			"no main part", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "word/a.xml")),
+			extract.Corrupt,
 			"壊れている",
 		},
 		{"half a document", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml",
@@ -221,7 +225,8 @@ func TestR66_OfficeBombs(t *testing.T) {
 		"endless":                           endless(t, "word/document.xml", 24<<20, 0),
 		"endless, though it says otherwise": endless(t, "word/document.xml", 24<<20, 1000),
 		"larger than a part may be":         endless(t, "word/document.xml", 1<<20, 1<<30),
-		"cells":                             document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc/>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
+		"cells": document(t,
+			"<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc/>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
 		"spans": document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+wide+"</w:tr>",
 			100)+"</w:tbl><w:p><w:r><w:t>底</w:t></w:r></w:p>"),
 	} {

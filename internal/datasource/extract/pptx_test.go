@@ -7,17 +7,25 @@ import (
 	"testing"
 )
 
-const slideSpaces = `xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main" ` + wordSpaces
+const slideSpaces = `xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex"
+ xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"
+ xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main" ` + wordSpaces
 
-const chartExXML = `<cx:chartSpace xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">
-<cx:chartData><cx:data id="0"><cx:strDim type="cat"><cx:f>A2:B3</cx:f><cx:lvl ptCount="2"><cx:pt idx="0">4月</cx:pt><cx:pt idx="1">5月</cx:pt></cx:lvl>
+const chartExXML = `<cx:chartSpace xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex"
+ xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">
+<cx:chartData><cx:data id="0"><cx:strDim type="cat"><cx:f>A2:B3</cx:f><cx:lvl ptCount="2"><cx:pt idx="0">4月</cx:pt>
+<cx:pt idx="1">5月</cx:pt></cx:lvl>
 <cx:lvl ptCount="2"><cx:pt idx="0">上期</cx:pt><cx:pt idx="1">上期</cx:pt></cx:lvl></cx:strDim>
-<cx:numDim type="val"><cx:f>C2:C3</cx:f><cx:lvl ptCount="2" formatCode="General"><cx:pt idx="0">120</cx:pt><cx:pt idx="1">-30</cx:pt></cx:lvl></cx:numDim></cx:data></cx:chartData>
+<cx:numDim type="val"><cx:f>C2:C3</cx:f><cx:lvl ptCount="2" formatCode="General"><cx:pt idx="0">120</cx:pt>
+<cx:pt idx="1">-30</cx:pt></cx:lvl></cx:numDim></cx:data></cx:chartData>
 <cx:chart><cx:title><cx:tx><cx:rich><a:p><a:r><a:t>増減</a:t></a:r></a:p></cx:rich></cx:tx></cx:title>
-<cx:plotArea><cx:plotAreaRegion><cx:series layoutId="waterfall"><cx:tx><cx:txData><cx:f>C1</cx:f><cx:v>利益</cx:v></cx:txData></cx:tx><cx:dataId val="0"/></cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart></cx:chartSpace>`
+<cx:plotArea><cx:plotAreaRegion><cx:series layoutId="waterfall"><cx:tx><cx:txData><cx:f>C1</cx:f>
+<cx:v>利益</cx:v></cx:txData></cx:tx><cx:dataId val="0"/></cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart>
+</cx:chartSpace>`
 
 func textShape(placeholder, paragraphs string) string {
-	return `<p:sp><p:nvSpPr><p:cNvPr id="2" name="a"/><p:cNvSpPr/><p:nvPr>` + placeholder + "</p:nvPr></p:nvSpPr><p:spPr/>" +
+	return `<p:sp><p:nvSpPr><p:cNvPr id="2" name="a"/><p:cNvSpPr/><p:nvPr>` + placeholder +
+		"</p:nvPr></p:nvSpPr><p:spPr/>" +
 		"<p:txBody><a:bodyPr/><a:lstStyle/>" + paragraphs + "</p:txBody></p:sp>"
 }
 
@@ -26,7 +34,8 @@ func line(properties, text string) string {
 }
 
 func slideXML(attributes, shapes string) string {
-	return "<p:sld " + slideSpaces + " " + attributes + `><p:cSld><p:spTree><p:nvGrpSpPr/><p:grpSpPr/>` + shapes + "</p:spTree></p:cSld></p:sld>"
+	return "<p:sld " + slideSpaces + " " + attributes + `><p:cSld><p:spTree><p:nvGrpSpPr/><p:grpSpPr/>` + shapes +
+		"</p:spTree></p:cSld></p:sld>"
 }
 
 // presentation returns a presentation of slides; the names of their parts run against their order.
@@ -40,7 +49,9 @@ func presentation(t testing.TB, slides []string, parts ...string) []byte {
 	all := []string{
 		"_rels/.rels", relations("a", "officeDocument", "ppt/presentation.xml"), "ppt/_rels/presentation.xml.rels",
 		relations(rels...),
-		"ppt/presentation.xml", "<p:presentation " + slideSpaces + `><p:sldMasterIdLst><p:sldMasterId r:id="m"/></p:sldMasterIdLst><p:sldIdLst>` + list + "</p:sldIdLst></p:presentation>",
+		"ppt/presentation.xml", "<p:presentation " + slideSpaces +
+			`><p:sldMasterIdLst><p:sldMasterId r:id="m"/></p:sldMasterIdLst><p:sldIdLst>` + list +
+			"</p:sldIdLst></p:presentation>",
 	}
 	for i, slide := range slides {
 		all = append(all, fmt.Sprintf("ppt/slides/slide%d.xml", len(slides)-i), slide)
@@ -57,7 +68,9 @@ func TestPPTX(t *testing.T) {
 		"都") + `</a:txBody></a:tc></a:tr>` +
 		`<a:tr><a:tc vMerge="1"><a:txBody><a:p/></a:txBody></a:tc><a:tc><a:txBody>` + line(">",
 		"千葉") + `</a:txBody></a:tc></a:tr>` +
-		`<a:tr><a:tc gridSpan="2"><a:txBody>` + line(">", "全国") + `</a:txBody></a:tc><a:tc hMerge="1"><a:txBody><a:p/></a:txBody></a:tc></a:tr></a:tbl></a:graphicData></a:graphic></p:graphicFrame>`
+		`<a:tr><a:tc gridSpan="2"><a:txBody>` + line(">", "全国") +
+		`</a:txBody></a:tc><a:tc hMerge="1"><a:txBody><a:p/></a:txBody></a:tc></a:tr></a:tbl></a:graphicData>` +
+		`</a:graphic></p:graphicFrame>`
 	tests := []struct{ name, shapes, want string }{
 		{
 			"title first", textShape("", line(">", "文")) + textShape(`<p:ph type="ctrTitle"/>`, line(">", "事業\n計画")),
@@ -71,9 +84,18 @@ func TestPPTX(t *testing.T) {
 		{
 			"numbers", textShape("", line(`><a:buAutoNum type="arabicPeriod"/>`,
 				"一")+line(`lvl="1"><a:buAutoNum type="alphaLcParenR"/>`, "二")+
-				line(`><a:buAutoNum type="arabicPeriod"/>`, "三")+line(`lvl="1"><a:buAutoNum type="circleNumDbPlain" startAt="3"/>`, "四")), "1. 一\n  a) 二\n2. 三\n  ③ 四",
+				line(`><a:buAutoNum type="arabicPeriod"/>`, "三")+
+				line(`lvl="1"><a:buAutoNum type="circleNumDbPlain" startAt="3"/>`, "四")), "1. 一\n  a) 二\n2. 三\n  ③ 四",
 		},
-		{"runs and breaks", textShape("", "<a:p><a:r><a:t>本日は</a:t></a:r><a:br/><a:r><a:t>晴天</a:t></a:r><a:fld type=\"slidenum\"><a:t>3</a:t></a:fld><a:fld type=\"datetime1\"><a:t>4月</a:t></a:fld></a:p>"), "本日は 晴天4月"},
+		{
+			"runs and breaks",
+			textShape(
+				"",
+				"<a:p><a:r><a:t>本日は</a:t></a:r><a:br/><a:r><a:t>晴天</a:t></a:r><a:fld type=\"slidenum\"><a:t>3</a:t>"+
+					"</a:fld><a:fld type=\"datetime1\"><a:t>4月</a:t></a:fld></a:p>",
+			),
+			"本日は 晴天4月",
+		},
 		{"numbers of slides and dates", textShape(`<p:ph type="sldNum"/>`,
 			line(">", "3")) + textShape(`<p:ph type="dt"/>`, line(">", "4/1")) + textShape("", line(">", "文")), "文"},
 		{"groups", "<p:grpSp><p:nvGrpSpPr><p:cNvPr id=\"1\"/></p:nvGrpSpPr><p:grpSp>" + textShape("",
@@ -83,27 +105,42 @@ func TestPPTX(t *testing.T) {
 		{"table", table, "| 地方 | 県 |\n|---|---|\n| 関東 | 東京 都 |\n| 関東 | 千葉 |\n| 全国 |  |"},
 		{"picture", `<p:pic><p:nvPicPr><p:cNvPr id="1" descr="組織図"/></p:nvPicPr></p:pic>`, "（図：組織図）"},
 		{
-			"chart and diagram", `<p:graphicFrame><a:graphic><a:graphicData><c:chart r:id="c"/></a:graphicData></a:graphic></p:graphicFrame><p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="d"/></a:graphicData></a:graphic></p:graphicFrame>`,
+			"chart and diagram", `<p:graphicFrame><a:graphic><a:graphicData><c:chart r:id="c"/></a:graphicData>` +
+				`</a:graphic></p:graphicFrame><p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="d"/>` +
+				`</a:graphicData></a:graphic></p:graphicFrame>`,
 			"売上\n\n| 項目 | 東京 |\n|---|---|\n| 4月 | 0.3 |\n| 5月 | 1200 |\n\n- 企画\n- 開発",
 		},
 		{"choice or fallback", "<mc:AlternateContent><mc:Choice Requires=\"a14\">" + textShape("",
 			"<a:p><a14:m><m:oMath><m:r><m:t>x</m:t></m:r></m:oMath></a14:m></a:p>") + "</mc:Choice><mc:Fallback>" +
 			textShape("", line(">", "式の画像")) + "</mc:Fallback></mc:AlternateContent>", "x"},
 		{
-			"chart of a newer kind", `<mc:AlternateContent><mc:Choice Requires="cx1"><p:graphicFrame><a:graphic><a:graphicData><cx:chart r:id="x"/></a:graphicData></a:graphic></p:graphicFrame></mc:Choice><mc:Fallback>` +
+			"chart of a newer kind",
+			`<mc:AlternateContent><mc:Choice Requires="cx1"><p:graphicFrame><a:graphic><a:graphicData>` +
+				`<cx:chart r:id="x"/></a:graphicData></a:graphic></p:graphicFrame></mc:Choice><mc:Fallback>` +
 				textShape("", line(">", "このグラフは、お使いのバージョンでは利用できません。")) + "</mc:Fallback></mc:AlternateContent>",
 			"増減\n\n| 項目 | 利益 |\n|---|---|\n| 上期 4月 | 120 |\n| 上期 5月 | -30 |",
 		},
 		{
 			"slicer", `<mc:AlternateContent><mc:Choice Requires="sle15"><p:graphicFrame/></mc:Choice><mc:Fallback>` +
-				textShape("", line(">", "この図形は、スライサーを表しています。")) + "</mc:Fallback></mc:AlternateContent>" + textShape("", line(">", "文")), "文",
+				textShape("", line(">", "この図形は、スライサーを表しています。")) + "</mc:Fallback></mc:AlternateContent>" +
+				textShape("", line(">", "文")), "文",
 		},
-		{"fallback in a paragraph", textShape("", "<a:p><mc:AlternateContent><mc:Choice Requires=\"q\"/><mc:Fallback><a:r><a:t>式</a:t></a:r></mc:Fallback></mc:AlternateContent></a:p>"), "式"},
+		{
+			"fallback in a paragraph",
+			textShape(
+				"",
+				"<a:p><mc:AlternateContent><mc:Choice Requires=\"q\"/><mc:Fallback><a:r><a:t>式</a:t></a:r>"+
+					"</mc:Fallback></mc:AlternateContent></a:p>",
+			),
+			"式",
+		},
 	}
 	for _, test := range tests {
 		file := presentation(t, []string{slideXML("", test.shapes)}, "ppt/slides/_rels/slide1.xml.rels",
-			relations("c", "chart", "../charts/chart1.xml", "x", "chartEx", "../charts/chartEx1.xml", "d", "diagramData", "/ppt/diagrams/data1.xml"),
-			"ppt/charts/chart1.xml", chartXML, "ppt/charts/chartEx1.xml", chartExXML, "ppt/diagrams/data1.xml", diagramXML)
+			relations("c", "chart", "../charts/chart1.xml", "x", "chartEx", "../charts/chartEx1.xml", "d",
+				"diagramData", "/ppt/diagrams/data1.xml"),
+			"ppt/charts/chart1.xml", chartXML, "ppt/charts/chartEx1.xml", chartExXML,
+			"ppt/diagrams/data1.xml", diagramXML)
 		if got := pageOf(t, "a.pptx", file); got != test.want {
 			t.Errorf("%s: read as %q, want %q", test.name, got, test.want)
 		}
@@ -118,7 +155,9 @@ func wholePresentation(t testing.TB) []byte {
 		slideXML("", `<p:pic><p:nvPicPr><p:cNvPr id="1"/></p:nvPicPr></p:pic>`),
 		slideXML(`show="0"`, textShape("", line(">", "予備"))+footer),
 	}, "ppt/slides/_rels/slide3.xml.rels", relations("n", "notesSlide", "../notesSlides/notesSlide1.xml"),
-		"ppt/notesSlides/notesSlide1.xml", "<p:notes "+slideSpaces+"><p:cSld><p:spTree>"+textShape(`<p:ph type="sldImg"/>`, "")+textShape(`<p:ph type="body" idx="1"/>`, line(">", "費用も話す")+line(">", "質問を受ける"))+
+		"ppt/notesSlides/notesSlide1.xml", "<p:notes "+slideSpaces+"><p:cSld><p:spTree>"+
+			textShape(`<p:ph type="sldImg"/>`, "")+textShape(`<p:ph type="body" idx="1"/>`,
+			line(">", "費用も話す")+line(">", "質問を受ける"))+
 			textShape(`<p:ph type="sldNum"/>`, line(">", "1"))+textShape(`<p:ph type="hdr"/>`,
 			line(">", "表題"))+"</p:spTree></p:cSld></p:notes>",
 		"ppt/comments/comment1.xml", "<p:cmLst "+slideSpaces+"><p:cm><p:text>所見</p:text></p:cm></p:cmLst>")
@@ -154,8 +193,12 @@ func TestPPTXInOrderWithNotes(t *testing.T) {
 
 func FuzzPPTX(f *testing.F) {
 	f.Add("ppt/slides/slide1.xml", slideXML("", textShape("", line(`lvl="12"><a:buAutoNum startAt="-9"/>`, "一"))))
-	f.Add("ppt/slides/slide3.xml", slideXML(`show="0"`, "<p:graphicFrame><a:tbl><a:tr><a:tc gridSpan=\"9\"><a:p><mc:AlternateContent><mc:Choice><a:t>a"))
-	f.Add("ppt/presentation.xml", "<p:presentation "+slideSpaces+`><p:sldId r:id="r0"/><p:sldId r:id="r0"/></p:presentation>`)
+	f.Add("ppt/slides/slide3.xml",
+		slideXML(
+			`show="0"`, "<p:graphicFrame><a:tbl><a:tr><a:tc gridSpan=\"9\"><a:p><mc:AlternateContent><mc:Choice><a:t>a",
+		))
+	f.Add("ppt/presentation.xml",
+		"<p:presentation "+slideSpaces+`><p:sldId r:id="r0"/><p:sldId r:id="r0"/></p:presentation>`)
 	f.Add("ppt/notesSlides/notesSlide1.xml", "<p:notes "+slideSpaces+"><p:cSld>"+textShape("",
 		line(">", "注"))+"</p:cSld></p:notes>")
 	f.Fuzz(func(t *testing.T, part, content string) {

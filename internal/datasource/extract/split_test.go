@@ -199,9 +199,14 @@ func TestLocators(t *testing.T) {
 		pages []extract.Page
 		want  []string
 	}{
-		"none":     {[]extract.Page{{Number: 1, Text: "本文"}}, []string{""}},
-		"Markdown": {[]extract.Page{{Number: 1, Text: "# 大\n\n" + sentences(100) + "\n\n## 小\n" + sentences(500) + "\n# 次\n" + sentences(50)}}, []string{"大", "大 > 小", "大 > 小", "次"}},
-		"a law":    {[]extract.Page{{Number: 1, Text: law}}, []string{"第1章 総則", "第1章 総則 > 第2条", "第2章 休暇"}},
+		"none": {[]extract.Page{{Number: 1, Text: "本文"}}, []string{""}},
+		"Markdown": {
+			[]extract.Page{{
+				Number: 1, Text: "# 大\n\n" + sentences(100) + "\n\n## 小\n" + sentences(500) + "\n# 次\n" + sentences(50),
+			}},
+			[]string{"大", "大 > 小", "大 > 小", "次"},
+		},
+		"a law": {[]extract.Page{{Number: 1, Text: law}}, []string{"第1章 総則", "第1章 総則 > 第2条", "第2章 休暇"}},
 		"headings go on over pages": {
 			[]extract.Page{
 				{Number: 1, Text: "一", Marks: []extract.Mark{{Locator: "第1章", Heading: true}}},

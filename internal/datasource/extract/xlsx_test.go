@@ -7,12 +7,18 @@ import (
 	"testing"
 )
 
-const sheetSpaces = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"`
+const sheetSpaces = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+ xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"`
 
-const xlsxStyles = "<styleSheet " + sheetSpaces + `><numFmts><numFmt numFmtId="176" formatCode="[$-411]ggge&quot;年&quot;m&quot;月&quot;d&quot;日&quot;"/><numFmt numFmtId="177" formatCode="@&quot;様&quot;"/></numFmts>
-<cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="5"/><xf numFmtId="176"/><xf numFmtId="177"/><xf numFmtId="3"/></cellXfs></styleSheet>`
+const xlsxStyles = "<styleSheet " + sheetSpaces +
+	`><numFmts><numFmt numFmtId="176" formatCode="[$-411]ggge&quot;年&quot;m&quot;月&quot;d&quot;日&quot;"/>
+<numFmt numFmtId="177" formatCode="@&quot;様&quot;"/></numFmts>
+<cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="5"/>
+<xf numFmtId="176"/><xf numFmtId="177"/><xf numFmtId="3"/></cellXfs></styleSheet>`
 
-const xlsxStrings = "<sst " + sheetSpaces + `><si><t>豊田</t><rPh sb="0" eb="2"><t>トヨタ</t></rPh><phoneticPr fontId="1"/></si><si><r><t>営業</t></r><r><rPr><b/></rPr><t xml:space="preserve"> 一課</t></r></si><si><t>改_x000D_
+const xlsxStrings = "<sst " + sheetSpaces +
+	`><si><t>豊田</t><rPh sb="0" eb="2"><t>トヨタ</t></rPh><phoneticPr fontId="1"/></si>
+<si><r><t>営業</t></r><r><rPr><b/></rPr><t xml:space="preserve"> 一課</t></r></si><si><t>改_x000D_
 行_x3042_</t></si></sst>`
 
 // cells returns a row from its number and cells: text, or =number, or =number@style, or raw XML.
@@ -139,7 +145,8 @@ func TestXLSXTables(t *testing.T) {
 }
 
 func wholeWorkbook(t testing.TB) []byte {
-	const anchor = `<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" ` + wordSpaces + `><xdr:twoCellAnchor>`
+	const anchor = `<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" ` +
+		wordSpaces + `><xdr:twoCellAnchor>`
 	return workbook(t, "", [][3]string{
 		{"売上 2024", "", sheetXML(cells(2, "", "品名", "額")+cells(3, "", "板", "=5")+cells(4, "", "", "=9"),
 			`<mergeCells><mergeCell ref="B3:B4"/></mergeCells><drawing r:id="d"/>`)},
@@ -149,8 +156,11 @@ func wholeWorkbook(t testing.TB) []byte {
 		{"図", "", sheetXML("", `<drawing r:id="d"/>`)},
 	}, "xl/worksheets/_rels/sheet1.xml.rels", relations("d", "drawing", "../drawings/drawing1.xml"),
 		"xl/worksheets/_rels/sheet5.xml.rels", relations("d", "drawing", "../drawings/drawing2.xml"),
-		"xl/drawings/drawing1.xml", anchor+`<xdr:sp><xdr:nvSpPr><xdr:cNvPr id="2" name="a"/></xdr:nvSpPr><xdr:txBody>`+line(">", "注意書き")+"</xdr:txBody></xdr:sp></xdr:twoCellAnchor></xdr:wsDr>",
-		"xl/drawings/drawing2.xml", anchor+`<xdr:graphicFrame><a:graphic><a:graphicData><c:chart r:id="c"/></a:graphicData></a:graphic></xdr:graphicFrame></xdr:twoCellAnchor></xdr:wsDr>`,
+		"xl/drawings/drawing1.xml", anchor+`<xdr:sp><xdr:nvSpPr><xdr:cNvPr id="2" name="a"/></xdr:nvSpPr><xdr:txBody>`+
+			line(">", "注意書き")+"</xdr:txBody></xdr:sp></xdr:twoCellAnchor></xdr:wsDr>",
+		"xl/drawings/drawing2.xml",
+		anchor+`<xdr:graphicFrame><a:graphic><a:graphicData><c:chart r:id="c"/></a:graphicData></a:graphic>`+
+			`</xdr:graphicFrame></xdr:twoCellAnchor></xdr:wsDr>`,
 		"xl/drawings/_rels/drawing2.xml.rels", relations("c", "chart", "../charts/chart1.xml"), "xl/charts/chart1.xml",
 		chartXML)
 }
@@ -200,7 +210,11 @@ func TestR66_XLSXBombs(t *testing.T) {
 		"merged": sheetXML(regions.String(), "<mergeCells>"+merged.String()+"</mergeCells>"),
 		"far cells": sheetXML(strings.Repeat(`<row><c r="A1"><v>1</v></c><c r="XFD1"><v>2</v></c></row>`, 20_000),
 			""),
-		"long headings": sheetXML(cells(1, long, long+"一", long+"二")+strings.Repeat(`<row><c><v>1</v></c><c><v>2</v></c><c><v>3</v></c></row>`, 30_000), ""),
+		"long headings": sheetXML(
+			cells(1, long, long+"一", long+"二")+
+				strings.Repeat(`<row><c><v>1</v></c><c><v>2</v></c><c><v>3</v></c></row>`, 30_000),
+			"",
+		),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -231,10 +245,13 @@ func TestXLSXPlacesOfManyRows(t *testing.T) {
 func FuzzXLSX(f *testing.F) {
 	f.Add("xl/worksheets/sheet1.xml", sheetXML(cells(1, "一", "=2@3")+cells(1, "二"),
 		`<mergeCells><mergeCell ref="A1:C9"/></mergeCells>`))
-	f.Add("xl/worksheets/sheet1.xml", "<worksheet><row r='9'><c r='C1' t='s'><v>1</v></c><c r='A1' t='d' s='1'><v>2024-04-01</v></c></row><row r='2'>")
+	f.Add("xl/worksheets/sheet1.xml",
+		"<worksheet><row r='9'><c r='C1' t='s'><v>1</v></c><c r='A1' t='d' s='1'><v>2024-04-01</v></c></row>"+
+			"<row r='2'>")
 	f.Add("xl/styles.xml", xlsxStyles)
 	f.Add("xl/sharedStrings.xml", xlsxStrings)
-	f.Add("xl/drawings/drawing1.xml", "<xdr:wsDr xmlns:xdr='http://purl.oclc.org/ooxml/drawingml/spreadsheetDrawing'><xdr:sp/></xdr:wsDr>")
+	f.Add("xl/drawings/drawing1.xml",
+		"<xdr:wsDr xmlns:xdr='http://purl.oclc.org/ooxml/drawingml/spreadsheetDrawing'><xdr:sp/></xdr:wsDr>")
 	f.Fuzz(func(t *testing.T, part, content string) {
 		if file := replacePart(t, wholeWorkbook(t), part, content); file != nil {
 			checkPages(t, "a.xlsx", file)

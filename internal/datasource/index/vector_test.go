@@ -73,7 +73,8 @@ func TestFuse(t *testing.T) {
 	}
 }
 
-// trials asks questions of 50 passages, with scores and similarities as they are drawn for the right one and the others.
+// trials asks questions of 50 passages, with scores and similarities as they are drawn for the right one and the
+// others.
 func trials(count int, words, meaning func(right bool) float64) (all []index.Trial) {
 	for range count {
 		scores, similarities := [][]float64{make([]float64, 50)}, [][]float64{make([]float64, 50)}

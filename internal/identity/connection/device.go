@@ -132,5 +132,6 @@ func (s *Service) poll(g *Grant) error {
 	return nil
 }
 
-// pollLeeway is how much earlier than the interval a poll may arrive: the one before may have been under way for longer.
+// pollLeeway is how much earlier than the interval a poll may arrive: the one before may have been under way for
+// longer.
 const pollLeeway = 500 * time.Millisecond

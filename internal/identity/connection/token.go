@@ -62,7 +62,8 @@ func (s *Service) Exchange(ctx context.Context, r TokenRequest) (Tokens, error) 
 	case "":
 		return Tokens{}, fault.Errorf(InvalidRequest, "grant_type is missing")
 	}
-	return Tokens{}, fault.Errorf(UnsupportedGrant, "grant_type must be %s, %s or %s", GrantCode, GrantRefresh, GrantDevice)
+	return Tokens{}, fault.Errorf(UnsupportedGrant, "grant_type must be %s, %s or %s", GrantCode,
+		GrantRefresh, GrantDevice)
 }
 
 // checkCode decides on an authorization code, which is used whatever comes of it.

@@ -204,7 +204,9 @@ func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	if change.Email != nil && *change.Email != email {
-		return nil, invalidParameter("User email should be empty or same as username, since username attribute is email")
+		return nil, invalidParameter(
+			"User email should be empty or same as username, since username attribute is email",
+		)
 	}
 	if temporary == "" {
 		temporary = GeneratePassword()
@@ -298,7 +300,10 @@ func (p *Pool) addInvited(ctx context.Context, email string, change UserChange, 
 }
 
 func notInvited() *refusal {
-	return &refusal{kind: "UnsupportedUserStateException", message: "Resend not possible. User status is not FORCE_CHANGE_PASSWORD."}
+	return &refusal{
+		kind:    "UnsupportedUserStateException",
+		message: "Resend not possible. User status is not FORCE_CHANGE_PASSWORD.",
+	}
 }
 
 func userExists() *refusal {

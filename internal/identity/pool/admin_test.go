@@ -86,7 +86,8 @@ func TestR34_AnInvitationFromItsMailToTheFirstSignIn(t *testing.T) {
 	_, err = f.answer(ctx, f.challenge(t, newcomer, resent.TemporaryPassword), answers(newcomer, chosen))
 	must(t, err)
 	_, err = f.admin.AdminCreateUser(ctx, resend)
-	wantRefusal(t, err, "UnsupportedUserStateException", "Resend not possible. User status is not FORCE_CHANGE_PASSWORD.")
+	wantRefusal(t, err, "UnsupportedUserStateException",
+		"Resend not possible. User status is not FORCE_CHANGE_PASSWORD.")
 	resend.Username = aws.String("nobody@example.com")
 	_, err = f.admin.AdminCreateUser(ctx, resend)
 	wantRefusal(t, err, "UserNotFoundException", "User does not exist.")
@@ -168,7 +169,8 @@ func TestAdminCreateUserRefusals(t *testing.T) {
 		},
 		"two": {
 			func(in *cognito.AdminCreateUserInput) { in.UserAttributes[0].Value = aws.String("x@example.com") },
-			"InvalidParameterException", "User email should be empty or same as username, since username attribute is email",
+			"InvalidParameterException",
+			"User email should be empty or same as username, since username attribute is email",
 		},
 		"unknown": {
 			func(in *cognito.AdminCreateUserInput) { in.UserAttributes[2].Name = aws.String("custom:role") },
@@ -191,7 +193,9 @@ func TestAdminCreateUserRefusals(t *testing.T) {
 		},
 		"other action": {
 			func(in *cognito.AdminCreateUserInput) { in.MessageAction = "SHOUT" },
-			"InvalidParameterException", "1 validation error detected: Value 'SHOUT' at 'messageAction' failed to satisfy constraint: Member must satisfy enum value set: [RESEND, SUPPRESS]",
+			"InvalidParameterException",
+			"1 validation error detected: Value 'SHOUT' at 'messageAction' failed to satisfy constraint: Member must " +
+				"satisfy enum value set: [RESEND, SUPPRESS]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -311,7 +311,10 @@ func newName(params map[string]string) (string, error) {
 		case !ok:
 		case attribute == "name":
 			if name = strings.TrimSpace(value); !validName(name) {
-				return "", invalidParameter("Attributes did not conform to the schema: name: String must be no longer than %d characters", maxName)
+				return "", invalidParameter(
+					"Attributes did not conform to the schema: name: String must be no longer than %d characters",
+					maxName,
+				)
 			}
 		case attribute == "email":
 			return "", notAuthorized("Cannot modify an already provided email")

@@ -125,8 +125,9 @@ func TestR38_RefreshKeepsTheSignInAndItsToken(t *testing.T) {
 	first := f.mustSignIn(t)
 	f.clock.Advance(10 * time.Minute)
 	for _, flow := range []string{"REFRESH_TOKEN_AUTH", "REFRESH_TOKEN"} {
-		r := f.post(t, "InitiateAuth", `{"AuthFlow":"`+flow+`","ClientId":"`+clientID+`","AuthParameters":{"REFRESH_TOKEN":"`+
-			*first.RefreshToken+`","DEVICE_KEY":"ignored"}}`)
+		r := f.post(t, "InitiateAuth",
+			`{"AuthFlow":"`+flow+`","ClientId":"`+clientID+`","AuthParameters":{"REFRESH_TOKEN":"`+
+				*first.RefreshToken+`","DEVICE_KEY":"ignored"}}`)
 		result, ok := r.fields["AuthenticationResult"].(map[string]any)
 		if r.status != 200 || !ok {
 			t.Fatalf("%s: %d %s", flow, r.status, r.body)

@@ -259,7 +259,8 @@ func TestChallengeRefusals(t *testing.T) {
 		},
 		"secret of none": {
 			map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "SECRET_HASH": "x"},
-			"NotAuthorizedException", "Client " + clientID + " is not configured for secret but secret hash was received",
+			"NotAuthorizedException",
+			"Client " + clientID + " is not configured for secret but secret hash was received",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -274,13 +274,19 @@ func TestAgents(t *testing.T) {
 	t.Parallel()
 	const webkit = " AppleWebKit/537.36 (KHTML, like Gecko) "
 	for agent, want := range map[string]string{
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit + "Chrome/141.0.0.0 Safari/537.36":                "Chrome（Windows）",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit + "Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0":  "Edge（Windows）",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)" + webkit + "Version/26.0 Safari/605.1.15":            "Safari（Mac）",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" + webkit + "Version/26.0 Mobile Safari/604.1": "Safari（iPhone）",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" + webkit + "CriOS/141.0 Mobile Safari/604.1":  "Chrome（iPhone）",
-		"Mozilla/5.0 (Linux; Android 15; Pixel 9)" + webkit + "Chrome/141.0.0.0 Mobile Safari/537.36":          "Chrome（Android）",
-		"Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0":                               "Firefox（Linux）",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit +
+			"Chrome/141.0.0.0 Safari/537.36": "Chrome（Windows）",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit +
+			"Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0": "Edge（Windows）",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)" + webkit +
+			"Version/26.0 Safari/605.1.15": "Safari（Mac）",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" + webkit +
+			"Version/26.0 Mobile Safari/604.1": "Safari（iPhone）",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" + webkit +
+			"CriOS/141.0 Mobile Safari/604.1": "Chrome（iPhone）",
+		"Mozilla/5.0 (Linux; Android 15; Pixel 9)" + webkit +
+			"Chrome/141.0.0.0 Mobile Safari/537.36": "Chrome（Android）",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0": "Firefox（Linux）",
 		"curl/8.5.0": "", "": "", "aws-sdk-go-v2/1.39 os/linux": "",
 	} {
 		if got := (pool.Origin{UserAgent: agent}).Agent(); got != want {

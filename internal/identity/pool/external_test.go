@@ -138,8 +138,9 @@ func TestSessionsBelongToOneClient(t *testing.T) {
 	own := f.mustSignIn(t)
 
 	for _, flow := range []string{"REFRESH_TOKEN_AUTH", "REFRESH_TOKEN", "USER_PASSWORD_AUTH"} {
-		r := f.post(t, "InitiateAuth", `{"AuthFlow":"`+flow+`","ClientId":"`+ssoID+`","AuthParameters":{"REFRESH_TOKEN":"`+external.RefreshToken+
-			`","USERNAME":"`+email+`","PASSWORD":"`+password+`"}}`)
+		r := f.post(t, "InitiateAuth",
+			`{"AuthFlow":"`+flow+`","ClientId":"`+ssoID+`","AuthParameters":{"REFRESH_TOKEN":"`+external.RefreshToken+
+				`","USERNAME":"`+email+`","PASSWORD":"`+password+`"}}`)
 		if r.status != 400 || r.fields["__type"] != "InvalidParameterException" ||
 			r.fields["message"] != flow+" is not enabled for the client." {
 			t.Errorf("%s: %d %s", flow, r.status, r.body)

@@ -63,8 +63,9 @@ func TestR42_ResetCode(t *testing.T) {
 	ctx := t.Context()
 	before := f.mustSignIn(t)
 	_, err := f.forgot(ctx, " Hanako@Example.com ")
-	wantRefusal(t, err, "InvalidParameterException", `1 validation error detected: Value ' Hanako@Example.com ' at 'username' failed `+
-		`to satisfy constraint: Member must satisfy regular expression pattern: [\p{L}\p{M}\p{S}\p{N}\p{P}]+`)
+	wantRefusal(t, err, "InvalidParameterException",
+		`1 validation error detected: Value ' Hanako@Example.com ' at 'username' failed `+
+			`to satisfy constraint: Member must satisfy regular expression pattern: [\p{L}\p{M}\p{S}\p{N}\p{P}]+`)
 	out, err := f.forgot(ctx, "Hanako@Example.com")
 	must(t, err)
 	details := out.CodeDeliveryDetails
@@ -243,7 +244,8 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 		return said
 	}
 	want := walk(email)
-	if !strings.Contains(want[1], `200 {"CodeDeliveryDetails":{"AttributeName":"email","DeliveryMedium":"EMAIL","Destination":"h***@e***"}}`) {
+	if !strings.Contains(want[1],
+		`200 {"CodeDeliveryDetails":{"AttributeName":"email","DeliveryMedium":"EMAIL","Destination":"h***@e***"}}`) {
 		t.Errorf("asked: %s", want[1])
 	}
 	for _, name := range []string{
@@ -392,8 +394,10 @@ func TestForgotPasswordRefusals(t *testing.T) {
 	client := `"ClientId":"` + clientID + `"`
 	for name, c := range map[string]struct{ operation, body, kind, message string }{
 		"empty": {
-			"ForgotPassword", `{}`, invalid, "2 validation errors detected: Value null at 'clientId' failed to satisfy constraint: " +
-				"Member must not be null; Value null at 'username' failed to satisfy constraint: Member must not be null",
+			"ForgotPassword", `{}`, invalid,
+			"2 validation errors detected: Value null at 'clientId' failed to satisfy constraint: " +
+				"Member must not be null; Value null at 'username' failed to satisfy constraint: Member must " +
+				"not be null",
 		},
 		"other client": {
 			"ForgotPassword", `{"ClientId":"other","Username":"a"}`, "ResourceNotFoundException",
@@ -415,14 +419,18 @@ func TestForgotPasswordRefusals(t *testing.T) {
 		},
 		"no code": {
 			"ConfirmForgotPassword", `{` + client + `,"Username":"a","Password":"` + fresh + `"}`, invalid,
-			"1 validation error detected: Value at 'confirmationCode' failed to satisfy constraint: Member must not be null",
+			"1 validation error detected: Value at 'confirmationCode' failed to satisfy constraint: Member must " +
+				"not be null",
 		},
 		"code with a space": {
-			"ConfirmForgotPassword", `{` + client + `,"Username":"a","ConfirmationCode":"12 34","Password":"` + fresh + `"}`, invalid,
-			`1 validation error detected: Value at 'confirmationCode' failed to satisfy constraint: Member must satisfy regular expression pattern: [\S]+`,
+			"ConfirmForgotPassword", `{` + client + `,"Username":"a","ConfirmationCode":"12 34","Password":"` + fresh +
+				`"}`, invalid,
+			`1 validation error detected: Value at 'confirmationCode' failed to satisfy constraint: Member must ` +
+				`satisfy regular expression pattern: [\S]+`,
 		},
 		"weak password": {
-			"ConfirmForgotPassword", `{` + client + `,"Username":"a","ConfirmationCode":"123456","Password":"alllower-1"}`,
+			"ConfirmForgotPassword", `{` + client +
+				`,"Username":"a","ConfirmationCode":"123456","Password":"alllower-1"}`,
 			"InvalidPasswordException", "Password does not conform to policy: Password must have uppercase characters",
 		},
 		"signing up": {

@@ -108,7 +108,8 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 		// AWS sends the colon: clients cut the name there.
 		header.Set("X-Amzn-Errortype", refused.kind+":")
 		if refused.again {
-			header.Set("Retry-After", strconv.Itoa(retryMin+rand.N(retryMax-retryMin+1))) //nolint:gosec // Spreads clients; no secret.
+			//nolint:gosec // Spreads clients; no secret.
+			header.Set("Retry-After", strconv.Itoa(retryMin+rand.N(retryMax-retryMin+1)))
 		}
 		if len(refused.message) <= maxHeader && !strings.ContainsFunc(refused.message, not(isHeaderText)) {
 			header.Set("X-Amzn-Errormessage", refused.message)
@@ -127,7 +128,8 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer cannot be encoded as JSON", "error", err,
 			"amzn_request_id",
 			requestID)
-		status, body = http.StatusInternalServerError, []byte(`{"__type":"InternalErrorException","message":"Internal error"}`)
+		status, body = http.StatusInternalServerError,
+			[]byte(`{"__type":"InternalErrorException","message":"Internal error"}`)
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // The client may be gone.

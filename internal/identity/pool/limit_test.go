@@ -45,8 +45,9 @@ func (*stalled) GrantByToken(ctx context.Context, _ []byte) (pool.GrantUser, err
 func TestStalledDatabaseIsReportedInTime(t *testing.T) {
 	t.Parallel()
 	for name, parameters := range map[string]string{
-		"password": `"AuthFlow":"USER_PASSWORD_AUTH","AuthParameters":{"USERNAME":"` + email + `","PASSWORD":"` + password + `"}`,
-		"refresh":  `"AuthFlow":"REFRESH_TOKEN_AUTH","AuthParameters":{"REFRESH_TOKEN":"abc"}`,
+		"password": `"AuthFlow":"USER_PASSWORD_AUTH","AuthParameters":{"USERNAME":"` + email + `","PASSWORD":"` +
+			password + `"}`,
+		"refresh": `"AuthFlow":"REFRESH_TOKEN_AUTH","AuthParameters":{"REFRESH_TOKEN":"abc"}`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPool(t, config(newClock()), &stalled{})

@@ -128,7 +128,8 @@ func TestGetTokensFromRefreshToken(t *testing.T) {
 	ctx := t.Context()
 	first := f.mustSignIn(t)
 	get := func(client, token string) (*cognito.GetTokensFromRefreshTokenOutput, error) {
-		return f.sdk.GetTokensFromRefreshToken(ctx, &cognito.GetTokensFromRefreshTokenInput{ClientId: aws.String(client), RefreshToken: aws.String(token)})
+		return f.sdk.GetTokensFromRefreshToken(ctx,
+			&cognito.GetTokensFromRefreshTokenInput{ClientId: aws.String(client), RefreshToken: aws.String(token)})
 	}
 	f.clock.Advance(time.Minute)
 	out, err := get(clientID, *first.RefreshToken)

@@ -52,7 +52,9 @@ func (p *Pool) authorize(r *http.Request, body []byte) error {
 	}
 	at := r.Header.Get("X-Amz-Date")
 	if len(values) > 1 || at == "" {
-		return incompleteSignature("Authorization header requires existence of an 'X-Amz-Date' header, and of one 'Authorization' header.")
+		return incompleteSignature(
+			"Authorization header requires existence of an 'X-Amz-Date' header, and of one 'Authorization' header.",
+		)
 	}
 	sig, err := parseSignature(values[0])
 	if err != nil {
@@ -72,8 +74,8 @@ func (p *Pool) authorize(r *http.Request, body []byte) error {
 		return err
 	}
 	if !hmac.Equal(sig.mac, sig.compute(p.cfg.Admin.SecretAccessKey, at, canonicalRequest(r, sig.headers, body))) {
-		return invalidSignature("The request signature we calculated does not match the signature you provided. Check your AWS Secret " +
-			"Access Key and signing method. Consult the service documentation for details.")
+		return invalidSignature("The request signature we calculated does not match the signature you provided. " +
+			"Check your AWS Secret Access Key and signing method. Consult the service documentation for details.")
 	}
 	return p.checkSkew(at)
 }
@@ -90,7 +92,9 @@ func invalidSignature(message string) *refusal {
 func parseSignature(header string) (signature, error) {
 	rest, ok := strings.CutPrefix(header, sigAlgorithm+" ")
 	if !ok {
-		return signature{}, incompleteSignature("Authorization header requires 'Credential', 'SignedHeaders' and 'Signature' parameters.")
+		return signature{}, incompleteSignature(
+			"Authorization header requires 'Credential', 'SignedHeaders' and 'Signature' parameters.",
+		)
 	}
 	params := map[string]string{}
 	for part := range strings.SplitSeq(rest, ",") {
@@ -107,7 +111,9 @@ func parseSignature(header string) (signature, error) {
 	}
 	credential := strings.Split(params["Credential"], "/")
 	if len(credential) != 5 {
-		return signature{}, incompleteSignature("Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term.")
+		return signature{}, incompleteSignature(
+			"Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term.",
+		)
 	}
 	headers := strings.Split(params["SignedHeaders"], ";")
 	mac, err := hex.DecodeString(params["Signature"])
@@ -132,7 +138,9 @@ func (p *Pool) checkScope(sig signature, at string) error {
 	case sig.terminator != sigTerminator:
 		return invalidSignature("Credential should be scoped with a valid terminator: '" + sigTerminator + "'.")
 	case len(at) != len(sigTime) || sig.day != at[:sigDay]:
-		return invalidSignature("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP.")
+		return invalidSignature(
+			"Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP.",
+		)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-const mismatch = "The request signature we calculated does not match the signature you provided. Check your AWS Secret " +
-	"Access Key and signing method. Consult the service documentation for details."
+const mismatch = "The request signature we calculated does not match the signature you provided. Check your " +
+	"AWS Secret Access Key and signing method. Consult the service documentation for details."
 
 // adminCalls are the operations that only the server may call.
 var adminCalls = []string{
@@ -117,7 +117,8 @@ func (f *fixture) signed() signed {
 		service: "cognito-idp", at: f.clock.Now(),
 		body: []byte(`{"UserPoolId":"` + poolID + `","Username":"` + email + `"}`),
 		header: http.Header{
-			"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"AWSCognitoIdentityProviderService.AdminGetUser"},
+			"Content-Type": {"application/x-amz-json-1.1"},
+			"X-Amz-Target": {"AWSCognitoIdentityProviderService.AdminGetUser"},
 		},
 	}
 }
@@ -237,7 +238,8 @@ func TestAdminResponsesMatchCognito(t *testing.T) {
 	f := newFixture(t)
 	r := do(t, f.server, f.signed().request(t, nil))
 	at := "1775034000.123"
-	want := `{"Enabled":true,"UserAttributes":[{"Name":"email","Value":"` + email + `"},{"Name":"email_verified","Value":"true"},` +
+	want := `{"Enabled":true,"UserAttributes":[{"Name":"email","Value":"` + email +
+		`"},{"Name":"email_verified","Value":"true"},` +
 		`{"Name":"name","Value":"山田 花子"},{"Name":"sub","Value":"` + f.sub.String() + `"}],"UserCreateDate":` + at +
 		`,"UserLastModifiedDate":` + at + `,"UserStatus":"CONFIRMED","Username":"` + f.sub.String() + `"}`
 	if r.status != 200 || r.body != want {
@@ -263,7 +265,11 @@ func FuzzAuthorization(f *testing.F) {
 	good.key.SecretAccessKey = "a guess"
 	req := good.request(f, nil)
 	f.Add(req.Header.Get("Authorization"), req.Header.Get("X-Amz-Date"), "a", "/pool/")
-	f.Add("AWS4-HMAC-SHA256 Credential=a/20260401/ap-northeast-1/cognito-idp/aws4_request, SignedHeaders=;;;, Signature=00", "20260401T090000Z", "", "/")
+	f.Add(
+		"AWS4-HMAC-SHA256 Credential=a/20260401/ap-northeast-1/cognito-idp/aws4_request, SignedHeaders=;;;, "+
+			"Signature=00",
+		"20260401T090000Z", "", "/",
+	)
 	f.Add("AWS4-HMAC-SHA256 =,,=,", "2026", "\x00", "/%ff")
 	f.Add("Bearer x", "", "", "/pool/")
 	f.Fuzz(func(t *testing.T, authorization, at, extra, path string) {

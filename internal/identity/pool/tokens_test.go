@@ -218,8 +218,9 @@ func TestR47_ForgedTokens(t *testing.T) {
 			map[string]any{"kid": "other", "jku": "https://evil.example/jwks.json"}, payload),
 		"x5u": sign(t, jwt.SigningMethodRS256, own,
 			map[string]any{"kid": "other", "x5u": "https://evil.example/x"}, payload),
-		"empty signature":  parts[0] + "." + parts[1] + ".",
-		"other payload":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"token_use":"access"}`)) + "." + parts[2],
+		"empty signature": parts[0] + "." + parts[1] + ".",
+		"other payload": parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"token_use":"access"}`)) +
+			"." + parts[2],
 		"bit of signature": *result.AccessToken + "A",
 	}
 	for name, token := range forged {
@@ -275,7 +276,9 @@ func TestRefreshTokensBelongToTheirClient(t *testing.T) {
 	cfg := config(f.clock)
 	cfg.ClientID = "other"
 	server := serve(t, newPool(t, cfg, f.db))
-	r := post(t, server, "InitiateAuth", `{"AuthFlow":"REFRESH_TOKEN_AUTH","ClientId":"other","AuthParameters":{"REFRESH_TOKEN":"`+*result.RefreshToken+`"}}`)
+	r := post(t, server, "InitiateAuth",
+		`{"AuthFlow":"REFRESH_TOKEN_AUTH","ClientId":"other","AuthParameters":{"REFRESH_TOKEN":"`+
+			*result.RefreshToken+`"}}`)
 	if r.status != 400 || r.fields["message"] != "Invalid Refresh Token." {
 		t.Errorf("got %d %s", r.status, r.body)
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 func signInBody(name, password string) string {
-	return `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"` + clientID + `","AuthParameters":{"USERNAME":"` + name + `","PASSWORD":"` + password + `"}}`
+	return `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"` + clientID + `","AuthParameters":{"USERNAME":"` + name +
+		`","PASSWORD":"` + password + `"}}`
 }
 
 // TestR35_LongMessageStaysOutOfTheHeader sends a value that the refusal repeats.
@@ -81,8 +82,8 @@ func TestResponsesMatchCognito(t *testing.T) {
 		r.header.Get("Cache-Control") != "no-store" || r.header.Get("x-amzn-ErrorType") != "" {
 		t.Errorf("got %d %v", r.status, r.header)
 	}
-	shape := regexp.MustCompile(`^\{"AuthenticationResult":\{"AccessToken":"[\w.-]+","ExpiresIn":3600,"IdToken":"[\w.-]+",` +
-		`"RefreshToken":"[\w-]{43}","TokenType":"Bearer"\},"ChallengeParameters":\{\}\}$`)
+	shape := regexp.MustCompile(`^\{"AuthenticationResult":\{"AccessToken":"[\w.-]+","ExpiresIn":3600,` +
+		`"IdToken":"[\w.-]+","RefreshToken":"[\w-]{43}","TokenType":"Bearer"\},"ChallengeParameters":\{\}\}$`)
 	if !shape.MatchString(r.body) {
 		t.Errorf("got %s", r.body)
 	}
@@ -93,8 +94,9 @@ func TestResponsesMatchCognito(t *testing.T) {
 	result := r.fields["AuthenticationResult"].(map[string]any)
 	access, refresh := result["AccessToken"].(string), result["RefreshToken"].(string)
 	r = f.post(t, "GetUser", `{"AccessToken":"`+access+`"}`)
-	want := `{"UserAttributes":[{"Name":"email","Value":"hanako@example.com"},{"Name":"email_verified","Value":"true"},` +
-		`{"Name":"name","Value":"山田 花子"},{"Name":"sub","Value":"` + f.sub.String() + `"}],"Username":"` + f.sub.String() + `"}`
+	want := `{"UserAttributes":[{"Name":"email","Value":"hanako@example.com"},{"Name":"email_verified",` +
+		`"Value":"true"},{"Name":"name","Value":"山田 花子"},{"Name":"sub","Value":"` + f.sub.String() +
+		`"}],"Username":"` + f.sub.String() + `"}`
 	if r.status != 200 || r.body != want {
 		t.Errorf("GetUser: %d %s", r.status, r.body)
 	}
@@ -114,23 +116,27 @@ func TestR35_Refusals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	result := f.mustSignIn(t)
-	const enumFlows = "Member must satisfy enum value set: [ADMIN_NO_SRP_AUTH, ADMIN_USER_PASSWORD_AUTH, CUSTOM_AUTH, " +
-		"REFRESH_TOKEN_AUTH, REFRESH_TOKEN, USER_AUTH, USER_PASSWORD_AUTH, USER_SRP_AUTH]"
+	const enumFlows = "Member must satisfy enum value set: [ADMIN_NO_SRP_AUTH, ADMIN_USER_PASSWORD_AUTH, " +
+		"CUSTOM_AUTH, REFRESH_TOKEN_AUTH, REFRESH_TOKEN, USER_AUTH, USER_PASSWORD_AUTH, USER_SRP_AUTH]"
 	const invalid, malformed = "InvalidParameterException", "SerializationException"
 	client := `"ClientId":"` + clientID + `"`
 	for name, c := range map[string]struct{ operation, body, kind, message string }{
 		"wrong password": {"InitiateAuth", signInBody(email, "x"), "NotAuthorizedException", incorrect},
 		"empty object": {
-			"InitiateAuth", `{}`, invalid, "2 validation errors detected: Value null at 'authFlow' failed to satisfy constraint: " +
-				"Member must not be null; Value null at 'clientId' failed to satisfy constraint: Member must not be null",
+			"InitiateAuth", `{}`, invalid,
+			"2 validation errors detected: Value null at 'authFlow' failed to satisfy constraint: " +
+				"Member must not be null; Value null at 'clientId' failed to satisfy constraint: Member must " +
+				"not be null",
 		},
 		"null counts as missing": {
 			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":null}`, invalid,
-			"1 validation error detected: Value null at 'clientId' failed to satisfy constraint: Member must not be null",
+			"1 validation error detected: Value null at 'clientId' failed to satisfy constraint: Member must " +
+				"not be null",
 		},
 		"names are exact": {
 			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","clientid":"` + clientID + `"}`, invalid,
-			"1 validation error detected: Value null at 'clientId' failed to satisfy constraint: Member must not be null",
+			"1 validation error detected: Value null at 'clientId' failed to satisfy constraint: Member must " +
+				"not be null",
 		},
 		"unknown flow": {
 			"InitiateAuth", `{"AuthFlow":"MAGIC",` + client + `}`, invalid,
@@ -138,12 +144,14 @@ func TestR35_Refusals(t *testing.T) {
 		},
 		"ill-formed client": {
 			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"a-b"}`, invalid,
-			`1 validation error detected: Value 'a-b' at 'clientId' failed to satisfy constraint: Member must satisfy regular expression pattern: [\w+]+`,
+			`1 validation error detected: Value 'a-b' at 'clientId' failed to satisfy constraint: Member must ` +
+				`satisfy regular expression pattern: [\w+]+`,
 		},
 		"empty client": {
 			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":""}`, invalid,
-			`2 validation errors detected: Value '' at 'clientId' failed to satisfy constraint: Member must have length greater than or equal to 1; ` +
-				`Value '' at 'clientId' failed to satisfy constraint: Member must satisfy regular expression pattern: [\w+]+`,
+			`2 validation errors detected: Value '' at 'clientId' failed to satisfy constraint: Member must have ` +
+				`length greater than or equal to 1; Value '' at 'clientId' failed to satisfy constraint: Member must ` +
+				`satisfy regular expression pattern: [\w+]+`,
 		},
 		"other client": {
 			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"other"}`, "ResourceNotFoundException",
@@ -163,7 +171,10 @@ func TestR35_Refusals(t *testing.T) {
 		},
 		"no user":     {"InitiateAuth", signInBody("", password), invalid, "Missing required parameter USERNAME"},
 		"no password": {"InitiateAuth", signInBody(email, ""), invalid, "Missing required parameter PASSWORD"},
-		"no token":    {"InitiateAuth", `{"AuthFlow":"REFRESH_TOKEN_AUTH",` + client + `,"AuthParameters":{"REFRESH_TOKEN":null}}`, invalid, "Missing required parameter REFRESH_TOKEN"},
+		"no token": {
+			"InitiateAuth", `{"AuthFlow":"REFRESH_TOKEN_AUTH",` + client + `,"AuthParameters":{"REFRESH_TOKEN":null}}`,
+			invalid, "Missing required parameter REFRESH_TOKEN",
+		},
 		"number": {
 			"InitiateAuth", `{"AuthFlow":7,` + client + `}`, malformed,
 			"NUMBER_VALUE can not be converted to a String",
@@ -185,7 +196,8 @@ func TestR35_Refusals(t *testing.T) {
 			malformed, "Unexpected field type",
 		},
 		"param number": {
-			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH",` + client + `,"AuthParameters":{"USERNAME":"a","PASSWORD":1}}`, malformed,
+			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH",` + client +
+				`,"AuthParameters":{"USERNAME":"a","PASSWORD":1}}`, malformed,
 			"NUMBER_VALUE can not be converted to a String",
 		},
 		"no body":   {"InitiateAuth", ``, malformed, "The request body is not a JSON object."},
@@ -198,10 +210,14 @@ func TestR35_Refusals(t *testing.T) {
 			"InitiateAuth", `{"a":` + strings.Repeat("[", 30000) + strings.Repeat("]", 30000) + `}`,
 			malformed, "The request body is not a JSON object.",
 		},
-		"no access token": {"GetUser", `{}`, invalid, "1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must not be null"},
+		"no access token": {
+			"GetUser", `{}`, invalid,
+			"1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must not be null",
+		},
 		"odd access token": {
 			"GetUser", `{"AccessToken":"a b"}`, invalid,
-			"1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must satisfy regular expression pattern: [A-Za-z0-9-_=.]+",
+			"1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must satisfy " +
+				"regular expression pattern: [A-Za-z0-9-_=.]+",
 		},
 		"access garbage": {"GetUser", `{"AccessToken":"a.b.c"}`, "NotAuthorizedException", "Invalid Access Token"},
 		"sign-out garbage": {
@@ -229,17 +245,21 @@ func TestR35_Refusals(t *testing.T) {
 			"1 validation error detected: Value at 'token' failed to satisfy constraint: Member must not be null",
 		},
 		"no session": {
-			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client + `,"ChallengeResponses":{"USERNAME":"a","NEW_PASSWORD":"b"}}`,
+			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client +
+				`,"ChallengeResponses":{"USERNAME":"a","NEW_PASSWORD":"b"}}`,
 			invalid, "Missing required parameter Session",
 		},
 		"short session": {
 			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client + `,"Session":"abc"}`,
 			invalid,
-			"1 validation error detected: Value at 'session' failed to satisfy constraint: Member must have length greater than or equal to 20",
+			"1 validation error detected: Value at 'session' failed to satisfy constraint: Member must have length " +
+				"greater than or equal to 20",
 		},
 		"long session": {
-			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client + `,"Session":"` + strings.Repeat("x", 2049) + `"}`, invalid,
-			"1 validation error detected: Value at 'session' failed to satisfy constraint: Member must have length less than or equal to 2048",
+			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client + `,"Session":"` +
+				strings.Repeat("x", 2049) + `"}`, invalid,
+			"1 validation error detected: Value at 'session' failed to satisfy constraint: Member must have length " +
+				"less than or equal to 2048",
 		},
 		"another challenge": {
 			"RespondToAuthChallenge", `{"ChallengeName":"SMS_MFA",` + client + `,"Session":"` + strings.Repeat("x",
@@ -375,16 +395,21 @@ func FuzzCall(f *testing.F) {
 	must(f, err)
 	handler := p.Handler()
 	f.Add("ForgotPassword", []byte(`{"ClientId":"`+clientID+`","Username":"`+email+`","ClientMetadata":{"a":"b"}}`))
-	f.Add("ConfirmForgotPassword", []byte(`{"ClientId":"`+clientID+`","Username":"a","ConfirmationCode":"１２３456","Password":"`+password+`"}`))
+	f.Add("ConfirmForgotPassword",
+		[]byte(`{"ClientId":"`+clientID+`","Username":"a","ConfirmationCode":"１２３456","Password":"`+password+`"}`))
 	f.Add("ResendConfirmationCode", []byte(`{"ClientId":"`+clientID+`","Username":"@"}`))
 	f.Add("AdminCreateUser", []byte(`{"UserPoolId":"`+poolID+`","Username":"a","UserAttributes":[{"Name":"a"}]}`))
 	f.Add("InitiateAuth", []byte(signInBody(email, password)))
-	f.Add("InitiateAuth", []byte(`{"AuthFlow":"REFRESH_TOKEN","ClientId":"`+clientID+`","AuthParameters":{"REFRESH_TOKEN":"x"}}`))
+	f.Add(
+		"InitiateAuth",
+		[]byte(`{"AuthFlow":"REFRESH_TOKEN","ClientId":"`+clientID+`","AuthParameters":{"REFRESH_TOKEN":"x"}}`),
+	)
 	f.Add("GetUser", []byte(`{"AccessToken":"eyJhbGciOiJub25lIn0.e30."}`))
 	f.Add("GlobalSignOut", []byte(`{"AccessToken":"a.b.c"}`))
 	f.Add("RevokeToken", []byte(`{"Token":"x","ClientId":"`+clientID+`"}`))
 	f.Add("RespondToAuthChallenge", []byte(`{"ChallengeName":"NEW_PASSWORD_REQUIRED","ClientId":"`+clientID+
-		`","Session":"01234567890123456789","ChallengeResponses":{"USERNAME":"a","NEW_PASSWORD":"Aa1-5678","userAttributes.name":"b"}}`))
+		`","Session":"01234567890123456789","ChallengeResponses":{"USERNAME":"a","NEW_PASSWORD":"Aa1-5678",`+
+		`"userAttributes.name":"b"}}`))
 	f.Fuzz(func(t *testing.T, operation string, body []byte) {
 		req := httptest.NewRequest(http.MethodPost, "/pool/", strings.NewReader(string(body)))
 		req.Header.Set("Content-Type", "application/x-amz-json-1.1")
@@ -434,7 +459,9 @@ func (nobody) SavePoolCode(context.Context, pool.Code, []byte, time.Time,
 
 // PoolCode returns a code that was sent to nobody.
 func (nobody) PoolCode(context.Context, []byte, time.Time) (pool.Code, error) {
-	return pool.Code{Hash: "$argon2id$v=19$m=64,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}, nil
+	return pool.Code{
+		Hash: "$argon2id$v=19$m=64,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+	}, nil
 }
 
 func (nobody) TryPoolCode(_ context.Context, code pool.Code, _ time.Time) (pool.Code, error) {

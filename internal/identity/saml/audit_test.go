@@ -15,7 +15,8 @@ func TestChangedCertificateIsLoggedByFingerprint(t *testing.T) {
 	f := newFixture(t)
 	_, other, err := samltest.NewKey()
 	must(t, err)
-	_, err = f.saml.Change(t.Context(), f.admin, saml.Change{Certificates: []string{base64.StdEncoding.EncodeToString(other.Raw)}})
+	_, err = f.saml.Change(t.Context(), f.admin,
+		saml.Change{Certificates: []string{base64.StdEncoding.EncodeToString(other.Raw)}})
 	must(t, err)
 	details := value[string](f, `SELECT details::text FROM audit_events ORDER BY at DESC, id DESC LIMIT 1`)
 	for _, certificate := range [][]byte{f.idp.Certificate.Raw, other.Raw} {

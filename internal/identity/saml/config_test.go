@@ -98,7 +98,9 @@ func TestSettingsAreStoredAndLogged(t *testing.T) {
 	if !slices.Equal(told, []string{"saml.edit", "saml.on", "saml.edit"}) {
 		t.Errorf("the audit log tells of %v", told)
 	}
-	if details := value[string](f, `SELECT details::text FROM audit_events ORDER BY at DESC, id DESC LIMIT 1`); !strings.Contains(details, "idp_certificates") || !strings.Contains(details, "corp.example, sub.corp.example") {
+	if details := value[string](f,
+		`SELECT details::text FROM audit_events ORDER BY at DESC, id DESC LIMIT 1`); !strings.Contains(details,
+		"idp_certificates") || !strings.Contains(details, "corp.example, sub.corp.example") {
 		t.Errorf("details %s", details)
 	}
 }
@@ -132,7 +134,10 @@ func TestInvalidSettings(t *testing.T) {
 		"address without TLS":    {saml.Change{SSOURL: new("http://idp.example/sso")}, "idp_sso_url"},
 		"script":                 {saml.Change{SSOURL: new("javascript:alert(1)")}, "idp_sso_url"},
 		"garbage certificate":    {saml.Change{Certificates: []string{"AAAA"}}, "idp_certificates"},
-		"a key":                  {saml.Change{Certificates: []string{"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"}}, "idp_certificates"},
+		"a key": {
+			saml.Change{Certificates: []string{"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"}},
+			"idp_certificates",
+		},
 		"weak key": {
 			saml.Change{Certificates: []string{certificate(t, &weak.PublicKey, weak)}},
 			"idp_certificates",
@@ -299,7 +304,9 @@ func TestTrialsSignNobodyIn(t *testing.T) {
 	if test.Status != saml.TestFailed || !strings.Contains(test.Error, "割り当て") {
 		t.Errorf("denied: %+v", test)
 	}
-	if n := value[int](f, `SELECT (SELECT count(*) FROM saml_codes) + (SELECT count(*) FROM federated_identities)`); n != 0 {
+	if n := value[int](
+		f, `SELECT (SELECT count(*) FROM saml_codes) + (SELECT count(*) FROM federated_identities)`,
+	); n != 0 {
 		t.Errorf("somebody was signed in")
 	}
 	stranger := actor(f.member(f.organization("other.example"), "x@other.example", identity.RoleOrganizationSuperAdmin,
@@ -371,19 +378,28 @@ func TestR70_AddressesOfIdentityProviders(t *testing.T) {
 func TestMetadataOfIdentityProviders(t *testing.T) {
 	t.Parallel()
 	const idp = `<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
-		<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>A</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-		<KeyDescriptor><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>B</ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>
-		<KeyDescriptor use="encryption"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>C</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-		<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://idp.example/post"/>
-		<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/redirect?a=b&amp;c=d"/>
+		<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data>
+		<X509Certificate>A</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
+		<KeyDescriptor><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data>
+		<ds:X509Certificate>B</ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>
+		<KeyDescriptor use="encryption"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data>
+		<X509Certificate>C</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
+		<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
+			Location="https://idp.example/post"/>
+		<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
+			Location="https://idp.example/redirect?a=b&amp;c=d"/>
 		</IDPSSODescriptor>`
-	const open, shut = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example/">`, `</EntityDescriptor>`
-	const sp = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"><SPSSODescriptor/></EntityDescriptor>`
+	const open = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example/">`
+	const shut = `</EntityDescriptor>`
+	const sp = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"><SPSSODescriptor/>` +
+		`</EntityDescriptor>`
 	several := func(list string) string {
 		return `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">` + list + `</EntitiesDescriptor>`
 	}
 	for name, text := range map[string]string{
-		"plain": open + idp + shut, "with a declaration": "\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<!-- comment -->" + open + idp + shut + "\n",
+		"plain": open + idp + shut,
+		"with a declaration": "\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<!-- comment -->" + open +
+			idp + shut + "\n",
 		"in a list": several(sp + open + idp + shut),
 	} {
 		entityID, ssoURL, certificates, err := saml.ReadMetadata(text)
@@ -406,7 +422,10 @@ func TestMetadataOfIdentityProviders(t *testing.T) {
 }
 
 func FuzzR54_Metadata(f *testing.F) {
-	f.Add(`<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"><IDPSSODescriptor/></EntityDescriptor>`)
+	f.Add(
+		`<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"><IDPSSODescriptor/>` +
+			`</EntityDescriptor>`,
+	)
 	f.Fuzz(func(_ *testing.T, text string) { _, _, _, _ = saml.ReadMetadata(text) })
 }
 

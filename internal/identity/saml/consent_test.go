@@ -79,7 +79,8 @@ func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 			t.Errorf("another NameID: %v", err)
 		}
 		told := value[string](f, `
-			SELECT actor_email || ' ' || (details @> '[{"field": "consent", "after": "password"}]')::text || ' ' || request_id
+			SELECT actor_email || ' ' || (details @> '[{"field": "consent", "after": "password"}]')::text
+				|| ' ' || request_id
 			FROM audit_events WHERE action = 'member.link' AND target_id = $1`, who.ID.String())
 		if want := who.Email + " true r2"; told != want {
 			t.Errorf("the audit log tells of %q, want %q", told, want)

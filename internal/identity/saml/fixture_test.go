@@ -239,7 +239,9 @@ func (f *fixture) forge(requestID, nameID, email, name string) *forged {
 				AudienceRestrictions: []crewjam.AudienceRestriction{{Audience: crewjam.Audience{Value: entityID}}},
 			},
 			AuthnStatements: []crewjam.AuthnStatement{{AuthnInstant: now, AuthnContext: crewjam.AuthnContext{
-				AuthnContextClassRef: &crewjam.AuthnContextClassRef{Value: "urn:oasis:names:tc:SAML:2.0:ac:classes:Password"},
+				AuthnContextClassRef: &crewjam.AuthnContextClassRef{
+					Value: "urn:oasis:names:tc:SAML:2.0:ac:classes:Password",
+				},
 			}}},
 			AttributeStatements: []crewjam.AttributeStatement{{Attributes: []crewjam.Attribute{
 				{Name: samltest.EmailAttribute, Values: text(email)},

@@ -19,7 +19,11 @@ func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
 	other := f.organization("other.example")
 	f.exec(`UPDATE organizations SET mail_domains = '{corp.example,sub.corp.example,shared.example}' WHERE id = $1`,
 		f.org)
-	f.exec(`UPDATE saml_configs SET email_domains = '{corp.example,shared.example,dropped.example}' WHERE organization_id = $1`, f.org)
+	f.exec(
+		`UPDATE saml_configs SET email_domains = '{corp.example,shared.example,dropped.example}'
+			WHERE organization_id = $1`,
+		f.org,
+	)
 	f.member(f.org, "password@corp.example", identity.RoleGeneralUser, identity.AuthCognito)
 	f.member(f.org, "invited@corp.example", identity.RoleGeneralUser, identity.AuthFederated)
 	f.member(f.org, "without@corp.example", identity.RoleOrganizationAdmin, identity.AuthFederated)
@@ -73,7 +77,8 @@ func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
 			t.Errorf("%s: the audit log tells of %q", c.name, told)
 		}
 		begun := value[string](f, `
-			SELECT string_agg(concat_ws(' ', action, actor_kind, host(address), details->0->>'after'), ',') FROM audit_events WHERE sign_in`)
+			SELECT string_agg(concat_ws(' ', action, actor_kind, host(address), details->0->>'after'), ',')
+			FROM audit_events WHERE sign_in`)
 		want := "session.begin user sso" // Its address is that of the exchange.
 		if c.code != "" {
 			want = "session.fail unknown 192.0.2.7 sso"
@@ -134,14 +139,18 @@ func TestR58_AddressAsNameID(t *testing.T) {
 		_, err := f.post(b, r.bytes(t))
 		must(t, err)
 	}
-	if got := value[string](f, `SELECT u.email || '/' || u.name FROM users u JOIN federated_identities i ON i.user_id = u.id`); got != "new.person@corp.example/New.Person" {
+	if got := value[string](f,
+		`SELECT u.email || '/' || u.name FROM users u
+			JOIN federated_identities i ON i.user_id = u.id`); got != "new.person@corp.example/New.Person" {
 		t.Errorf("got %s", got)
 	}
 	_, err = f.saml.Change(t.Context(), f.admin, saml.Change{EmailAttribute: new(samltest.EmailAttribute)})
 	must(t, err)
 	b := f.begin("")
 	r := f.forge(b.request.ID, "n2", "a@corp.example", "x")
-	r.assertion.AttributeStatements[0].Attributes[0].Values = append(r.assertion.AttributeStatements[0].Attributes[0].Values, crewjam.AttributeValue{Value: "b@corp.example"})
+	r.assertion.AttributeStatements[0].Attributes[0].Values = append(
+		r.assertion.AttributeStatements[0].Attributes[0].Values, crewjam.AttributeValue{Value: "b@corp.example"},
+	)
 	if _, err := f.post(b, r.bytes(t)); fault.CodeOf(err) != saml.CodeAddress {
 		t.Errorf("two addresses: %v", err)
 	}

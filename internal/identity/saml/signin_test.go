@@ -32,7 +32,9 @@ func TestSignInAddsTheMember(t *testing.T) {
 		f.org); got != "堂本 ドラ/general-user/federated_idp/active" {
 		t.Errorf("got %s", got)
 	}
-	if got := value[string](f, `SELECT action || '/' || actor_email || '/' || host(address) || '/' || request_id FROM audit_events WHERE action LIKE 'member.%'`); got != "member.provision/dora@corp.example/192.0.2.7/r1" {
+	if got := value[string](f,
+		`SELECT action || '/' || actor_email || '/' || host(address) || '/' || request_id FROM audit_events
+			WHERE action LIKE 'member.%'`); got != "member.provision/dora@corp.example/192.0.2.7/r1" {
 		t.Errorf("audit: %s", got)
 	}
 	refreshed, err := f.saml.Refresh(t.Context(), clientID, session.RefreshToken)
@@ -271,7 +273,8 @@ func TestR61_SettingsAreASuperAdmins(t *testing.T) {
 		if _, err := f.saml.TurnOff(t.Context(), f.admin); fault.CodeOf(err) != fault.Forbidden {
 			t.Errorf("%s: %v", change, err)
 		}
-		if _, err := f.saml.Change(t.Context(), f.admin, saml.Change{NameAttribute: new("cn")}); fault.CodeOf(err) != fault.Forbidden {
+		if _, err := f.saml.Change(t.Context(), f.admin,
+			saml.Change{NameAttribute: new("cn")}); fault.CodeOf(err) != fault.Forbidden {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
@@ -377,13 +380,19 @@ func TestSessionsEndWhenTheProviderSaysSo(t *testing.T) {
 	if session.ExpiresIn > 1800 || session.ExpiresIn < 1780 {
 		t.Errorf("the tokens hold for %d s", session.ExpiresIn)
 	}
-	if left := value[int](f, `SELECT round(extract(epoch FROM max(expires_at) - now()))::int FROM pool_grants`); left > 1800 || left < 1780 {
+	if left := value[int](
+		f, `SELECT round(extract(epoch FROM max(expires_at) - now()))::int FROM pool_grants`,
+	); left > 1800 || left < 1780 {
 		t.Errorf("the session lasts for %d s", left)
 	}
 	_, err = f.saml.Refresh(t.Context(), clientID, session.RefreshToken)
 	must(t, err)
-	f.exec(`UPDATE pool_grants SET auth_time = auth_time - interval '1 hour', expires_at = expires_at - interval '31 minutes'`)
-	if _, err := f.saml.Refresh(t.Context(), clientID, session.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
+	f.exec(
+		`UPDATE pool_grants SET auth_time = auth_time - interval '1 hour',
+			expires_at = expires_at - interval '31 minutes'`,
+	)
+	if _, err := f.saml.Refresh(t.Context(), clientID,
+		session.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("refreshed after its end: %v", err)
 	}
 	if _, err := sign(-time.Minute); fault.CodeOf(err) != saml.CodeResponse {

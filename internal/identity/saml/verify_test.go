@@ -80,23 +80,27 @@ func TestR52_InvalidResponses(t *testing.T) {
 		"wrong key":                  func(r *forged) { r.key, r.certificate = strangerKey, stranger },
 		"wrong key, our certificate": func(r *forged) { r.key = strangerKey },
 		"SHA-1":                      func(r *forged) { r.method = dsig.RSASHA1SignatureMethod },
-		"comments signed":            func(r *forged) { r.algorithm = dsig.MakeC14N10ExclusiveWithCommentsCanonicalizerWithPrefixList("") },
-		"response old":               func(r *forged) { r.response.IssueInstant = past },
-		"assertion old":              func(r *forged) { r.assertion.IssueInstant = past },
-		"assertion from the future":  func(r *forged) { r.assertion.IssueInstant = future },
-		"response from the future":   func(r *forged) { r.response.IssueInstant = future },
-		"conditions past":            func(r *forged) { r.assertion.Conditions.NotOnOrAfter = past },
-		"conditions without end":     func(r *forged) { r.assertion.Conditions.NotOnOrAfter = time.Time{} },
-		"conditions in the future":   func(r *forged) { r.assertion.Conditions.NotBefore = future },
-		"confirmation past":          func(r *forged) { confirmation(r).NotOnOrAfter = past },
-		"confirmation without end":   func(r *forged) { confirmation(r).NotOnOrAfter = time.Time{} },
-		"session past":               func(r *forged) { r.assertion.AuthnStatements[0].SessionNotOnOrAfter = &past },
-		"no conditions":              func(r *forged) { r.assertion.Conditions = nil },
-		"no subject":                 func(r *forged) { r.assertion.Subject = nil },
-		"no NameID":                  func(r *forged) { r.assertion.Subject.NameID = nil },
-		"empty NameID":               func(r *forged) { r.assertion.Subject.NameID.Value = "" },
-		"no confirmation":            func(r *forged) { r.assertion.Subject.SubjectConfirmations = nil },
-		"no confirmation data":       func(r *forged) { r.assertion.Subject.SubjectConfirmations[0].SubjectConfirmationData = nil },
+		"comments signed": func(r *forged) {
+			r.algorithm = dsig.MakeC14N10ExclusiveWithCommentsCanonicalizerWithPrefixList("")
+		},
+		"response old":              func(r *forged) { r.response.IssueInstant = past },
+		"assertion old":             func(r *forged) { r.assertion.IssueInstant = past },
+		"assertion from the future": func(r *forged) { r.assertion.IssueInstant = future },
+		"response from the future":  func(r *forged) { r.response.IssueInstant = future },
+		"conditions past":           func(r *forged) { r.assertion.Conditions.NotOnOrAfter = past },
+		"conditions without end":    func(r *forged) { r.assertion.Conditions.NotOnOrAfter = time.Time{} },
+		"conditions in the future":  func(r *forged) { r.assertion.Conditions.NotBefore = future },
+		"confirmation past":         func(r *forged) { confirmation(r).NotOnOrAfter = past },
+		"confirmation without end":  func(r *forged) { confirmation(r).NotOnOrAfter = time.Time{} },
+		"session past":              func(r *forged) { r.assertion.AuthnStatements[0].SessionNotOnOrAfter = &past },
+		"no conditions":             func(r *forged) { r.assertion.Conditions = nil },
+		"no subject":                func(r *forged) { r.assertion.Subject = nil },
+		"no NameID":                 func(r *forged) { r.assertion.Subject.NameID = nil },
+		"empty NameID":              func(r *forged) { r.assertion.Subject.NameID.Value = "" },
+		"no confirmation":           func(r *forged) { r.assertion.Subject.SubjectConfirmations = nil },
+		"no confirmation data": func(r *forged) {
+			r.assertion.Subject.SubjectConfirmations[0].SubjectConfirmationData = nil
+		},
 		"another confirmation method": func(r *forged) {
 			r.assertion.Subject.SubjectConfirmations[0].Method = "urn:oasis:names:tc:SAML:2.0:cm:sender-vouches"
 		},
@@ -131,9 +135,11 @@ func TestR52_InvalidResponses(t *testing.T) {
 		"wrong InResponseTo inside": func(r *forged) { confirmation(r).InResponseTo = "_other" },
 		"begun by the provider":     func(r *forged) { r.response.InResponseTo, confirmation(r).InResponseTo = "", "" },
 		"wrong issuer":              func(r *forged) { r.assertion.Issuer.Value = "https://other.example" },
-		"wrong issuer around":       func(r *forged) { r.response.Issuer = &crewjam.Issuer{Value: "https://other.example"} },
-		"wrong version":             func(r *forged) { r.response.Version = "1.1" },
-		"not successful":            func(r *forged) { r.response.Status.StatusCode.Value = crewjam.StatusAuthnFailed },
+		"wrong issuer around": func(r *forged) {
+			r.response.Issuer = &crewjam.Issuer{Value: "https://other.example"}
+		},
+		"wrong version":  func(r *forged) { r.response.Version = "1.1" },
+		"not successful": func(r *forged) { r.response.Status.StatusCode.Value = crewjam.StatusAuthnFailed },
 		"response signed by a stranger": func(r *forged) {
 			r.signResponse, r.key, r.certificate = true, strangerKey, stranger
 		},
@@ -387,7 +393,8 @@ func TestR51_ParserDifferentials(t *testing.T) {
 func TestR54_RefusedBeforeParsing(t *testing.T) {
 	t.Parallel()
 	const root = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol">`
-	laughs := `<!DOCTYPE lolz [<!ENTITY lol "lol">` + strings.Repeat(`<!ENTITY lol1 "&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;">`, 100) + `]>`
+	laughs := `<!DOCTYPE lolz [<!ENTITY lol "lol">` +
+		strings.Repeat(`<!ENTITY lol1 "&lol;&lol;&lol;&lol;&lol;&lol;&lol;&lol;">`, 100) + `]>`
 	for name, document := range map[string]string{
 		"DOCTYPE":            `<!DOCTYPE x>` + root + `</samlp:Response>`,
 		"entities":           laughs + root + `&lol1;</samlp:Response>`,
@@ -422,7 +429,12 @@ func TestR54_RefusedBeforeParsing(t *testing.T) {
 }
 
 func FuzzR54_Responses(f *testing.F) {
-	f.Add([]byte(`<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"><saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="a"/></samlp:Response>`))
+	f.Add(
+		[]byte(
+			`<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol">` +
+				`<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="a"/></samlp:Response>`,
+		),
+	)
 	f.Add([]byte(`<!DOCTYPE x [<!ENTITY e "e">]><a>&e;</a>`))
 	f.Add([]byte(`<a xmlns="urn:x" a:b="c"><?x?><!-- --><![CDATA[x]]></a>`))
 	f.Fuzz(func(_ *testing.T, document []byte) { _ = saml.ParseResponse(document) })

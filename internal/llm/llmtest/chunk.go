@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	chunkHead = `data: {"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"` + ModelName +
+	chunkHead = `data: {"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"` +
+		ModelName +
 		`","system_fingerprint":"fp_test","choices":[{"index":0,"delta":{"`
 	chunkTail = "\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
 )
@@ -38,14 +39,16 @@ func appendChunk(dst []byte, field string, text []byte) []byte {
 }
 
 func appendFinish(dst []byte, reason string) []byte {
-	dst = append(dst, `data: {"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"`+ModelName+
+	dst = append(dst, `data: {"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"`+
+		ModelName+
 		`","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":`...)
 	dst = strconv.AppendQuote(dst, reason)
 	return append(dst, "}]}\n\n"...)
 }
 
 func appendUsage(dst []byte, input, output int) []byte {
-	return fmt.Appendf(dst, `data: {"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"%s",`+
-		`"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`+"\n\n",
+	return fmt.Appendf(dst,
+		`data: {"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"%s",`+
+			`"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`+"\n\n",
 		ModelName, input, output, input+output)
 }

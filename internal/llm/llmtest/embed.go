@@ -28,7 +28,8 @@ const dimensions = 256
 var alike = strings.NewReplacer("年休", "有給休暇", "有休", "有給休暇", "テレワーク", "在宅勤務", "リモートワーク", "在宅勤務", "給料", "賃金",
 	"給与", "賃金", "クビ", "解雇", "辞める", "退職", "通勤費", "通勤手当", "残業", "時間外労働", "ボーナス", "賞与")
 
-// Vector returns a vector of the words of a text: its pairs of letters, of which those that are not hiragana count more.
+// Vector returns a vector of the words of a text: its pairs of letters, of which those that are not hiragana count
+// more.
 func Vector(text string) []float32 {
 	v := make([]float32, dimensions)
 	var last rune
@@ -81,7 +82,8 @@ func embed(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusInternalServerError, "llmtest: broken")
 		return
 	case request.Model == EmbedSmall && len(request.Input) > SmallBatch:
-		writeError(w, http.StatusBadRequest, fmt.Sprintf("batch size %d > maximum allowed batch size %d", len(request.Input),
+		writeError(w, http.StatusBadRequest, fmt.Sprintf("batch size %d > maximum allowed batch size %d",
+			len(request.Input),
 			SmallBatch))
 		return
 	case request.Model == EmbedNoise:

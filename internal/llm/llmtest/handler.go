@@ -220,9 +220,15 @@ func (s *sending) fail() {
 		panic(http.ErrAbortHandler)
 	case FailEOF:
 	case FailError:
-		s.buf = append(s.buf, `data: {"error":{"message":"The server had an error","type":"server_error","code":null}}`+"\n\n"...)
+		s.buf = append(
+			s.buf, `data: {"error":{"message":"The server had an error","type":"server_error","code":null}}`+"\n\n"...,
+		)
 	case FailRateLimit:
-		s.buf = append(s.buf, `data: {"error":{"message":"Rate limit reached","type":"rate_limit_error","code":"rate_limit_exceeded"}}`+"\n\n"...)
+		s.buf = append(
+			s.buf,
+			`data: {"error":{"message":"Rate limit reached","type":"rate_limit_error","code":"rate_limit_exceeded"}}`+
+				"\n\n"...,
+		)
 	case FailFilter:
 		s.buf = append(appendFinish(s.buf, "content_filter"), "data: [DONE]\n\n"...)
 	case FailHalfJSON:

@@ -128,7 +128,8 @@ func TestHandlerReasoning(t *testing.T) {
 		reasoning, text := "", ""
 		_, err := client.Stream(t.Context(), llm.Request{
 			Messages: []llm.Message{{
-				Role: llm.RoleUser, Content: `@script {"reasoning":"考えた。","reasoning_form":"` + form + `","text":"答え","fail_after":1,"fail":"eof"}`,
+				Role: llm.RoleUser, Content: `@script {"reasoning":"考えた。","reasoning_form":"` + form +
+					`","text":"答え","fail_after":1,"fail":"eof"}`,
 			}},
 			Reasoning: func(piece string) { reasoning += piece },
 		}, func(piece string) { text += piece })

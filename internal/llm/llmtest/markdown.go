@@ -103,7 +103,8 @@ func (g *generator) table() {
 
 func (g *generator) code() {
 	g.out.WriteString("```go\n// 期限を過ぎた申請を数える。\nfunc overdue(requests []Request, now time.Time) int {\n\tcount := 0\n" +
-		"\tfor _, r := range requests {\n\t\tif r.Deadline.Before(now) && !r.Done {\n\t\t\tcount++\n\t\t}\n\t}\n\treturn count\n}\n```\n\n")
+		"\tfor _, r := range requests {\n\t\tif r.Deadline.Before(now) && !r.Done " +
+		"{\n\t\t\tcount++\n\t\t}\n\t}\n\treturn count\n}\n```\n\n")
 }
 
 func (g *generator) formula() {

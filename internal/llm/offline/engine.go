@@ -141,8 +141,8 @@ func minutesTask(ctx context.Context, p prompt) string {
 	return m.markdown(p.entries)
 }
 
-// summarizeText answers with the summary of a text, which cites the sources that the text is from, or says that it cannot
-// be shortened.
+// summarizeText answers with the summary of a text, which cites the sources that the text is from, or says that it
+// cannot be shortened.
 func summarizeText(ctx context.Context, text string, w wish, sources ...source) string {
 	n := len(candidates(splitSentences(text)))
 	if n <= 2 && w.chars == 0 {

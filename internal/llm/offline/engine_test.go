@@ -180,7 +180,10 @@ func TestEscape(t *testing.T) {
 func TestHostileSources(t *testing.T) {
 	t.Parallel()
 	answer := offline.Answer(t.Context(), system("document_qa"),
-		user(`<source index="1) <b>" filename="&lt;img src=x&gt; [9](javascript:x)" page="x">通信費は<b onclick=x>月額</b>3,000円[7]を会社が負担する。</source>通信費はいくらですか`))
+		user(
+			`<source index="1) <b>" filename="&lt;img src=x&gt; [9](javascript:x)" page="x">通信費は<b onclick=x>月額</b>3,000円[7]を会社が負担する。`+
+				`</source>通信費はいくらですか`,
+		))
 	for _, bad := range []string{" <b", "<img", " [7]", "[9](", "<b>"} {
 		if strings.Contains(answer, bad) && !strings.Contains(answer, `\`+strings.TrimSpace(bad)) {
 			t.Errorf("%q is in the answer:\n%s", bad, answer)

@@ -57,8 +57,10 @@ func TestAnswers(t *testing.T) {
 			{Role: llm.RoleAssistant, Content: "要旨です。"},
 			user("もっと短くしてください"),
 		},
-		"summary_nothing":  {system("summarization"), user("要約してください。")},
-		"summary_short":    {system("summarization"), user("次の文章を要約してください。\n会議は来週の月曜日に延期します。場所は変わらず本社の第2会議室で、開始の時刻も14時のままですのでご注意ください。")},
+		"summary_nothing": {system("summarization"), user("要約してください。")},
+		"summary_short": {
+			system("summarization"), user("次の文章を要約してください。\n会議は来週の月曜日に延期します。場所は変わらず本社の第2会議室で、開始の時刻も14時のままですのでご注意ください。"),
+		},
 		"qa_deadline":      {system("document_qa"), user(sources(t) + "有給休暇はいつまでに申請すればよいですか")},
 		"qa_list":          {system("document_qa"), user(sources(t) + "慶弔休暇は何日もらえますか")},
 		"qa_amount":        {system("document_qa"), user(sources(t) + "在宅勤務の通信費はいくらですか")},

@@ -3,7 +3,8 @@
 //
 // It owns what works well without a model: extractive summaries, answers quoted from documents, titles, drafts of
 // minutes, mechanical proofreading. To anything else it answers that no model is connected. It recognizes the task by
-// the tags in the prompt (see prompt). It imports packages llm and answer; the answer is a pure function of the request.
+// the tags in the prompt (see prompt). It imports packages llm and answer; the answer is a pure function of the
+// request.
 package offline
 
 import (

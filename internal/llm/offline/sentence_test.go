@@ -36,7 +36,13 @@ func TestSplitSentences(t *testing.T) {
 			"詳細は https://example.com/a.b?c=d をご覧ください。ver. 2.0 です。",
 			[]string{"詳細は https://example.com/a.b?c=d をご覧ください。", "ver. 2.0 です。"},
 		},
-		"English": {"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office. They agreed on 3.5 percent. \"Good.\" He left!", []string{"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office.", "They agreed on 3.5 percent.", "\"Good.\"", "He left!"}},
+		"English": {
+			"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office. They agreed on 3.5 percent. \"Good.\" He left!",
+			[]string{
+				"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office.", "They agreed on 3.5 percent.", "\"Good.\"",
+				"He left!",
+			},
+		},
 		"English, e.g.": {
 			"Use tools, e.g. Excel, to check it. See Fig. 3 for details.",
 			[]string{"Use tools, e.g. Excel, to check it.", "See Fig. 3 for details."},
@@ -46,8 +52,13 @@ func TestSplitSentences(t *testing.T) {
 			[]string{"本年度の売上高は、主力製品の販売が国内外で好調に推移したことから、前年度に比べて大きく増加した。", "一方、原材料の価格が上がったため、利益は微増にとどまった。"},
 		},
 		"wrapped English": {
-			"The committee reviewed the annual budget and decided to post-\npone the decision until the next regular meeting in April.\nNobody objected.",
-			[]string{"The committee reviewed the annual budget and decided to post-pone the decision until the next regular meeting in April.", "Nobody objected."},
+			"The committee reviewed the annual budget and decided to post-\npone the decision until the next regular " +
+				"meeting in April.\nNobody objected.",
+			[]string{
+				"The committee reviewed the annual budget and decided to post-pone the decision until the next " +
+					"regular meeting in April.",
+				"Nobody objected.",
+			},
 		},
 		"mail": {
 			"山川商事 佐藤様\n\nいつもお世話になっております。\n株式会社みどりの田中です。\n\n先日ご依頼いただきましたお見積書につきまして、\n下記のとおりお送りいたします。",

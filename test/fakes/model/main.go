@@ -39,7 +39,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakemodel", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	listen := flags.String("listen", "127.0.0.1:9911", "address to serve on; port 0 takes a free one")
-	rate := flags.Float64("tokens-per-second", 50, "pace of an answer whose directive names none; 0 is as fast as possible")
+	rate := flags.Float64("tokens-per-second", 50,
+		"pace of an answer whose directive names none; 0 is as fast as possible")
 	if err := fakes.Parse(flags, args); err != nil {
 		return err
 	}

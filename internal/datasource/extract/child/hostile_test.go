@@ -74,13 +74,20 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 		read bool // It may be read.
 	}{
 		"pages that contain themselves": {file: rawPDF(
-			[2]string{"/Type /Catalog /Pages 2 0 R", ""}, [2]string{"/Type /Pages /Count 9 /Kids [2 0 R 2 0 R 2 0 R]", ""})},
-		"a catalog that is its pages": {file: rawPDF([2]string{"/Type /Catalog /Pages 1 0 R /Kids [1 0 R] /Count 9", ""})},
+			[2]string{
+				"/Type /Catalog /Pages 2 0 R", "",
+			}, [2]string{"/Type /Pages /Count 9 /Kids [2 0 R 2 0 R 2 0 R]", ""})},
+		"a catalog that is its pages": {
+			file: rawPDF([2]string{"/Type /Catalog /Pages 1 0 R /Kids [1 0 R] /Count 9", ""}),
+		},
 		"two billion pages": {file: rawPDF([2]string{"/Type /Catalog /Pages 2 0 R", ""},
 			[2]string{"/Type /Pages /Count 2000000000 /Kids [3 0 R]", ""},
 			[2]string{"/Type /Page /Parent 2 0 R /MediaBox [0 0 595 842]", ""})},
 		"a form that draws itself": {file: onePage("", "/X Do",
-			[2]string{"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11", "/X Do /X Do"})},
+			[2]string{
+				"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11",
+				"/X Do /X Do",
+			})},
 		"endless operators": {file: flate("0 0 m 9 9 l S ", 600<<20)},
 		"endless text":      {file: flate("BT /L 9 Tf (aaaaaaaaaa) Tj ET ", 200<<20)},
 		"endless zeros":     {file: flate("\x00", 1<<30)},
@@ -88,7 +95,8 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 			deflated(t, "\x00", 100<<20))},
 		"nested arrays": {file: rawPDF([2]string{"/Type /Catalog /Pages " + nested, ""})},
 		"a huge picture": {file: onePage("", "/X Do", [2]string{
-			"/Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB /Filter /FlateDecode /Length 20",
+			"/Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB " +
+				"/Filter /FlateDecode /Length 20",
 			"x",
 		})},
 		"a huge page": {file: bytes.Replace(onePage("", "BT /L 9 Tf (a) Tj ET"), []byte("[0 0 595 842]"),

@@ -13,8 +13,8 @@ import (
 // nobody is the user of a child whose parent is root.
 const nobody = 65534
 
-// attributes puts a child into its own process group and has the kernel kill it when the parent dies. A privileged child
-// keeps the parent's user.
+// attributes puts a child into its own process group and has the kernel kill it when the parent dies. A privileged
+// child keeps the parent's user.
 func attributes(privileged bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() == 0 && !privileged {

@@ -162,7 +162,8 @@ func (d *Document) walk(parent uint64, get string, n uint64, depth int, left *in
 				return err
 			}
 			if ok != 0 && area > 0 {
-				found.pictured = max(found.pictured, (d.e.float32(8)-d.e.float32(0))*(d.e.float32(12)-d.e.float32(4))/area)
+				found.pictured = max(found.pictured,
+					(d.e.float32(8)-d.e.float32(0))*(d.e.float32(12)-d.e.float32(4))/area)
 			}
 		case formObject:
 			if depth == maxDepth {
@@ -215,7 +216,8 @@ func (d *Document) check(objects drawn, glyphs []glyph, broken int) error {
 		if err != nil {
 			return err
 		}
-		if int32(embedded) == 1 || !use.japanese && (use.silent == 0 || d.isLatin(font)) { //nolint:gosec // As PDFium means it.
+		//nolint:gosec // As PDFium means it.
+		if int32(embedded) == 1 || !use.japanese && (use.silent == 0 || d.isLatin(font)) {
 			continue
 		}
 		if !d.e.withFont {

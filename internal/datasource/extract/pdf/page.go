@@ -199,7 +199,8 @@ func (d *Document) glyph(text, i uint64, r rune, show shown) (g glyph, ok bool, 
 	if err != nil {
 		return g, false, err
 	}
-	if int32(wrong) == 1 || g.r == unicode.ReplacementChar || !unicode.IsGraphic(g.r) { //nolint:gosec // As PDFium means it.
+	//nolint:gosec // As PDFium means it.
+	if int32(wrong) == 1 || g.r == unicode.ReplacementChar || !unicode.IsGraphic(g.r) {
 		return g, false, nil
 	}
 	if _, err = e.call("FPDFText_GetLooseCharBox", text, i, e.at(0)); err != nil {

@@ -211,7 +211,8 @@ func TestFilesThatCannotBeReadWholeAreRefused(t *testing.T) {
 			with, append(bytes.Clone(whole), "12 0 obj\n<< /Type /Page >>\nendobj\n13 0"...), pdf.ErrCorrupt,
 		},
 		"cut off where pages are sent as they are read": {
-			with, bytes.Replace(whole, []byte("1 0 obj\n<<"), []byte("1 0 obj\n<< /Linearized 1 /L 99999"), 1), pdf.ErrCorrupt,
+			with, bytes.Replace(whole, []byte("1 0 obj\n<<"), []byte("1 0 obj\n<< /Linearized 1 /L 99999"), 1),
+			pdf.ErrCorrupt,
 		},
 		"a password":       {with, pdftest.Draw(japanese, pdftest.Encrypted()), pdf.ErrEncrypted},
 		"no font":          {without, whole, pdf.ErrNoFont},
@@ -263,8 +264,14 @@ func FuzzPages(f *testing.F) {
 		p.Vertical(400, 600, 12, "縦書き")
 		p.Picture()
 	})))
-	f.Add(pdftest.Draw(page(func(p *pdftest.Page) { p.Raw("BT /H 0 Tf 1 0 0 0 5 5 Tm <3042> Tj ET BT /L 1e9 Tf (a) Tj ET") })))
-	f.Add([]byte("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 1 0 R/Kids[1 0 R]/Count 9>>endobj trailer<</Root 1 0 R>>%%EOF"))
+	f.Add(
+		pdftest.Draw(
+			page(func(p *pdftest.Page) { p.Raw("BT /H 0 Tf 1 0 0 0 5 5 Tm <3042> Tj ET BT /L 1e9 Tf (a) Tj ET") }),
+		),
+	)
+	f.Add(
+		[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 1 0 R/Kids[1 0 R]/Count 9>>endobj trailer<</Root 1 0 R>>%%EOF"),
+	)
 	e := start(f, true)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		d, err := e.Open(file)

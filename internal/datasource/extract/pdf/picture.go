@@ -50,14 +50,16 @@ func (d *Document) Picture(i, width int) ([]byte, error) {
 	if _, err = e.call("FPDFBitmap_FillRect", bitmap, 0, 0, w, h, white); err != nil {
 		return nil, err
 	}
-	if _, err = e.call("FPDF_RenderPageBitmap", bitmap, page, 0, 0, w, uint64(full), 0, withAnnotations); err != nil { //nolint:gosec // Positive.
+	//nolint:gosec // Positive.
+	if _, err = e.call("FPDF_RenderPageBitmap", bitmap, page, 0, 0, w, uint64(full), 0, withAnnotations); err != nil {
 		return nil, err
 	}
 	buffer, err := e.call("FPDFBitmap_GetBuffer", bitmap)
 	if err != nil {
 		return nil, err
 	}
-	pixels, ok := e.module.Memory().Read(uint32(buffer), uint32(4*width*height)) //nolint:gosec // Addresses have 32 bits.
+	//nolint:gosec // Addresses have 32 bits.
+	pixels, ok := e.module.Memory().Read(uint32(buffer), uint32(4*width*height))
 	if !ok {
 		return nil, ErrCorrupt
 	}

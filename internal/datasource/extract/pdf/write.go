@@ -103,7 +103,10 @@ func (w *writer) join(next glyph) {
 }
 
 // opening is what a line begins with that is no continuation.
-var opening = regexp.MustCompile(`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、])`)
+var opening = regexp.MustCompile(
+	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
+		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、])`,
+)
 
 // goesOn reports whether the sentence of the last line goes on in a line.
 func (p paragraph) goesOn(line []segment) bool {

@@ -177,7 +177,9 @@ func (p *Provider) AddService(metadata []byte) error {
 	if err := xml.Unmarshal(metadata, &entity); err != nil {
 		return fmt.Errorf("samltest: the service's metadata: %w", err)
 	}
-	request, err := http.NewRequest(http.MethodPut, "/services/"+url.PathEscape(entity.EntityID), strings.NewReader(string(metadata))) //nolint:noctx // In process.
+	//nolint:noctx // In process.
+	request, err := http.NewRequest(http.MethodPut, "/services/"+url.PathEscape(entity.EntityID),
+		strings.NewReader(string(metadata)))
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,8 @@ func Rotated(degrees int) Option {
 func Encrypted() Option {
 	return func(f *file) {
 		lock := strings.Repeat("5A", 32)
-		f.trailer = "/ID [<00> <00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + lock + "> /U <" + lock + "> >>"
+		f.trailer = "/ID [<00> <00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + lock +
+			"> /U <" + lock + "> >>"
 	}
 }
 
@@ -69,7 +70,8 @@ func Draw(pages []*Page, options ...Option) []byte {
 		fmt.Fprintf(&kids, "%d 0 R ", shared+1+2*i)
 	}
 	font := func(encoding string) string {
-		return "<< /Type /Font /Subtype /Type0 /BaseFont /Ryumin-Light /Encoding /" + encoding + " /DescendantFonts [6 0 R] >>"
+		return "<< /Type /Font /Subtype /Type0 /BaseFont /Ryumin-Light /Encoding /" + encoding +
+			" /DescendantFonts [6 0 R] >>"
 	}
 	objects := []string{
 		"<< /Type /Catalog /Pages 2 0 R >>",
@@ -79,9 +81,10 @@ func Draw(pages []*Page, options ...Option) []byte {
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
 		"<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Ryumin-Light /DW 1000 /FontDescriptor 7 0 R " +
 			"/CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 6 >> >>",
-		"<< /Type /FontDescriptor /FontName /Ryumin-Light /Flags 6 /Ascent 880 /Descent -120 /CapHeight 700 /ItalicAngle 0 /StemV 80 " +
-			"/FontBBox [0 -120 1000 880] >>",
-		"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>\nstream\nA\nendstream",
+		"<< /Type /FontDescriptor /FontName /Ryumin-Light /Flags 6 /Ascent 880 /Descent -120 /CapHeight 700 " +
+			"/ItalicAngle 0 /StemV 80 /FontBBox [0 -120 1000 880] >>",
+		"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 " +
+			">>\nstream\nA\nendstream",
 		"<< /Font << /H 3 0 R /V 4 0 R /L 5 0 R >> /XObject << /P 8 0 R >> >>",
 	}
 	for i, page := range pages {
