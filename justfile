@@ -43,7 +43,8 @@ compiler:
 browser:
     @scripts/browser
 
-# Measure against the goals and the peers; --quick takes two minutes, --json FILE stores every round, --only NAMES a part.
+# Measure against the goals and the peers; --quick takes two minutes, --json FILE stores every round, --only NAMES a
+# part.
 bench *args: build browser
     @scripts/bench {{ args }}
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // report has the results of a run.
@@ -146,7 +147,7 @@ func quantile(values []float64, q float64) float64 {
 
 // write prints the table as Markdown.
 func (t *table) write(w io.Writer) {
-	_, _ = fmt.Fprintf(w, "\n### %s\n\n%s\n\n| |", t.Title, t.Method)
+	_, _ = fmt.Fprintf(w, "\n### %s\n\n%s\n\n| |", t.Title, wrapped(t.Method))
 	for _, c := range t.Columns {
 		_, _ = fmt.Fprintf(w, " %s |", c)
 	}
@@ -243,6 +244,27 @@ func (r *report) write(w io.Writer) {
 	r.writeGoals(w)
 }
 
+// wrapped breaks a paragraph into lines of at most 120 characters.
+func wrapped(text string) string {
+	var lines strings.Builder
+	width := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case width == 0:
+		case width+1+n > 120:
+			lines.WriteByte('\n')
+			width = 0
+		default:
+			lines.WriteByte(' ')
+			width++
+		}
+		lines.WriteString(word)
+		width += n
+	}
+	return lines.String()
+}
+
 // writeHead prints when and where it was measured.
 func (r *report) writeHead(w io.Writer) {
 	m := r.Machine
@@ -251,8 +273,9 @@ func (r *report) writeHead(w io.Writer) {
 		names = append(names, name+" "+version)
 	}
 	slices.Sort(names)
-	_, _ = fmt.Fprintf(w, "%s, %d rounds, medians. %s, %d cores, %s; load average at the start %s. %s.\n",
-		r.Began, r.Rounds, m.CPU, m.Cores, m.System, m.Load, strings.Join(names, ", "))
+	_, _ = fmt.Fprintln(w, wrapped(fmt.Sprintf(
+		"%s, %d rounds, medians. %s, %d cores, %s; load average at the start %s. %s.",
+		r.Began, r.Rounds, m.CPU, m.Cores, m.System, m.Load, strings.Join(names, ", "))))
 	if r.Quick {
 		_, _ = fmt.Fprint(w, "\n**A quick run, to see that it works: these figures are not to be quoted.**\n")
 	}

@@ -1,6 +1,9 @@
 import { defineConfig } from '@playwright/test'
 
-/** The extension in Debian's Chromium, or the one that CHROMIUM names, with the real server. `npm run build` comes before. */
+/**
+ * The extension in Debian's Chromium, or the one that CHROMIUM names, with the real server. `npm run build` comes
+ * before.
+ */
 export default defineConfig({
   testDir: './e2e',
   outputDir: './test-results',

@@ -13,8 +13,8 @@ need() {
 }
 
 # debian installs Debian packages: the first argument is their purpose, the others are their names. It skips recommended
-# packages, because they include udev and others whose scripts fail in a container. It retries once, because mirrors fail
-# now and then.
+# packages, because they include udev and others whose scripts fail in a container. It retries once, because mirrors
+# fail now and then.
 debian() {
   local what=$1 as_root=()
   shift

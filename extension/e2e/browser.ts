@@ -106,8 +106,9 @@ export class Browser {
   }
 
   /**
-   * Presses the extension's button in the toolbar, as a person does: it opens the panel and grants the tab. Playwright cannot
-   * drive a side panel, so what opened is looked at and closed, and the same page beside the same tab is driven in a tab.
+   * Presses the extension's button in the toolbar, as a person does: it opens the panel and grants the tab. Playwright
+   * cannot drive a side panel, so what opened is looked at and closed, and the same page beside the same tab is driven
+   * in a tab.
    */
   async press(page: Page): Promise<Page> {
     await page.bringToFront()

@@ -2,8 +2,8 @@
 //
 //   node web/bench/answer.mjs URL ADDRESS PASSWORD BYTES
 //
-// It drives the real app as a person would and prints one JSON object. CHROMIUM names the browser; BENCH_CPUPROFILE a file
-// for a profile of the answer, for Chromium's developer tools (it costs time itself).
+// It drives the real app as a person would and prints one JSON object. CHROMIUM names the browser; BENCH_CPUPROFILE a
+// file for a profile of the answer, for Chromium's developer tools (it costs time itself).
 import { existsSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 

@@ -218,7 +218,8 @@ test.describe('the members', () => {
     await dialog
       .getByLabel('招待する人の一覧')
       .fill(
-        'メール\t氏名\t役割\nm1@demo.example\t鈴木\nm2@demo.example\t山田\t管理者\nuser@demo.example\t山田 太郎\nm3@demo\t佐藤\nm4@demo.example\t田中\t部長',
+        'メール\t氏名\t役割\nm1@demo.example\t鈴木\nm2@demo.example\t山田\t管理者\n' +
+          'user@demo.example\t山田 太郎\nm3@demo\t佐藤\nm4@demo.example\t田中\t部長',
       )
     await expect(dialog.getByText('3名に送信できます。')).toBeVisible()
     await expect(dialog.getByText('2行に誤りがあります。')).toBeVisible()

@@ -27,7 +27,9 @@ class ChatPage {
     await page.route('**/ai-sdk?*', (route) =>
       route.fulfill({
         contentType: 'text/html; charset=utf-8',
-        body: '<!doctype html><title>AI SDK</title><div id="root"></div><script type="module" src="/ai-sdk.js"></script>',
+        body:
+          '<!doctype html><title>AI SDK</title><div id="root"></div>' +
+          '<script type="module" src="/ai-sdk.js"></script>',
       }),
     )
     await page.addInitScript((token) => Object.assign(window, { idToken: token }), idToken)

@@ -56,7 +56,8 @@ test('R68: Markdown from a model runs no script and asks no other host', async (
     await expect(
       body.locator(
         // A diagram is a picture that the app has made itself, of text that its frame has drawn.
-        'script, iframe, form, style, img:not([src^="blob:"]), object, embed, [onerror], [onclick], [onload], [ontoggle], [onmouseover]',
+        'script, iframe, form, style, img:not([src^="blob:"]), object, embed, ' +
+          '[onerror], [onclick], [onload], [ontoggle], [onmouseover]',
       ),
     ).toHaveCount(0)
     const targets = await body

@@ -20,9 +20,9 @@ const utf8 = new TextEncoder()
 const mostResyncs = 3
 
 /**
- * Turns the events of one answer, over any number of connections, into the chunks of one message: each chunk once, the text
- * without a gap and of one run only. It keeps the cursor itself, by counting the text that it has handed on: the id of an
- * event is a check, and never a place to go on from.
+ * Turns the events of one answer, over any number of connections, into the chunks of one message: each chunk once, the
+ * text without a gap and of one run only. It keeps the cursor itself, by counting the text that it has handed on: the
+ * id of an event is a check, and never a place to go on from.
  */
 export class Answer {
   messageId: string | undefined
@@ -36,10 +36,15 @@ export class Answer {
   #resyncs = 0
   #distrusted = false
   #sources = new Set<string>()
-  /** Reasoning is sent anew on each connection: by part, how much was handed on, and how much came on this connection. */
+  /**
+   * Reasoning is sent anew on each connection: by part, how much was handed on, and how much came on this connection.
+   */
   #reasoning = new Map<string, { length: number; at: number; closed: boolean }>()
 
-  /** The `Last-Event-ID` of the next connection. `0-0` is no place in any run: the server begins anew, with `data-reset`. */
+  /**
+   * The `Last-Event-ID` of the next connection. `0-0` is no place in any run: the server begins anew, with
+   * `data-reset`.
+   */
   get cursor(): string | undefined {
     if (this.#distrusted) return '0-0'
     return this.#bytes === 0 ? undefined : `${this.#run}-${this.#bytes}`

@@ -49,8 +49,8 @@ async function tokenOf(access: Access, expired: boolean): Promise<string> {
 }
 
 /**
- * The connections to one answer, one after the other: when one ends, the next is made, after the time that the server has
- * named. The events end when the server says that there is nothing more (204), or with `signal`.
+ * The connections to one answer, one after the other: when one ends, the next is made, after the time that the server
+ * has named. The events end when the server says that there is nothing more (204), or with `signal`.
  */
 export class Connection {
   #retryMs = 1800
@@ -135,7 +135,9 @@ export class Connection {
     throw refused ?? new TsumugiError(message, 'network_unreachable', true, null, { cause: error })
   }
 
-  /** The server draws `retry` at random for each client, so the first wait is just that; later ones double, with jitter. */
+  /**
+   * The server draws `retry` at random for each client, so the first wait is just that; later ones double, with jitter.
+   */
   #backoff(): number {
     const doubled = this.#retryMs * 2 ** Math.min(this.#failures, 10)
     return this.#failures++ === 0 ? doubled : Math.min(doubled, longestWaitMs) * (0.5 + Math.random() / 2)

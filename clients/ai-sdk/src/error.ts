@@ -1,6 +1,7 @@
 /**
- * Why there is no answer, or no whole one. `message` is in Japanese, for the person who asked; `code` is stable: that of the
- * server's problem document (`thread_busy`, …) or of the answer's failure (`model_interrupted`, …), or one of ours:
+ * Why there is no answer, or no whole one. `message` is in Japanese, for the person who asked; `code` is stable: that
+ * of the server's problem document (`thread_busy`, …) or of the answer's failure (`model_interrupted`, …), or one of
+ * ours:
  * - `network_unreachable`: the question could not be handed over; asking again is safe
  * - `answer_restarted`: the answer is written anew, which `ai` 6 can show only after `resumeStream()`
  * - `token_failed`: the token callback has thrown (`cause`)
@@ -13,7 +14,9 @@ export class TsumugiError extends Error {
     message: string,
     readonly code: string,
     readonly retryable = false,
-    /** The HTTP status of a refusal, the time after which to try again, and the problem document with all its fields. */
+    /**
+     * The HTTP status of a refusal, the time after which to try again, and the problem document with all its fields.
+     */
     readonly refusal: {
       readonly status: number
       readonly retryAfterMs: number

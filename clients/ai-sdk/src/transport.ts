@@ -34,8 +34,8 @@ interface Followed {
 }
 
 /**
- * Speaks to a Tsumugi server for the AI SDK's `useChat` and `Chat`. An answer survives every broken connection: it goes on
- * where it was, and the model is not asked again.
+ * Speaks to a Tsumugi server for the AI SDK's `useChat` and `Chat`. An answer survives every broken connection: it goes
+ * on where it was, and the model is not asked again.
  */
 export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
   /** A resumed answer is told from its beginning. */
@@ -75,8 +75,8 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
   }
 
   /**
-   * Stops the answer of a chat. Its stream then ends by itself, with what is stored. `chat.stop()` stops it as well, but
-   * leaves at once: what was on its way at that moment is missing until the thread is read again.
+   * Stops the answer of a chat. Its stream then ends by itself, with what is stored. `chat.stop()` stops it as well,
+   * but leaves at once: what was on its way at that moment is missing until the thread is read again.
    */
   stop = async (chatId: string): Promise<void> => {
     const followed = this.#followed.get(chatId)

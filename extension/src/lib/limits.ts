@@ -4,7 +4,9 @@ export const maxSelection = 20_000
 export const maxTitle = 500
 export const maxQuestion = 32_000
 
-/** The beginning of a text that may be sent, and how many characters that leaves out. Characters are those of Unicode. */
+/**
+ * The beginning of a text that may be sent, and how many characters that leaves out. Characters are those of Unicode.
+ */
 export function cut(text: string, limit = maxText): { text: string; characters: number; left: number } {
   if (text.length <= limit) return { text, characters: lengthOf(text), left: 0 }
   const characters = [...text]

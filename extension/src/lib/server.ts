@@ -8,7 +8,9 @@ export interface Server {
 
 const KEY = 'server'
 
-/** The server that policy names, else the one that was typed, else the one that has packed the extension; null for none. */
+/**
+ * The server that policy names, else the one that was typed, else the one that has packed the extension; null for none.
+ */
 export async function readServer(): Promise<Server | null> {
   const policy: { server_url?: unknown } = await chrome.storage.managed.get('server_url').catch(() => ({}))
   const managed = toOrigin(policy.server_url)

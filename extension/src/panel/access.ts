@@ -10,7 +10,10 @@ export type Access =
   | { readonly kind: 'offline' | 'unreachable'; readonly server: Server }
   | { readonly kind: 'ready'; readonly server: Server }
 
-/** Follows sign-in and the line to the server. A panel that is signed in is usable at once; the rest is looked at beside. */
+/**
+ * Follows sign-in and the line to the server. A panel that is signed in is usable at once; the rest is looked at
+ * beside.
+ */
 export function useAccess(): { access: Access; retry: () => void; refuse: (cause: SignedOut) => void } {
   const [access, setAccess] = useState<Access>({ kind: 'loading' })
   const look = useCallback(async () => {

@@ -30,8 +30,8 @@ const path = '/external/chrome_extension/v1/chat/completion/stream'
 const keepEvery = 250
 
 /**
- * A conversation about a page. Its answers are read here, in the panel; what is known of them is kept in the browser, so
- * that a panel that is closed and opened goes on at the character. Listeners are told of every change.
+ * A conversation about a page. Its answers are read here, in the panel; what is known of them is kept in the browser,
+ * so that a panel that is closed and opened goes on at the character. Listeners are told of every change.
  */
 export class Conversation {
   #talk: Talk

@@ -1,7 +1,9 @@
 import { useEffect, useState } from 'react'
 import type { Target } from '../lib/pages'
 
-/** The window of the panel, and a tab that it is held beside, if its address names one; else it follows the active tab. */
+/**
+ * The window of the panel, and a tab that it is held beside, if its address names one; else it follows the active tab.
+ */
 export interface Place {
   readonly windowId: number
   readonly tabId: number | null

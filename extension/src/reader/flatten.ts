@@ -5,9 +5,10 @@ export class TooSlow extends Error {
 
 /** What is never part of a page's text. */
 const dropped = new Set(
-  'SCRIPT STYLE NOSCRIPT TEMPLATE LINK META SVG CANVAS VIDEO AUDIO OBJECT EMBED INPUT TEXTAREA SELECT BUTTON DIALOG'.split(
-    ' ',
-  ),
+  (
+    'SCRIPT STYLE NOSCRIPT TEMPLATE LINK META SVG CANVAS VIDEO AUDIO OBJECT EMBED ' +
+    'INPUT TEXTAREA SELECT BUTTON DIALOG'
+  ).split(' '),
 )
 
 /** Frames smaller than this are advertisements and counters, in pixels. */
@@ -19,8 +20,8 @@ export interface Flat {
 }
 
 /**
- * A copy of a document as a person sees it, to take apart: hidden parts are left out, shadow roots (closed ones, too) and
- * frames of the same site stand in the place in which they are shown. The page itself is not touched.
+ * A copy of a document as a person sees it, to take apart: hidden parts are left out, shadow roots (closed ones, too)
+ * and frames of the same site stand in the place in which they are shown. The page itself is not touched.
  */
 export function flatten(source: Document, deadline: number, now = () => performance.now()): Flat {
   const copy = document.implementation.createHTMLDocument(source.title)

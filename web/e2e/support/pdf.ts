@@ -49,7 +49,10 @@ export async function print(
   }
 }
 
-/** Prints texts as a PDF: a page for each text, a paragraph for each of its lines, a heading for those that begin with #. */
+/**
+ * Prints texts as a PDF: a page for each text, a paragraph for each of its lines, a heading for those that begin with
+ * #.
+ */
 export function pdfOf(browser: Browser, texts: readonly string[]): Promise<Buffer> {
   const paragraph = (line: string) => (line.startsWith('# ') ? `<h1>${line.slice(2)}</h1>` : `<p>${line}</p>`)
   return print(

@@ -48,8 +48,8 @@ function followLive(): () => void {
 }
 
 /**
- * Loads the chat, what draws its answers, and the viewer once there is nothing else to do: the first question and the first
- * citation open without waiting. If that fails, opening them tries again.
+ * Loads the chat, what draws its answers, and the viewer once there is nothing else to do: the first question and the
+ * first citation open without waiting. If that fails, opening them tries again.
  */
 function loadChat(): () => void {
   const load = async () => {

@@ -20,7 +20,9 @@ export const connectionPolicyQuery = queryOptions({
   staleTime: 0,
 })
 
-/** Ends a connection, the user's own or, for administrators, a member's. One that has ended already is as it was wanted. */
+/**
+ * Ends a connection, the user's own or, for administrators, a member's. One that has ended already is as it was wanted.
+ */
 export async function endConnection(id: string, ofMember = false): Promise<void> {
   try {
     await (ofMember ? connections.endOrganizationConnection(id) : connections.endConnection(id))

@@ -65,9 +65,10 @@ export class Session implements Caller {
    * Renews the tokens. Calls made meanwhile wait for the same refresh; tabs take turns, and a tab whose turn comes
    * after another one's refresh takes over what that one stored. `stale` is the id token that was refused.
    *
-   * A refused refresh ends the session. One that nobody answered (no network, a proxy's page, 5xx, 429) is no failure of the
-   * session: the refresh token holds for 30 days, and signing everybody out whenever a server restarts would cost them what
-   * they were writing. It throws an {@link ApiError} that counts as offline, and the next call tries again.
+   * A refused refresh ends the session. One that nobody answered (no network, a proxy's page, 5xx, 429) is no failure
+   * of the session: the refresh token holds for 30 days, and signing everybody out whenever a server restarts would
+   * cost them what they were writing. It throws an {@link ApiError} that counts as offline, and the next call tries
+   * again.
    */
   refresh(stale: string): Promise<TokenRecord> {
     this.#refreshing ??= this.#inTurn(stale).finally(() => {

@@ -53,8 +53,8 @@ export function useSources(): List<DataSource> {
 }
 
 /**
- * The data sources whose name or text has all words of a query, newest first, as one types; without a query, all of them.
- * What was found last stays until the next answer has come.
+ * The data sources whose name or text has all words of a query, newest first, as one types; without a query, all of
+ * them. What was found last stays until the next answer has come.
  */
 export function useSourceSearch(query: string): List<DataSource> {
   const words = useSettled(query.trim())
@@ -78,8 +78,8 @@ export function useSource(id: string) {
 }
 
 /**
- * Keeps the data sources as the server tells them, until the returned function is called. One further down than the list
- * has been read so far comes with its page.
+ * Keeps the data sources as the server tells them, until the returned function is called. One further down than the
+ * list has been read so far comes with its page.
  */
 export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
@@ -99,8 +99,8 @@ export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
 }
 
 /**
- * Puts the answer to an upload into the list. If the same content was there already and was about to be deleted, it stays:
- * somebody has just asked for it.
+ * Puts the answer to an upload into the list. If the same content was there already and was about to be deleted, it
+ * stays: somebody has just asked for it.
  */
 export function takeUploaded({ source, isNew }: Uploaded, isQuiet = false): void {
   take(source)
@@ -154,9 +154,9 @@ function newer(known: DataSource, told: DataSource): DataSource {
 }
 
 /**
- * Two servers may tell of one data source at the same time, and the answer to an upload may come after what was read of it
- * since. The status alone does not say which came first: one that had failed waits again when it is uploaded again, and
- * `pending` may be that or what was before it failed. The server counts the changes.
+ * Two servers may tell of one data source at the same time, and the answer to an upload may come after what was read of
+ * it since. The status alone does not say which came first: one that had failed waits again when it is uploaded again,
+ * and `pending` may be that or what was before it failed. The server counts the changes.
  */
 function belongs(source: DataSource, items: readonly DataSource[], hasMore: boolean): boolean {
   const known = items.find((item) => item.id === source.id)

@@ -75,8 +75,8 @@ export function useShowPlace(): Show {
 }
 
 /**
- * Opens the viewer beside the page: the way back closes it. A passage is shown on its own page. `citations` are those of
- * the answer it is opened from. The returned function stays the same.
+ * Opens the viewer beside the page: the way back closes it. A passage is shown on its own page. `citations` are those
+ * of the answer it is opened from. The returned function stays the same.
  */
 export function useOpenSource(): Show {
   const show = useShowPlace()

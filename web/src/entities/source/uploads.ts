@@ -36,7 +36,10 @@ export interface UploadDeps {
   readonly onSent: (uploaded: Uploaded) => void
 }
 
-/** Sends files, two at a time, in the order in which they were added. What is sent leaves; what failed stays until it is sent. */
+/**
+ * Sends files, two at a time, in the order in which they were added. What is sent leaves; what failed stays until it is
+ * sent.
+ */
 export class UploadQueue {
   readonly #listeners = new Set<() => void>()
   readonly #sending = new Map<number, AbortController>()

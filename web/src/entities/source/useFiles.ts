@@ -9,7 +9,9 @@ interface DropHandlers {
   readonly onDrop: (event: DragEvent) => void
 }
 
-/** Takes files that are dropped on an element or pasted anywhere; `over` while some are held above it. Null takes none. */
+/**
+ * Takes files that are dropped on an element or pasted anywhere; `over` while some are held above it. Null takes none.
+ */
 export function useFiles(onFiles: ((files: readonly File[]) => void) | null): {
   readonly over: boolean
   readonly handlers: DropHandlers

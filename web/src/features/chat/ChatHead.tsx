@@ -130,7 +130,10 @@ function useThread(conversation: Conversation): Thread | null {
   return items.find((item) => item.id === thread?.id) ?? thread
 }
 
-/** Prints the thread once all of it is there: one time, however often it is asked meanwhile, and not if its reader has left it. */
+/**
+ * Prints the thread once all of it is there: one time, however often it is asked meanwhile, and not if its reader has
+ * left it.
+ */
 function usePrint(conversation: Conversation): () => void {
   const shown = useRef<{ conversation: Conversation; printing: boolean }>(null)
   useEffect(() => {
@@ -156,7 +159,9 @@ function usePrint(conversation: Conversation): () => void {
   return print
 }
 
-/** Ctrl+P prints the thread as the menu does, from its beginning; once all of it is there, the browser needs no help. */
+/**
+ * Ctrl+P prints the thread as the menu does, from its beginning; once all of it is there, the browser needs no help.
+ */
 function usePrintKey(conversation: Conversation, print: () => void): void {
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     const mod = event.ctrlKey !== event.metaKey && !event.shiftKey && !event.altKey

@@ -88,7 +88,7 @@ function Card({
   onGone: () => void
 }) {
   const card = useRef<HTMLDivElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is told that the anchor has gone does the same each time.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the callback for a lost anchor does the same each time.
   useLayoutEffect(
     () => (card.current ? keepBeside(card.current, anchor, 'top', 'start', onGone) : undefined),
     [anchor],

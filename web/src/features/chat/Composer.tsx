@@ -233,8 +233,8 @@ function firstWords({ kind, task_type }: Skill): string {
 }
 
 /**
- * Moves the focus to the composer where there is a keyboard, also from a button that goes away when it is pressed. On a phone
- * this would raise the keyboard over the page.
+ * Moves the focus to the composer where there is a keyboard, also from a button that goes away when it is pressed. On a
+ * phone this would raise the keyboard over the page.
  */
 export function focusComposer(): void {
   if (window.matchMedia('(pointer: coarse)').matches) return

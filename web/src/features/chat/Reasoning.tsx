@@ -15,7 +15,9 @@ export function storedThinking(message: Message): Thinking | null {
   return message.reasoning ? { startedAt: 0, durationMs: message.reasoning_ms ?? 0 } : null
 }
 
-/** What the model thinks before it answers: folded away, and no part of the answer. It is neither copied nor printed. */
+/**
+ * What the model thinks before it answers: folded away, and no part of the answer. It is neither copied nor printed.
+ */
 export function Reasoning({
   live,
   thinking,

@@ -78,8 +78,8 @@ export class Conversation {
   }
 
   /**
-   * Asks, at the end of the branch on the screen or in place of another question, which begins a branch. Shows the question and
-   * the place of the answer at once; makes the thread if there is none yet.
+   * Asks, at the end of the branch on the screen or in place of another question, which begins a branch. Shows the
+   * question and the place of the answer at once; makes the thread if there is none yet.
    */
   ask(question: Question, requestId = this.deps.newId(), place: Place = this.end): Promise<void> {
     return this.#asking.ask(question, requestId, place)

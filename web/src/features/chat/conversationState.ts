@@ -26,7 +26,9 @@ export type Question =
 /** Where in its thread a question stands: after an answer, or in place of another question. */
 export type Place = { readonly parent_id?: string } | { readonly edit: string }
 
-/** An answer of the thread that is not on the screen, in a branch that was begun elsewhere or left while it was written. */
+/**
+ * An answer of the thread that is not on the screen, in a branch that was begun elsewhere or left while it was written.
+ */
 export interface Elsewhere {
   /** A message of that branch; null while it is not known which one it is. */
   readonly id: string | null

@@ -240,7 +240,9 @@ export function openConversation(skillId: string, thread: Thread): Conversation 
   return conversation
 }
 
-/** The thread that is being read to be shown, and whether something was told meanwhile that the answer may not know of. */
+/**
+ * The thread that is being read to be shown, and whether something was told meanwhile that the answer may not know of.
+ */
 let opening: { readonly threadId: string; outdated: boolean } | null = null
 
 /** Says that a thread is about to be read and shown. What is told of it from now on will be shown. */

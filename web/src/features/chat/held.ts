@@ -57,7 +57,9 @@ class HeldQuestion {
     else void locks.request(`tsumugi-held-${this.key}`, {}, () => this.#hand())
   }
 
-  /** After a reload a file that was being uploaded is missing: until it is there, only this tab knows of the question. */
+  /**
+   * After a reload a file that was being uploaded is missing: until it is there, only this tab knows of the question.
+   */
   #keep(): void {
     if (this.#shared || uploads.uploads.some(({ to }) => to?.name === this.key)) return
     keepAttachments(this.key)
@@ -78,8 +80,8 @@ class HeldQuestion {
 const held = new Map<string, HeldQuestion>()
 
 /**
- * Sends the question of a composer by `send` when its files are read. Once the returned function has been called, because
- * the composer has left the screen, the question still waits, and is sent by `later`.
+ * Sends the question of a composer by `send` when its files are read. Once the returned function has been called,
+ * because the composer has left the screen, the question still waits, and is sent by `later`.
  */
 export function sendWhenRead(key: string, conversation: Conversation, send: Send, later: Send): () => void {
   held.get(key)?.stop()

@@ -16,7 +16,9 @@ import {
 /** How many messages a page has. */
 export const MESSAGE_PAGE = 20
 
-/** Which messages of a thread are on the screen: reads them, follows what is told of them, and goes to other branches. */
+/**
+ * Which messages of a thread are on the screen: reads them, follows what is told of them, and goes to other branches.
+ */
 export class MessageHistory {
   #loadingOlder: Promise<void> | null = null
   #refreshing: Promise<void> | null = null
@@ -106,8 +108,8 @@ export class MessageHistory {
   }
 
   /**
-   * Reads the newest messages again: something has changed elsewhere, or an answer has ended. A call made during another
-   * one gets an answer that was asked for after it.
+   * Reads the newest messages again: something has changed elsewhere, or an answer has ended. A call made during
+   * another one gets an answer that was asked for after it.
    */
   refresh(limit = MESSAGE_PAGE): Promise<void> {
     const { thread, turns } = this.core.state
@@ -199,8 +201,8 @@ export class MessageHistory {
       message.role === 'assistant' &&
       message.parent_id === last?.parent_id &&
       last?.siblings?.includes(message.id) !== true
-    // The reader goes along where the last answer is asked again, and stays where a branch begins further up, or where an
-    // alternative is rated that the reader has left.
+    // The reader goes along where the last answer is asked again, and stays where a branch begins further up, or where
+    // an alternative is rated that the reader has left.
     if (turn === undefined && again) this.#follow(message.id)
     else void this.refresh().then(() => this.#notice(message))
   }

@@ -6,8 +6,8 @@ import { dequeue, holdBack, placeQueued, type Queued, readQueue } from './queue'
 import { aheadId, isRunning, isWriting } from './turns'
 
 /**
- * Sends what waits in a thread's queue, one question after each answer. The tabs of a browser take turns by a lock that is
- * held until the answer is over, so that no tab sends on what it knows from before.
+ * Sends what waits in a thread's queue, one question after each answer. The tabs of a browser take turns by a lock that
+ * is held until the answer is over, so that no tab sends on what it knows from before.
  */
 export class QueueSender {
   /** The threads for which this tab has the lock or waits for it. */
@@ -22,8 +22,8 @@ export class QueueSender {
   }
 
   /**
-   * Sends the next question, if there is one and its turn has come. With `asked` its author wants it sent although the answer
-   * before it was stopped or has failed.
+   * Sends the next question, if there is one and its turn has come. With `asked` its author wants it sent although the
+   * answer before it was stopped or has failed.
    */
   async send(conversation: Conversation, asked = false): Promise<void> {
     const threadId = conversation.state.thread?.id

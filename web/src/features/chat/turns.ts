@@ -144,9 +144,9 @@ export function sameOutcome(message: Message, told: LiveMessage): boolean {
 }
 
 /**
- * Puts the newest page of a branch that the server told (newest first) into the turns at hand. Those stay that the page goes on
- * from; what the server knows replaces what was shown ahead; what is not of the branch goes, and its place on the screen
- * is taken by its alternative; what the server cannot know yet stays at the end.
+ * Puts the newest page of a branch that the server told (newest first) into the turns at hand. Those stay that the page
+ * goes on from; what the server knows replaces what was shown ahead; what is not of the branch goes, and its place on
+ * the screen is taken by its alternative; what the server cannot know yet stays at the end.
  */
 export function mergeNewest(turns: readonly Turn[], page: readonly Message[]): readonly Turn[] {
   const messages = page.toReversed()

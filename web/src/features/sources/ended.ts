@@ -9,8 +9,8 @@ export interface Ended {
 
 /**
  * Whose reading has ended from one list to the next. A small file may have been read before anything was told of it: it
- * stands above all that were known, while what is further down is only seen for the first time. Before the first list, which
- * is null, nothing was known.
+ * stands above all that were known, while what is further down is only seen for the first time. Before the first list,
+ * which is null, nothing was known.
  */
 export function endedSources(before: readonly DataSource[] | null, now: readonly DataSource[]): Ended {
   if (before === null || before === now) return { ready: [], failed: [] }

@@ -1,8 +1,8 @@
 import { type FocusEvent, type RefObject, useLayoutEffect, useRef } from 'react'
 
 /**
- * Keeps the focus in a list whose lines (`data-line`) go and change, whoever takes them away: when what had it has gone, the
- * line that stands in that place gets it, or the last one, or the page.
+ * Keeps the focus in a list whose lines (`data-line`) go and change, whoever takes them away: when what had it has
+ * gone, the line that stands in that place gets it, or the last one, or the page.
  */
 export function useKeptFocus<E extends HTMLElement>(
   lines: unknown,

@@ -36,8 +36,8 @@ const tableRow = /^\s*\|.*\|\s*$/
 const tableRule = /^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/
 
 /**
- * The blocks of the passages of one page, in order. `markdown` says that the text is Markdown, as that of Office files is;
- * other texts have paragraphs only. Passages end anywhere: a sentence or a table may go on in the next one.
+ * The blocks of the passages of one page, in order. `markdown` says that the text is Markdown, as that of Office files
+ * is; other texts have paragraphs only. Passages end anywhere: a sentence or a table may go on in the next one.
  */
 export function blocksOf(
   passages: readonly Passage[],

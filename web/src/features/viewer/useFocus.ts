@@ -1,8 +1,8 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
 /**
- * Gives the focus to the viewer when it opens, or shows something else at the wish of somebody outside of it, and back when
- * it closes. `place` changes with what it shows.
+ * Gives the focus to the viewer when it opens, or shows something else at the wish of somebody outside of it, and back
+ * when it closes. `place` changes with what it shows.
  */
 export function useFocus(
   panel: RefObject<HTMLElement | null>,

@@ -1,7 +1,9 @@
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react'
 import { wheelZoom } from './zoom'
 
-/** Zooms by the wheel with Ctrl (and so by a pinch on a touchpad); what is under the pointer, or in the middle, stays. */
+/**
+ * Zooms by the wheel with Ctrl (and so by a pinch on a touchpad); what is under the pointer, or in the middle, stays.
+ */
 export function useWheelZoom(
   scroller: RefObject<HTMLElement | null>,
   enabled: boolean,

@@ -47,9 +47,10 @@ function blockHtml(markdown: string, plugins: typeof remarkPlugins): string {
 }
 
 const kept = new Set(
-  'h1 h2 h3 h4 h5 h6 p ul ol li blockquote hr strong em del br table thead tbody tr th td code pre a sub sup u kbd mark ruby rt details summary'.split(
-    ' ',
-  ),
+  (
+    'h1 h2 h3 h4 h5 h6 p ul ol li blockquote hr strong em del br table thead tbody tr th td ' +
+    'code pre a sub sup u kbd mark ruby rt details summary'
+  ).split(' '),
 )
 const empty = new Set(['br', 'hr'])
 

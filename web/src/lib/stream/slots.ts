@@ -43,8 +43,8 @@ export interface SlotsDeps {
 }
 
 /**
- * Browsers allow six connections to a host over HTTP/1.1, over all tabs: streams take four of them, so that room is left
- * for everything else.
+ * Browsers allow six connections to a host over HTTP/1.1, over all tabs: streams take four of them, so that room is
+ * left for everything else.
  */
 export const slotCount = 4
 

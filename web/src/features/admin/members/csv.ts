@@ -32,8 +32,8 @@ export interface CsvLine {
 }
 
 /**
- * The lines of a pasted list or a CSV file (RFC 4180, with tabs, semicolons or the full-width comma as well), without empty
- * ones. A quoted cell may hold separators and line breaks; a quote that is never closed ends with the text.
+ * The lines of a pasted list or a CSV file (RFC 4180, with tabs, semicolons or the full-width comma as well), without
+ * empty ones. A quoted cell may hold separators and line breaks; a quote that is never closed ends with the text.
  */
 export function readCsv(text: string): CsvLine[] {
   const separator = separatorOf(text)

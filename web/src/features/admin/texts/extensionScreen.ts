@@ -32,7 +32,9 @@ export const extensionScreen = {
       },
       linux: {
         title: 'Linux',
-        body: '次の内容を /etc/opt/chrome/policies/managed/tsumugi.json に保存します（Chromiumの場合は /etc/chromium/policies/managed/）。',
+        body:
+          '次の内容を /etc/opt/chrome/policies/managed/tsumugi.json に保存します' +
+          '（Chromiumの場合は /etc/chromium/policies/managed/）。',
         label: 'ポリシーファイルの内容',
       },
     },
