@@ -211,8 +211,8 @@ func TestR33_StopRacesTheLastToken(t *testing.T) {
 				if ends != 1 || answer.Status != chat.StatusSuccess || deltas(t, seen) != answer.Content {
 					t.Errorf("%d ends, stored %+v, seen %s", ends, answer, seen)
 				}
-				if stopped := strings.Contains(seen,
-					`"abort"`); stopped != (answer.FinishReason == chat.FinishStopped) {
+				stopped := strings.Contains(seen, `"abort"`)
+				if stopped != (answer.FinishReason == chat.FinishStopped) {
 					t.Errorf("seen %s, stored %s", seen, answer.FinishReason)
 				}
 			}

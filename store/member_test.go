@@ -156,9 +156,8 @@ func TestRefusedChangesLeaveNothing(t *testing.T) {
 	if name := value[string](t, f, `SELECT name FROM users WHERE id = $1`, f.ann.UserID); name != "ann" {
 		t.Errorf("now they are called %q", name)
 	}
-	if n := value[int](
-		t, f, `SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM account_changes)`,
-	); n != 0 {
+	n := value[int](t, f, `SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM account_changes)`)
+	if n != 0 {
 		t.Errorf("%d rows tell of it", n)
 	}
 }

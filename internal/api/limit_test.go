@@ -93,8 +93,8 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 		}
 		// An address of IPv6 is any of its network's.
 		for i := range 5 {
-			if code := signInFrom(t, handler,
-				"2001:db8::"+strconv.Itoa(i+1)); (code == http.StatusTooManyRequests) != (i == 4) {
+			code := signInFrom(t, handler, "2001:db8::"+strconv.Itoa(i+1))
+			if (code == http.StatusTooManyRequests) != (i == 4) {
 				t.Errorf("IPv6, call %d: %d", i, code)
 			}
 		}

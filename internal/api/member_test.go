@@ -162,9 +162,10 @@ func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 		}
 	}
-	if got := value[int](w.fixture,
-		`SELECT count(*) FROM users WHERE role IN ('organization-super-admin', 'system-admin')`); got != 3 {
-		t.Errorf("there are %d with the highest roles", got)
+	highest := value[int](w.fixture,
+		`SELECT count(*) FROM users WHERE role IN ('organization-super-admin', 'system-admin')`)
+	if highest != 3 {
+		t.Errorf("there are %d with the highest roles", highest)
 	}
 }
 

@@ -98,9 +98,8 @@ func TestSettingsAreStoredAndLogged(t *testing.T) {
 	if !slices.Equal(told, []string{"saml.edit", "saml.on", "saml.edit"}) {
 		t.Errorf("the audit log tells of %v", told)
 	}
-	if details := value[string](f,
-		`SELECT details::text FROM audit_events ORDER BY at DESC, id DESC LIMIT 1`); !strings.Contains(details,
-		"idp_certificates") || !strings.Contains(details, "corp.example, sub.corp.example") {
+	details := value[string](f, `SELECT details::text FROM audit_events ORDER BY at DESC, id DESC LIMIT 1`)
+	if !strings.Contains(details, "idp_certificates") || !strings.Contains(details, "corp.example, sub.corp.example") {
 		t.Errorf("details %s", details)
 	}
 }
@@ -304,9 +303,8 @@ func TestTrialsSignNobodyIn(t *testing.T) {
 	if test.Status != saml.TestFailed || !strings.Contains(test.Error, "割り当て") {
 		t.Errorf("denied: %+v", test)
 	}
-	if n := value[int](
-		f, `SELECT (SELECT count(*) FROM saml_codes) + (SELECT count(*) FROM federated_identities)`,
-	); n != 0 {
+	n := value[int](f, `SELECT (SELECT count(*) FROM saml_codes) + (SELECT count(*) FROM federated_identities)`)
+	if n != 0 {
 		t.Errorf("somebody was signed in")
 	}
 	stranger := actor(f.member(f.organization("other.example"), "x@other.example", identity.RoleOrganizationSuperAdmin,

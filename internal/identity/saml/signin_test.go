@@ -380,9 +380,8 @@ func TestSessionsEndWhenTheProviderSaysSo(t *testing.T) {
 	if session.ExpiresIn > 1800 || session.ExpiresIn < 1780 {
 		t.Errorf("the tokens hold for %d s", session.ExpiresIn)
 	}
-	if left := value[int](
-		f, `SELECT round(extract(epoch FROM max(expires_at) - now()))::int FROM pool_grants`,
-	); left > 1800 || left < 1780 {
+	left := value[int](f, `SELECT round(extract(epoch FROM max(expires_at) - now()))::int FROM pool_grants`)
+	if left > 1800 || left < 1780 {
 		t.Errorf("the session lasts for %d s", left)
 	}
 	_, err = f.saml.Refresh(t.Context(), clientID, session.RefreshToken)
