@@ -41,7 +41,7 @@ func (db *DB) UseModel(ctx context.Context, model datasource.EmbeddingModel) (st
 			    RETURNING id, weight, measured
 			)
 			SELECT id, weight, measured,
-			coalesce((SELECT sum(e.done) FROM embeddings e WHERE e.model_id = used.id), 0)::bigint AS embedded
+			       coalesce((SELECT sum(e.done) FROM embeddings e WHERE e.model_id = used.id), 0)::bigint AS embedded
 			FROM used`, model.Name, model.QueryPrefix, model.PassagePrefix)
 		return err
 	})
@@ -50,9 +50,8 @@ func (db *DB) UseModel(ctx context.Context, model datasource.EmbeddingModel) (st
 
 // NextEmbedding implements datasource.Store. Of servers that choose the same data source at once one gets it; the
 // others look again with their next turn.
-func (db *DB) NextEmbedding(ctx context.Context, modelID, limit int,
-	lease time.Duration) (turn datasource.EmbeddingTurn,
-	found bool, _ error,
+func (db *DB) NextEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (
+	turn datasource.EmbeddingTurn, found bool, _ error,
 ) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		row, err := queryRow[turnRow](ctx, tx, `
@@ -61,7 +60,7 @@ func (db *DB) NextEmbedding(ctx context.Context, modelID, limit int,
 			    FROM data_sources d
 			    LEFT JOIN embeddings e ON e.data_source_id = d.id AND e.model_id = $1
 			    WHERE d.status = 'success' AND d.chunk_count > coalesce(e.done, 0)
-			    AND coalesce(e.not_before, '-infinity') <= now()
+			      AND coalesce(e.not_before, '-infinity') <= now()
 			    ORDER BY coalesce(e.turn, 0), d.created_at DESC, d.id
 			    LIMIT 1
 			), begun AS (
@@ -175,12 +174,13 @@ func (db *DB) PutVectors(ctx context.Context, turn datasource.EmbeddingTurn,
 }
 
 // tellEmbedding stores how far the embedding of a data source is. One that ends without having been told needs no word.
-func tellEmbedding(ctx context.Context, tx pgx.Tx, turn datasource.EmbeddingTurn,
-	done int) (*datasource.Source, error) {
+func tellEmbedding(ctx context.Context, tx pgx.Tx, turn datasource.EmbeddingTurn, done int) (
+	*datasource.Source, error,
+) {
 	source, err := queryRow[datasource.Source](ctx, tx, `
 		UPDATE data_sources
 		SET stage = CASE WHEN $3::int < $4::int THEN 'embedding' ELSE '' END, done = $3, total = $4,
-		revision = revision + 1
+		    revision = revision + 1
 		WHERE organization_id = $1 AND id = $2 AND status = 'success' AND ($3::int < $4::int OR stage <> '')
 		RETURNING `+sourceColumns, turn.Owner.OrganizationID, turn.SourceID, done, turn.Total)
 	if isNoRows(err) {
@@ -262,7 +262,7 @@ func (db *DB) ClaimMeasure(ctx context.Context, modelID, people, limit int,
 		rows, err := queryRows[sampleRow](ctx, tx, `
 			SELECT s.organization_id, s.user_id, array_agg(s.id) AS ids
 			FROM (SELECT d.organization_id, d.user_id, d.id,
-			    row_number() OVER (PARTITION BY d.user_id ORDER BY random()) AS place
+			             row_number() OVER (PARTITION BY d.user_id ORDER BY random()) AS place
 			      FROM embeddings e
 			      JOIN data_sources d ON d.id = e.data_source_id AND d.status = 'success' AND d.chunk_count = e.done
 			      WHERE e.model_id = $1) s

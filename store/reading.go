@@ -147,7 +147,7 @@ func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.U
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
 		SET status = 'failed', failure = $4, stage = '', read_until = NULL, reading = reading + 1,
-		revision = revision + 1
+		    revision = revision + 1
 		WHERE organization_id = $1 AND user_id = $2 AND id = $3 AND status IN ('pending', 'running')
 		RETURNING `+sourceColumns, owner.OrganizationID, owner.UserID, id, reason)
 	if !isNoRows(err) {

@@ -27,8 +27,8 @@ func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...st
 	for i, text := range texts {
 		id := newID()
 		if i%2 == 0 {
-			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, parent_id,
-				completed_at)
+			f.exec(t, `
+				INSERT INTO messages (id, organization_id, thread_id, role, content, status, parent_id, completed_at)
 				VALUES ($1, $2, $3, 'user', $4, 'success', $5, now())`, id, owner.OrganizationID, thread.ID, text, last)
 		} else {
 			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)

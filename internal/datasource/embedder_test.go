@@ -246,10 +246,8 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	f.exec(`UPDATE embedding_models SET used_at = now() - interval '25 hours' WHERE name = 'first'`)
 	f.start(f.serviceWith(f.db, embedding(longer, "second")))
 	f.until(func() bool {
-		return f.count(
-			`SELECT count(*) FROM embedding_vectors v JOIN embedding_models m ON m.id = v.model_id
-				WHERE m.name = 'first'`,
-		) == 0
+		return f.count(`SELECT count(*) FROM embedding_vectors v JOIN embedding_models m ON m.id = v.model_id
+			WHERE m.name = 'first'`) == 0
 	})
 }
 
