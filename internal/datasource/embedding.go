@@ -75,8 +75,9 @@ type EmbeddingStore interface {
 	PauseEmbedding(ctx context.Context, turn EmbeddingTurn, pause time.Duration) error
 	// FindVectors returns the vectors of data sources, all of their passages in order. ok is false if there are not
 	// vectors of the model for all passages of all of them, or if they are more than limit bytes together.
-	FindVectors(ctx context.Context, owner Owner, of []Indexed,
-		modelID, limit int) (_ []index.Vectors, ok bool, _ error)
+	FindVectors(ctx context.Context, owner Owner, of []Indexed, modelID, limit int) (
+		_ []index.Vectors, ok bool, _ error,
+	)
 	// ClaimMeasure has the caller measure the weight of a model for the time of a lease, unless another server does,
 	// and returns data sources of some people that are embedded, at most limit of each person.
 	ClaimMeasure(ctx context.Context, modelID, people, limit int, lease time.Duration) (_ map[Owner][]uuid.UUID,

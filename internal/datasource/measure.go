@@ -76,9 +76,8 @@ type cloze struct {
 }
 
 // tryOut asks questions of one person's data sources.
-func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, ids []uuid.UUID,
-	count int) ([]index.Trial,
-	error,
+func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, ids []uuid.UUID, count int) (
+	[]index.Trial, error,
 ) {
 	of, err := e.service.store.FindIndexes(ctx, owner, ids)
 	if err != nil {

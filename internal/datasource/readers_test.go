@@ -117,9 +117,8 @@ func (q *queue) PutBack(_ context.Context, r datasource.Reading, how datasource.
 	return r.Source, nil
 }
 
-func (q *queue) ReportProgress(_ context.Context, r datasource.Reading, _ datasource.Stage,
-	_, _ int) (datasource.Source,
-	error,
+func (q *queue) ReportProgress(_ context.Context, r datasource.Reading, _ datasource.Stage, _, _ int) (
+	datasource.Source, error,
 ) {
 	return r.Source, nil
 }
