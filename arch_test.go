@@ -51,7 +51,8 @@ var bans = []struct {
 		"the two packages that everything rests on need nothing but the standard library",
 	},
 	{
-		[]string{"stream"}, []string{module, "net"},
+		[]string{"stream"},
+		[]string{module, "net"},
 		"the hub knows nothing of chats, users, databases or connections: stream/sse sends what it says",
 	},
 	{

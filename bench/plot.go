@@ -29,14 +29,18 @@ func plots() map[string][]plot {
 				rows: []string{fmt.Sprintf(rowBurstCPU, 1000)},
 			},
 		},
-		"Many streams": {{file: "paced-p99",
+		"Many streams": {{
+			file:  "paced-p99",
 			title: "Many streams, a watcher each: p99 ms from due to read (less is better)", rows: []string{
 				fmt.Sprintf(rowLag, 1000, 50), fmt.Sprintf(rowLag, 1000, 200), fmt.Sprintf(rowLag, 5000, 10),
-			}}},
-		"first token: many chats": {{file: "first-token",
+			},
+		}},
+		"first token: many chats": {{
+			file:  "first-token",
 			title: "Added to the time to the first token: p99 ms (less is better)", rows: []string{
 				fmt.Sprintf(rowAfter, 99), fmt.Sprintf(rowMany, 200, 99), fmt.Sprintf(rowMany, 1000, 99),
-			}, omit: []string{alone}}},
+			}, omit: []string{alone},
+		}},
 		"From the provider": {
 			{
 				file: "chat-cpu", title: "From the provider to the client: µs of CPU a token (less is better)",

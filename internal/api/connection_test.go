@@ -465,7 +465,8 @@ func TestFormsAreReadStrictly(t *testing.T) {
 		},
 		"nothing": {map[string]string{"Content-Type": form}, "", "invalid_client"},
 		"NUL in a code": {
-			map[string]string{"Content-Type": form}, "grant_type=authorization_code&client_id=tsumugi-cli&code=%00",
+			map[string]string{"Content-Type": form},
+			"grant_type=authorization_code&client_id=tsumugi-cli&code=%00",
 			"invalid_grant",
 		},
 	} {

@@ -712,16 +712,17 @@ type ChunkEmbedding struct {
 	Ordinal int `json:"ordinal"`
 	Page    int `json:"page"`
 
-	// Rects Where it stands on the pages that `GET /v1/data-source/{id}/page/{n}` shows: a rectangle for each piece of a line, in the order
-	// of reading. Empty for formats without pages, and where less than half of the passage is found on its page.
+	// Rects Where it stands on the pages that `GET /v1/data-source/{id}/page/{n}` shows: a rectangle for each piece of
+	// a line, in the order of reading. Empty for formats without pages, and where less than half of the passage
+	// is found on its page.
 	Rects []Rect `json:"rects"`
 
 	// Text At most 400 characters.
 	Text string `json:"text"`
 }
 
-// Citation A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come first, in the
-// order of their numbers, then at most 8 others, the most relevant first.
+// Citation A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come
+// first, in the order of their numbers, then at most 8 others, the most relevant first.
 type Citation struct {
 	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id"`
 	DataSourceID     openapi_types.UUID `json:"data_source_id"`
@@ -740,15 +741,15 @@ type Citation struct {
 	// Score How well it fits the question. Comparable within one answer only.
 	Score float32 `json:"score"`
 
-	// Support Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of a
-	// sentence is in none of the passages that it cites, or it shares next to no words with them. Not there for a passage
-	// that is not cited.
+	// Support Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of
+	// a sentence is in none of the passages that it cites, or it shares next to no words with them. Not there
+	// for a passage that is not cited.
 	Support CitationSupport `json:"support,omitempty,omitzero"`
 }
 
-// CitationSupport Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of a
-// sentence is in none of the passages that it cites, or it shares next to no words with them. Not there for a passage
-// that is not cited.
+// CitationSupport Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of
+// a sentence is in none of the passages that it cites, or it shares next to no words with them. Not there
+// for a passage that is not cited.
 type CitationSupport string
 
 // Connection defines model for Connection.
@@ -1274,17 +1275,17 @@ type MessageList struct {
 	Items []Message `json:"items"`
 }
 
-// MessageRequest A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the last
-// one of the branch that was looked at last. With `edit`, the id of any question of the thread, it is asked in place of
-// that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that asked again, which
-// begins a new branch as well. The old branches are kept. `request_id` is required here unless `Idempotency-Key` is
-// sent.
+// MessageRequest A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the
+// last one of the branch that was looked at last. With `edit`, the id of any question of the thread, it is asked
+// in place of that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that
+// asked again, which begins a new branch as well. The old branches are kept. `request_id` is required here
+// unless `Idempotency-Key` is sent.
 //
-// `data_source_ids` are the data sources that this question is answered from. Without it these are the files of the
-// form if there are any, else all data sources of the thread; for an edited question, those of the question that it
-// replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file in the form counts
-// as one of them. A skill that accepts none refuses them with 400 `data_sources_not_accepted`. `regenerate` uses those of
-// the question.
+// `data_source_ids` are the data sources that this question is answered from. Without it these are the files of
+// the form if there are any, else all data sources of the thread; for an edited question, those of the question
+// that it replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file
+// in the form counts as one of them. A skill that accepts none refuses them with 400
+// `data_sources_not_accepted`. `regenerate` uses those of the question.
 type MessageRequest struct {
 	Content string `json:"content,omitempty,omitzero"`
 
@@ -1879,7 +1880,8 @@ type Skill struct {
 	// Keywords Words that find the skill although neither its name nor its description has them. Searched, not shown.
 	Keywords []string `json:"keywords"`
 
-	// Kind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain conversation.
+	// Kind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain
+	// conversation.
 	Kind        SkillKind     `json:"kind"`
 	Name        string        `json:"name"`
 	Suggestions []string      `json:"suggestions"`
@@ -1895,7 +1897,8 @@ type SkillFormType string
 // SkillTaskType defines model for Skill.TaskType.
 type SkillTaskType string
 
-// SkillKind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain conversation.
+// SkillKind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain
+// conversation.
 type SkillKind = string
 
 // SkillList defines model for SkillList.
@@ -1933,13 +1936,13 @@ type StreamAbort struct {
 	Type   string `json:"type"`
 }
 
-// StreamChunk The data of an event of a stream, but for the last event, whose data is `[DONE]`: a chunk of the AI SDK's UI message
-// stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the cursor
-// `<run>-<offset>`; the others have none. A client passes over types that it does not know.
+// StreamChunk The data of an event of a stream, but for the last event, whose data is `[DONE]`: a chunk of the AI SDK's UI
+// message stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the
+// cursor `<run>-<offset>`; the others have none. A client passes over types that it does not know.
 type StreamChunk = any
 
-// StreamCitations The citations of the answer, as they are stored: what the check of its sentences has found. It comes before the end of
-// an answer that was given passages. A client that resumes gets it before the text.
+// StreamCitations The citations of the answer, as they are stored: what the check of its sentences has found. It comes before
+// the end of an answer that was given passages. A client that resumes gets it before the text.
 type StreamCitations struct {
 	Data struct {
 		Citations []Citation `json:"citations"`
@@ -2003,8 +2006,8 @@ type StreamReset struct {
 	Type      string `json:"type"`
 }
 
-// StreamSourceDocument A passage that the model was given and may cite as `[index]`. All of them come before the text. A client that resumes an
-// answer that is complete is sent those of `Message.citations`.
+// StreamSourceDocument A passage that the model was given and may cite as `[index]`. All of them come before the text. A client that
+// resumes an answer that is complete is sent those of `Message.citations`.
 type StreamSourceDocument struct {
 	Filename  string `json:"filename"`
 	Index     int    `json:"index"`
@@ -2106,8 +2109,8 @@ type ThreadCreateRequest struct {
 	RequestID string `json:"request_id,omitempty,omitzero"`
 	SkillID   string `json:"skill_id"`
 
-	// Temporary The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the thread, and
-	// 24 hours later it is deleted. Its own calls are like those of any other.
+	// Temporary The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the
+	// thread, and 24 hours later it is deleted. Its own calls are like those of any other.
 	Temporary bool   `json:"temporary,omitempty,omitzero"`
 	Title     string `json:"title,omitempty,omitzero"`
 }
@@ -2342,8 +2345,8 @@ type ListMemberUsageParams struct {
 
 // ListDataSourcesParams defines parameters for ListDataSources.
 type ListDataSourcesParams struct {
-	// Q Words, all of which the file's name or one of its passages must have. Full and half width, upper and lower case,
-	// hiragana and katakana are alike. Words of Latin letters and numbers are found whole in passages.
+	// Q Words, all of which the file's name or one of its passages must have. Full and half width, upper and lower
+	// case, hiragana and katakana are alike. Words of Latin letters and numbers are found whole in passages.
 	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
 
 	// Offset How many items to pass over.
@@ -2384,8 +2387,9 @@ type ListFavoriteSkillsParams struct {
 type ListMessagesParams struct {
 	ThreadID openapi_types.UUID `form:"thread_id" json:"thread_id"`
 
-	// Leaf Any message of the thread: the branch goes through it, and on to the newest message that comes after it. Without it,
-	// it is the branch that was looked at last: where was asked last, or what `PUT /v1/thread/{thread_id}` has named since.
+	// Leaf Any message of the thread: the branch goes through it, and on to the newest message that comes after it.
+	// Without it, it is the branch that was looked at last: where was asked last, or what
+	// `PUT /v1/thread/{thread_id}` has named since.
 	Leaf openapi_types.UUID `form:"leaf,omitempty" json:"leaf,omitempty,omitzero"`
 
 	// Offset How many items to pass over.

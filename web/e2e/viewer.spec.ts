@@ -172,7 +172,8 @@ test.describe('the text of a file', () => {
     server,
   }) => {
     const filler = 'この規程は、出張の手続きと旅費の支給について定める。'.repeat(8)
-    const text = `# 旅費規程\n\n${filler}\n\n## 宿泊費\n\n| 役職 | 上限 |\n|---|---|\n| 部長 | 12,000円 |\n| 課長 | 10,000円 |\n\n` +
+    const text =
+      `# 旅費規程\n\n${filler}\n\n## 宿泊費\n\n| 役職 | 上限 |\n|---|---|\n| 部長 | 12,000円 |\n| 課長 | 10,000円 |\n\n` +
       `## 日当\n\n- 国内は3,000円\n- 国外は8,000円\n\n${filler}`
     await uploadRead(server.url, account, '旅費規程.md', text)
     await openSources(page, '?q=国外は')

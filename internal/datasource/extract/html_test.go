@@ -13,10 +13,12 @@ func TestHTML(t *testing.T) {
 	tests := []struct{ name, content, want string }{
 		{"title", "<title>勤務\n規程 &amp; 細則</title><p>本文", "# 勤務 規程 & 細則\n\n本文"},
 		{"heading instead of title", "<title>題</title><h1>規程</h1><p>本文", "# 規程\n\n本文"},
-		{"what nobody reads",
+		{
+			"what nobody reads",
 			"<head><style>p{}</style><meta name=a></head><nav><a href=/>目次</a></nav><script>a<p>b</script>" +
 				"<noscript><p>c</noscript><template><p>d</template><svg><title>e</title><text>f</text></svg>" +
-				"<!-- g --><p>本文", "本文"},
+				"<!-- g --><p>本文", "本文",
+		},
 		{"nothing but navigation", "<nav><p>目次</nav>", "目次"},
 		{"picture that is not closed", "<svg><path><p>本文", "本文"},
 		{"ruby", "<p><ruby>頗<rp>（</rp><rt>すこぶ</rt><rp>）</rp></ruby>る<ruby>漢<rt>かん<rb>字<rt>じ</ruby>", "頗る漢字"},

@@ -34,8 +34,8 @@ export interface paths {
         };
         /**
          * Versions of the extension, for browsers
-         * @description Chromium's update manifest (protocol 2.0), which policies and the installed extension name. 404 if the server was
-         *     built without the extension.
+         * @description Chromium's update manifest (protocol 2.0), which policies and the installed extension name. 404 if the server
+         *     was built without the extension.
          */
         get: operations["getExtensionUpdates"];
         put?: never;
@@ -128,8 +128,9 @@ export interface paths {
         put?: never;
         /**
          * Renew a federated session
-         * @description Exchanges the refresh token of a session that began with single sign-on for new id and access tokens. Sessions with
-         *     a password are renewed at the identity provider. A refresh token that does not hold any more is answered 401.
+         * @description Exchanges the refresh token of a session that began with single sign-on for new id and access tokens. Sessions
+         *     with a password are renewed at the identity provider. A refresh token that does not hold any more is answered
+         *     401.
          */
         post: operations["refreshToken"];
         delete?: never;
@@ -148,9 +149,9 @@ export interface paths {
         /**
          * Begin single sign-on
          * @description Redirects the browser to the organization's identity provider with a signed SAML AuthnRequest, and binds the
-         *     sign-in to this browser by a cookie. Where it cannot begin, it redirects to `/oauth2/callback` with `error` and
-         *     `error_description`. A browser that navigates here (its `Accept` names `text/html`) is redirected there instead of being
-         *     answered a problem, too.
+         *     sign-in to this browser by a cookie. Where it cannot begin, it redirects to `/oauth2/callback` with `error`
+         *     and `error_description`. A browser that navigates here (its `Accept` names `text/html`) is redirected there
+         *     instead of being answered a problem, too.
          */
         get: operations["authorize"];
         put?: never;
@@ -170,8 +171,9 @@ export interface paths {
         };
         /**
          * Exchange a one-time code for tokens
-         * @description The code comes from the redirect to `/oauth2/callback`. It holds for 60 seconds, once, in the browser that began. With
-         *     `error`, which the same redirect may carry instead, nothing is exchanged: the answer is the problem `sso_denied`.
+         * @description The code comes from the redirect to `/oauth2/callback`. It holds for 60 seconds, once, in the browser that
+         *     began. With `error`, which the same redirect may carry instead, nothing is exchanged: the answer is the
+         *     problem `sso_denied`.
          */
         get: operations["oauth2Callback"];
         put?: never;
@@ -191,15 +193,15 @@ export interface paths {
         };
         /**
          * The account that a single sign-on would be linked to
-         * @description A first single sign-on that names an administrator ends at `/login/link` with `organization_id` and `link`. The answer
-         *     of the identity provider is held for 10 minutes, once, for the browser that began.
+         * @description A first single sign-on that names an administrator ends at `/login/link` with `organization_id` and `link`.
+         *     The answer of the identity provider is held for 10 minutes, once, for the browser that began.
          */
         get: operations["getSSOLink"];
         put?: never;
         /**
          * Agree to be linked
-         * @description With the id token of a session by password that the account's owner has begun since. The code is exchanged as every
-         *     other one: `GET /v1/oauth2/callback`.
+         * @description With the id token of a session by password that the account's owner has begun since. The code is exchanged as
+         *     every other one: `GET /v1/oauth2/callback`.
          */
         post: operations["confirmSSOLink"];
         delete?: never;
@@ -243,10 +245,10 @@ export interface paths {
         put?: never;
         /**
          * SAML assertion consumer
-         * @description Takes the identity provider's signed response (HTTP-POST binding, at most 256 KiB), provisions or finds the user, and
-         *     redirects to `/oauth2/callback` with a one-time code, or with `error` and `error_description`; or to `/login/link` where
-         *     an administrator has to agree to be linked first. A browser that
-         *     navigates here (its `Accept` names `text/html`) is redirected there instead of being answered a problem, too.
+         * @description Takes the identity provider's signed response (HTTP-POST binding, at most 256 KiB), provisions or finds the
+         *     user, and redirects to `/oauth2/callback` with a one-time code, or with `error` and `error_description`; or to
+         *     `/login/link` where an administrator has to agree to be linked first. A browser that navigates here (its
+         *     `Accept` names `text/html`) is redirected there instead of being answered a problem, too.
          */
         post: operations["samlAssertionConsumer"];
         delete?: never;
@@ -315,15 +317,16 @@ export interface paths {
         };
         /**
          * What a client asks for
-         * @description For the page `/oauth/grant`, which clients open with the parameters of RFC 6749 (4.1.1) and RFC 7636. An unknown client
-         *     or redirect URI is a 400; for any other mistake the answer has `redirect_to` alone, which tells the client.
+         * @description For the page `/oauth/grant`, which clients open with the parameters of RFC 6749 (4.1.1) and RFC 7636. An
+         *     unknown client or redirect URI is a 400; for any other mistake the answer has `redirect_to` alone, which tells
+         *     the client.
          */
         get: operations["getGrant"];
         put?: never;
         /**
          * Allow or deny what a client asks for
-         * @description `redirect_to` takes the browser back to the client, with a code that holds for 60 seconds, once, or with an error. The
-         *     parameters are those of the request.
+         * @description `redirect_to` takes the browser back to the client, with a code that holds for 60 seconds, once, or with an
+         *     error. The parameters are those of the request.
          */
         post: operations["grant"];
         delete?: never;
@@ -365,8 +368,8 @@ export interface paths {
         put?: never;
         /**
          * Exchange a code or refresh token for tokens
-         * @description RFC 6749 for public clients, with PKCE by S256. A refresh token is replaced at each use; a code or refresh token that is
-         *     used a second time ends the connection. Devices poll with
+         * @description RFC 6749 for public clients, with PKCE by S256. A refresh token is replaced at each use; a code or refresh
+         *     token that is used a second time ends the connection. Devices poll with
          *     `urn:ietf:params:oauth:grant-type:device_code` (RFC 8628).
          */
         post: operations["token"];
@@ -768,11 +771,11 @@ export interface paths {
         put?: never;
         /**
          * Send an invitation again
-         * @description For the organization's administrators; only a super-admin invites administrators. For active members who have not
-         *     signed in since they were invited, or ever; an earlier temporary password does not hold any more. Where single
-         *     sign-on is off, also for members whose `auth_type` is `federated_idp`, whether they have signed in or not: they get a
-         *     temporary password, their `auth_type` becomes `cognito` and their sessions end; all else stays theirs. Others are
-         *     answered 409.
+         * @description For the organization's administrators; only a super-admin invites administrators. For active members who have
+         *     not signed in since they were invited, or ever; an earlier temporary password does not hold any more. Where
+         *     single sign-on is off, also for members whose `auth_type` is `federated_idp`, whether they have signed in or
+         *     not: they get a temporary password, their `auth_type` becomes `cognito` and their sessions end; all else stays
+         *     theirs. Others are answered 409.
          */
         post: operations["resendInvitation"];
         delete?: never;
@@ -794,8 +797,8 @@ export interface paths {
         /**
          * Change a member's name, role or state
          * @description For the organization's administrators; only a super-admin grants or takes administrators' roles and edits
-         *     administrators. It holds from the member's next request on, and ends their open streams. Nobody changes themself, and
-         *     the last active super-admin stays one (409).
+         *     administrators. It holds from the member's next request on, and ends their open streams. Nobody changes
+         *     themself, and the last active super-admin stays one (409).
          */
         put: operations["editUser"];
         post?: never;
@@ -823,8 +826,8 @@ export interface paths {
         post?: never;
         /**
          * Sign a member out everywhere
-         * @description For the organization's administrators, as with editing. Calls and refreshes are refused from the next one on, and open
-         *     streams end.
+         * @description For the organization's administrators, as with editing. Calls and refreshes are refused from the next one on,
+         *     and open streams end.
          */
         delete: operations["endMemberSessions"];
         options?: never;
@@ -846,8 +849,8 @@ export interface paths {
         get: operations["getSessionLimits"];
         /**
          * Set how long sessions of the organization last
-         * @description For super-admins. The limits hold for sessions that have begun, too. An identity provider's `SessionNotOnOrAfter` ends
-         *     a session before them.
+         * @description For super-admins. The limits hold for sessions that have begun, too. An identity provider's
+         *     `SessionNotOnOrAfter` ends a session before them.
          */
         put: operations["putSessionLimits"];
         post?: never;
@@ -871,8 +874,8 @@ export interface paths {
         post?: never;
         /**
          * Forget who a member is at the identity provider
-         * @description For the organization's administrators, as with editing. The member's sessions end, and their next single sign-on is a
-         *     first one again. 409 for a member who is not linked.
+         * @description For the organization's administrators, as with editing. The member's sessions end, and their next single
+         *     sign-on is a first one again. 409 for a member who is not linked.
          */
         delete: operations["unlinkUser"];
         options?: never;
@@ -894,8 +897,8 @@ export interface paths {
         get: operations["getSAMLConfig"];
         /**
          * Set the organization's single sign-on
-         * @description For super-admins. Takes the identity provider's metadata as XML, or its fields one by one, not both. What is left
-         *     out of the request keeps its value.
+         * @description For super-admins. Takes the identity provider's metadata as XML, or its fields one by one, not both. What is
+         *     left out of the request keeps its value.
          */
         put: operations["putSAMLConfig"];
         post?: never;
@@ -915,8 +918,8 @@ export interface paths {
         get?: never;
         /**
          * Let members sign in by single sign-on
-         * @description For super-admins. Members but super-admins can no longer sign in with a password, at once. It is refused (409) while
-         *     the configuration is incomplete, or when no active super-admin could sign in with a password.
+         * @description For super-admins. Members but super-admins can no longer sign in with a password, at once. It is refused (409)
+         *     while the configuration is incomplete, or when no active super-admin could sign in with a password.
          */
         put: operations["turnSAMLOn"];
         post?: never;
@@ -957,8 +960,8 @@ export interface paths {
         put?: never;
         /**
          * Try single sign-on
-         * @description For super-admins, whether it is switched on or not. The browser goes to the URL, signs in at the identity provider and
-         *     comes back to `/admin/saml?test=<id>`; nobody is signed in by it.
+         * @description For super-admins, whether it is switched on or not. The browser goes to the URL, signs in at the identity
+         *     provider and comes back to `/admin/saml?test=<id>`; nobody is signed in by it.
          */
         post: operations["testSAML"];
         delete?: never;
@@ -1015,8 +1018,8 @@ export interface paths {
         };
         /**
          * The user's threads, pinned ones first, then last touched first
-         * @description With `q`, the threads in whose title, or in one of whose messages, all its words occur, each with its `match`. Full and
-         *     half width, upper and lower case, hiragana and katakana are alike.
+         * @description With `q`, the threads in whose title, or in one of whose messages, all its words occur, each with its `match`.
+         *     Full and half width, upper and lower case, hiragana and katakana are alike.
          */
         get: operations["listThreads"];
         put?: never;
@@ -1041,8 +1044,9 @@ export interface paths {
         get: operations["getThread"];
         /**
          * Change a thread's title, its place, or the branch that is looked at
-         * @description What is not given stays. Asking in an archived thread brings it back. `leaf` is the id of any message of the thread: the
-         *     branch through it, on to its newest message, is the one that `GET /v1/message` answers from now on.
+         * @description What is not given stays. Asking in an archived thread brings it back. `leaf` is the id of any message of the
+         *     thread: the branch through it, on to its newest message, is the one that `GET /v1/message` answers from now
+         *     on.
          */
         put: operations["editThread"];
         post?: never;
@@ -1087,9 +1091,9 @@ export interface paths {
         get?: never;
         /**
          * Show a thread to one's organization
-         * @description A snapshot of the branch that ends in `leaf`, an answer that is complete; what is said later is not shown. A thread has one
-         *     share at most: one that there is keeps its id and shows the new snapshot. It ends with `DELETE /v1/share/{share_id}`, with its
-         *     thread, and with its owner. A temporary thread is not shared (409).
+         * @description A snapshot of the branch that ends in `leaf`, an answer that is complete; what is said later is not shown. A
+         *     thread has one share at most: one that there is keeps its id and shows the new snapshot. It ends with
+         *     `DELETE /v1/share/{share_id}`, with its thread, and with its owner. A temporary thread is not shared (409).
          */
         put: operations["shareThread"];
         post?: never;
@@ -1213,8 +1217,8 @@ export interface paths {
         put?: never;
         /**
          * Attach data sources to a thread
-         * @description Attaches data sources to a thread, at most 20, and has them read if they are not. How far they are, `/v1/live` tells.
-         *     The call may be repeated with the same `request_id`; with another body it is 409 `request_id_conflict`.
+         * @description Attaches data sources to a thread, at most 20, and has them read if they are not. How far they are, `/v1/live`
+         *     tells. The call may be repeated with the same `request_id`; with another body it is 409 `request_id_conflict`.
          */
         post: operations["preprocessDataSources"];
         delete?: never;
@@ -1290,8 +1294,8 @@ export interface paths {
         };
         /**
          * A page as a picture
-         * @description A page of a PDF as this server draws it; never the original. Other formats have no pages to show and answer 404. While too many
-         *     people look at pages it is 503 `unavailable`.
+         * @description A page of a PDF as this server draws it; never the original. Other formats have no pages to show and answer
+         *     404. While too many people look at pages it is 503 `unavailable`.
          */
         get: operations["showDataSourcePage"];
         put?: never;
@@ -1313,8 +1317,8 @@ export interface paths {
         put?: never;
         /**
          * Stop reading a data source
-         * @description Ends the reading of a data source that waits or is read. It is `failed` then, and may be read again. One that has come to its
-         *     end is 409 `conflict`.
+         * @description Ends the reading of a data source that waits or is read. It is `failed` then, and may be read again. One that
+         *     has come to its end is 409 `conflict`.
          */
         post: operations["stopDataSource"];
         delete?: never;
@@ -1334,7 +1338,8 @@ export interface paths {
         put?: never;
         /**
          * Read a data source again
-         * @description Has a data source that failed wait to be read again. One that waits or is read stays as it is; one that was read is 409 `conflict`.
+         * @description Has a data source that failed wait to be read again. One that waits or is read stays as it is; one that was
+         *     read is 409 `conflict`.
          */
         post: operations["readDataSource"];
         delete?: never;
@@ -1354,13 +1359,14 @@ export interface paths {
         put?: never;
         /**
          * Upload a file
-         * @description Keeps a file of at most 50 MiB and has it read: its `status` goes from `pending` over `running` to `success` or
-         *     `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are PDF, Word, Excel and PowerPoint
-         *     (`.docx`, `.xlsx`, `.pptx`, also with macros, which are not looked at), and plain text, Markdown, CSV, TSV and HTML,
-         *     in UTF-8, UTF-16, Shift_JIS or EUC-JP. Another one is 415 `unsupported_media_type`; the older formats of Office are
-         *     told what to save them as. A file whose content one has uploaded before is not read twice: the answer is 200 with
-         *     the data source that there is, and one that had failed is read again. A disk without room is 507 `storage_full`; a person or an
-         *     organization whose files have all the room they may is 409 `storage_limit_reached`.
+         * @description Keeps a file of at most 50 MiB and has it read: its `status` goes from `pending` over `running` to `success`
+         *     or `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are PDF, Word, Excel and
+         *     PowerPoint (`.docx`, `.xlsx`, `.pptx`, also with macros, which are not looked at), and plain text, Markdown,
+         *     CSV, TSV and HTML, in UTF-8, UTF-16, Shift_JIS or EUC-JP. Another one is 415 `unsupported_media_type`; the
+         *     older formats of Office are told what to save them as. A file whose content one has uploaded before is not
+         *     read twice: the answer is 200 with the data source that there is, and one that had failed is read again. A
+         *     disk without room is 507 `storage_full`; a person or an organization whose files have all the room they may is
+         *     409 `storage_limit_reached`.
          */
         post: operations["uploadDataSource"];
         delete?: never;
@@ -1397,8 +1403,8 @@ export interface paths {
         };
         /**
          * The text of a data source, passage by passage
-         * @description Its passages in order, from a page on. Together they are its text: every character that is no white space is in exactly one.
-         *     One that was not read has none.
+         * @description Its passages in order, from a page on. Together they are its text: every character that is no white space is
+         *     in exactly one. One that was not read has none.
          */
         get: operations["listPassages"];
         put?: never;
@@ -1457,10 +1463,11 @@ export interface paths {
         put?: never;
         /**
          * Ask a skill, in OpenAI's form
-         * @description For programs that speak OpenAI's chat completions. `model` is the key or the id of a skill. The last message is the
-         *     question; those before it begin the conversation, and system messages add to the skill's instructions. Each call makes
-         *     a thread of its own, or none that remains with `store: false`. Parameters that are not named here are ignored. An
-         *     answer is a message like any other, but this protocol cannot resume a stream: one that breaks off has no `[DONE]`.
+         * @description For programs that speak OpenAI's chat completions. `model` is the key or the id of a skill. The last message
+         *     is the question; those before it begin the conversation, and system messages add to the skill's instructions.
+         *     Each call makes a thread of its own, or none that remains with `store: false`. Parameters that are not named
+         *     here are ignored. An answer is a message like any other, but this protocol cannot resume a stream: one that
+         *     breaks off has no `[DONE]`.
          */
         post: operations["completeChat"];
         delete?: never;
@@ -1478,9 +1485,9 @@ export interface paths {
         };
         /**
          * The messages of a branch of a thread, newest first
-         * @description The messages of a thread are a tree: asking a question otherwise (`edit`) or an answer again (`regenerate`) begins a
-         *     new branch beside the old one. The answer is one branch: each message follows the next one in the list, its
-         *     `parent_id`. What stands in its place in other branches are its `siblings`.
+         * @description The messages of a thread are a tree: asking a question otherwise (`edit`) or an answer again (`regenerate`)
+         *     begins a new branch beside the old one. The answer is one branch: each message follows the next one in the
+         *     list, its `parent_id`. What stands in its place in other branches are its `siblings`.
          */
         get: operations["listMessages"];
         put?: never;
@@ -1526,14 +1533,15 @@ export interface paths {
         put?: never;
         /**
          * Ask about a page, and watch the answer being written
-         * @description What the browser extension asks. Without `thread_id` the question begins a thread; the answer is streamed, resumed,
-         *     stopped and rated like that of `POST /v1/message/stream`. The same `request_id` is the same question, thread
-         *     included. The thread shows what a person reads of the question (「題」を要約); the model reads the page, in a fence that
-         *     the page cannot close.
+         * @description What the browser extension asks. Without `thread_id` the question begins a thread; the answer is streamed,
+         *     resumed, stopped and rated like that of `POST /v1/message/stream`. The same `request_id` is the same question,
+         *     thread included. The thread shows what a person reads of the question (「題」を要約); the model reads the page, in a
+         *     fence that the page cannot close.
          *
-         *     `chrome_extension_page_whole_summary` needs `page.text`, `chrome_extension_easy_explain` needs `selection`; both begin
-         *     a thread. The two follow-ups need `messages`, whose last one is the question, and either `thread_id`, or the page or
-         *     selection, or the earlier messages of a client that keeps its own conversation. The body has at most 4 MiB.
+         *     `chrome_extension_page_whole_summary` needs `page.text`, `chrome_extension_easy_explain` needs `selection`;
+         *     both begin a thread. The two follow-ups need `messages`, whose last one is the question, and either
+         *     `thread_id`, or the page or selection, or the earlier messages of a client that keeps its own conversation.
+         *     The body has at most 4 MiB.
          */
         post: operations["streamChatCompletion"];
         delete?: never;
@@ -1553,8 +1561,8 @@ export interface paths {
         put?: never;
         /**
          * The text of a PDF file that is being looked at
-         * @description Reads a PDF file of at most 20 MiB, for the `page.text` of a question. The file is not kept. Of a longer text the
-         *     beginning is answered, and how many characters that leaves out.
+         * @description Reads a PDF file of at most 20 MiB, for the `page.text` of a question. The file is not kept. Of a longer text
+         *     the beginning is answered, and how many characters that leaves out.
          */
         post: operations["readPageFile"];
         delete?: never;
@@ -1632,8 +1640,8 @@ export interface paths {
         };
         /**
          * Watch the answer that is being written in a thread
-         * @description The same as `GET /v1/message/{message_id}/stream`, for a client that knows the thread only. The answer's id stands in
-         *     `start`. With a cursor of the thread's last answer it goes on there, though that is complete.
+         * @description The same as `GET /v1/message/{message_id}/stream`, for a client that knows the thread only. The answer's id
+         *     stands in `start`. With a cursor of the thread's last answer it goes on there, though that is complete.
          */
         get: operations["attachThread"];
         put?: never;
@@ -1724,8 +1732,8 @@ export interface paths {
          *     client, one of `LiveEvent` from the server. An `Origin`, if there is one, must be this server's.
          *
          *     1. The client sends `LiveAuth` with its id token within 5 s. The token never stands in the URL.
-         *     2. The server sends `ready`. It sends it again whenever events may have been missed. The client reads what it shows
-         *        anew each time; where many are told at once, it waits for a random moment of up to 2 s first.
+         *     2. The server sends `ready`. It sends it again whenever events may have been missed. The client reads what it
+         *        shows anew each time; where many are told at once, it waits for a random moment of up to 2 s first.
          *     3. The server sends what changes for this person: `thread`, `message`, `data_source`, `notification`. The same
          *        event may come twice. An event without the record that a client shows is passed over; so is a type that it
          *        does not know.
@@ -2596,7 +2604,8 @@ export interface components {
             unavailable_reason?: string;
         };
         /**
-         * @description What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain conversation.
+         * @description What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain
+         *     conversation.
          * @enum {string}
          */
         SkillKind: "" | "web_search" | "proofreading_v2" | "chrome_extension_easy_explain" | "chrome_extension_easy_explanation_follow_up" | "chrome_extension_page_whole_summary" | "chrome_extension_page_whole_summary_follow_up" | "translation" | "mail" | "minutes" | "ideas" | "proposal" | "rephrase" | "spreadsheet" | "code" | "sparring" | "glossary" | "interview" | "job_posting" | "report";
@@ -2738,8 +2747,9 @@ export interface components {
             /** @description Headings above it, a slide, or cells (`Sheet1!B12:F20`). May be empty. */
             locator: string;
             /**
-             * @description Where it stands on the pages that `GET /v1/data-source/{id}/page/{n}` shows: a rectangle for each piece of a line, in the order
-             *     of reading. Empty for formats without pages, and where less than half of the passage is found on its page.
+             * @description Where it stands on the pages that `GET /v1/data-source/{id}/page/{n}` shows: a rectangle for each piece of
+             *     a line, in the order of reading. Empty for formats without pages, and where less than half of the passage
+             *     is found on its page.
              */
             rects: components["schemas"]["Rect"][];
         };
@@ -2818,8 +2828,8 @@ export interface components {
             skill_id: string;
             title?: string;
             /**
-             * @description The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the thread, and
-             *     24 hours later it is deleted. Its own calls are like those of any other.
+             * @description The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the
+             *     thread, and 24 hours later it is deleted. Its own calls are like those of any other.
              */
             temporary?: boolean;
         };
@@ -2895,17 +2905,17 @@ export interface components {
             items: components["schemas"]["SharedMessage"][];
         };
         /**
-         * @description A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the last
-         *     one of the branch that was looked at last. With `edit`, the id of any question of the thread, it is asked in place of
-         *     that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that asked again, which
-         *     begins a new branch as well. The old branches are kept. `request_id` is required here unless `Idempotency-Key` is
-         *     sent.
+         * @description A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the
+         *     last one of the branch that was looked at last. With `edit`, the id of any question of the thread, it is asked
+         *     in place of that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that
+         *     asked again, which begins a new branch as well. The old branches are kept. `request_id` is required here
+         *     unless `Idempotency-Key` is sent.
          *
-         *     `data_source_ids` are the data sources that this question is answered from. Without it these are the files of the
-         *     form if there are any, else all data sources of the thread; for an edited question, those of the question that it
-         *     replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file in the form counts
-         *     as one of them. A skill that accepts none refuses them with 400 `data_sources_not_accepted`. `regenerate` uses those of
-         *     the question.
+         *     `data_source_ids` are the data sources that this question is answered from. Without it these are the files of
+         *     the form if there are any, else all data sources of the thread; for an edited question, those of the question
+         *     that it replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file
+         *     in the form counts as one of them. A skill that accepts none refuses them with 400
+         *     `data_sources_not_accepted`. `regenerate` uses those of the question.
          */
         MessageRequest: {
             /** Format: uuid */
@@ -2965,8 +2975,8 @@ export interface components {
             output_tokens: number;
         };
         /**
-         * @description A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come first, in the
-         *     order of their numbers, then at most 8 others, the most relevant first.
+         * @description A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come
+         *     first, in the order of their numbers, then at most 8 others, the most relevant first.
          */
         Citation: {
             index: number;
@@ -2984,9 +2994,9 @@ export interface components {
             /** @description Its text, at most 400 characters; less where an answer cites very many. */
             quote: string;
             /**
-             * @description Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of a
-             *     sentence is in none of the passages that it cites, or it shares next to no words with them. Not there for a passage
-             *     that is not cited.
+             * @description Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of
+             *     a sentence is in none of the passages that it cites, or it shares next to no words with them. Not there
+             *     for a passage that is not cited.
              * @enum {string}
              */
             support?: "strong" | "weak";
@@ -3097,9 +3107,9 @@ export interface components {
             token: string;
         };
         /**
-         * @description The data of an event of a stream, but for the last event, whose data is `[DONE]`: a chunk of the AI SDK's UI message
-         *     stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the cursor
-         *     `<run>-<offset>`; the others have none. A client passes over types that it does not know.
+         * @description The data of an event of a stream, but for the last event, whose data is `[DONE]`: a chunk of the AI SDK's UI
+         *     message stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the
+         *     cursor `<run>-<offset>`; the others have none. A client passes over types that it does not know.
          */
         StreamChunk: components["schemas"]["StreamStart"] | components["schemas"]["StreamReset"] | components["schemas"]["StreamStep"] | components["schemas"]["StreamSourceDocument"] | components["schemas"]["StreamSourceUrl"] | components["schemas"]["StreamPart"] | components["schemas"]["StreamDelta"] | components["schemas"]["StreamTitle"] | components["schemas"]["StreamCitations"] | components["schemas"]["StreamFinish"] | components["schemas"]["StreamAbort"] | components["schemas"]["StreamError"];
         /** @description The first chunk of each connection. */
@@ -3147,8 +3157,8 @@ export interface components {
             transient: true;
         };
         /**
-         * @description A passage that the model was given and may cite as `[index]`. All of them come before the text. A client that resumes an
-         *     answer that is complete is sent those of `Message.citations`.
+         * @description A passage that the model was given and may cite as `[index]`. All of them come before the text. A client that
+         *     resumes an answer that is complete is sent those of `Message.citations`.
          */
         StreamSourceDocument: {
             /** @enum {string} */
@@ -3226,8 +3236,8 @@ export interface components {
             transient: true;
         };
         /**
-         * @description The citations of the answer, as they are stored: what the check of its sentences has found. It comes before the end of
-         *     an answer that was given passages. A client that resumes gets it before the text.
+         * @description The citations of the answer, as they are stored: what the check of its sentences has found. It comes before
+         *     the end of an answer that was given passages. A client that resumes gets it before the text.
          */
         StreamCitations: {
             /** @enum {string} */
@@ -5250,8 +5260,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Words, all of which the file's name or one of its passages must have. Full and half width, upper and lower case,
-                 *     hiragana and katakana are alike. Words of Latin letters and numbers are found whole in passages.
+                 * @description Words, all of which the file's name or one of its passages must have. Full and half width, upper and lower
+                 *     case, hiragana and katakana are alike. Words of Latin letters and numbers are found whole in passages.
                  */
                 q?: string;
                 /** @description How many items to pass over. */
@@ -5542,8 +5552,9 @@ export interface operations {
             query: {
                 thread_id: string;
                 /**
-                 * @description Any message of the thread: the branch goes through it, and on to the newest message that comes after it. Without it,
-                 *     it is the branch that was looked at last: where was asked last, or what `PUT /v1/thread/{thread_id}` has named since.
+                 * @description Any message of the thread: the branch goes through it, and on to the newest message that comes after it.
+                 *     Without it, it is the branch that was looked at last: where was asked last, or what
+                 *     `PUT /v1/thread/{thread_id}` has named since.
                  */
                 leaf?: string;
                 /** @description How many items to pass over. */
