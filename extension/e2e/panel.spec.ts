@@ -259,5 +259,5 @@ test('without a server, a sign-in or a line, the panel says what to do', async (
     expiresAt: Date.now() + 3_600_000,
   }
   await settings.evaluate((values) => chrome.storage.local.set(values), { grant })
-  await expect(panel.getByRole('heading', { name: 'サインインの有効期限が切れました' })).toBeVisible()
+  await expect(panel.getByRole('heading', { name: 'サインアウトされました' })).toBeVisible()
 })

@@ -72,6 +72,23 @@ export async function forgetTab(tabId: number): Promise<void> {
   await chrome.storage.session.remove(talks.map(({ url }) => keyOf(tabId, url)))
 }
 
+const forgottenKey = 'forgotten'
+
+/** Forgets everything that is kept, and tells the panels to. */
+export async function forgetTalks(): Promise<void> {
+  await chrome.storage.session.clear()
+  await chrome.storage.session.set({ [forgottenKey]: Date.now() })
+}
+
+/** Calls back when everything is to be forgotten; returns how to stop that. */
+export function onForgotten(listener: () => void): () => void {
+  const onChanged = (changes: Record<string, { newValue?: unknown }>) => {
+    if (changes[forgottenKey]?.newValue !== undefined) listener()
+  }
+  chrome.storage.session.onChanged.addListener(onChanged)
+  return () => chrome.storage.session.onChanged.removeListener(onChanged)
+}
+
 async function allTalks(): Promise<Talk[]> {
   const all = await chrome.storage.session.get(null)
   return Object.entries(all)

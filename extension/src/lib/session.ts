@@ -66,9 +66,14 @@ async function renew(grant: Grant): Promise<Grant> {
     client_id: CLIENT_ID,
     refresh_token: grant.refreshToken,
   })
-  if (response.status >= 500 || response.status === 429) throw new TypeError('the server is busy')
+  const refusal = (await response
+    .clone()
+    .json()
+    .catch(() => null)) as { error?: string } | null
+  if (refusal?.error === 'invalid_grant' || refusal?.error === 'invalid_client') throw await end('ended')
   const answer = await readTokens(response)
-  if (answer === null) throw await end('ended')
+  // Neither tokens nor a refusal: the server is busy, or something in between has answered.
+  if (answer === null) throw new TypeError('the grant could not be renewed')
   const renewed = toGrant(grant.origin, answer, grant.refreshToken)
   await saveGrant(renewed)
   return renewed

@@ -1,3 +1,4 @@
+import { forgetTalks } from './kept'
 import { CLIENT_ID, type Grant, postForm, readGrant, readTokens, saveGrant, toGrant } from './session'
 
 /** Why signing in has failed. */
@@ -104,7 +105,7 @@ export async function awaitDevice(origin: string, device: Device, signal: AbortS
 export async function signOut(): Promise<void> {
   const grant = await readGrant()
   await saveGrant(null)
-  await chrome.storage.session.clear()
+  await forgetTalks()
   if (grant === null || grant.refreshToken === '') return
   await postForm(`${grant.origin}/v1/oauth2/revoke`, {
     client_id: CLIENT_ID,
@@ -144,6 +145,7 @@ function base64url(bytes: Uint8Array): string {
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(new SignInFailure('canceled'))
     const timer = setTimeout(resolve, ms)
     signal.addEventListener('abort', () => {
       clearTimeout(timer)

@@ -36,7 +36,11 @@ export function App() {
   useEffect(() => {
     if (conversation !== null) conversation.onSignedOut = refuse
   }, [conversation, refuse])
-  useIntents(place, target, access.kind === 'ready', wish)
+  const ready = access.kind === 'ready'
+  useEffect(() => {
+    if (ready) conversation?.resume()
+  }, [conversation, ready])
+  useIntents(place, target, ready, wish)
   return (
     <>
       <Head access={access} conversation={conversation} onNew={() => open(null)} />

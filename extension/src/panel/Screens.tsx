@@ -1,10 +1,10 @@
-import { useEffect, useState } from 'react'
+import { useAtomValue } from 'jotai'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
-import { awaitDevice, beginDevice, type Device, SignInFailure, signIn } from '../lib/signIn'
 import { type TextName, t } from '../lib/texts'
 import type { Access } from './access'
 import styles from './Panel.module.css'
+import { cancelSignIn, idle, signInByCode, signInByWindow, signingInAtom } from './signingIn'
 
 type Barred = Exclude<Access, { kind: 'ready' | 'loading' }>
 
@@ -88,39 +88,10 @@ function WayOut({ access, onRetry }: { access: Barred; onRetry: () => void }) {
   }
 }
 
-const reasons: Record<SignInFailure['reason'], TextName> = {
-  canceled: 'signInCanceled',
-  denied: 'signInDenied',
-  unreachable: 'serverUnreachable',
-  expired: 'signInExpired',
-  unsupported: 'signInUnsupported',
-}
-
 /** Signs in by a window of the browser or, where that cannot reach the session, by a code. */
 export function SignIn({ origin }: { origin: string }) {
-  const [device, setDevice] = useState<Device | null>(null)
-  const [failure, setFailure] = useState<TextName | null>(null)
-  const [busy, setBusy] = useState(false)
-  const fail = (cause: unknown) => {
-    setDevice(null)
-    setFailure(cause instanceof SignInFailure ? reasons[cause.reason] : 'actionFailed')
-  }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one wait for one code.
-  useEffect(() => {
-    if (device === null) return
-    const controller = new AbortController()
-    awaitDevice(origin, device, controller.signal).catch((cause: unknown) => {
-      if (!controller.signal.aborted) fail(cause)
-    })
-    return () => controller.abort()
-  }, [device, origin])
-  const run = (way: () => Promise<void>) => {
-    setFailure(null)
-    setBusy(true)
-    way()
-      .catch(fail)
-      .finally(() => setBusy(false))
-  }
+  const now = useAtomValue(signingInAtom)
+  const { busy, device, failure } = now.origin === origin ? now : idle
   if (device !== null) {
     return (
       <div className={styles.device}>
@@ -130,7 +101,7 @@ export function SignIn({ origin }: { origin: string }) {
         <p role="status">{t('codeWaiting')}</p>
         <div className={styles.row}>
           <Button onClick={() => void chrome.tabs.create({ url: device.page })}>{t('openPage')}</Button>
-          <Button onClick={() => setDevice(null)}>{t('cancel')}</Button>
+          <Button onClick={cancelSignIn}>{t('cancel')}</Button>
         </div>
       </div>
     )
@@ -142,20 +113,10 @@ export function SignIn({ origin }: { origin: string }) {
           {t(failure)}
         </p>
       )}
-      <Button variant="primary" wide disabled={busy} onClick={() => run(() => signIn(origin))}>
+      <Button variant="primary" wide disabled={busy} onClick={() => void signInByWindow(origin)}>
         {t('signIn')}
       </Button>
-      <Button
-        variant="link"
-        disabled={busy}
-        onClick={() =>
-          run(async () => {
-            const begun = await beginDevice(origin)
-            setDevice(begun)
-            await chrome.tabs.create({ url: begun.page })
-          })
-        }
-      >
+      <Button variant="link" disabled={busy} onClick={() => void signInByCode(origin)}>
         {t('signInCode')}
       </Button>
     </>

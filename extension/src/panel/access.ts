@@ -20,10 +20,9 @@ export function useAccess(): { access: Access; retry: () => void; refuse: (cause
     const server = await readServer()
     if (server === null) return setAccess({ kind: 'setup' })
     if ((await readGrant()) === null) {
+      // Why the server ended a connection is said by the page whose call was refused.
       return setAccess((now) =>
-        now.kind === 'signedOut'
-          ? now
-          : { kind: 'signedOut', reason: now.kind === 'ready' ? 'ended' : 'none', server },
+        now.kind === 'signedOut' ? now : { kind: 'signedOut', reason: 'none', server },
       )
     }
     setAccess((now) =>

@@ -44,7 +44,7 @@ export class Conversation {
 
   constructor(talk: Talk) {
     this.#talk = talk
-    for (const turn of talk.turns) if (!isOver(turn)) this.#connect(turn)
+    this.resume()
   }
 
   /** An empty conversation about an address in a tab. */
@@ -78,6 +78,12 @@ export class Conversation {
   /** How the line of an answer is; null when it is over. */
   lineOf(key: string): ConnectionState | null {
     return this.#lines.get(key)?.state ?? null
+  }
+
+  /** Connects the answers that are not over and have no line: it was lost when nobody was signed in any more. */
+  resume(): void {
+    if (this.#closed) return
+    for (const turn of this.#talk.turns) if (!isOver(turn) && !this.#lines.has(turn.key)) this.#connect(turn)
   }
 
   /** Asks what begins a thread. */
@@ -230,7 +236,7 @@ export class Conversation {
     void connection.run()
   }
 
-  /** A line on which nobody is signed in any more ends; the question stays for the next sign-in. */
+  /** A line on which nobody is signed in any more ends; `resume` connects it after the next sign-in. */
   readonly #fetch: typeof fetch = async (input, init) => {
     try {
       return await sessionFetch(input, init)

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react'
-import { addressOf, forgetTalk, lastTalk, readTalk } from '../lib/kept'
+import { addressOf, forgetTalk, lastTalk, onForgotten, readTalk } from '../lib/kept'
 import type { Target } from '../lib/pages'
 import { Conversation } from './conversation'
 
@@ -35,6 +35,17 @@ export function useConversation(target: Target | null): Held {
       current = false
     }
   }, [tabId, address])
+  // The next person who signs in on this computer must not see them.
+  useEffect(
+    () =>
+      onForgotten(() => {
+        const all = [...held.values()]
+        closeAll()
+        for (const { talk } of all) void forgetTalk(talk)
+        setShown(null)
+      }),
+    [],
+  )
   const open = useCallback(
     (conversation: Conversation | null) => {
       if (tabId === null) return

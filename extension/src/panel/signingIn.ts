@@ -1,0 +1,77 @@
+import { atom, getDefaultStore } from 'jotai'
+import { onSession, readGrant } from '../lib/session'
+import { awaitDevice, beginDevice, type Device, SignInFailure, signIn } from '../lib/signIn'
+import type { TextName } from '../lib/texts'
+
+/** How far signing in has come on this page. */
+interface SigningIn {
+  /** The server. */
+  readonly origin: string
+  readonly busy: boolean
+  /** The code that is waited for. */
+  readonly device: Device | null
+  readonly failure: TextName | null
+}
+
+export const idle: SigningIn = { origin: '', busy: false, device: null, failure: null }
+
+/**
+ * Outlives the screen that shows it: the page on which a code is confirmed opens in another tab, for which the panel
+ * shows another screen.
+ */
+export const signingInAtom = atom(idle)
+
+const store = getDefaultStore()
+let current = new AbortController()
+
+const reasons: Record<SignInFailure['reason'], TextName> = {
+  canceled: 'signInCanceled',
+  denied: 'signInDenied',
+  unreachable: 'serverUnreachable',
+  expired: 'signInExpired',
+  unsupported: 'signInUnsupported',
+}
+
+/** Signs in by a window of the browser. */
+export function signInByWindow(origin: string): Promise<void> {
+  return run(origin, () => signIn(origin))
+}
+
+/** Signs in by a code, and opens the page on which it is confirmed. */
+export function signInByCode(origin: string): Promise<void> {
+  return run(origin, async (show, signal) => {
+    const device = await beginDevice(origin)
+    show({ busy: true, device })
+    await chrome.tabs.create({ url: device.page })
+    await awaitDevice(origin, device, signal)
+  })
+}
+
+export function cancelSignIn(): void {
+  current.abort()
+  store.set(signingInAtom, idle)
+}
+
+type Show = (change: Partial<SigningIn>) => void
+
+async function run(origin: string, way: (show: Show, signal: AbortSignal) => Promise<void>): Promise<void> {
+  cancelSignIn()
+  current = new AbortController()
+  const { signal } = current
+  const show: Show = (change) => {
+    if (!signal.aborted) store.set(signingInAtom, { ...idle, origin, ...change })
+  }
+  // Another page of the extension may be the one on which the person signs in.
+  const stop = onSession(async () => {
+    if (!signal.aborted && (await readGrant()) !== null) cancelSignIn()
+  })
+  show({ busy: true })
+  try {
+    await way(show, signal)
+    show({})
+  } catch (cause) {
+    show({ failure: cause instanceof SignInFailure ? reasons[cause.reason] : 'actionFailed' })
+  } finally {
+    stop()
+  }
+}
