@@ -72,7 +72,7 @@ export class Browser {
     return this.context.serviceWorkers()[0] ?? this.context.waitForEvent('serviceworker')
   }
 
-  /** Signs the extension in: what the server's own page hands out has a test of its own. */
+  /** Signs the extension in without the server's pages, which signin.spec.ts tests. */
   async signIn(origin: string, account: Account): Promise<void> {
     const page = await this.extensionPage('options.html')
     const grant = {
@@ -191,6 +191,9 @@ class Site {
 }
 
 interface Fixtures {
+  /** With the extension as it is installed: nobody is signed in. */
+  readonly installed: Browser
+  /** With the extension signed in. */
   readonly browserWith: Browser
   readonly account: Account
 }
@@ -230,12 +233,15 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     { scope: 'worker' },
   ],
   account: async ({ server }, use) => use(await Account.signIn(server.url, 'user')),
-  browserWith: async ({ server, account }, use) => {
+  installed: async ({ server }, use) => {
     const browser = await Browser.start(server.url)
-    await browser.signIn(server.url, account)
     await use(browser)
     await browser.stop()
     expect(browser.troubles).toEqual([])
+  },
+  browserWith: async ({ installed, server, account }, use) => {
+    await installed.signIn(server.url, account)
+    await use(installed)
   },
 })
 
