@@ -17,6 +17,8 @@ import (
 type told struct {
 	mu      sync.Mutex
 	entries []string // Guarded by mu.
+
+	deleted chan struct{} // Closed when a thread has been deleted, unless it is nil.
 }
 
 func (e *told) add(format string, args ...any) {
@@ -29,7 +31,12 @@ func (e *told) ThreadChanged(_ chat.Owner, t chat.Thread) {
 	e.add("thread %q running=%v skill=%q", t.Title, t.Running, t.SkillName)
 }
 
-func (e *told) ThreadDeleted(chat.Owner, uuid.UUID) { e.add("deleted") }
+func (e *told) ThreadDeleted(chat.Owner, uuid.UUID) {
+	e.add("deleted")
+	if e.deleted != nil {
+		close(e.deleted)
+	}
+}
 
 func (e *told) MessageChanged(_ chat.Owner, m chat.Message) {
 	e.add("%s %s %s %q completed=%v rated=%v", m.Role, m.Status, m.FinishReason, m.Content, m.CompletedAt != nil,

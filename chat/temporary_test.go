@@ -31,7 +31,7 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, events := llmtest.NewLive(), &told{}
+	model, events := llmtest.NewLive(), &told{deleted: make(chan struct{})}
 	// Its lease is not renewed in this time, which would stop the generation as well.
 	writer := f.startWith(chat.Needs{Model: model, Feed: feed},
 		chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
@@ -73,6 +73,7 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	if _, err := writer.FindThread(t.Context(), f.owner, f.thread.ID); err != nil {
 		t.Errorf("the thread that is kept: %v", err)
 	}
+	await(t, "that the tabs are told", events.deleted) // After the writer was stopped.
 	if got := strings.Join(events.take(), "|"); got != "deleted" {
 		t.Errorf("the tabs are told %q", got)
 	}

@@ -166,7 +166,7 @@ for (const [name, change] of [
   ['has expired', { expiresAt: 0 }],
   ['is refused by the server', { accessToken: `tsa_${'A'.repeat(43)}` }],
 ] as const)
-  test(`R88: an access token that ${name} is renewed once, for two panels`, async ({
+  test(`R93: an access token that ${name} is renewed once, for two panels`, async ({
     installed: browser,
     site,
     server,
@@ -193,7 +193,7 @@ for (const [name, change] of [
     expect(await statusWith(server.url, after.accessToken)).toBe(200)
   })
 
-test('R86, R89: a connection that is ended in mid-answer signs the panel out; the next sign-in goes on', async ({
+test('R86, R94: a connection that is ended in mid-answer signs the panel out; the next sign-in goes on', async ({
   installed: browser,
   site,
   server,
