@@ -33,6 +33,7 @@ type Question struct {
 	Edit     *uuid.UUID `json:",omitempty"` // The question that it replaces.
 	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: Look finds the end of a branch.
 	Prompt   string     `json:",omitempty"` // What the model reads of a question whose Content says it briefly.
+	Earlier  []Earlier  `json:",omitempty"` // What was said before, elsewhere, in turns. Only StartThread adds it.
 }
 
 // hash identifies the contents of the question.

@@ -24,8 +24,8 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 		return Exchange{}, err
 	}
 	q.ThreadID = thread.ID
-	if len(n.Earlier) > 0 && thread.ID == n.ID {
-		err = s.threads.AddEarlier(ctx, owner, thread.ID, n.Earlier)
+	if len(q.Earlier) > 0 && thread.ID == n.ID {
+		err = s.threads.AddEarlier(ctx, owner, thread.ID, q.Earlier)
 	}
 	var exchange Exchange
 	if err == nil {

@@ -17,8 +17,6 @@ type NewThread struct {
 	Title     string
 	RequestID *uuid.UUID    // Chosen by the client; nil for none.
 	Lifetime  time.Duration // After which it is deleted; 0 for a thread that is kept.
-	// What was said before, elsewhere; questions and answers in turns. Only StartThread adds it.
-	Earlier []Earlier
 }
 
 // Earlier is a message that a client brings along.

@@ -191,6 +191,22 @@ func (req completionRequest) conversation() (question string, earlier []chat.Ear
 	return said[last].Content, said[:last], strings.Join(orders, "\n\n"), nil
 }
 
+// stores reports whether the thread of a request remains.
+func (req completionRequest) stores() bool { return req.Store == nil || *req.Store }
+
+// requestID returns the id by which a repeated request finds its answer. OpenAI's libraries take any text as a key. A
+// request that stores nothing has no answer to be found: two with one key would share a thread, and the first to end
+// would delete it under the other.
+func (req completionRequest) requestID(r *http.Request) uuid.UUID {
+	if key := r.Header.Get("Idempotency-Key"); key != "" && req.stores() {
+		return uuid.NewSHA1(idempotencyKeys, []byte(key))
+	}
+	return uuid.Must(uuid.NewV7())
+}
+
+// idempotencyKeys is the namespace of the request ids that are made of keys.
+var idempotencyKeys = uuid.MustParse("5a8f6c1e-2f0b-5d7c-9b43-6d0f4c1e7a92")
+
 // completeChat answers a request in the form of OpenAI's chat completions. It is a thread of the actor, which is
 // deleted at the end if the request asks for nothing to be stored.
 func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -212,7 +228,7 @@ func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor iden
 	if err != nil {
 		return err
 	}
-	if req.Store != nil && !*req.Store {
+	if !req.stores() {
 		defer s.forget(r, actor, exchange.Answer.ThreadID)
 	}
 	c := &completion{
@@ -238,10 +254,7 @@ func (s *Server) beginCompletion(
 	if err != nil {
 		return chat.Exchange{}, err
 	}
-	question := chat.Question{RequestID: uuid.Must(uuid.NewV7()), Content: content}
-	if id, ok := parseID(r.Header.Get("Idempotency-Key")); ok {
-		question.RequestID = id
-	}
+	question := chat.Question{RequestID: req.requestID(r), Content: content, Earlier: earlier}
 	if err := s.Limiter.ask(w, r, actor, question.RequestID); err != nil { // Also of a model that is not there.
 		return chat.Exchange{}, err
 	}
@@ -263,8 +276,8 @@ func (s *Server) beginCompletion(
 			question.Prompt = prompt
 		}
 	}
-	thread := chat.NewThread{SkillID: found.ID, Earlier: earlier}
-	if req.Store != nil && !*req.Store {
+	thread := chat.NewThread{SkillID: found.ID}
+	if !req.stores() {
 		thread.Lifetime = chat.TemporaryLifetime
 	}
 	return s.answer(w, r, actor, question, func(ctx context.Context) (chat.Exchange, error) {

@@ -118,6 +118,80 @@ func TestOpenAIClientStreams(t *testing.T) {
 	}
 }
 
+// TestOpenAIRequestsRepeat finds the answer of a stored request by its key, which may be any text.
+func TestOpenAIRequestsRepeat(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("繭から"))
+	client, key := f.openAIClient(), option.WithHeader("Idempotency-Key", "stainless-node-retry-1")
+	ask := func(messages ...openai.ChatCompletionMessageParamUnion) (*openai.ChatCompletion, error) {
+		return client.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{
+			Model: f.chatSkill().ID.String(), Messages: messages,
+		}, key)
+	}
+	question := openai.UserMessage("糸とは")
+	first, err := ask(question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ask(question)
+	if err != nil || again.ID != first.ID || again.Choices[0].Message.Content != "繭から" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	var refused *openai.Error
+	_, err = ask(openai.UserMessage("絹とは"), openai.AssistantMessage("繭の糸です。"), question)
+	if !errors.As(err, &refused) || refused.StatusCode != http.StatusConflict || refused.Code != "request_id_conflict" {
+		t.Errorf("the key of another conversation: %v", err)
+	}
+	if threads := f.threads(f.alice.Subject); len(threads) != 1 {
+		t.Errorf("%d threads", len(threads))
+	}
+}
+
+// TestOpenAIRequestsThatStoreNothing have answers of their own, even with one key: the end of the first must not take
+// the second one's thread away.
+func TestOpenAIRequestsThatStoreNothing(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	client := f.openAIClient()
+	ask := func() (*llmtest.Call, chan string) {
+		ended := make(chan string, 1)
+		stream := client.Chat.Completions.NewStreaming(t.Context(), openai.ChatCompletionNewParams{
+			Model: f.chatSkill().ID.String(), Store: param.NewOpt(false),
+			Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("糸とは")},
+		}, option.WithHeader("Idempotency-Key", "6f1c8a3e-0f57-4a43-9d0b-0d5a3a4c9b11"))
+		go func() {
+			text := ""
+			for stream.Next() {
+				for _, choice := range stream.Current().Choices {
+					text += choice.Delta.Content
+				}
+			}
+			if err := stream.Err(); err != nil {
+				text += err.Error()
+			}
+			ended <- text
+		}()
+		return model.Next(t), ended
+	}
+	first, firstEnded := ask()
+	second, secondEnded := ask()
+	second.Emit("絹")
+	first.Emit("繭")
+	first.Finish()
+	if got := <-firstEnded; got != "繭" {
+		t.Errorf("the first: %q", got)
+	}
+	for stored := 2; stored != 1; { // The first thread is deleted once its handler returns.
+		f.scan(&stored, `SELECT count(*) FROM threads`)
+	}
+	second.Emit("の糸")
+	second.Finish()
+	if got := <-secondEnded; got != "絹の糸" {
+		t.Errorf("the second: %q", got)
+	}
+}
+
 // TestOpenAIErrors have OpenAI's form.
 func TestOpenAIErrors(t *testing.T) {
 	t.Parallel()

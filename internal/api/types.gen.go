@@ -2334,6 +2334,13 @@ type ListCategoriesParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// CompleteChatParams defines parameters for CompleteChat.
+type CompleteChatParams struct {
+	// IdempotencyKey Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
+	// `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
+	IdempotencyKey string `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
 // ListMemberUsageParams defines parameters for ListMemberUsage.
 type ListMemberUsageParams struct {
 	// Offset How many items to pass over.

@@ -38,7 +38,7 @@ export class Tsumugi {
   }
 
   /** Starts a server that asks this model; without one, its own offline engine answers. */
-  static async start(model: Model | null): Promise<Tsumugi> {
+  static async start(model: Model | null, extra: NodeJS.ProcessEnv = {}): Promise<Tsumugi> {
     const folder = await mkdtemp(join(tmpdir(), 'tsumugi-e2e-'))
     // As root, the database runs as another user and has to get in.
     await chmod(folder, 0o755)
@@ -48,6 +48,7 @@ export class Tsumugi {
       TSUMUGI_DEMO_PASSWORD: password,
       TSUMUGI_LIMITS: 'off', // All tests of a worker use the same two users.
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),
+      ...extra,
     }
     const server = new Tsumugi(await freePort(), folder, env)
     try {

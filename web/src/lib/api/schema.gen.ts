@@ -1468,6 +1468,7 @@ export interface paths {
          *     Each call makes a thread of its own, or none that remains with `store: false`. Parameters that are not named
          *     here are ignored. An answer is a message like any other, but this protocol cannot resume a stream: one that
          *     breaks off has no `[DONE]`.
+         *     A client that leaves stops nothing, except with `store: false`, where its leaving deletes the thread.
          */
         post: operations["completeChat"];
         delete?: never;
@@ -5524,7 +5525,13 @@ export interface operations {
     completeChat: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
+                 *     `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
+                 */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
