@@ -129,7 +129,7 @@ func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 		n.Hub = stream.NewHub(stream.HubConfig{})
 	}
 	if n.Model == nil {
-		n.Model = llmtest.NewLive() // Nobody answers its calls.
+		n.Model = llmtest.NewLive() // Its calls stay unanswered.
 		cfg.Lease, cfg.Sweep = cmp.Or(cfg.Lease, time.Hour), cmp.Or(cfg.Sweep, time.Hour)
 	}
 	n.Skills, n.Log = skill.NewService(f.db, skill.Config{}), slog.New(slog.DiscardHandler)

@@ -260,7 +260,7 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 	}
 }
 
-// dataSources stores data sources that nobody reads.
+// dataSources stores data sources without having them read.
 func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 	f.t.Helper()
 	for i := range n {

@@ -92,7 +92,7 @@ func (f *fixture) listening(model llm.Model) llm.Model {
 	return llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 		select {
 		case f.asked <- req:
-		default: // Nobody looks at it.
+		default: // No test reads it.
 		}
 		return model.Stream(ctx, req, emit)
 	})
