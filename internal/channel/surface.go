@@ -1,0 +1,199 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
+
+// Surface is a place where conversations live. An adapter implements it; channeltest holds it to its promises. It is
+// safe for concurrent use.
+//
+// Errors: *RateLimited, ErrCannotAppend, ErrGone and ErrRevoked, also wrapped. Any other error is retried after a
+// pause, as the effect of the call is unknown.
+type Surface interface {
+	Traits() Traits
+
+	// Begin posts a message and returns its name.
+	Begin(ctx context.Context, to Target, d Draft) (Ref, error)
+	// Append extends a message that Begin posted less than Traits.AppendLifetime ago: from is what it holds, d its new
+	// state. ErrCannotAppend says that it needs a Replace.
+	Append(ctx context.Context, to Target, ref Ref, from, d Draft) error
+	// Replace sets a message to d, whatever it holds, and ends its stream. It is idempotent.
+	Replace(ctx context.Context, to Target, ref Ref, d Draft) error
+	// Finish ends the stream of a message that holds from; d is its final state. It is idempotent. ErrCannotAppend says
+	// that it needs a Replace.
+	Finish(ctx context.Context, to Target, ref Ref, from, d Draft) error
+	// Find looks for a message that Begin posted for the same AnswerID and Part, whatever its text, in the thread, after
+	// since and not among known: the name was not stored.
+	Find(ctx context.Context, to Target, since time.Time, known []Ref, d Draft) (Ref, bool, error)
+
+	// Open posts the question of a person who asked outside of a thread (with a command), and returns the thread that
+	// begins with it. Repeating it with the same event posts nothing more, as far as the surface can tell.
+	Open(ctx context.Context, to Target, event, question string) (thread string, err error)
+	// Attach posts a text that is too long for messages as a file.
+	Attach(ctx context.Context, to Target, a Attachment) error
+	// Notify tells Target.Person something that the others do not see, in the thread.
+	Notify(ctx context.Context, to Target, n Notice) error
+	// Status shows that an answer is being worked on, where the surface can; "" ends it.
+	Status(ctx context.Context, to Target, text string) error
+
+	// Said returns what was said in the thread before a message, oldest first, at most 50 messages: the newest ones.
+	// Messages of this assistant are not among them.
+	Said(ctx context.Context, to Target, before Ref) ([]Said, error)
+	// Message returns one message of the thread, its text without the mention of the assistant.
+	Message(ctx context.Context, to Target, ref Ref) (Said, error)
+	// Download fetches a file of a message. The caller closes it. Bytes after datasource.MaxSize need not be sent.
+	Download(ctx context.Context, to Target, f File) (io.ReadCloser, error)
+}
+
+// Host is implemented by a surface that has pages of its own for each person.
+type Host interface {
+	// ShowHome shows Target.Person their page of the assistant.
+	ShowHome(ctx context.Context, to Target, h Home) error
+	// ShowPrompts offers prompts in a conversation that Target.Person has opened.
+	ShowPrompts(ctx context.Context, to Target, prompts []Prompt) error
+	// ShowTitle names a conversation.
+	ShowTitle(ctx context.Context, to Target, title string) error
+}
+
+// Traits says what a surface can do.
+type Traits struct {
+	CanAppend  bool
+	CanReplace bool // Without it, an answer is posted when it is complete.
+
+	MinInterval    time.Duration // Between two writes to one message.
+	MaxCharacters  int           // Of one message's Markdown.
+	MaxMessages    int           // Of one answer: the whole of a longer one is attached as a file.
+	AppendLifetime time.Duration // After it, the stream is finished and the message is replaced.
+}
+
+// Ref is a surface's name of a message: in Slack its ts.
+type Ref string
+
+// Target is where something goes. Its installation has credentials: it is never logged.
+type Target struct {
+	Installation Installation
+	Channel      string
+	Thread       string // "" outside of a thread.
+	Person       string // Who asked, or is told.
+	PersonTeam   string // Their workspace, where it is not the installation's; "".
+	Direct       bool   // Nobody else reads it.
+	Reply        string // Where the event that is handled can be answered (Slack's response_url); "".
+}
+
+// State is how far an answer is.
+type State string
+
+// The states of an answer.
+const (
+	Writing State = "writing"
+	Done    State = "done"
+	Stopped State = "stopped"
+	Failed  State = "failed"
+)
+
+// Draft is the state of one message of an answer. Within a run, the Markdown of a later state begins with that of an
+// earlier one. With a Reason the Markdown may be empty.
+type Draft struct {
+	AnswerID  uuid.UUID
+	Part      int // From 0.
+	Markdown  string
+	State     State
+	Reason    string          // Of Failed, for a person.
+	Last      bool            // The answer's last message at present: it has the buttons, and in the end the sources.
+	Citations []chat.Citation // Of the last message, in the end.
+	Attached  bool            // Of the last message, in the end: the whole answer follows as a file.
+	URL       string          // Of the thread in the app.
+}
+
+// Attachment is an answer as a file.
+type Attachment struct {
+	AnswerID uuid.UUID
+	Name     string
+	Markdown string
+	Again    bool // An earlier attempt may have succeeded: look for its file first.
+}
+
+// NoticeKind says what a person is told.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeLink     NoticeKind = "link"     // The person is to be linked with a member: URL leads there.
+	NoticeLinked   NoticeKind = "linked"   // They are linked already.
+	NoticeUnlinked NoticeKind = "unlinked" // The link was removed.
+	NoticeRefused  NoticeKind = "refused"  // Something cannot be done; Text says why and what to do.
+	NoticeInfo     NoticeKind = "info"     // Something was done.
+	NoticeEdited   NoticeKind = "edited"   // The question was edited: AnswerID can be answered again.
+	NoticeHelp     NoticeKind = "help"     // How to ask, with Skills.
+	NoticeFeedback NoticeKind = "feedback" // Thanks for a rating.
+)
+
+// Notice is something that one person is told.
+type Notice struct {
+	Kind     NoticeKind
+	Text     string // Plain text, in Japanese. A surface shows it as it is.
+	URL      string // To go to, with Label; "" for none.
+	Label    string
+	AnswerID uuid.UUID // Of NoticeEdited.
+	Skills   []Prompt  // Of NoticeHelp: skill names and what they do.
+}
+
+// Prompt is something that a person may ask.
+type Prompt struct {
+	Title string
+	Text  string
+}
+
+// Home is a person's page of the assistant.
+type Home struct {
+	Linked  bool
+	Account string // Name and address of the member that they are linked with.
+	LinkURL string // For a person who is not linked.
+	AppURL  string
+	Skills  []Prompt
+}
+
+// Said is a message of a thread.
+type Said struct {
+	Ref    Ref
+	Person string // "" for an app.
+	Name   string
+	Text   string // Plain text or Markdown, without the surface's own markup.
+	Files  []File
+}
+
+// File is a file of a message.
+type File struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	MediaType string `json:"media_type,omitempty"`
+	Size      int64  `json:"size,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+// RateLimited says that a surface takes no call of a method for an installation before a time has passed.
+type RateLimited struct {
+	Method     string
+	RetryAfter time.Duration
+}
+
+// Error implements error.
+func (e *RateLimited) Error() string {
+	return fmt.Sprintf("channel: %s is rate limited for %v", e.Method, e.RetryAfter)
+}
+
+// Errors of a Surface.
+var (
+	ErrCannotAppend = errors.New("channel: the message cannot be extended")
+	ErrGone         = errors.New("channel: the message or its place is gone, or closed to the assistant")
+	ErrRevoked      = errors.New("channel: the credentials were revoked")
+	ErrTooLong      = errors.New("channel: too long for a message")
+)
