@@ -23,7 +23,7 @@ const (
 	MaxComment = 2_000  // Characters of the comment in a feedback.
 )
 
-// Owner identifies the person whose threads are meant. Nobody else can see them.
+// Owner identifies the person whose threads are meant. Only that person can see them.
 type Owner struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID

@@ -45,7 +45,7 @@ func newPlaces(cfg Config) *places {
 }
 
 // take returns a place for a person's question, which may have to wait, or one of the Refused constants if there is
-// none. Nobody may have more than a quarter of the places in the queue.
+// none. A person may have at most a quarter of the places in the queue.
 func (p *places) take(owner Owner) (taken *place, refused string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -136,8 +136,8 @@ func attributes(answer Message) []attribute.KeyValue {
 	}
 }
 
-// turn is the key by which Sends are serialized. It includes the user, so that nobody can block another person's
-// thread.
+// turn is the key by which Sends are serialized. It includes the user, so that a person cannot block the thread of
+// another one.
 type turn struct {
 	userID, threadID uuid.UUID
 }

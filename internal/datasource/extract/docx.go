@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // docx reads a document of WordprocessingML (ECMA-376 part 1, chapter 17) as a person sees it in print: hidden and
@@ -58,11 +57,6 @@ type docxParagraph struct {
 	num   numRef
 	after []string // What hangs on it: text boxes, notes, charts.
 	open  bool     // Its end is deleted: it goes on in the next.
-}
-
-// docxTable is a table as far as it is read.
-type docxTable struct {
-	rows [][]tableCell
 }
 
 // docxText returns the text of a document as Markdown.
@@ -430,90 +424,6 @@ func (d *docx) section() error {
 		rel, ok := d.rels[e.attr("r:id")]
 		if ok && (e.is("headerReference") || e.is("footerReference")) && !slices.Contains(d.margins, rel.target) {
 			d.margins = append(d.margins, rel.target)
-		}
-	})
-}
-
-func (d *docx) readTable() error {
-	outer := d.table
-	d.table = new(docxTable)
-	err := d.x.each(d.element)
-	text := ""
-	if err == nil {
-		text = markdownTable(d.table.rows)
-	}
-	d.table = outer
-	if text == "" {
-		return err
-	}
-	if d.par != nil { // No program writes a table within a paragraph.
-		d.hang(text)
-		return err
-	}
-	d.story.layout = true
-	d.story.write(text, false)
-	return err
-}
-
-func (d *docx) row() error {
-	if d.table == nil {
-		return d.x.each(d.element)
-	}
-	t := d.table
-	t.rows = append(t.rows, nil)
-	deleted := false
-	err := d.x.each(func(e element) error {
-		if e.Name.Space != "w" || !e.is("trPr") {
-			return d.element(e)
-		}
-		return d.x.all(func(e element) {
-			switch n, err := strconv.Atoi(e.attr("val")); {
-			case e.is("del"):
-				deleted = true
-			case e.is("gridBefore") && err == nil && n > 0:
-				t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], tableCell{span: min(n, maxTableSpan)})
-			}
-		})
-	})
-	if deleted {
-		t.rows = t.rows[:len(t.rows)-1]
-	}
-	return err
-}
-
-func (d *docx) readCell() error {
-	t := d.table
-	if t == nil || len(t.rows) == 0 {
-		return d.x.each(d.element)
-	}
-	if d.cells++; d.cells > maxTableCells {
-		return errBomb
-	}
-	cell := tableCell{span: 1}
-	own, err := d.inStory(func() error {
-		return d.x.each(func(e element) error {
-			if e.Name.Space == "w" && e.is("tcPr") {
-				return d.cellProperties(&cell)
-			}
-			return d.element(e)
-		})
-	})
-	cell.blocks = own.out.String()
-	cell.text = oneLine(cell.blocks)
-	cell.layout = own.layout || strings.Count(cell.blocks, "\n\n") > 6 || utf8.RuneCountInString(cell.text) > 1000
-	t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], cell)
-	return err
-}
-
-func (d *docx) cellProperties(cell *tableCell) error {
-	return d.x.all(func(e element) {
-		switch e.Name.Local {
-		case "gridSpan":
-			if n, err := strconv.Atoi(e.attr("val")); err == nil {
-				cell.span = min(max(n, 1), maxTableSpan)
-			}
-		case "vMerge":
-			cell.merged = e.attr("val") != "restart"
 		}
 	})
 }

@@ -50,7 +50,7 @@ function outcome({ message }: Turn): string {
   return heard(message.content)
 }
 
-/** How much of an answer is read out by itself, in characters: some minutes, which nobody can skip through. */
+/** How much of an answer is read out by itself, in characters: some minutes, which cannot be skipped through. */
 const heardMax = 2000
 
 /** An answer to be heard; of a very long one the beginning, up to the end of a sentence. */

@@ -24,7 +24,7 @@ import { QueueSender } from './sender'
 import { texts } from './texts'
 import { aheadId, isRunning } from './turns'
 
-/** Conversations that nobody looks at are kept for coming back, up to this many. */
+/** How many conversations that are not on the screen are kept, to show them again at once. */
 const maxKept = 20
 
 const byThread = new Map<string, Conversation>()

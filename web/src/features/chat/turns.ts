@@ -86,7 +86,7 @@ export function withoutAhead(turns: readonly Turn[], requestId: string): readonl
   )
 }
 
-/** An answer whose end nobody can tell, with the text that came. */
+/** An answer whose end is unknown, with the text so far. */
 export function lostMessage(message: Message, text: string, detail: string): Message {
   const error = { code: 'stream_lost', detail, retryable: true }
   return {

@@ -19,7 +19,7 @@ export function actionOf(action: string): string {
   return words.actions[action] ?? action
 }
 
-/** The target; a name that was tried and belongs to nobody is in no entry. */
+/** The target. An address that was tried and belongs to no member is not recorded. */
 export function targetOf(event: AuditEvent): string {
   return event.target_label || (event.actor_kind === 'unknown' ? words.nobody : '')
 }
