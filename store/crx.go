@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,15 +21,22 @@ func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func
 		err := tx.QueryRow(ctx, `
 			UPDATE extension_release SET build = build + (digest <> $1)::int, digest = $1
 			RETURNING private_key, build`, digest[:]).Scan(&r.PrivateKey, &r.Build)
-		if !errors.Is(err, pgx.ErrNoRows) {
+		if err == nil {
+			r.PrivateKey, err = db.reveal(r.PrivateKey, extensionKeyOwner)
+		}
+		if !isNoRows(err) {
 			return err
 		}
 		if r.PrivateKey, err = create(); err != nil {
 			return err
 		}
+		kept, err := db.conceal(r.PrivateKey, extensionKeyOwner)
+		if err != nil {
+			return err
+		}
 		r.Build = 1
 		_, err = tx.Exec(ctx, `INSERT INTO extension_release (private_key, digest, build) VALUES ($1, $2, $3)`,
-			r.PrivateKey, digest[:], r.Build)
+			kept, digest[:], r.Build)
 		return err
 	})
 	return r, err

@@ -102,7 +102,7 @@ type AuditedPool struct {
 // RotatePoolKey implements pool.Store.
 func (o AuditedPool) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
 	return o.tx(ctx, func(tx pgx.Tx) error {
-		if err := rotatePoolKey(ctx, tx, next, retireAt); err != nil {
+		if err := o.rotatePoolKey(ctx, tx, next, retireAt); err != nil {
 			return err
 		}
 		return audit(ctx, tx, org.Event{

@@ -32,11 +32,20 @@ const (
 func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
 	keys, err := queryRows[pool.Key](ctx, db.pool,
 		`SELECT id, private_key, created_at, active_from, retire_at FROM pool_keys ORDER BY active_from, id`)
+	for i := range keys {
+		if err == nil {
+			keys[i].PrivateKey, err = db.reveal(keys[i].PrivateKey, poolKeyOwner(keys[i].ID))
+		}
+	}
 	return keys, translate(err)
 }
 
 // AddFirstPoolKey implements pool.Store.
 func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
+	kept, err := db.conceal(key.PrivateKey, poolKeyOwner(key.ID))
+	if err != nil {
+		return err
+	}
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		// Servers that start at the same time are serialized; reads are not blocked.
 		if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
@@ -45,17 +54,21 @@ func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at)
 			SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (SELECT FROM pool_keys)`,
-			key.ID, key.PrivateKey, key.CreatedAt, key.ActiveFrom, key.RetireAt)
+			key.ID, kept, key.CreatedAt, key.ActiveFrom, key.RetireAt)
 		return err
 	})
 }
 
 // RotatePoolKey implements pool.Store.
 func (db *DB) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
-	return db.tx(ctx, func(tx pgx.Tx) error { return rotatePoolKey(ctx, tx, next, retireAt) })
+	return db.tx(ctx, func(tx pgx.Tx) error { return db.rotatePoolKey(ctx, tx, next, retireAt) })
 }
 
-func rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retireAt time.Time) error {
+func (db *DB) rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retireAt time.Time) error {
+	kept, err := db.conceal(next.PrivateKey, poolKeyOwner(next.ID))
+	if err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return err
 	}
@@ -68,9 +81,9 @@ func rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retireAt time.
 		next.CreatedAt.Add(-poolKeyAfter)); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `
+	_, err = tx.Exec(ctx, `
 		INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at) VALUES ($1, $2, $3, $4, $5)`,
-		next.ID, next.PrivateKey, next.CreatedAt, next.ActiveFrom, next.RetireAt)
+		next.ID, kept, next.CreatedAt, next.ActiveFrom, next.RetireAt)
 	return err
 }
 

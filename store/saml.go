@@ -30,14 +30,21 @@ const (
 // SAMLKey implements saml.Store.
 func (db *DB) SAMLKey(ctx context.Context) (saml.Key, error) {
 	key, err := queryRow[saml.Key](ctx, db.pool, `SELECT private_key, certificate, created_at FROM saml_keys`)
+	if err == nil {
+		key.PrivateKey, err = db.reveal(key.PrivateKey, samlKeyOwner)
+	}
 	return key, translate(err)
 }
 
 // AddFirstSAMLKey implements saml.Store.
 func (db *DB) AddFirstSAMLKey(ctx context.Context, key saml.Key) error {
-	_, err := db.pool.Exec(ctx, `
+	kept, err := db.conceal(key.PrivateKey, samlKeyOwner)
+	if err != nil {
+		return err
+	}
+	_, err = db.pool.Exec(ctx, `
 		INSERT INTO saml_keys (private_key, certificate, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-		key.PrivateKey, key.Certificate, key.CreatedAt)
+		kept, key.Certificate, key.CreatedAt)
 	return translate(err)
 }
 

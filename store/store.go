@@ -18,6 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tsumugi-ai/tsumugi/internal/secret"
 )
 
 const (
@@ -44,6 +46,13 @@ type DB struct {
 	// vital is a separate connection for calls that must not wait behind others: the lease and the health check.
 	// Otherwise a busy server could be mistaken for a dead one.
 	vital *pgxpool.Pool
+
+	secrets secret.Keyring
+}
+
+// WithSecrets returns the same database, which seals what is secret if there is a key. Closing either closes both.
+func (db *DB) WithSecrets(secrets secret.Keyring) *DB {
+	return &DB{pool: db.pool, vital: db.vital, secrets: secrets}
 }
 
 // Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for

@@ -70,7 +70,8 @@ type config struct {
 	LinkContact  string `env:"TSUMUGI_LINK_CONTACT" placeholder:"URL" help:"Link お問い合わせ in the user menu. Default: none."`
 	LinkTerms    string `env:"TSUMUGI_LINK_TERMS" placeholder:"URL" help:"Link 利用規約 in the user menu. Default: none."`
 
-	later `embed:""`
+	sealing `embed:""`
+	later   `embed:""`
 
 	Demo         bool   `env:"TSUMUGI_DEMO" default:"true" negatable:"" help:"Make a demo organization with two users on the first start without users."`
 	DemoPassword string `env:"TSUMUGI_DEMO_PASSWORD" placeholder:"PASSWORD" help:"Password of the demo users, for tests and try-outs. Default: random, printed once."`

@@ -104,6 +104,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"OPENAI_EMBEDDING_MODEL":     {"OPENAI_EMBEDDING_MODEL=m"}, // Without a provider.
 		"TSUMUGI_TAG_MANAGER_ID":     {"TSUMUGI_TAG_MANAGER_ID=GTM-<script>"},
 		"TAG_MANAGER_ID":             {"TSUMUGI_TAG_MANAGER_ID=GTM-ABC"},
+		"TSUMUGI_SECRET_KEY":         {"TSUMUGI_SECRET_KEY=c2hvcnQ="},
 		"TSUMUGI_LOG":                {"TSUMUGI_LOG=xml"},
 		"TSUMUGI_DEMO":               {"TSUMUGI_DEMO=perhaps"},
 		"TSUMUGI_LISTNE":             {"TSUMUGI_LISTNE=127.0.0.1:0"},

@@ -9,7 +9,6 @@ import (
 // newer version works, and logged at startup.
 type later struct {
 	SearchURL          string `env:"TSUMUGI_SEARCH_URL" placeholder:"URL" help:"No effect yet. SearXNG server for web search."`
-	SecretKey          string `env:"TSUMUGI_SECRET_KEY" placeholder:"KEY" help:"No effect yet. 32 bytes in Base64 that encrypt what must be kept and not read."`
 	SlackSigningSecret string `env:"SLACK_SIGNING_SECRET" placeholder:"SECRET" help:"No effect yet. Signing secret of the Slack app."`
 	SlackBotToken      string `env:"SLACK_BOT_TOKEN" placeholder:"TOKEN" help:"No effect yet. Bot token of the Slack app."`
 	SlackAppToken      string `env:"SLACK_APP_TOKEN" placeholder:"TOKEN" help:"No effect yet. App token of the Slack app."`

@@ -20,6 +20,8 @@ import (
 type operation struct {
 	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL that the servers use. Default: the one of the server that runs on the data folder."`
 	Data        string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder of the running server."`
+
+	sealing `embed:""`
 }
 
 // open connects to the servers' database.
@@ -33,7 +35,11 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 			)
 		}
 	}
-	return store.Open(ctx, dsn)
+	db, err := store.Open(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	return db.WithSecrets(o.SecretKey), nil
 }
 
 // openFor connects to the servers' database, which the caller must close, and finds the organization named by a flag.

@@ -265,6 +265,28 @@ func TestKeysRotateByCommand(t *testing.T) {
 	}
 }
 
+// TestR91_SecretsByCommand: a new key seals what a server has stored without one.
+func TestR91_SecretsByCommand(t *testing.T) {
+	t.Parallel()
+	o := on(t)
+	key := strings.TrimSpace(o.do("secret", "new"))
+	o.do("keys", "rotate")
+	o.refused("TSUMUGI_SECRET_KEY", "secret", "rotate")
+	o.refused("--secret-key", "secret", "rotate", "--secret-key", key[:20])
+	o.environ = append(o.environ, "TSUMUGI_SECRET_KEY="+key)
+	if out := o.do("secret", "rotate"); !strings.HasPrefix(out, "2 secrets are encrypted with the key ") ||
+		!strings.HasSuffix(out, ", 2 of them by this command.\n") || strings.Contains(out, key) {
+		t.Errorf("printed %q", out)
+	}
+	if out := o.do("secret", "rotate"); !strings.Contains(out, "0 of them") {
+		t.Errorf("printed %q", out)
+	}
+	o.do("keys", "rotate")
+	if events := o.audit("--action", "secret.rotate"); len(events) != 1 || events[0].OrganizationID != nil {
+		t.Errorf("the log has %+v", events)
+	}
+}
+
 const importedSkills = `
 skills:
   - key: pitch

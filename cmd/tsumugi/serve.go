@@ -109,10 +109,11 @@ func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*dat
 		}
 		db.server, db.gone, dsn = server, server.Done(), server.DSN()
 	}
-	var err error
-	if db.DB, err = store.Open(ctx, dsn); err != nil {
+	opened, err := store.Open(ctx, dsn)
+	if err != nil {
 		return nil, errors.Join(err, db.close(time.Time{}))
 	}
+	db.DB = opened.WithSecrets(c.SecretKey)
 	if err := db.Migrate(ctx); err != nil {
 		return nil, errors.Join(err, db.close(time.Time{}))
 	}

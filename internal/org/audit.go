@@ -36,6 +36,7 @@ const (
 	ActionPublish          Action = "notification.publish"
 	ActionSkillImport      Action = "skill.import"
 	ActionKeysRotate       Action = "keys.rotate"
+	ActionSecretRotate     Action = "secret.rotate"
 	ActionShare            Action = "share.create"
 	ActionShareUpdate      Action = "share.update"
 	ActionShareEnd         Action = "share.end"
@@ -75,8 +76,8 @@ func Actions() []Action {
 		ActionSessionEnd, ActionSessionLimits,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionSkillImport, ActionKeysRotate, ActionShare, ActionShareUpdate, ActionShareEnd, ActionConnect,
-		ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionSignIn,
+		ActionSkillImport, ActionKeysRotate, ActionSecretRotate, ActionShare, ActionShareUpdate, ActionShareEnd,
+		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionSignIn,
 		ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
 		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged,
 		ActionPasswordFailed,

@@ -53,6 +53,7 @@ export const auditScreen = {
       'notification.publish': 'お知らせの配信',
       'skill.import': 'スキルの取り込み',
       'keys.rotate': '署名鍵の更新',
+      'secret.rotate': '暗号鍵の更新',
       'share.create': '会話の共有',
       'share.update': '共有する内容の更新',
       'share.end': '共有の終了',

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsumugi-ai/tsumugi/internal/secret"
+)
+
+// sealing is the setting that seals secrets in the database.
+type sealing struct {
+	SecretKey secret.Keyring `env:"TSUMUGI_SECRET_KEY" placeholder:"KEY,…" help:"Key that encrypts secrets in the database, as tsumugi secret new prints it. Several with commas between: the first one encrypts, all of them decrypt."`
+}
+
+type secretCommand struct {
+	New    secretNewCommand    `cmd:"" help:"Print a new key for TSUMUGI_SECRET_KEY."`
+	Rotate secretRotateCommand `cmd:"" help:"Encrypt all secrets in the database with the first key of TSUMUGI_SECRET_KEY."`
+}
+
+type secretNewCommand struct{}
+
+// Run prints a random key.
+func (secretNewCommand) Run(out *output) error {
+	_, err := fmt.Fprintln(out, secret.NewKey())
+	return err
+}
+
+type secretRotateCommand struct {
+	operation `embed:""`
+}
+
+// Run seals everything with the first key.
+func (c *secretRotateCommand) Run(ctx context.Context, out *output) error {
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	all, sealed, err := db.RotateSecrets(ctx, operator())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%d secrets are encrypted with the key %s, %d of them by this command.\n", all,
+		c.SecretKey.String()[:8], sealed)
+	return err
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/secret"
+)
+
+// Owners that secrets are bound to.
+const (
+	samlKeyOwner      = "saml_keys"
+	extensionKeyOwner = "extension_release"
+)
+
+func poolKeyOwner(id string) string { return "pool_keys " + id }
+
+// conceal returns a secret as it is stored: sealed if there is a key, else as it is.
+func (db *DB) conceal(plain, owner string) (string, error) {
+	if db.secrets.Empty() {
+		return plain, nil
+	}
+	return db.secrets.Seal([]byte(plain), owner)
+}
+
+// reveal returns a stored secret, which may have been stored before there was a key.
+func (db *DB) reveal(kept, owner string) (string, error) {
+	if !secret.Sealed(kept) {
+		return kept, nil
+	}
+	plain, err := db.secrets.Open(kept, owner)
+	return string(plain), err
+}
+
+// vaults are the tables that keep secrets. The first parameter of an update is the id as text.
+var vaults = []struct {
+	read, write string
+	owner       func(id string) string
+}{
+	{
+		`SELECT '' AS id, private_key AS kept FROM saml_keys FOR UPDATE`,
+		`UPDATE saml_keys SET private_key = $2 WHERE $1 = ''`,
+		func(string) string { return samlKeyOwner },
+	},
+	{
+		`SELECT '' AS id, private_key AS kept FROM extension_release FOR UPDATE`,
+		`UPDATE extension_release SET private_key = $2 WHERE $1 = ''`,
+		func(string) string { return extensionKeyOwner },
+	},
+	{
+		`SELECT id, private_key AS kept FROM pool_keys FOR UPDATE`,
+		`UPDATE pool_keys SET private_key = $2 WHERE id = $1`,
+		poolKeyOwner,
+	},
+}
+
+// RotateSecrets seals every stored secret with the first key, on behalf of an operator, and logs it. It returns how
+// many there are, and how many of them were sealed with another key or not at all. Without a key the error is
+// secret.ErrNoKey.
+func (db *DB) RotateSecrets(ctx context.Context, by org.Doer) (all, sealed int, err error) {
+	if db.secrets.Empty() {
+		return 0, 0, secret.ErrNoKey
+	}
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		all, sealed = 0, 0
+		for _, v := range vaults {
+			rows, err := queryRows[struct{ ID, Kept string }](ctx, tx, v.read)
+			if err != nil {
+				return err
+			}
+			all += len(rows)
+			for _, row := range rows {
+				if db.secrets.Current(row.Kept) {
+					continue
+				}
+				plain, err := db.reveal(row.Kept, v.owner(row.ID))
+				if err != nil {
+					return err
+				}
+				kept, err := db.conceal(plain, v.owner(row.ID))
+				if err != nil {
+					return err
+				}
+				if _, err := tx.Exec(ctx, v.write, row.ID, kept); err != nil {
+					return err
+				}
+				sealed++
+			}
+		}
+		if sealed == 0 {
+			return nil
+		}
+		return audit(ctx, tx, org.Event{
+			By: by, Action: org.ActionSecretRotate, TargetKind: org.TargetKey, TargetLabel: db.secrets.String(),
+		})
+	})
+	return all, sealed, translate(err)
+}
