@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // deltas returns the text of an event stream.
@@ -90,6 +92,48 @@ func TestGenerationOfADeadServerIsRunAgain(t *testing.T) {
 	answer, err := f.db.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
 	if err != nil || answer.Content != "次の回の文章" || answer.Status != chat.StatusSuccess || answer.Run != 2 {
 		t.Errorf("stored %+v, %v", answer, err)
+	}
+}
+
+// TestR87_ATakeoverHasThePageInView: the page of the browser extension is longer than the history that is sent, and
+// stands before the question of the run after a crash as it does before the one of the first.
+func TestR87_ATakeoverHasThePageInView(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, nil)
+	slow := f.start(model, f.db, mute())
+	page, ok := skill.Extension(skill.KindPageWholeSummary)
+	if !ok {
+		t.Fatal("there is no skill for pages")
+	}
+	f.thread = f.newThread(page)
+	f.named()
+	ask := func(content, prompt string) (chat.Exchange, *llmtest.Call) {
+		q := f.question(content)
+		q.Prompt = prompt
+		return f.sendTo(slow, q), model.Next(t)
+	}
+	long := "<source>" + strings.Repeat("長い本文です。", 14_000) + "</source>"
+	for _, q := range [][2]string{{"要約", long}, {"期限は？", ""}} {
+		exchange, call := ask(q[0], q[1])
+		call.Emit(q[0] + "への回答")
+		call.Finish()
+		f.waitAt(slow, exchange)
+	}
+	exchange, before := ask("手数料は？", "")
+	before.Emit("途中まで")
+
+	next := llmtest.NewLive()
+	server := f.start(next, f.db, chat.Config{Alone: true})
+	after := next.Next(t)
+	if got, want := after.Request.Messages, before.Request.Messages; len(got) != 6 || got[1].Content != long ||
+		got[2].Content != "要約への回答" || !slices.Equal(got[1:], want[1:]) {
+		t.Errorf("the model is sent %d messages by the next run, %d by the first", len(got), len(want))
+	}
+	after.Emit("次の回")
+	after.Finish()
+	if got := f.waitAt(server, exchange).Answer; got.Content != "次の回" || got.Run != 2 {
+		t.Errorf("stored %+v", got)
 	}
 }
 

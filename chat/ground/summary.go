@@ -86,7 +86,11 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 	if err != nil {
 		return chat.Grounds{}, err
 	}
-	notes, calls, err := g.condense(ctx, ask.Owner, &s, passages, tell)
+	list := make([]answer.Found, len(passages))
+	for i, p := range passages {
+		list[i] = s.read(p, 0)
+	}
+	notes, calls, err := g.condense(ctx, ask.Owner, list, s.budget, tell)
 	grounds.Usage = calls.usage
 	if err != nil {
 		return grounds, calls.failure(err)
@@ -102,19 +106,17 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 	return grounds, nil
 }
 
-// condense has the model note all parts of passages.
-func (g *Grounder) condense(ctx context.Context, owner chat.Owner, s *search, passages []datasource.Passage,
+// condense has the model note all parts of passages, until the notes have at most so many tokens.
+func (g *Grounder) condense(ctx context.Context, owner chat.Owner, list []answer.Found, budget int,
 	tell func(chat.Step),
 ) (answer.Notes, *calls, error) {
-	calls := &calls{cfg: g.summaries, owner: owner}
-	list, total := make([]answer.Found, len(passages)), 0
-	for i, p := range passages {
-		list[i] = s.read(p, 0)
-		total += llm.EstimateTokens(p.Text)
+	calls, total := &calls{cfg: g.summaries, owner: owner}, 0
+	for _, f := range list {
+		total += llm.EstimateTokens(f.Text)
 	}
 	most := (g.context - g.reserve()) / 2
 	c := answer.Condenser{
-		Note: calls.note, Size: llm.EstimateTokens, Part: min(most, max(partTokens, total/mostParts)), Last: s.budget,
+		Note: calls.note, Size: llm.EstimateTokens, Part: min(most, max(partTokens, total/mostParts)), Last: budget,
 		AtOnce: notesAtOnce,
 		Told: func(done, total int) {
 			calls.total = total
@@ -185,6 +187,6 @@ func (c *calls) failure(err error) error {
 	if !llm.Retryable(err) || c.total < 2 {
 		return err
 	}
-	return fault.Wrap(err, fault.CodeOf(err), "資料の要約を最後まで作成できませんでした。%s要約が済んだ部分は保存されているため、続きから再開します。",
+	return fault.Wrap(err, fault.CodeOf(err), "最後まで要約できませんでした。%s要約が済んだ部分は保存されているため、続きから再開します。",
 		fault.DetailOf(err))
 }

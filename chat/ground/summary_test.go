@@ -19,9 +19,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// noter is a model that notes the first sentence of each source, and summarizes notes by citing the first three.
+// noter is a model that notes the fact of each source and every fourth note, and summarizes notes by citing the first
+// three.
 type noter struct {
 	before func(ctx context.Context, part string) error // Of each note; may be nil.
+	more   string                                       // What it adds to a summary.
 
 	mu    sync.Mutex
 	noted map[string]int // Guarded by mu. How often each part was noted, by its first fact.
@@ -45,10 +47,18 @@ func (n *noter) Stream(ctx context.Context, req llm.Request, emit func(string)) 
 		for i, m := range numberIn.FindAllStringSubmatch(text, 3) {
 			emit(fmt.Sprintf("要点%dです【%s】。", i, m[1]))
 		}
-		emit("以上です。")
+		emit("以上です。" + n.more)
 		return result, nil
 	}
 	facts := factIn.FindAllStringSubmatch(text, -1)
+	if len(facts) == 0 { // Notes that are noted once more.
+		for i, line := range numberIn.FindAllString(text, -1) {
+			if i%4 == 0 {
+				emit(line + "\n")
+			}
+		}
+		return result, nil
+	}
 	if n.before != nil {
 		if err := n.before(ctx, facts[0][2]); err != nil {
 			return llm.Result{}, err
@@ -77,9 +87,12 @@ func (n *noter) counted() (parts, again int) {
 }
 
 // longText is a document of about 300 pages.
-func longText() string {
+func longText() string { return textOf(600) }
+
+// textOf is a document of so many facts, with 330 characters each.
+func textOf(facts int) string {
 	var b strings.Builder
-	for i := range 600 {
+	for i := range facts {
 		if i%20 == 0 {
 			fmt.Fprintf(&b, "# 第%d章\n\n", 1+i/20)
 		}

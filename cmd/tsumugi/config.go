@@ -54,7 +54,7 @@ type config struct {
 
 	ExtensionOrigins []string `env:"TSUMUGI_EXTENSION_ORIGINS" placeholder:"ORIGIN,…" help:"Origins of the browser extensions that may call this server, as chrome-extension://ID, with commas between; none for no extension. By default, the one that this server distributes."`
 
-	ContextTokens int `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" default:"32000" placeholder:"N" help:"Tokens that the model reads and writes at most. How much of the data sources it is given depends on it."`
+	ContextTokens int `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" default:"32000" placeholder:"N" help:"Tokens that the model reads and writes at most. How much of data sources and long web pages it is given depends on it."`
 
 	FastStreams    bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
 	MaxStreams     int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -59,6 +60,31 @@ var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // attribute returns a text on one line, escaped.
 func attribute(text string) string {
 	return html.EscapeString(strings.Join(strings.Fields(visible(text)), " "))
+}
+
+// sourceHead begins a source in what Sources returns.
+var sourceHead = regexp.MustCompile(
+	`^<source index="(\d+)" filename="([^"]*)"(?: page="(\d+)")?(?: locator="([^"]*)")?>\n`)
+
+// Split returns the passages that a text begins with, as Sources has written them, and what follows them.
+func Split(text string) (passages []Passage, rest string) {
+	for {
+		head := sourceHead.FindStringSubmatch(text)
+		if head == nil {
+			return passages, text
+		}
+		inside, after, closed := strings.Cut(text[len(head[0]):], "\n</source>\n")
+		if !closed {
+			return passages, text
+		}
+		p := Passage{
+			Filename: html.UnescapeString(head[2]), Locator: html.UnescapeString(head[4]),
+			Text: html.UnescapeString(inside),
+		}
+		p.Index, _ = strconv.Atoi(head[1])
+		p.Page, _ = strconv.Atoi(head[3])
+		passages, text = append(passages, p), after
+	}
 }
 
 // sourceTag begins what a model, or an engine, would take for the fence of a source.

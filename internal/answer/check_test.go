@@ -115,6 +115,11 @@ func FuzzR83_Sources(f *testing.F) {
 		if strings.ContainsFunc(got, func(r rune) bool { return unicode.Is(unicode.Cf, r) || r == 0 }) {
 			t.Errorf("hidden characters in %q", got)
 		}
+		split, rest := answer.Split(got + "残り")
+		if len(split) != 2 || split[0].Index != 1 || split[1].Page != 3 || rest != "残り" ||
+			answer.Sources(split) != strings.ReplaceAll(got, ` locator=""`, "") {
+			t.Errorf("%q is split into %+v and %q", got, split, rest)
+		}
 	})
 }
 

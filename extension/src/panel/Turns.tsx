@@ -52,6 +52,7 @@ const TurnView = memo(function TurnView({ turn, line, conversation, last }: Turn
   const over = isOver(turn)
   const reason = answer.outcome?.kind === 'finished' ? answer.outcome.reason : answer.outcome?.kind
   const cut = turn.failure !== null || (reason !== undefined && reason !== 'stop')
+  const step = answer.steps.find(({ status }) => status === 'running') ?? answer.steps.at(-1)
   return (
     <>
       <div className={styles.question}>
@@ -62,6 +63,7 @@ const TurnView = memo(function TurnView({ turn, line, conversation, last }: Turn
       <div className={styles.answer} data-answer aria-busy={!over || undefined}>
         <h2 className="visually-hidden">{t('answer')}</h2>
         {!over && <ThreadLine running />}
+        {step?.detail && <p className={styles.quiet}>{step.detail}</p>}
         <Markdown text={answer.text} growing={!over} cut={cut} />
         {!over && <p className={styles.quiet}>{statusOf(line, answer.rewriting, answer.text)}</p>}
         {over && <Ending turn={turn} conversation={conversation} />}

@@ -1,0 +1,147 @@
+package ground
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// page bases the answer on a page of the browser extension, which stands before the first question: on all its text if
+// it fits into the model's context, else on notes of all of its parts and, for a question, on the parts that fit it
+// best. What a person has selected in the page is never shortened.
+func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
+	limit := g.context - g.reserve()
+	if tokens(ask.Prompt) <= limit {
+		return chat.Grounds{Prompt: ask.Prompt}, nil
+	}
+	last := len(ask.Prompt) - 1
+	prompt := opened(ask.Prompt, max(limit-tokens(ask.Prompt[:2])-tokens(ask.Prompt[last:]), g.context/6))
+	if tokens(prompt) <= limit {
+		return chat.Grounds{Prompt: prompt}, nil
+	}
+	at, kept, rest := longestPage(prompt)
+	if ask.Skill.FollowUp().Kind == skill.KindEasyExplanationFollowUp {
+		if len(kept) > 1 { // The page that the selection stands in.
+			prompt[at].Content = answer.Sources(kept[:1]) + rest
+			tell(chat.Step{
+				Kind: chat.StepSummarize, Status: chat.StatusSuccess, Detail: "選択した文章だけを確認（ページの全文は長いため除外）",
+			})
+		}
+		return g.unshortened(prompt)
+	}
+	if len(kept) == 0 {
+		return g.unshortened(prompt)
+	}
+	longest := slices.MaxFunc(kept, func(a, b answer.Passage) int { return cmp.Compare(len(a.Text), len(b.Text)) })
+	kept = slices.DeleteFunc(kept, func(p answer.Passage) bool { return p == longest })
+
+	prompt[0].Content += "\n" + answer.PageInstructions
+	prompt[at].Content = answer.Sources(kept) + rest
+	budget := max(limit-tokens(prompt), leastBudget)
+	parts := partsOf(longest)
+	if ask.Question.ParentID != nil || ask.Skill.Kind != skill.KindPageWholeSummary {
+		for _, f := range fitting(parts, ask.Question.Content, budget/2) {
+			f.Locator = longest.Locator
+			kept = append(kept, f.Passage)
+			budget -= cost(f.Passage)
+		}
+	}
+	notes, calls, err := g.condense(ctx, ask.Owner, parts, budget, tell)
+	grounds.Usage = calls.usage
+	if err != nil {
+		return grounds, calls.failure(err)
+	}
+	tell(chat.Step{
+		Kind: chat.StepSummarize, Status: chat.StatusSuccess, Detail: fmt.Sprintf("ページ全体を確認（%d区分）", calls.total),
+	})
+	if notes.Text == "" && len(kept) == 0 {
+		grounds.Answer = "このページには、回答に使える内容が見つかりませんでした。ページの内容をご確認ください。"
+		return grounds, nil
+	}
+	for i := range kept {
+		kept[i].Index = i + 1
+	}
+	prompt[at].Content = answer.Sources(kept) + answer.Uncited(notes.Text) + rest
+	sent, err := g.unshortened(prompt)
+	grounds.Prompt = sent.Prompt
+	return grounds, err
+}
+
+// unshortened returns a prompt in which nothing can be left out. Some servers cut what is too long without a word, so
+// that it is refused here.
+func (g *Grounder) unshortened(prompt []llm.Message) (chat.Grounds, error) {
+	if tokens(prompt) > g.context {
+		return chat.Grounds{}, fault.Errorf(llm.CodeContextLength,
+			"文章が長すぎて、AIモデルが一度に読み取れません。選択する範囲や質問を短くして、もう一度お試しください。")
+	}
+	return chat.Grounds{Prompt: prompt}, nil
+}
+
+// opened returns a prompt without the oldest messages between its first question, which holds the page, and its last
+// one, as far as they are longer than a limit. If none is left, the last question has the page.
+func opened(prompt []llm.Message, limit int) []llm.Message {
+	last := len(prompt) - 1
+	if last < 2 {
+		return slices.Clone(prompt)
+	}
+	from := 2
+	for from < last && (tokens(prompt[from:last]) > limit || prompt[from].Role == llm.RoleUser) {
+		from++
+	}
+	if from < last {
+		return slices.Concat(prompt[:2], prompt[from:])
+	}
+	passages, _ := answer.Split(prompt[1].Content)
+	question := prompt[last]
+	question.Content = answer.Sources(passages) + question.Content
+	return []llm.Message{prompt[0], question}
+}
+
+// longestPage returns which of the first and the last question has more of a page, its passages, and what follows them.
+func longestPage(prompt []llm.Message) (at int, passages []answer.Passage, rest string) {
+	last := len(prompt) - 1
+	passages, rest = answer.Split(prompt[1].Content)
+	later, after := answer.Split(prompt[last].Content)
+	if len(prompt[last].Content)-len(after) > len(prompt[1].Content)-len(rest) {
+		return last, later, after
+	}
+	return 1, passages, rest
+}
+
+// partsOf cuts the text of a page into passages.
+func partsOf(page answer.Passage) []answer.Found {
+	passages := extract.Split([]extract.Page{{Number: 1, Text: page.Text}})
+	parts := make([]answer.Found, len(passages))
+	for i, p := range passages {
+		parts[i] = answer.Found{
+			Passage: answer.Passage{Filename: page.Filename, Locator: p.Locator, Text: p.Text}, ID: strconv.Itoa(i), Ordinal: i,
+		}
+	}
+	return parts
+}
+
+// fitting returns the parts of a page that fit a question best, in their order, as far as their costs fit into a
+// budget; none for a question that says too little to tell.
+func fitting(parts []answer.Found, question string, budget int) []answer.Found {
+	if answer.Covered(question, answer.Passage{}) == 1 {
+		return nil
+	}
+	var found []answer.Found
+	for _, f := range parts {
+		f.Score = answer.Covered(question, answer.Passage{Locator: f.Locator, Text: f.Text})
+		if f.Score >= least {
+			found = append(found, f)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b answer.Found) int { return cmp.Compare(b.Score, a.Score) })
+	return answer.Select(found, budget, cost, func(answer.Found) []answer.Found { return nil })
+}

@@ -1,0 +1,160 @@
+package ground_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/webpage"
+)
+
+// smallContext is what some small models read, and less than a long page by far.
+const smallContext = 8_000
+
+// askOfPage asks about a page, as the browser extension does.
+func (f *fixture) askOfPage(thread uuid.UUID, r webpage.Request) chat.Message {
+	f.t.Helper()
+	r.URL, r.Title = "https://example.jp/terms", "長い約款"
+	q, err := r.Question()
+	f.must(err)
+	exchange, err := f.chat.Send(f.t.Context(), f.owner, chat.Question{
+		RequestID: newID(), ThreadID: thread, Content: q.Content, Prompt: q.Prompt,
+	})
+	f.must(err)
+	exchange, err = f.chat.WaitFor(f.t.Context(), f.owner, exchange)
+	f.must(err)
+	return exchange.Answer
+}
+
+func further(question string) webpage.Request {
+	return webpage.Request{
+		Kind: skill.KindPageWholeSummaryFollowUp, Continues: true,
+		Messages: []webpage.Message{{Role: "user", Content: question}},
+	}
+}
+
+// newPages returns a server with a small model that takes notes.
+func newPages(t *testing.T) (*fixture, *noter) {
+	t.Helper()
+	model := &noter{noted: make(map[string]int)}
+	cfg := summaries(&allowance{left: 10_000})
+	cfg.ContextTokens = smallContext
+	return newFixture(t, cfg, model), model
+}
+
+// told returns what the model was sent last, and fails the test if that is more than it reads.
+func (n *noter) told(t *testing.T) []llm.Message {
+	t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	total := 0
+	for _, m := range n.last {
+		total += llm.EstimateTokens(m.Content)
+	}
+	if total > smallContext {
+		t.Errorf("the model was sent %d tokens of %d", total, smallContext)
+	}
+	return n.last
+}
+
+// TestAPageThatTheModelCannotRead is noted part by part. Questions about it are answered from the notes, which are not
+// taken again, and from the parts that fit them.
+func TestAPageThatTheModelCannotRead(t *testing.T) {
+	t.Parallel()
+	f, model := newPages(t)
+	text, left := webpage.Cut(textOf(880) + "解約手数料は、契約から二年以内の解約に限り、一万円とする。")
+	if utf8.RuneCountInString(text) < webpage.MaxText-10_000 {
+		t.Fatal("the page is short")
+	}
+	thread := f.thread("ページの要約")
+	answered := f.askOfPage(thread, webpage.Request{Kind: skill.KindPageWholeSummary, Text: text})
+	parts, again := model.counted()
+	if answered.Status != chat.StatusSuccess || left != 0 || parts < 40 || again != 0 || answered.Content != "以上です。" {
+		t.Fatalf("%d parts, %d again: %+v %+v", parts, again, answered, answered.Failure)
+	}
+	if len(answered.Citations) != 0 || len(answered.Steps) != 1 || answered.Steps[0].Kind != chat.StepSummarize ||
+		!strings.HasPrefix(answered.Steps[0].Detail, "ページ全体を確認（") {
+		t.Errorf("answered %+v", answered)
+	}
+	sent := model.told(t)
+	if told := sent[1].Content; strings.Contains(told, "<source ") || !strings.Contains(told, "- 事実0である") ||
+		!strings.HasSuffix(told, "このページを要約してください。") || !strings.Contains(sent[0].Content, "<notes>") {
+		t.Errorf("the model was told %.500s", told)
+	}
+
+	for range 2 {
+		answered = f.askOfPage(thread, further("解約手数料はいくらですか？"))
+		if now, again := model.counted(); answered.Status != chat.StatusSuccess || now != parts || again != 0 {
+			t.Errorf("%d parts, %d were noted again: %+v", now, again, answered.Failure)
+		}
+		sent = model.told(t)
+		if page := sent[1].Content; !strings.Contains(page, "一万円とする。\n</source>") ||
+			!strings.Contains(page, "<notes ") || sent[len(sent)-1].Content != "解約手数料はいくらですか？" {
+			t.Errorf("the model was told %.500s … %q", page, sent[len(sent)-1].Content)
+		}
+	}
+}
+
+// TestAPageStaysWhileTheConversationGrows: of a page that fits, and a conversation that does not, the page is sent.
+func TestAPageStaysWhileTheConversationGrows(t *testing.T) {
+	t.Parallel()
+	f, model := newPages(t)
+	thread := f.thread("ページの要約")
+	page := strings.Repeat("約款の本文が続く。", 350) + "解約手数料は一万円とする。"
+	f.askOfPage(thread, webpage.Request{Kind: skill.KindPageWholeSummary, Text: page})
+	for i := range 5 {
+		f.askOfPage(thread, further(fmt.Sprintf("%d番目の質問。%s", i, strings.Repeat("背景の説明。", 150))))
+	}
+	sent := model.told(t)
+	if parts, _ := model.counted(); parts != 0 || !strings.Contains(sent[1].Content, page) || len(sent) < 5 ||
+		!strings.HasPrefix(sent[len(sent)-3].Content, "3番目") || !strings.HasPrefix(sent[len(sent)-1].Content, "4番目") {
+		t.Errorf("%d parts were noted, the model was sent %d messages: %.200s", parts, len(sent), sent[1].Content)
+	}
+	for i, m := range sent[1:] {
+		if want := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]; m.Role != want {
+			t.Errorf("message %d is by %s", i, m.Role)
+		}
+	}
+}
+
+// TestAPageLeavesNoRoomForAnAnswer: the question that follows a long answer has the page, and no history.
+func TestAPageLeavesNoRoomForAnAnswer(t *testing.T) {
+	t.Parallel()
+	f, model := newPages(t)
+	model.more = strings.Repeat("長い説明。", 300)
+	thread := f.thread("ページの要約")
+	f.askOfPage(thread, webpage.Request{Kind: skill.KindPageWholeSummary, Text: textOf(14)})
+	f.askOfPage(thread, further("手数料は？"))
+	if sent := model.told(t); len(sent) != 2 || !strings.HasSuffix(sent[1].Content, "</source>\n手数料は？") ||
+		!strings.Contains(sent[1].Content, "事実13。") {
+		t.Errorf("the model was sent %d messages: %.300s", len(sent), sent[1].Content)
+	}
+}
+
+// TestASelectionIsNotShortened: its page is left out beside it, and one that the model cannot read is refused.
+func TestASelectionIsNotShortened(t *testing.T) {
+	t.Parallel()
+	f, model := newPages(t)
+	selected := strings.Repeat("選択した条文。", 500)
+	answered := f.askOfPage(f.thread("やさしく説明"),
+		webpage.Request{Kind: skill.KindEasyExplain, Selection: selected, Text: longText()})
+	if sent := model.told(t); answered.Status != chat.StatusSuccess || !strings.Contains(sent[1].Content, selected) ||
+		strings.Contains(sent[1].Content, "事実0") || !strings.Contains(answered.Steps[0].Detail, "選択した文章だけを確認") {
+		t.Errorf("answered %+v %+v", answered, answered.Failure)
+	}
+	answered = f.askOfPage(f.thread("やさしく説明"),
+		webpage.Request{Kind: skill.KindEasyExplain, Selection: strings.Repeat("選択した条文。", 1500)})
+	if answered.Status != chat.StatusFailed || answered.Failure.Code != string(llm.CodeContextLength) ||
+		answered.Failure.Retryable || !strings.Contains(answered.Failure.Detail, "選択する範囲") {
+		t.Errorf("answered %+v %+v", answered, answered.Failure)
+	}
+	if parts, _ := model.counted(); parts != 0 {
+		t.Errorf("%d parts were noted", parts)
+	}
+}
