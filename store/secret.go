@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -53,6 +54,11 @@ var vaults = []struct {
 		`SELECT id, private_key AS kept FROM pool_keys FOR UPDATE`,
 		`UPDATE pool_keys SET private_key = $2 WHERE id = $1`,
 		poolKeyOwner,
+	},
+	{
+		`SELECT id::text, credentials AS kept FROM channel_installations WHERE credentials <> '' FOR UPDATE`,
+		`UPDATE channel_installations SET credentials = $2 WHERE id::text = $1`,
+		func(id string) string { return credentialsOwner(uuid.MustParse(id)) },
 	},
 }
 

@@ -34,6 +34,9 @@ type Installation struct {
 	Credentials    Credentials
 }
 
+// Connected reports whether the workspace is known. Before, some of the credentials may be.
+func (in Installation) Connected() bool { return in.TeamID != "" || in.EnterpriseID != "" }
+
 // Policy is what an organization allows its installation.
 type Policy struct {
 	AutoLink       bool     // People are linked by their confirmed mail address.

@@ -37,6 +37,10 @@ const (
 	ActionSkillImport      Action = "skill.import"
 	ActionKeysRotate       Action = "keys.rotate"
 	ActionSecretRotate     Action = "secret.rotate"
+	ActionSlackEdit        Action = "slack.edit"
+	ActionSlackRemove      Action = "slack.remove"
+	ActionSlackLink        Action = "slack.link"
+	ActionSlackUnlink      Action = "slack.unlink"
 	ActionShare            Action = "share.create"
 	ActionShareUpdate      Action = "share.update"
 	ActionShareEnd         Action = "share.end"
@@ -76,7 +80,8 @@ func Actions() []Action {
 		ActionSessionEnd, ActionSessionLimits,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionSkillImport, ActionKeysRotate, ActionSecretRotate, ActionShare, ActionShareUpdate, ActionShareEnd,
+		ActionSkillImport, ActionKeysRotate, ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
+		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionSignIn,
 		ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
 		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged,
@@ -130,6 +135,7 @@ const (
 	TargetKey          = "key"
 	TargetShare        = "share"
 	TargetConnection   = "connection"
+	TargetSlack        = "slack"
 )
 
 // Change is a changed field. It must not contain secrets.

@@ -1,0 +1,320 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// LinkStore stores who is whom: which member a person of a surface is.
+type LinkStore interface {
+	// LinkOf returns the member whom a person is linked with. It is no error if there is none.
+	LinkOf(ctx context.Context, in Installation, person string) (Linked, error)
+	// MemberLink returns the link of a member, or ErrNotLinked.
+	MemberLink(ctx context.Context, organizationID, userID uuid.UUID, surface string) (MemberLink, error)
+	// LinkByEmail links a person with the member who has an address, and reports whether there is exactly one such
+	// member: active, of the installation's organization, with an address that was confirmed and no link.
+	LinkByEmail(ctx context.Context, in Installation, person Person, email string) (bool, error)
+	// RemoveLinkOf removes the link of a person, and reports whether there was one.
+	RemoveLinkOf(ctx context.Context, in Installation, person string) (bool, error)
+	// RemoveMemberLink removes the link of a member, or returns ErrNotLinked.
+	RemoveMemberLink(ctx context.Context, by org.Doer, organizationID, userID uuid.UUID, surface string) error
+	// ListLinks returns a page of the links of an organization, the newest first, and how many there are.
+	ListLinks(ctx context.Context, organizationID uuid.UUID, surface string, offset, limit int) ([]MemberLink, int, error)
+
+	// AddProof stores a proof that has begun, and PendingProof returns it, or ErrProofState.
+	AddProof(ctx context.Context, p Proof) error
+	PendingProof(ctx context.Context, organizationID uuid.UUID, hash []byte, at time.Time) (Proof, error)
+	// TakeProof returns a proof for the browser that it is bound to, and deletes it; else ErrProofState.
+	TakeProof(ctx context.Context, hash, browserHash []byte, at time.Time) (Proof, error)
+	// AddLink links the person of a proof with its member. Errors: ErrPersonTaken, ErrMemberTaken, ErrProofState if the
+	// member is not active any longer.
+	AddLink(ctx context.Context, p Proof, person Person) error
+}
+
+// Person is somebody of a surface.
+type Person struct {
+	ID   string
+	Name string
+}
+
+// MemberLink is a link as its member and administrators see it.
+type MemberLink struct {
+	UserID    uuid.UUID
+	UserName  string
+	UserEmail string
+	Person    string
+	Name      string // Of the person, on the surface.
+	TeamName  string
+	Automatic bool // By the confirmed address.
+	CreatedAt time.Time
+}
+
+// Proof is the proof that a person of a surface and a member are the same, from its beginning to its end. It begins
+// with an address that only the person is shown; the member who opens it is bound to it and to their browser, and in
+// that browser the person signs in to the surface.
+type Proof struct {
+	Hash           []byte // SHA-256 of the state.
+	BrowserHash    []byte // SHA-256 of the browser's cookie; nil before a member has opened it.
+	InstallationID uuid.UUID
+	OrganizationID uuid.UUID
+	Person         string     // Who must sign in; "" for anybody: the member has begun it.
+	UserID         *uuid.UUID // The member; nil before.
+	Nonce          string
+	ExpiresAt      time.Time
+}
+
+// The codes and errors of linking. The app's page has a text for each code.
+const (
+	CodeOtherPerson fault.Code = "slack_other_person"
+	CodeNotMember   fault.Code = "slack_not_member"
+	CodeTaken       fault.Code = "slack_taken"
+	CodeDenied      fault.Code = "slack_denied"
+	CodeState       fault.Code = "slack_state"
+	CodeSetup       fault.Code = "slack_setup"
+)
+
+// Errors of linking.
+var (
+	ErrNotLinked   = fault.Errorf(fault.NotFound, "Slackと連携していません。")
+	ErrOtherPerson = fault.Errorf(CodeOtherPerson,
+		"連携の案内を受け取った人と、Slackにログインした人が違うため、連携しませんでした。ご自分に届いた案内から操作してください。")
+	ErrNotMember = fault.Errorf(CodeNotMember,
+		"ゲスト、ほかの会社の方、アプリは連携できません。このワークスペースのメンバーのアカウントでSlackにログインしてください。")
+	ErrPersonTaken = fault.Errorf(CodeTaken,
+		"このSlackアカウントは、別のメンバーと連携しています。先にその連携を解除してください。")
+	ErrMemberTaken = fault.Errorf(CodeTaken,
+		"すでに別のSlackアカウントと連携しています。先にその連携を解除してください。")
+	ErrDenied     = fault.Errorf(CodeDenied, "Slackで許可されなかったため、連携しませんでした。")
+	ErrProofState = fault.Errorf(CodeState,
+		"連携の案内の有効期限が切れたか、別のブラウザーで操作されています。Slackでもう一度案内を表示するか、この画面からやり直してください。")
+	ErrNoSignIn = fault.Errorf(CodeSetup,
+		"Slackの設定が完了していないため、連携できません。管理者にお問い合わせください。")
+)
+
+const (
+	invitationLifetime = time.Hour        // Of an address in a notice.
+	proofLifetime      = 10 * time.Minute // From a member's confirmation to the browser's return.
+	maxLinkPage        = 100
+)
+
+// LinkerConfig configures a Linker.
+type LinkerConfig struct {
+	Surface   string
+	PublicURL string // The server's, without a slash at its end.
+	Clock     func() time.Time
+}
+
+// Linker links people of a surface with members. It implements Links.
+type Linker struct {
+	cfg       LinkerConfig
+	store     LinkStore
+	setup     *Setup
+	directory Directory
+	log       *slog.Logger
+}
+
+var (
+	_ Links         = (*Linker)(nil)
+	_ Installations = (*Setup)(nil)
+)
+
+// NewLinker returns a Linker.
+func NewLinker(cfg LinkerConfig, store LinkStore, setup *Setup, directory Directory, log *slog.Logger) *Linker {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	return &Linker{cfg: cfg, store: store, setup: setup, directory: directory, log: log}
+}
+
+// linkable reports whether a person may be linked: a full member of the workspace or enterprise of the installation.
+func (in Installation) linkable(p Profile) bool {
+	if p.Guest || p.Bot || p.Deleted || p.Stranger {
+		return false
+	}
+	if in.TeamID == "" {
+		return in.EnterpriseID != "" && p.EnterpriseID == in.EnterpriseID
+	}
+	return slices.Contains(p.Teams, in.TeamID)
+}
+
+// FindLink implements Links.
+func (l *Linker) FindLink(ctx context.Context, to Target) (Linked, error) {
+	in := to.Installation
+	if in.TeamID != "" && to.PersonTeam != "" && to.PersonTeam != in.TeamID {
+		return Linked{State: LinkRefused}, nil
+	}
+	found, err := l.store.LinkOf(ctx, in, to.Person)
+	if err != nil || found.State != LinkNone {
+		return found, err
+	}
+	profile, err := l.directory.Profile(ctx, in, to.Person)
+	switch {
+	case err != nil:
+		return Linked{}, err
+	case !in.linkable(profile):
+		return Linked{State: LinkRefused}, nil
+	case !in.Policy.AutoLink || !profile.Confirmed || profile.Email == "":
+		return found, nil
+	}
+	linked, err := l.store.LinkByEmail(ctx, in, Person{ID: to.Person, Name: profile.Name}, profile.Email)
+	if err != nil || !linked {
+		return found, err
+	}
+	l.log.InfoContext(ctx, "a person was linked by their address", "installation", in.ID)
+	return l.store.LinkOf(ctx, in, to.Person)
+}
+
+// Invite implements Links.
+func (l *Linker) Invite(ctx context.Context, to Target) (string, error) {
+	state, hash := opaque.New()
+	if err := l.store.AddProof(ctx, Proof{
+		Hash: hash, InstallationID: to.Installation.ID, OrganizationID: to.Installation.OrganizationID,
+		Person: to.Person, ExpiresAt: l.cfg.Clock().Add(invitationLifetime),
+	}); err != nil {
+		return "", err
+	}
+	return l.cfg.PublicURL + "/setting/slack?" + url.Values{"state": {state}}.Encode(), nil
+}
+
+// RemoveLink implements Links.
+func (l *Linker) RemoveLink(ctx context.Context, to Target) (bool, error) {
+	return l.store.RemoveLinkOf(ctx, to.Installation, to.Person)
+}
+
+// Own is what a member sees of their link.
+type Own struct {
+	Workspace string      // "" if the organization has no workspace.
+	CanLink   bool        // The installation lets people sign in.
+	Link      *MemberLink // Nil for none.
+	Asking    *Person     // Who is to be linked, by the state of a notice; nil without one.
+}
+
+// Own returns the actor's link. state is that of a notice that the actor has opened, or "".
+func (l *Linker) Own(ctx context.Context, actor identity.Actor, state string) (Own, error) {
+	in, err := l.setup.own(ctx, actor)
+	if errors.Is(err, ErrNotInstalled) || err == nil && !in.Connected() {
+		return Own{}, nil
+	}
+	if err != nil {
+		return Own{}, err
+	}
+	own := Own{Workspace: in.TeamName, CanLink: in.Credentials.ClientID != "" && in.Credentials.ClientSecret != ""}
+	link, err := l.store.MemberLink(ctx, actor.OrganizationID, actor.ID, l.cfg.Surface)
+	switch {
+	case err == nil:
+		own.Link = &link
+	case !errors.Is(err, ErrNotLinked):
+		return Own{}, err
+	}
+	if state == "" {
+		return own, nil
+	}
+	proof, err := l.store.PendingProof(ctx, actor.OrganizationID, opaque.Hash(state), l.cfg.Clock())
+	if err != nil {
+		return Own{}, err
+	}
+	profile, err := l.directory.Profile(ctx, in, proof.Person)
+	if err != nil {
+		return Own{}, err
+	}
+	own.Asking = &Person{ID: proof.Person, Name: profile.Name}
+	return own, nil
+}
+
+// Begin binds a proof to the actor and to their browser, and returns where the browser goes to sign in to the surface
+// and the value of its cookie until it comes back. state is that of a notice, or "": then whoever signs in is linked.
+func (l *Linker) Begin(ctx context.Context, actor identity.Actor, state string) (address, browser string, err error) {
+	in, err := l.setup.own(ctx, actor)
+	if err != nil {
+		return "", "", err
+	}
+	if !in.Connected() || in.Credentials.ClientID == "" || in.Credentials.ClientSecret == "" {
+		return "", "", ErrNoSignIn
+	}
+	next, hash := opaque.New()
+	browser, browserHash := opaque.New()
+	nonce, _ := opaque.New()
+	proof := Proof{
+		Hash: hash, BrowserHash: browserHash, InstallationID: in.ID, OrganizationID: in.OrganizationID,
+		UserID: &actor.ID, Nonce: nonce, ExpiresAt: l.cfg.Clock().Add(proofLifetime),
+	}
+	if state != "" {
+		pending, err := l.store.PendingProof(ctx, actor.OrganizationID, opaque.Hash(state), l.cfg.Clock())
+		if err != nil {
+			return "", "", err
+		}
+		proof.Person = pending.Person
+	}
+	if err := l.store.AddProof(ctx, proof); err != nil {
+		return "", "", err
+	}
+	return l.directory.SignInURL(in, l.redirect(), next, nonce), browser, nil
+}
+
+func (l *Linker) redirect() string { return l.cfg.PublicURL + "/external/slack/v1/link/callback" }
+
+// Finish links the member of a proof with whoever has signed in to the surface in the same browser. Of another browser
+// the error is ErrProofState; of somebody else than the notice was for, ErrOtherPerson.
+func (l *Linker) Finish(ctx context.Context, state, browser, code string) error {
+	proof, err := l.store.TakeProof(ctx, opaque.Hash(state), opaque.Hash(browser), l.cfg.Clock())
+	if err != nil {
+		return err
+	}
+	in, err := l.setup.Installation(ctx, proof.InstallationID)
+	if err != nil {
+		return err
+	}
+	if code == "" {
+		return ErrDenied
+	}
+	who, err := l.directory.SignIn(ctx, in, l.redirect(), code, proof.Nonce)
+	if err != nil {
+		return err
+	}
+	switch {
+	case proof.Person != "" && who.Person != proof.Person:
+		return ErrOtherPerson
+	case in.TeamID != "" && who.TeamID != in.TeamID, in.TeamID == "" && who.EnterpriseID != in.EnterpriseID:
+		return ErrNotMember
+	}
+	profile, err := l.directory.Profile(ctx, in, who.Person)
+	if err != nil {
+		return err
+	}
+	if !in.linkable(profile) {
+		return ErrNotMember
+	}
+	return l.store.AddLink(ctx, proof, Person{ID: who.Person, Name: profile.Name})
+}
+
+// Unlink removes the actor's link.
+func (l *Linker) Unlink(ctx context.Context, actor identity.Actor) error {
+	return l.store.RemoveMemberLink(ctx, org.DoerOf(actor), actor.OrganizationID, actor.ID, l.cfg.Surface)
+}
+
+// List returns a page of the links of the actor's organization, for its administrators, and how many there are.
+func (l *Linker) List(ctx context.Context, actor identity.Actor, offset, limit int) ([]MemberLink, int, error) {
+	if !org.IsAdmin(actor.Role) {
+		return nil, 0, org.ErrForbidden
+	}
+	return l.store.ListLinks(ctx, actor.OrganizationID, l.cfg.Surface, offset, min(limit, maxLinkPage))
+}
+
+// UnlinkMember removes the link of a member of the actor's organization, for its super-admins.
+func (l *Linker) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
+	if err := requireSuper(actor); err != nil {
+		return err
+	}
+	return l.store.RemoveMemberLink(ctx, org.DoerOf(actor), actor.OrganizationID, userID, l.cfg.Surface)
+}
