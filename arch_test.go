@@ -31,7 +31,8 @@ var order = []string{
 	"internal/channel", "internal/channel/channeltest",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/api", "web", "extension",
-	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/wire", "bench/eval", "bench", "bench/loadgen",
+	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
+	"bench/wire", "bench/eval", "bench", "bench/loadgen",
 	"test/cluster", "cmd/cluster", "test/system", "cmd/tsumugi",
 }
 
@@ -111,6 +112,13 @@ var bans = []struct {
 		"what it knows of a surface stands in the Surface interface",
 	},
 	{[]string{"internal/api"}, []string{module + "/internal/llm"}, "the API asks chat, never the model"},
+	{
+		[]string{"test/fakes/slack"},
+		[]string{
+			module + "/internal", module + "/chat", module + "/store", module + "/stream", "github.com/slack-go",
+		},
+		"a fake that shared code with what it stands against would share its mistakes",
+	},
 	{
 		[]string{"internal/org", "internal/skill", "internal/datasource", "store/postgres"},
 		[]string{module + "/chat"},

@@ -1,0 +1,111 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// clock is the workspace's time: what Config.Now says and what Advance added.
+type clock struct {
+	base func() time.Time
+
+	mu     sync.Mutex // Guards what follows.
+	offset time.Duration
+	moved  chan struct{} // Closed and replaced when the clock is moved.
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.base().Add(c.offset)
+}
+
+// wait returns once the clock shows a time d from now, or with the error of ctx.
+func (c *clock) wait(ctx context.Context, d time.Duration) error {
+	until := c.now().Add(d)
+	for {
+		c.mu.Lock()
+		left, moved := until.Sub(c.base().Add(c.offset)), c.moved
+		c.mu.Unlock()
+		if left <= 0 {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-moved:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Now returns the workspace's time.
+func (w *Workspace) Now() time.Time { return w.clock.now() }
+
+// Advance moves the workspace's clock: streams expire, rate limits end, retries are due.
+func (w *Workspace) Advance(d time.Duration) {
+	w.clock.mu.Lock()
+	w.clock.offset += d
+	close(w.clock.moved)
+	w.clock.moved = make(chan struct{})
+	w.clock.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.touch()
+}
+
+// touch tells Await and the pages that something changed; w.mu is held.
+func (w *Workspace) touch() {
+	w.version++
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// Await returns once done reports true. It asks again whenever the workspace changes, and returns the error of ctx if
+// that ends first. done may call the methods of the workspace.
+func (w *Workspace) Await(ctx context.Context, done func() bool) error {
+	for {
+		w.mu.Lock()
+		changed := w.changed
+		w.mu.Unlock()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// id makes an identifier as Slack's look: a letter and ten digits or letters; w.mu is held.
+func (w *Workspace) id(prefix string) string {
+	w.ids++
+	return fmt.Sprintf("%s0%09s", prefix, strings.ToUpper(strconv.FormatInt(int64(w.ids)+46656, 36)))
+}
+
+// ts makes the timestamp that names a message: unique, and later than all before; w.mu is held.
+func (w *Workspace) ts() string {
+	micros := max(w.clock.now().UnixMicro(), w.lastTS+1)
+	w.lastTS = micros
+	return fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6)
+}
+
+// tsTime returns the time of a timestamp.
+func tsTime(ts string) (time.Time, bool) {
+	seconds, fraction, ok := strings.Cut(ts, ".")
+	s, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || (ok && len(fraction) != 6) {
+		return time.Time{}, false
+	}
+	micros, err := strconv.ParseInt("0"+fraction, 10, 64)
+	return time.Unix(s, micros*1000), err == nil
+}

@@ -1,0 +1,410 @@
+package slack_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	client "github.com/slack-go/slack"
+	"github.com/slack-go/slack/slackevents"
+	"github.com/slack-go/slack/socketmode"
+	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+)
+
+// receiver is an app that checks the signature of everything that arrives.
+type receiver struct {
+	*httptest.Server
+
+	answer func(http.ResponseWriter, *http.Request, []byte)
+
+	mu       sync.Mutex // Guards what follows.
+	received []received
+}
+
+type received struct {
+	path   string
+	header http.Header
+	body   []byte
+}
+
+// listen starts a receiver and gives its addresses to the app.
+func listen(t *testing.T, workspace *slack.Workspace, answer func(http.ResponseWriter, *http.Request, []byte)) *receiver {
+	t.Helper()
+	r := &receiver{answer: answer}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		body, _ := io.ReadAll(request.Body)
+		verifier, err := client.NewSecretsVerifier(request.Header, slack.DemoSecret)
+		if err == nil {
+			_, _ = verifier.Write(body)
+			err = verifier.Ensure()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", request.URL.Path, err)
+		}
+		r.mu.Lock()
+		r.received = append(r.received, received{request.URL.Path, request.Header, body})
+		r.mu.Unlock()
+		if r.answer != nil {
+			r.answer(w, request, body)
+		}
+	}))
+	t.Cleanup(r.Close)
+	workspace.Configure(slack.DemoApp, func(app *slack.App) {
+		app.EventURL, app.InteractionURL, app.CommandURL = r.URL+"/event", r.URL+"/interaction", r.URL+"/command"
+	})
+	return r
+}
+
+func (r *receiver) all() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.received)
+}
+
+// kinds are the types of the events that arrived, in any order.
+func (r *receiver) kinds(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, one := range r.all() {
+		event, err := slackevents.ParseEvent(one.body, slackevents.OptionNoVerifyToken())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inner struct {
+			Type, Subtype string
+		}
+		_ = json.Unmarshal(*event.Data.(*slackevents.EventsAPICallbackEvent).InnerEvent, &inner)
+		found = append(found, strings.TrimSuffix(inner.Type+" "+inner.Subtype, " "))
+	}
+	slices.Sort(found)
+	return found
+}
+
+func settled(t *testing.T, workspace *slack.Workspace) {
+	t.Helper()
+	await(t, workspace, "deliveries", func() bool {
+		return !slices.ContainsFunc(workspace.Events(""), func(e slack.Event) bool { return !e.Done })
+	})
+}
+
+func live(c *slack.Config) { c.Now = time.Now }
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	workspace, api := open(t, live)
+	r := listen(t, workspace, nil)
+	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "議事録を要約して"}
+	ts := must[string](t)(workspace.Mention(slack.DemoApp, said))
+	if err := workspace.Edit(slack.DemoSales, ts, "<@"+slack.DemoBot+"> 訂正"); err != nil {
+		t.Fatal(err)
+	}
+	if err := workspace.Delete(slack.DemoSales, ts); err != nil {
+		t.Fatal(err)
+	}
+	said.Channel = slack.DemoPrivate // The app is no member.
+	must[string](t)(workspace.Say(said))
+	if _, _, err := workspace.Tell(slack.DemoApp, said); err != nil {
+		t.Fatal(err)
+	}
+	if err := workspace.OpenHome(slack.DemoApp, slack.DemoTaro); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := workspace.OpenAssistant(slack.DemoApp, slack.DemoTaro, slack.DemoGeneral); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("a", false)); err != nil {
+		t.Fatal(err)
+	}
+	must[string](t)(workspace.Say(slack.Said{
+		Channel: slack.DemoSales, User: slack.DemoTaro, Files: []slack.Upload{{Name: "a.txt", Content: []byte("a")}},
+	}))
+	if err := workspace.Uninstall(slack.DemoApp, slack.DemoTeam); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, workspace)
+	want := []string{
+		"app_home_opened", "app_mention", "app_uninstalled", "assistant_thread_started", "message", "message", "message",
+		"message file_share", "message message_changed", "message message_deleted", "tokens_revoked",
+	}
+	if got := r.kinds(t); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	var mention struct {
+		TeamID string `json:"team_id"`
+		AppID  string `json:"api_app_id"`
+		Event  struct{ User, Text, TS, Channel string }
+	}
+	if err := json.Unmarshal(workspace.Events("app_mention")[0].Body, &mention); err != nil {
+		t.Fatal(err)
+	}
+	if mention.TeamID != slack.DemoTeam || mention.AppID != slack.DemoApp || mention.Event.User != slack.DemoTaro ||
+		mention.Event.TS != ts || mention.Event.Text != "<@"+slack.DemoBot+"> 議事録を要約して" {
+		t.Errorf("%+v", mention)
+	}
+}
+
+func TestSubscriptions(t *testing.T) {
+	t.Parallel()
+	workspace, _ := open(t, live)
+	r := listen(t, workspace, nil)
+	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Events = []string{"app_mention", "message.im"} })
+	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
+	must[string](t)(workspace.Mention(slack.DemoApp, said))
+	if _, _, err := workspace.Tell(slack.DemoApp, said); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, workspace)
+	if got := r.kinds(t); !slices.Equal(got, []string{"app_mention", "message"}) {
+		t.Error(got)
+	}
+}
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	workspace, _ := open(t, func(c *slack.Config) { live(c); c.Timeout = 200 * time.Millisecond })
+	var mu sync.Mutex
+	times := 0
+	released := make(chan struct{})
+	r := listen(t, workspace, func(w http.ResponseWriter, request *http.Request, _ []byte) {
+		mu.Lock()
+		times++
+		now := times
+		mu.Unlock()
+		switch now {
+		case 1:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case 2:
+			<-released // Longer than the timeout.
+		}
+	})
+	t.Cleanup(func() { close(released) })
+	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Events = []string{"app_mention"} })
+	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
+	must[string](t)(workspace.Mention(slack.DemoApp, said))
+	tries := func() []slack.Delivery { return workspace.Events("app_mention")[0].Deliveries }
+	await(t, workspace, "two tries", func() bool { return len(tries()) == 2 })
+	workspace.Advance(time.Minute)
+	settled(t, workspace)
+	var reasons []string
+	for _, try := range tries() {
+		reasons = append(reasons, try.Reason)
+	}
+	if !slices.Equal(reasons, []string{"http_error", "http_timeout", ""}) {
+		t.Error(reasons)
+	}
+	all := r.all()
+	if len(all) != 3 || all[0].header.Get("X-Slack-Retry-Num") != "" || all[2].header.Get("X-Slack-Retry-Num") != "2" ||
+		all[2].header.Get("X-Slack-Retry-Reason") != "http_timeout" || string(all[0].body) != string(all[2].body) {
+		t.Errorf("%d deliveries, %v", len(all), all[len(all)-1].header)
+	}
+	workspace.FailEvents(slack.EventFault{Copies: 19}, slack.EventFault{Lost: true})
+	must[string](t)(workspace.Mention(slack.DemoApp, said))
+	must[string](t)(workspace.Mention(slack.DemoApp, said))
+	settled(t, workspace)
+	if got := len(r.all()); got != 23 {
+		t.Errorf("%d deliveries", got)
+	}
+	if err := workspace.Redeliver(t.Context(), workspace.Events("app_mention")[0].ID, 2); err != nil || len(r.all()) != 25 {
+		t.Errorf("%v, %d deliveries", err, len(r.all()))
+	}
+}
+
+func TestChallenge(t *testing.T) {
+	t.Parallel()
+	workspace, _ := open(t, live)
+	r := listen(t, workspace, func(w http.ResponseWriter, _ *http.Request, body []byte) {
+		var said struct{ Challenge string }
+		_ = json.Unmarshal(body, &said)
+		_, _ = io.WriteString(w, said.Challenge)
+	})
+	if err := workspace.Verify(t.Context(), slack.DemoApp); err != nil {
+		t.Error(err)
+	}
+	r.answer = func(w http.ResponseWriter, _ *http.Request, _ []byte) { _, _ = io.WriteString(w, "no") }
+	if workspace.Verify(t.Context(), slack.DemoApp) == nil {
+		t.Error("a wrong answer was taken")
+	}
+}
+
+func TestInteractions(t *testing.T) {
+	t.Parallel()
+	workspace, api := open(t, live)
+	var last client.InteractionCallback
+	r := listen(t, workspace, func(w http.ResponseWriter, request *http.Request, body []byte) {
+		form, _ := url.ParseQuery(string(body))
+		switch request.URL.Path {
+		case "/interaction":
+			last = client.InteractionCallback{}
+			if err := json.Unmarshal([]byte(form.Get("payload")), &last); err != nil {
+				t.Error(err)
+			}
+		case "/command":
+			_, _ = io.WriteString(w, `{"response_type":"in_channel","text":"`+form.Get("command")+" "+form.Get("text")+`"}`)
+		}
+	})
+	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Events = []string{} })
+	button := client.NewButtonBlockElement("tsumugi_again", "answer-1", client.NewTextBlockObject("plain_text", "再回答", false, false))
+	_, ts, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("答え", false),
+		client.MsgOptionBlocks(client.NewActionBlock("b1", button)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := workspace.Click(t.Context(), slack.DemoTaro, slack.DemoSales, ts, "tsumugi_again"); err != nil {
+		t.Fatal(err)
+	}
+	if len(last.ActionCallback.BlockActions) != 1 {
+		t.Fatalf("%+v", last)
+	}
+	if action := last.ActionCallback.BlockActions[0]; action.ActionID != "tsumugi_again" || action.Value != "answer-1" ||
+		action.BlockID != "b1" || last.User.ID != slack.DemoTaro || last.Message.Timestamp != ts || last.Team.ID != slack.DemoTeam {
+		t.Errorf("%+v", last)
+	}
+	if err := client.PostWebhookCustomHTTPContext(t.Context(), last.ResponseURL,
+		&http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		&client.WebhookMessage{Text: "別の答え", ReplaceOriginal: true}); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := workspace.Message(slack.DemoSales, ts); m.Text != "別の答え" {
+		t.Errorf("%+v", m)
+	}
+	if err := workspace.Shortcut(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, ts, "tsumugi_summarize"); err != nil ||
+		last.CallbackID != "tsumugi_summarize" || last.Message.Text != "別の答え" {
+		t.Errorf("%v, %+v", err, last)
+	}
+	view := client.ModalViewRequest{
+		Type: "modal", CallbackID: "comment", Title: client.NewTextBlockObject("plain_text", "評価", false, false),
+		Blocks: client.Blocks{BlockSet: []client.Block{client.NewDividerBlock()}},
+	}
+	opened, err := api.OpenViewContext(t.Context(), last.TriggerID, view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = api.OpenViewContext(t.Context(), last.TriggerID, view)
+	refused(t, err, "invalid_trigger_id")
+	values := map[string]map[string]any{"b": {"a": map[string]any{"type": "plain_text_input", "value": "よい"}}}
+	if _, err := workspace.Submit(t.Context(), slack.DemoTaro, opened.ID, values); err != nil ||
+		last.View.State.Values["b"]["a"].Value != "よい" || len(workspace.Modals(slack.DemoTaro)) != 0 {
+		t.Errorf("%v, %+v", err, last.View)
+	}
+	if err := workspace.Command(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, "/tsumugi", "help"); err != nil {
+		t.Fatal(err)
+	}
+	messages := workspace.Messages(slack.DemoSales)
+	if got := messages[len(messages)-1]; got.Text != "/tsumugi help" || got.For != "" {
+		t.Errorf("%+v", got)
+	}
+	if len(r.all()) != 4 {
+		t.Errorf("%d requests", len(r.all()))
+	}
+}
+
+func TestSocketMode(t *testing.T) {
+	t.Parallel()
+	workspace, api := open(t, live)
+	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.SocketMode = true })
+	connect := func(connected chan<- string) *socketmode.Client {
+		socket := socketmode.New(api)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{}, 2)
+		go func() { _ = socket.RunContext(ctx); ended <- struct{}{} }()
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case event := <-socket.Events:
+					switch event.Type {
+					case socketmode.EventTypeEventsAPI, socketmode.EventTypeSlashCommand, socketmode.EventTypeInteractive:
+						_ = socket.Ack(*event.Request)
+						connected <- string(event.Type)
+					}
+				}
+			}
+		}()
+		t.Cleanup(func() { cancel(); <-ended; <-ended })
+		return socket
+	}
+	first, second := make(chan string, 100), make(chan string, 100)
+	connect(first)
+	connect(second)
+	await(t, workspace, "two connections", func() bool { return workspace.Sockets(slack.DemoApp) == 2 })
+	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
+	for range 4 {
+		must[string](t)(workspace.Say(said))
+	}
+	settled(t, workspace)
+	if len(first)+len(second) != 4 || len(first) == 0 || len(second) == 0 {
+		t.Errorf("%d and %d events", len(first), len(second))
+	}
+	if err := workspace.Command(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, "/tsumugi", ""); err != nil {
+		t.Error(err)
+	}
+	if err := workspace.Refresh(t.Context(), slack.DemoApp, "refresh_requested"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, workspace, "connections again", func() bool { return workspace.Sockets(slack.DemoApp) == 2 })
+	must[string](t)(workspace.Say(said))
+	settled(t, workspace)
+	for _, event := range workspace.Events("") {
+		if last := event.Deliveries[len(event.Deliveries)-1]; last.Status != http.StatusOK {
+			t.Errorf("%+v", event.Deliveries)
+		}
+	}
+}
+
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	workspace, _ := open(t, live)
+	back := must[*url.URL](t)(url.Parse(must[string](t)(workspace.Authorize("/openid/connect/authorize?"+url.Values{
+		"client_id": {"1000.1001"}, "scope": {"openid email profile"}, "state": {"s1"}, "nonce": {"n1"},
+		"response_type": {"code"}, "redirect_uri": {"https://app.example/cb"},
+	}.Encode(), slack.DemoJiro))))
+	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	at := client.OAuthOptionAPIURL(workspace.URL() + "/api/")
+	_, err := client.GetOAuthV2ResponseContext(t.Context(), plain, "1000.1001", "demo-client-secret",
+		back.Query().Get("code"), "https://app.example/cb", at)
+	refused(t, err, "oauth_authorization_url_mismatch")
+	token, err := client.GetOpenIDConnectTokenContext(t.Context(), plain, "1000.1001", "demo-client-secret",
+		back.Query().Get("code"), "https://app.example/cb", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys struct {
+		Keys []struct{ N, E, Kid string }
+	}
+	answer := must[*http.Response](t)(plain.Get(workspace.URL() + "/openid/connect/keys"))
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(&keys); err != nil {
+		t.Fatal(err)
+	}
+	claims := jwt.MapClaims{}
+	if _, err := jwt.ParseWithClaims(token.IdToken, claims, func(token *jwt.Token) (any, error) {
+		return publicKey(keys.Keys[0].N, keys.Keys[0].E)
+	}, jwt.WithIssuer(workspace.URL()), jwt.WithAudience("1000.1001"), jwt.WithValidMethods([]string{"RS256"})); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"sub": slack.DemoJiro, "nonce": "n1", "email": "jiro@demo.example", "email_verified": false,
+		"https://slack.com/team_id": slack.DemoTeam, "https://slack.com/user_id": slack.DemoJiro,
+	}
+	for name, value := range want {
+		if claims[name] != value {
+			t.Errorf("%s is %v", name, claims[name])
+		}
+	}
+	who, err := client.New(token.AccessToken, client.OptionAPIURL(workspace.URL()+"/api/"),
+		client.OptionHTTPClient(plain)).GetOpenIDConnectUserInfoContext(t.Context())
+	if err != nil || who.UserID != slack.DemoJiro || who.TeamID != slack.DemoTeam || who.EmailVerified {
+		t.Errorf("%+v, %v", who, err)
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+func TestServesTheWebAPI(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	said, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, []string{"--listen", "127.0.0.1:0", "--email", "taro=t@example.jp", "--socket-mode"}, out, io.Discard)
+		_ = out.Close()
+		ended <- err
+	}()
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() {
+		t.Fatalf("nothing was said: %v", <-ended)
+	}
+	url := lines.Text()
+	for lines.Scan() && !strings.Contains(lines.Text(), "SLACK_APP_TOKEN="+slack.DemoSocket) {
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/users.info?user="+slack.DemoTaro, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+slack.DemoToken)
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), `"email":"t@example.jp"`) {
+		t.Errorf("%v: %s", err, body)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInvalidSettings(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"more"}, {"--email", "taro"}, {"--email", "nobody=a@b.c"}, {"--listen", "nowhere"}} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
+			t.Errorf("%v was taken", args)
+		}
+	}
+}
