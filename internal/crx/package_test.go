@@ -14,6 +14,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -216,5 +219,43 @@ func TestFilesThatAreNotTheExtension(t *testing.T) {
 		if _, err := crx.New(t.Context(), &memory{}, broken, "https://tsumugi.example"); err == nil {
 			t.Errorf("manifest %s was packed", base64.StdEncoding.EncodeToString([]byte(manifest)))
 		}
+	}
+}
+
+// independentCRX writes a CRX file with npm's crx3: of an archive, with a key, into a third file. It prints the id.
+const independentCRX = `
+const [archive, keyPath, crxPath] = process.argv.slice(1)
+const file = require('crx3/lib/crx3stream')(crxPath, { keyPath })
+require('fs').createReadStream(archive).pipe(file).on('finish', () => console.log(file.crx.encodedAppId))
+`
+
+// TestAnotherLibraryWritesTheSameCRX: the signature (PKCS #1 v1.5) has no random part, so an independent library with
+// the same archive and key has the same header, signature and id.
+func TestAnotherLibraryWritesTheSameCRX(t *testing.T) {
+	t.Parallel()
+	node, err := exec.LookPath("node")
+	if _, absent := os.Stat("../../node_modules/crx3"); err != nil || absent != nil {
+		t.Skip("the npm packages are not installed")
+	}
+	store := &memory{}
+	p := newPackage(t, store, "worker")
+	folder := t.TempDir()
+	paths := []string{
+		filepath.Join(folder, "a.zip"), filepath.Join(folder, "key.pem"), filepath.Join(folder, "a.crx"),
+	}
+	for i, content := range []string{string(p.ZIP), store.release.PrivateKey} {
+		if err := os.WriteFile(paths[i], []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), node, append([]string{"-e", independentCRX}, paths...)...)
+	cmd.Dir = "../.."
+	id, err := cmd.CombinedOutput()
+	if err != nil || strings.TrimSpace(string(id)) != p.ID {
+		t.Errorf("the id is %s, and not %s: %v", id, p.ID, err)
+	}
+	written, err := os.ReadFile(paths[2])
+	if err != nil || !bytes.Equal(written, p.CRX) {
+		t.Errorf("the files differ: %d and %d bytes, %v", len(written), len(p.CRX), err)
 	}
 }
