@@ -1,13 +1,15 @@
 import '@/styles/tokens.css'
 import '@/styles/base.css'
 import { createRoot } from 'react-dom/client'
-import { preloadMarkdown } from '@/lib/markdown'
+import { preloadMarkdown, setMarkdownTexts } from '@/lib/markdown'
 import { ime } from '@/lib/ui/ime'
-import { speakLanguage } from '../lib/texts'
+import { speakLanguage, t } from '../lib/texts'
 import { App } from './App'
+import { english } from './markdownTexts'
 import { closeAll } from './useConversation'
 
 speakLanguage()
+if (t('lang') === 'en') setMarkdownTexts(english)
 ime.watch(document)
 void preloadMarkdown()
 // A panel that is closed keeps where its answers are; they are written on, on the server.

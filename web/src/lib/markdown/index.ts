@@ -6,3 +6,4 @@ export {
   markdownToHtml,
   preloadMarkdown,
 } from './Markdown'
+export { type MarkdownTexts, setMarkdownTexts } from './texts'

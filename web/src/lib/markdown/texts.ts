@@ -1,5 +1,4 @@
-/** The texts of rendered answers. */
-export const texts = {
+const japanese = {
   copy: 'コピー',
   copied: 'コピーしました',
   copyFailed: 'コピーできませんでした',
@@ -45,3 +44,20 @@ export const texts = {
   note: (index: number) => `脚注${index}`,
   noteBack: (index: number) => `脚注${index}の参照元に戻る`,
 } as const
+
+type Translated<T> = T extends string
+  ? string
+  : T extends (...values: infer V) => string
+    ? (...values: V) => string
+    : { readonly [K in keyof T]: Translated<T[K]> }
+
+/** The texts of rendered answers, in some language. */
+export type MarkdownTexts = Translated<typeof japanese>
+
+/** The texts of rendered answers: Japanese ones, unless the program has set others. */
+export let texts: MarkdownTexts = japanese
+
+/** Sets the texts of rendered answers, for a program in another language. It must be called before the first answer. */
+export function setMarkdownTexts(translated: MarkdownTexts): void {
+  texts = translated
+}

@@ -1,0 +1,31 @@
+import type { MarkdownTexts } from '@/lib/markdown'
+
+/** The texts of rendered answers in English. The Japanese ones are the app's. */
+export const english: MarkdownTexts = {
+  copy: 'Copy',
+  copied: 'Copied',
+  copyFailed: 'Could not copy',
+  code: 'Code',
+  codeRegion: (language) => (language === '' ? 'Code' : `${language} code`),
+  wrap: 'Wrap lines',
+  save: 'Save',
+  saveCode: (name) => `Save as ${name}`,
+  codeFile: 'code',
+  table: 'Table',
+  copyTable: 'Copy table',
+  saveTable: 'Save table as CSV',
+  csv: 'Save as CSV',
+  saveFailed: 'Could not save',
+  diagram: 'Diagram',
+  drawn: (kind) => `${kind} (“Show code” shows its content)`,
+  diagramKinds: {},
+  asCode: 'Show code',
+  saveSvg: 'Save diagram as SVG',
+  savePng: 'Save diagram as PNG',
+  copySource: 'Copy the diagram’s code',
+  formula: 'Formula',
+  image: 'Image',
+  alerts: { note: 'Note', tip: 'Tip', important: 'Important', warning: 'Warning', caution: 'Caution' },
+  note: (index) => `Footnote ${index}`,
+  noteBack: (index) => `Back to where footnote ${index} is referred to`,
+}
