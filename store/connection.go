@@ -19,6 +19,9 @@ var _ connection.Store = (*DB)(nil)
 // organization.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.Held, error) {
 	held, err := queryRow[connection.Held](ctx, db.pool, `
+		WITH first_use AS (
+		    UPDATE connection_tokens SET used_at = now() WHERE hash = $1 AND kind = 'access' AND used_at IS NULL
+		)
 		SELECT u.subject, s.id AS session, s.auth_type, s.began_at AS auth_time, t.expires_at, s.client_id AS client,
 		       s.scopes, t.kind, t.used_at IS NOT NULL AS used
 		FROM connection_tokens t
@@ -122,17 +125,18 @@ func openConnection(
 		g.ClientID, g.Scopes); err != nil {
 		return err
 	}
-	if err := addTokens(ctx, tx, o.ID, o.Tokens); err != nil {
+	if err := addTokens(ctx, tx, o.ID, nil, o.Tokens); err != nil {
 		return err
 	}
 	return auditConnections(ctx, tx, org.ActionConnect, nil, origin, []uuid.UUID{o.ID})
 }
 
-func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, tokens []connection.Token) error {
+// addTokens adds tokens to a connection. parent is the hash of the refresh token that they were exchanged for, if any.
+func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, parent []byte, tokens []connection.Token) error {
 	for _, t := range tokens {
 		if _, err := tx.Exec(ctx, `
-			INSERT INTO connection_tokens (hash, session_id, kind, expires_at) VALUES ($1, $2, $3, $4)`,
-			t.Hash, id, t.Kind, t.ExpiresAt); err != nil {
+			INSERT INTO connection_tokens (hash, session_id, kind, expires_at, parent) VALUES ($1, $2, $3, $4, $5)`,
+			t.Hash, id, t.Kind, t.ExpiresAt, parent); err != nil {
 			return err
 		}
 	}
@@ -140,41 +144,61 @@ func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, tokens []connection
 }
 
 // RotateTokens implements connection.Store.
-func (db *DB) RotateTokens(ctx context.Context, hash []byte, next []connection.Token, origin connection.Origin) error {
+func (db *DB) RotateTokens(ctx context.Context, r connection.Rotation) error {
 	var refused error
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		refused = fault.Errorf(connection.InvalidGrant, "the refresh token is not valid")
 		held, err := queryRow[struct {
-			SessionID uuid.UUID
-			Used      bool
+			SessionID     uuid.UUID
+			Used, InGrace bool
 		}](ctx, tx, `
-			SELECT t.session_id, t.used_at IS NOT NULL AS used
+			SELECT t.session_id, t.used_at IS NOT NULL AS used,
+			       coalesce(t.used_at > now() - $2::interval, false) AS in_grace
 			FROM connection_tokens t JOIN sessions s ON s.id = t.session_id
 			WHERE t.hash = $1 AND t.kind = 'refresh' AND t.expires_at > now() AND s.ended_at IS NULL
-			FOR UPDATE`, hash)
+			FOR UPDATE`, r.Hash, r.Grace)
 		switch {
 		case isNoRows(err):
 			return nil
 		case err != nil:
 			return err
-		case held.Used:
-			return endReused(ctx, tx, origin, `id = $1`, held.SessionID)
+		}
+		if held.Used {
+			unused, err := voidNext(ctx, tx, held.SessionID, r)
+			if err != nil {
+				return err
+			}
+			if !held.InGrace || !unused {
+				return endReused(ctx, tx, r.Origin, `id = $1`, held.SessionID)
+			}
 		}
 		refused = nil
-		if _, err := tx.Exec(ctx, `UPDATE connection_tokens SET used_at = now() WHERE hash = $1`, hash); err != nil {
+		if _, err := tx.Exec(ctx, `
+			UPDATE connection_tokens SET used_at = coalesce(used_at, now()) WHERE hash = $1`, r.Hash); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
 			UPDATE sessions SET used_at = now(), user_agent = $2, address = $3 WHERE id = $1`,
-			held.SessionID, storable(origin.UserAgent), storableAddress(origin.Address)); err != nil {
+			held.SessionID, storable(r.Origin.UserAgent), storableAddress(r.Origin.Address)); err != nil {
 			return err
 		}
-		return addTokens(ctx, tx, held.SessionID, next)
+		return addTokens(ctx, tx, held.SessionID, r.Hash, r.Next)
 	})
 	if err != nil {
 		return err
 	}
 	return refused
+}
+
+// voidNext voids the tokens that a refresh token was exchanged for before, and reports whether none of them was used. A
+// client that holds them has stolen the refresh token, or had it stolen: its access token has expired, and its next
+// refresh ends the connection.
+func voidNext(ctx context.Context, tx pgx.Tx, id uuid.UUID, r connection.Rotation) (unused bool, err error) {
+	tag, err := tx.Exec(ctx, `
+		UPDATE connection_tokens
+		SET parent = NULL, used_at = now(), expires_at = CASE kind WHEN 'access' THEN now() ELSE expires_at END
+		WHERE session_id = $1 AND parent = $2 AND used_at IS NULL`, id, r.Hash)
+	return tag.RowsAffected() == int64(len(r.Next)), err
 }
 
 // endReused ends the connection whose code or refresh token was used a second time: one of the two users stole it.
@@ -266,12 +290,15 @@ func (db *DB) AddPersonal(
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, client_id,
-			                      name, scopes, expires_at)
-			VALUES ($1, $2, $3, $4, now(), now(), '', 'personal', $5, $6, $7)`,
-			o.ID, actor.OrganizationID, actor.ID, actor.AuthType, n.Name, n.Scopes, n.ExpiresAt); err != nil {
+			                      name, scopes, expires_at, request_id)
+			VALUES ($1, $2, $3, $4, now(), now(), '', 'personal', $5, $6, $7, $8)`,
+			o.ID, actor.OrganizationID, actor.ID, actor.AuthType, n.Name, n.Scopes, n.ExpiresAt,
+			n.RequestID); hasCode(err, codeUnique) {
+			return connection.ErrTokenCreated
+		} else if err != nil {
 			return err
 		}
-		if err := addTokens(ctx, tx, o.ID, o.Tokens); err != nil {
+		if err := addTokens(ctx, tx, o.ID, nil, o.Tokens); err != nil {
 			return err
 		}
 		var err error

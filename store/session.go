@@ -19,8 +19,8 @@ const sessionKept = 31 * 24 * time.Hour
 
 // sessionOver is the condition that a session of user u of organization o is over, by the records of the user pool (g)
 // and this server (s). began and how are columns or parameters. A session by password is also over if single sign-on
-// was switched on or off since, except for super-admins. Personal access tokens have an expiry of their own instead of
-// the organization's limits. Times are compared in seconds, as tokens have them.
+// was switched on or off since, except for super-admins. Connections have an idle limit of their own, and personal access
+// tokens an expiry instead of the organization's limits. Times are compared in seconds, as tokens have them.
 func sessionOver(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
@@ -31,7 +31,8 @@ func sessionOver(began, how string) string {
 	        ` + began + ` <= now() - make_interval(mins =>
 	            CASE ` + how + ` WHEN 'cognito' THEN o.password_max_minutes ELSE o.sso_max_minutes END)
 	        OR s.used_at <= now() - make_interval(mins =>
-	            CASE ` + how + ` WHEN 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END)))`
+	            CASE WHEN s.client_id <> '' THEN o.connection_idle_minutes
+	                WHEN ` + how + ` = 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END)))`
 }
 
 // RecordSession implements identity.SessionStore.
@@ -163,9 +164,9 @@ func (db *DB) SessionLimits(ctx context.Context, organizationID uuid.UUID) (org.
 }
 
 func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (org.SessionLimits, error) {
-	row, err := queryRow[struct{ SSOIdle, SSOMax, PasswordIdle, PasswordMax int }](ctx, q, `
+	row, err := queryRow[struct{ SSOIdle, SSOMax, PasswordIdle, PasswordMax, ConnectionIdle int }](ctx, q, `
 		SELECT sso_idle_minutes AS ssoidle, sso_max_minutes AS ssomax, password_idle_minutes AS password_idle,
-		       password_max_minutes AS password_max
+		       password_max_minutes AS password_max, connection_idle_minutes AS connection_idle
 		FROM organizations WHERE id = $1`, organizationID)
 	if isNoRows(err) {
 		err = org.ErrNoOrganization
@@ -173,6 +174,7 @@ func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (or
 	return org.SessionLimits{
 		SingleSignOn: org.SessionLimit{Idle: row.SSOIdle, Max: row.SSOMax},
 		Password:     org.SessionLimit{Idle: row.PasswordIdle, Max: row.PasswordMax},
+		Connection:   row.ConnectionIdle,
 	}, err
 }
 
@@ -201,9 +203,10 @@ func (db *DB) SetSessionLimits(
 		}
 		if _, err := tx.Exec(ctx, `
 			UPDATE organizations
-			SET sso_idle_minutes = $2, sso_max_minutes = $3, password_idle_minutes = $4, password_max_minutes = $5
+			SET sso_idle_minutes = $2, sso_max_minutes = $3, password_idle_minutes = $4, password_max_minutes = $5,
+			    connection_idle_minutes = $6
 			WHERE id = $1`, actor.OrganizationID, limits.SingleSignOn.Idle, limits.SingleSignOn.Max,
-			limits.Password.Idle, limits.Password.Max); err != nil {
+			limits.Password.Idle, limits.Password.Max, limits.Connection); err != nil {
 			return err
 		}
 		return audit(ctx, tx, org.Event{

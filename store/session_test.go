@@ -206,11 +206,13 @@ func TestSessionLimits(t *testing.T) {
 	want := org.SessionLimits{
 		SingleSignOn: org.SessionLimit{Idle: 480, Max: 10080},
 		Password:     org.SessionLimit{Idle: 43200, Max: 43200},
+		Connection:   43200,
 	}
 	if err != nil || before != want {
 		t.Errorf("got %+v, %v", before, err)
 	}
 	want.SingleSignOn, want.Password.Idle = org.SessionLimit{Idle: 15, Max: 60}, 240
+	want.Connection = 1440
 	for range 2 {
 		must(t, f.SetSessionLimits(t.Context(), super, want, may))
 	}
@@ -220,7 +222,7 @@ func TestSessionLimits(t *testing.T) {
 	if told := value[string](t, f, `
 		SELECT string_agg(d->>'field' || '=' || (d->>'after'), ' ') FROM audit_events, jsonb_array_elements(details) d
 		WHERE action = 'session_limits.edit'`); told != "sso_idle_minutes=15 sso_max_minutes=60 "+
-		"password_idle_minutes=240" {
+		"password_idle_minutes=240 connection_idle_minutes=1440" {
 		t.Errorf("the audit log tells of %s", told)
 	}
 	wantCode(t, f.SetSessionLimits(t.Context(), super, want, func(*org.Member) error { return org.ErrForbidden }),

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,7 @@ type skillRow struct {
 	Keywords           []string
 	AcceptsDataSources bool
 	Prompt             string
+	CreatedAt          time.Time
 	IsFavorite         bool
 }
 
@@ -40,7 +42,7 @@ func (r skillRow) skill() skill.Skill {
 		Description: r.Description, IconPath: r.IconPath, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType,
 		FormFields: r.FormFields, Suggestions: r.Suggestions, Keywords: r.Keywords,
 		AcceptsDataSources: r.AcceptsDataSources,
-		Prompt:             r.Prompt, IsFavorite: r.IsFavorite,
+		Prompt:             r.Prompt, CreatedAt: r.CreatedAt, IsFavorite: r.IsFavorite,
 	}
 }
 
@@ -72,7 +74,7 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 		SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description,
 		       s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
 		       s.keywords, s.accepts_data_sources,
-		       s.prompt, f.skill_id IS NOT NULL AS is_favorite
+		       s.prompt, s.created_at, f.skill_id IS NOT NULL AS is_favorite
 		FROM skills s
 		JOIN categories c ON c.id = s.category_id
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
@@ -95,7 +97,7 @@ const selectSkill = `
 	SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description,
 	       s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
 	       s.keywords, s.accepts_data_sources,
-	       s.prompt, f.skill_id IS NOT NULL AS is_favorite
+	       s.prompt, s.created_at, f.skill_id IS NOT NULL AS is_favorite
 	FROM skills s
 	LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
 	WHERE (s.organization_id IS NULL OR s.organization_id = $1)`

@@ -69,13 +69,15 @@ func TestSkillsRoundTrip(t *testing.T) {
 		Suggestions: []string{}, Keywords: []string{"帳面"}, Prompt: "「{{tone}}」で書く。",
 	}
 	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, append(slices.Clone(f.skills), s)))
-	got, err := f.FindSkill(t.Context(), f.b, f.mallory.UserID, s.ID)
-	if err != nil || !reflect.DeepEqual(got, s) {
-		t.Errorf("FindSkill = %+v, %v, want %+v", got, err, s)
-	}
-	got, err = f.FindSkill(t.Context(), f.b, f.mallory.UserID, f.skills[0].ID)
-	if err != nil || !reflect.DeepEqual(got, f.skills[0]) {
-		t.Errorf("FindSkill = %+v, %v, want %+v", got, err, f.skills[0])
+	for _, want := range []skill.Skill{s, f.skills[0]} {
+		got, err := f.FindSkill(t.Context(), f.b, f.mallory.UserID, want.ID)
+		if got.CreatedAt.IsZero() {
+			t.Error("the skill has no time of creation")
+		}
+		want.CreatedAt = got.CreatedAt // The database's.
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("FindSkill = %+v, %v, want %+v", got, err, want)
+		}
 	}
 }
 

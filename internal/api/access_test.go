@@ -85,6 +85,7 @@ var access = map[string]rule{
 	"PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
 		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
+		"connection":     map[string]any{"idle_minutes": 43200},
 	})},
 	"GET /.well-known/oauth-authorization-server": {status: 200},
 	"POST /v1/oauth2/token":                       {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
@@ -117,7 +118,7 @@ var access = map[string]rule{
 		may: everybody, status: 204,
 		body: with(map[string]any{"ids": []string{newID()}}),
 	},
-	"GET /v1/models": {may: everybody, status: 200},
+	"GET /v1/models": {may: everybody, status: 200}, "GET /v1/models/{model}": {may: everybody, status: 200, names: aSkill},
 	"POST /v1/chat/completions": {
 		may: everybody, status: 404, body: func(string) any { return completionOf("none") },
 	},

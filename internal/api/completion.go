@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -18,8 +19,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
+const modelsPath = "/v1/models"
+
 // openAI reports whether a path is one of those in OpenAI's form, whose errors have OpenAI's form too.
-func openAI(path string) bool { return path == "/v1/models" || path == "/v1/chat/completions" }
+func openAI(path string) bool {
+	return path == modelsPath || strings.HasPrefix(path, modelsPath+"/") || path == "/v1/chat/completions"
+}
 
 // writeOpenAIError answers a problem in OpenAI's form. The status and headers are those of the problem.
 func writeOpenAIError(w http.ResponseWriter, p Problem) error {
@@ -55,14 +60,34 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request, actor identi
 		}
 		for _, found := range skills {
 			if found.Unavailable == "" {
-				list.Data = append(list.Data, OpenAIModel{
-					ID: modelName(found), Object: "model", OwnedBy: "tsumugi", Name: found.Name,
-				})
+				list.Data = append(list.Data, toModel(found))
 			}
 		}
 		if len(skills) < maxLimit {
 			return writeJSON(w, http.StatusOK, list)
 		}
+	}
+}
+
+// getModel returns a skill that can be used, as a model.
+func (s *Server) getModel(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	name, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), modelsPath+"/")) // A key may contain a slash.
+	if err != nil {
+		return errNoModel()
+	}
+	found, err := s.findModel(r.Context(), actor, name)
+	if err != nil {
+		return err
+	}
+	if found.Unavailable != "" {
+		return errNoModel()
+	}
+	return writeJSON(w, http.StatusOK, toModel(found))
+}
+
+func toModel(s skill.Skill) OpenAIModel {
+	return OpenAIModel{
+		ID: modelName(s), Object: "model", Created: int(s.CreatedAt.Unix()), OwnedBy: "tsumugi", Name: s.Name,
 	}
 }
 
@@ -87,13 +112,17 @@ func (s *Server) findModel(ctx context.Context, actor identity.Actor, name strin
 			}
 		}
 		if len(skills) < maxLimit {
-			return skill.Skill{}, fault.Errorf(codeModel, "モデル（スキル）が見つかりません。GET /v1/models の id を指定してください。")
+			return skill.Skill{}, errNoModel()
 		}
 	}
 }
 
 // codeModel is the code of an unknown model, as OpenAI has it.
 const codeModel fault.Code = "model_not_found"
+
+func errNoModel() error {
+	return fault.Errorf(codeModel, "モデル（スキル）が見つかりません。GET /v1/models の id を指定してください。")
+}
 
 // completionRequest is what is read of a request; all other parameters are ignored.
 type completionRequest struct {

@@ -1,12 +1,14 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -80,6 +82,45 @@ func TestOpenAIClientAsks(t *testing.T) {
 	}).Items
 	if len(said) != 4 || said[3].Content != "絹とは" || said[0].Content != "Thread." {
 		t.Errorf("stored: %+v", said)
+	}
+}
+
+// TestOpenAIClientFindsAModel by what the list names it, whatever an operator's key is.
+func TestOpenAIClientFindsAModel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	client, chosen := f.openAIClient(), f.chatSkill()
+	f.exec("UPDATE skills SET created_at = '2026-04-01T00:00:00Z' WHERE id = $1", chosen.ID)
+	for _, key := range []string{"", "chat", "契約書/100% 確認?#"} {
+		f.exec("UPDATE skills SET key = nullif($2, '') WHERE id = $1", chosen.ID, key)
+		id := cmp.Or(key, chosen.ID.String())
+		for _, name := range []string{id, chosen.ID.String()} {
+			found, err := client.Models.Get(t.Context(), name)
+			if err != nil || found.ID != id || found.Object != "model" || found.OwnedBy != "tsumugi" ||
+				found.Created != time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC).Unix() {
+				t.Errorf("%s: %+v, %v", name, found, err)
+			}
+		}
+	}
+	models, err := client.Models.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, listed := range models.Data {
+		if found, err := client.Models.Get(t.Context(), listed.ID); err != nil || found.ID != listed.ID ||
+			found.Created != listed.Created || found.Created == 0 {
+			t.Errorf("%+v: %+v, %v", listed, found, err)
+		}
+	}
+	unavailable := ""
+	f.scan(&unavailable, `SELECT id FROM skills WHERE name = 'ウェブ検索'`)
+	for _, name := range []string{"gpt-none", unavailable, newID(), "a/b", "%"} {
+		_, err := client.Models.Get(t.Context(), name)
+		var refused *openai.Error
+		if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound ||
+			refused.Code != "model_not_found" || refused.Type != "invalid_request_error" || refused.Message == "" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -156,12 +156,17 @@ func (s *Server) createToken(w http.ResponseWriter, r *http.Request, actor ident
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
+	var c checks
+	requestID := c.requiredRequestID(r, req.RequestID)
 	last, err := time.Parse(time.DateOnly, req.ExpiresOn)
 	if err != nil {
-		return fault.InvalidField("expires_on", "日付は 2026-04-01 の形式で指定してください。")
+		c.fail("expires_on", "日付は 2026-04-01 の形式で指定してください。")
+	}
+	if err := c.err(); err != nil {
+		return err
 	}
 	created, token, err := s.Connect.CreateToken(r.Context(), actor, connection.NewToken{
-		Name: req.Name, ExpiresAt: connection.EndOfDay(last),
+		RequestID: requestID, Name: req.Name, ExpiresAt: connection.EndOfDay(last),
 		Scopes: convert(req.Scopes, func(s Scope) identity.Scope { return identity.Scope(s) }),
 	})
 	if err != nil {

@@ -139,6 +139,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/data-source/{data_source_id}/read", s.as(writes, s.readDataSource))
 
 		r.Get("/v1/models", s.as(reads, s.listModels))
+		r.Get("/v1/models/{model}", s.as(reads, s.getModel))
 		r.Get("/v1/message", s.as(reads, s.listMessages))
 		r.Post("/v1/message/async", s.as(asks, s.askMessage))
 		r.Post("/v1/message/{message_id}/stop", s.as(reads, s.stopMessage))

@@ -26,6 +26,7 @@ var scopes = map[string][]identity.Scope{
 	"GET /v1/me/usage": anyScope,
 
 	"GET /v1/models":                inChat,
+	"GET /v1/models/{model}":        inChat,
 	"POST /v1/chat/completions":     inChat,
 	"GET /v1/category":              inChat,
 	"GET /v1/skill":                 inChat,

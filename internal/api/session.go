@@ -62,6 +62,7 @@ func (s *Server) getSessionLimits(w http.ResponseWriter, r *http.Request, actor 
 	return writeJSON(w, http.StatusOK, SessionLimits{
 		SingleSignOn: SessionLimit{IdleMinutes: limits.SingleSignOn.Idle, MaxMinutes: limits.SingleSignOn.Max},
 		Password:     SessionLimit{IdleMinutes: limits.Password.Idle, MaxMinutes: limits.Password.Max},
+		Connection:   ConnectionLimit{IdleMinutes: limits.Connection},
 	})
 }
 
@@ -73,6 +74,7 @@ func (s *Server) putSessionLimits(w http.ResponseWriter, r *http.Request, actor 
 	limits := org.SessionLimits{
 		SingleSignOn: org.SessionLimit{Idle: req.SingleSignOn.IdleMinutes, Max: req.SingleSignOn.MaxMinutes},
 		Password:     org.SessionLimit{Idle: req.Password.IdleMinutes, Max: req.Password.MaxMinutes},
+		Connection:   req.Connection.IdleMinutes,
 	}
 	if err := s.Org.SetSessionLimits(r.Context(), actor, limits); err != nil {
 		return err

@@ -86,6 +86,7 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 		return map[string]any{
 			"single_sign_on": map[string]any{"idle_minutes": idle, "max_minutes": most},
 			"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
+			"connection":     map[string]any{"idle_minutes": 1440},
 		}
 	}
 	for _, c := range []struct {
@@ -106,6 +107,18 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 			t.Errorf("%d/%d: %d %s", c.idle, c.most, resp.status, resp.body)
 		}
 	}
+	for _, connection := range []any{
+		map[string]any{"idle_minutes": 4}, map[string]any{"idle_minutes": 43201}, map[string]any{}, nil,
+	} {
+		resp := f.do(call{
+			method: "PUT", path: "/v1/session-limits", token: f.alice.Subject,
+			body: changed(limits(15, 60), map[string]any{"connection": connection}),
+		})
+		if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 ||
+			p.Errors[0].Field != "connection.idle_minutes" {
+			t.Errorf("%v: %d %s", connection, resp.status, resp.body)
+		}
+	}
 	get[api.SessionLimits](f, http.StatusOK, call{
 		method: "PUT", path: "/v1/session-limits", token: f.alice.Subject,
 		body: limits(15, 60),
@@ -114,7 +127,8 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 		method: "GET", path: "/v1/session-limits",
 		token: f.alice.Subject,
 	})
-	if got.SingleSignOn != (api.SessionLimit{IdleMinutes: 15, MaxMinutes: 60}) || got.Password.MaxMinutes != 43200 {
+	if got.SingleSignOn != (api.SessionLimit{IdleMinutes: 15, MaxMinutes: 60}) || got.Password.MaxMinutes != 43200 ||
+		got.Connection.IdleMinutes != 1440 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -789,6 +789,13 @@ type ConnectionClient struct {
 	Name string `json:"name"`
 }
 
+// ConnectionLimit Of connections, instead of the `idle_minutes` of the session in which they were allowed. Its `max_minutes`
+// holds for them, too, from when they were allowed. Personal access tokens have a last day instead.
+type ConnectionLimit struct {
+	// IdleMinutes Without a call.
+	IdleMinutes int `json:"idle_minutes"`
+}
+
 // ConnectionList defines model for ConnectionList.
 type ConnectionList struct {
 	Items []Connection `json:"items"`
@@ -1453,6 +1460,7 @@ type OpenAIMessage struct {
 
 // OpenAIModel defines model for OpenAIModel.
 type OpenAIModel struct {
+	// Created When the skill was created; seconds since 1970.
 	Created int `json:"created"`
 
 	// ID The skill's key, or its id if it has none.
@@ -1550,8 +1558,11 @@ type PersonalToken struct {
 // PersonalTokenRequest defines model for PersonalTokenRequest.
 type PersonalTokenRequest struct {
 	// ExpiresOn Its last day, in Japan. At most a year from now.
-	ExpiresOn string  `json:"expires_on"`
-	Name      string  `json:"name"`
+	ExpiresOn string `json:"expires_on"`
+	Name      string `json:"name"`
+
+	// RequestID Made by the client. Required unless `Idempotency-Key` is sent.
+	RequestID string  `json:"request_id,omitempty,omitzero"`
 	Scopes    []Scope `json:"scopes"`
 }
 
@@ -1787,8 +1798,11 @@ type SessionLimit struct {
 
 // SessionLimits defines model for SessionLimits.
 type SessionLimits struct {
-	Password     SessionLimit `json:"password"`
-	SingleSignOn SessionLimit `json:"single_sign_on"`
+	// Connection Of connections, instead of the `idle_minutes` of the session in which they were allowed. Its `max_minutes`
+	// holds for them, too, from when they were allowed. Personal access tokens have a last day instead.
+	Connection   ConnectionLimit `json:"connection"`
+	Password     SessionLimit    `json:"password"`
+	SingleSignOn SessionLimit    `json:"single_sign_on"`
 }
 
 // SessionList defines model for SessionList.
@@ -2339,6 +2353,12 @@ type CompleteChatParams struct {
 	// IdempotencyKey Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
 	// `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
 	IdempotencyKey string `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// CreateTokenParams defines parameters for CreateToken.
+type CreateTokenParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
 // ListMemberUsageParams defines parameters for ListMemberUsage.

@@ -27,6 +27,7 @@ type SessionLimit struct {
 type SessionLimits struct {
 	SingleSignOn SessionLimit
 	Password     SessionLimit
+	Connection   int // Since the last use of a connection. The Max of the session that it began in holds for it, too.
 }
 
 // SessionStore is what the Service needs of a database for session limits.
@@ -61,6 +62,9 @@ func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, li
 			return err
 		}
 	}
+	if limits.Connection < minSessionIdle || limits.Connection > maxSession {
+		return fault.InvalidField("connection.idle_minutes", "%d以上%d以下で指定してください。", minSessionIdle, maxSession)
+	}
 	return s.sessions.SetSessionLimits(ctx, actor, limits, func(actor *Member) error {
 		if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
 			return ErrForbidden
@@ -89,6 +93,7 @@ func (l SessionLimits) Changes(before SessionLimits) (changes []Change) {
 		{"sso_max_minutes", before.SingleSignOn.Max, l.SingleSignOn.Max},
 		{"password_idle_minutes", before.Password.Idle, l.Password.Idle},
 		{"password_max_minutes", before.Password.Max, l.Password.Max},
+		{"connection_idle_minutes", before.Connection, l.Connection},
 	} {
 		if field.before != field.after {
 			changes = append(changes, Change{

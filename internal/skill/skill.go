@@ -112,6 +112,7 @@ type Skill struct {
 	Keywords           []string    // Search words that occur in neither name nor description.
 	AcceptsDataSources bool
 	Prompt             string // The system prompt. Not part of the API's record.
+	CreatedAt          time.Time
 
 	// IsFavorite refers to the user for whom the skill was read. It is not a column of the skill.
 	IsFavorite bool

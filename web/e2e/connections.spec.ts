@@ -145,6 +145,7 @@ test.describe('the connections of an organization', () => {
   test('are listed for its administrators, who end them', async ({ page, server }) => {
     const user = await Account.signIn(server.url, 'user')
     await user.call('POST', '/v1/connection/token', {
+      request_id: crypto.randomUUID(),
       name: '週次の集計',
       scopes: ['chat'],
       expires_on: new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10),

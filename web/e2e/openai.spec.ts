@@ -9,7 +9,9 @@ type Token = components['schemas']['PersonalToken']
 /** A personal access token of a user's. */
 async function tokenOf(account: Account, ...scopes: string[]): Promise<Token> {
   const expires_on = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10)
-  const answer = await account.call('POST', '/v1/connection/token', { name: '集計', scopes, expires_on })
+  const request_id = crypto.randomUUID()
+  const body = { request_id, name: '集計', scopes, expires_on }
+  const answer = await account.call('POST', '/v1/connection/token', body)
   return (await answer.json()) as Token
 }
 
@@ -61,6 +63,11 @@ test.describe("OpenAI's own client", () => {
     const models = await client.models.list()
     expect(models.data.length).toBeGreaterThan(5)
     expect(models.data[0]).toMatchObject({ id: expect.any(String), object: 'model', owned_by: 'tsumugi' })
+    for (const listed of models.data) expect(await client.models.retrieve(listed.id)).toEqual(listed)
+    expect(models.data[0]?.created).toBeGreaterThan(Date.parse('2026-01-01') / 1000)
+    const unknown = await errorOf(client.models.retrieve('gpt-none'))
+    expect(unknown).toBeInstanceOf(OpenAI.NotFoundError)
+    expect(unknown).toMatchObject({ code: 'model_not_found', type: 'invalid_request_error' })
   })
 
   test('asks with a conversation, which becomes a thread', async ({ server, account, model, question }) => {

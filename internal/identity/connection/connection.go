@@ -24,6 +24,7 @@ import (
 const (
 	AccessLifetime  = time.Hour
 	RefreshLifetime = 30 * 24 * time.Hour // Of each refresh token: a connection that is not used for longer is over.
+	RefreshGrace    = time.Minute         // For repeating a refresh whose answer was lost.
 	codeLifetime    = time.Minute
 	DeviceLifetime  = 10 * time.Minute
 	PollInterval    = 5 * time.Second // Between two polls of a device. slow_down adds as much again.
@@ -61,6 +62,8 @@ var (
 	ErrNoDevice     = fault.Errorf(fault.NotFound,
 		"コードが正しくないか、期限が切れています。接続する機器に表示されているコードを確認してください。")
 	ErrPersonalForbidden = fault.Errorf(fault.Forbidden, "この組織では、個人用アクセストークンを使用できません。")
+	ErrTokenCreated      = fault.Errorf(fault.Conflict, "このトークンはすでに作成されており、もう一度表示することはできません。"+
+		"控えていない場合は、一覧から削除し、新しいトークンを作成してください。")
 )
 
 // Kind is the kind of a token.
@@ -85,7 +88,7 @@ type Held struct {
 	identity.Claims // ExpiresAt is the token's.
 
 	Kind Kind
-	Used bool // A refresh token that was exchanged.
+	Used bool // A refresh token that was exchanged, or an access token that was used before.
 }
 
 // Grant is an authorization code or a device code: what a person allows a client, or is asked to.
@@ -137,8 +140,17 @@ type Opening struct {
 	Address   netip.Addr
 }
 
+// Rotation is the exchange of a refresh token for other tokens.
+type Rotation struct {
+	Hash   []byte // Of the refresh token.
+	Next   []Token
+	Grace  time.Duration // How long after its exchange it may be exchanged again, if its answer was lost.
+	Origin Origin
+}
+
 // NewToken is a personal access token to create.
 type NewToken struct {
+	RequestID uuid.UUID
 	Name      string
 	Scopes    []identity.Scope
 	ExpiresAt time.Time // At most a year from now.
@@ -153,8 +165,9 @@ type Origin struct {
 
 // Store is the database of a Service. Each method is one transaction.
 type Store interface {
-	// TokenByHash returns a token with the claims of its connection. If there is none, the error has the code
-	// fault.NotFound. It does not look whether the connection is over: identity.Service does.
+	// TokenByHash returns a token with the claims of its connection, and stores that an access token has been used. If
+	// there is none, the error has the code fault.NotFound. It does not look whether the connection is over:
+	// identity.Service does.
 	TokenByHash(ctx context.Context, hash []byte) (Held, error)
 
 	// AddGrant stores a new code.
@@ -173,15 +186,17 @@ type Store interface {
 	// that it was exchanged for. If there is no such code, or it was used, the error has the code InvalidGrant.
 	RedeemGrant(ctx context.Context, hash []byte, origin Origin, redeem func(*Grant) (*Opening, error)) error
 
-	// RotateTokens exchanges a refresh token for others. If it was exchanged before, the connection ends; then and if
-	// it is unknown or has expired, the error has the code InvalidGrant.
-	RotateTokens(ctx context.Context, hash []byte, next []Token, origin Origin) error
+	// RotateTokens exchanges a refresh token for others. If it was exchanged within the grace before, and none of the
+	// tokens that it was exchanged for was used, the new ones replace them: the first answer was lost. If it was
+	// exchanged otherwise, the connection ends; then and if it is unknown or has expired, the error has the code
+	// InvalidGrant. A replaced refresh token counts as exchanged.
+	RotateTokens(ctx context.Context, rotation Rotation) error
 
 	// EndByToken ends the connection of a token of a client. A token that is unknown, or another client's, is no error.
 	EndByToken(ctx context.Context, clientID string, hash []byte) error
 
 	// AddPersonal stores a personal access token and logs it. If the organization forbids them, the error is
-	// ErrPersonalForbidden.
+	// ErrPersonalForbidden, and if the request has created one before, ErrTokenCreated.
 	AddPersonal(ctx context.Context, actor identity.Actor, token NewToken, opening Opening) (Connection, error)
 
 	// ListConnections returns the active connections of the actor, last used first.

@@ -108,7 +108,8 @@ func (s *Service) redeem(ctx context.Context, r TokenRequest, code string, check
 	return tokens, err
 }
 
-// refresh replaces a refresh token, as long as its person may use the connection.
+// refresh replaces a refresh token, as long as its person may use the connection. A client whose answer was lost may
+// repeat the request for a short time (OAuth 2.1, section 4.3.1).
 func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 	invalid := fault.Errorf(InvalidGrant, "the refresh token is not valid")
 	if r.RefreshToken == "" {
@@ -124,21 +125,23 @@ func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 	case held.Kind != Refresh || held.Client != r.ClientID:
 		return Tokens{}, invalid
 	}
-	if !held.Used { // Otherwise the store ends the connection.
-		_, err := s.actors.ActorOf(ctx, held.Claims)
-		switch fault.CodeOf(err) {
-		case "":
-		case fault.Unauthenticated, identity.SSORequired:
-			return Tokens{}, fault.Wrap(err, InvalidGrant, "the connection is over")
-		default:
-			return Tokens{}, err
-		}
+	rotation := Rotation{Hash: hash, Grace: RefreshGrace, Origin: r.Origin}
+	_, err = s.actors.ActorOf(ctx, held.Claims)
+	switch code := fault.CodeOf(err); {
+	case code == "":
+	case code != fault.Unauthenticated && code != identity.SSORequired:
+		return Tokens{}, err
+	case held.Used:
+		rotation.Grace = 0 // The store ends the connection.
+	default:
+		return Tokens{}, fault.Wrap(err, InvalidGrant, "the connection is over")
 	}
 	if err := sameScopes(held.Scopes, r.Scope); err != nil {
 		return Tokens{}, err
 	}
-	tokens, stored := s.issue(held.Scopes)
-	if err := s.store.RotateTokens(ctx, hash, stored, r.Origin); err != nil {
+	var tokens Tokens
+	tokens, rotation.Next = s.issue(held.Scopes)
+	if err := s.store.RotateTokens(ctx, rotation); err != nil {
 		return Tokens{}, err
 	}
 	return tokens, nil

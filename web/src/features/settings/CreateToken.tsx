@@ -39,18 +39,25 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
   const [days, setDays] = useState(90)
   const [tried, setTried] = useState(false)
   const [busy, setBusy] = useState(false)
+  const [requestId] = useState(() => crypto.randomUUID())
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     setTried(true)
     if (busy || name.trim() === '' || scopes.length === 0) return
     setBusy(true)
     try {
-      const { token } = await createToken(name.trim(), [...scopes], dayAfter(days))
+      const { token } = await createToken(requestId, name.trim(), [...scopes], dayAfter(days))
       onCreated(token)
       await readAnew(ownConnectionsQuery.queryKey)
     } catch (cause) {
       setBusy(false)
-      toastFailure(words.notCreated(cause instanceof ApiError ? cause.detail : ''))
+      if (!(cause instanceof ApiError && cause.status === 409)) {
+        return toastFailure(words.notCreated(cause instanceof ApiError ? cause.detail : ''))
+      }
+      // It was created, but the answer with it was lost: it stands in the list, from where it can be removed.
+      toastFailure(cause.detail)
+      onClose()
+      await readAnew(ownConnectionsQuery.queryKey)
     }
   }
   return (

@@ -60,9 +60,15 @@ export async function endConnection(connectionId: string): Promise<void> {
   )
 }
 
-/** Creates a personal access token, which is told this once. */
-export async function createToken(name: string, scopes: Scope[], expiresOn: string): Promise<PersonalToken> {
-  return take(signed.POST('/v1/connection/token', { body: { name, scopes, expires_on: expiresOn } }))
+/** Creates a personal access token, which is told this once: a repeated request is refused. */
+export async function createToken(
+  requestId: string,
+  name: string,
+  scopes: Scope[],
+  expiresOn: string,
+): Promise<PersonalToken> {
+  const body = { request_id: requestId, name, scopes, expires_on: expiresOn }
+  return take(signed.POST('/v1/connection/token', { body }))
 }
 
 /** What members of the organization may connect. */

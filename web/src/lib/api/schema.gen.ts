@@ -369,8 +369,9 @@ export interface paths {
         /**
          * Exchange a code or refresh token for tokens
          * @description RFC 6749 for public clients, with PKCE by S256. A refresh token is replaced at each use; a code or refresh
-         *     token that is used a second time ends the connection. Devices poll with
-         *     `urn:ietf:params:oauth:grant-type:device_code` (RFC 8628).
+         *     token that is used a second time ends the connection. A refresh whose answer was lost may be repeated for a
+         *     minute, while nothing that it was answered with has been used: the tokens of the last answer are the valid
+         *     ones. Devices poll with `urn:ietf:params:oauth:grant-type:device_code` (RFC 8628).
          */
         post: operations["token"];
         delete?: never;
@@ -427,7 +428,9 @@ export interface paths {
         put?: never;
         /**
          * Create a personal access token
-         * @description The token is shown this once. 403 if the organization forbids them.
+         * @description The token is shown this once. 403 if the organization forbids them. The call may be repeated with the same
+         *     `request_id`: if it has created a token before, it creates no other and answers 409 `conflict`, because the
+         *     token cannot be shown again.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1452,6 +1455,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key or the id of a skill. */
+                model: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * A skill as a model, in OpenAI's form
+         * @description 404 `model_not_found` for one that is not in the list.
+         */
+        get: operations["getModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -2137,6 +2163,7 @@ export interface components {
             id: string;
             /** @example model */
             object: string;
+            /** @description When the skill was created; seconds since 1970. */
             created: number;
             owned_by: string;
             /** @description The skill's name. */
@@ -2359,6 +2386,11 @@ export interface components {
             personal_tokens: boolean;
         };
         PersonalTokenRequest: {
+            /**
+             * Format: uuid
+             * @description Made by the client. Required unless `Idempotency-Key` is sent.
+             */
+            request_id?: string;
             name: string;
             scopes: components["schemas"]["Scope"][];
             /**
@@ -2401,6 +2433,15 @@ export interface components {
         SessionLimits: {
             single_sign_on: components["schemas"]["SessionLimit"];
             password: components["schemas"]["SessionLimit"];
+            connection: components["schemas"]["ConnectionLimit"];
+        };
+        /**
+         * @description Of connections, instead of the `idle_minutes` of the session in which they were allowed. Its `max_minutes`
+         *     holds for them, too, from when they were allowed. Personal access tokens have a last day instead.
+         */
+        ConnectionLimit: {
+            /** @description Without a call. */
+            idle_minutes: number;
         };
         SessionLimit: {
             /** @description Without a call. Not more than max_minutes. */
@@ -4006,7 +4047,10 @@ export interface operations {
     createToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5517,6 +5561,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OpenAIModelList"];
+                };
+            };
+            default: components["responses"]["OpenAIError"];
+        };
+    };
+    getModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key or the id of a skill. */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIModel"];
                 };
             };
             default: components["responses"]["OpenAIError"];

@@ -39,6 +39,7 @@ function Shown({ limits }: { limits: SessionLimits }) {
           {words.both(words.minutes(limits[kind].idle_minutes), words.minutes(limits[kind].max_minutes))}
         </Fact>
       ))}
+      <Fact name={words.connection}>{words.unusedFor(words.minutes(limits.connection.idle_minutes))}</Fact>
     </Facts>
   )
 }
@@ -84,6 +85,19 @@ function Form({ saved }: { saved: SessionLimits }) {
           </Select>
         </fieldset>
       ))}
+      <fieldset className={styles.kind}>
+        <legend>{words.connection}</legend>
+        <Select
+          label={words.unused}
+          value={String(limits.connection.idle_minutes)}
+          onChange={(event) =>
+            setLimits({ ...limits, connection: { idle_minutes: Number(event.target.value) } })
+          }
+        >
+          {choices(IDLE, limits.connection.idle_minutes, Number.POSITIVE_INFINITY)}
+        </Select>
+        <p className={styles.note}>{words.connectionNote}</p>
+      </fieldset>
       <Button variant="primary" disabled={!changed} loading={busy} onClick={() => void save()}>
         {words.save}
       </Button>

@@ -105,6 +105,7 @@ export const auditScreen = {
       sso_max_minutes: 'シングルサインオンのログインからの時間（分）',
       password_idle_minutes: 'パスワードで操作しない時間（分）',
       password_max_minutes: 'パスワードのログインからの時間（分）',
+      connection_idle_minutes: '接続を使わない時間（分）',
       result: '結果',
       error: '理由',
       title: 'タイトル',

@@ -145,6 +145,11 @@ export const samlScreens = {
     title: 'ログインの有効期間',
     lead: '操作しないまま、またはログインしてから、この時間が過ぎると、もう一度ログインが必要です。すでにログインしている端末にも適用されます。',
     kinds: { single_sign_on: 'シングルサインオン', password: 'パスワード' },
+    connection: '拡張機能などの接続',
+    connectionNote:
+      'ブラウザー拡張機能などの接続は、この時間使わないと、もう一度ログインが必要です。ログインからの時間には、接続を許可したときのログイン方法の設定が適用されます。',
+    unused: '使わない時間',
+    unusedFor: (time: string) => `使わない時間 ${time}`,
     idle: '操作しない時間',
     max: 'ログインからの時間',
     both: (idle: string, max: string) => `操作しない時間 ${idle}、ログインから ${max}`,
