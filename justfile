@@ -38,7 +38,7 @@ test *args: build compiler browser
 compiler:
     @scripts/compiler
 
-# Install Chromium and Japanese fonts if there are none.
+# Install Chromium, Japanese fonts and an X server without a monitor if there are none.
 [private]
 browser:
     @scripts/browser

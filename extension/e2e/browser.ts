@@ -18,6 +18,7 @@ import { findBrowser } from '../../web/e2e/support/browser'
 import { Model } from '../../web/e2e/support/model'
 import { Tsumugi } from '../../web/e2e/support/tsumugi'
 import { pages } from './pages'
+import { Screen } from './screen'
 
 /** Chromium with the extension, as a person has it. */
 export class Browser {
@@ -31,15 +32,16 @@ export class Browser {
     readonly profile: string,
   ) {}
 
-  /** Starts it with the extension that a server distributes, unpacked. */
-  static async start(server: string): Promise<Browser> {
+  /** Starts it with the extension that a server distributes, unpacked; on a screen, or without a window. */
+  static async start(server: string, screen?: Screen): Promise<Browser> {
     const profile = await mkdtemp(join(tmpdir(), 'tsumugi-extension-'))
     const folder = join(profile, 'extension')
     await unpack(`${server}/extension/tsumugi.zip`, folder)
     // Debian's Chromium speaks English; without English texts it shows those of the default language.
     await rm(join(folder, '_locales', 'en'), { recursive: true })
     const context = await chromium.launchPersistentContext(join(profile, 'profile'), {
-      headless: true,
+      headless: screen === undefined,
+      ...(screen && { env: screen.env as Record<string, string>, viewport: null }),
       executablePath: findBrowser(),
       locale: 'ja-JP',
       timezoneId: 'Asia/Tokyo',
@@ -58,6 +60,8 @@ export class Browser {
     const browser = new Browser(context, worker.url().split('/')[2] ?? '', session, profile)
     // Installing opens the settings.
     await expect.poll(() => context.pages().some((page) => page.url().endsWith('/options.html'))).toBe(true)
+    // A window without tabs is closed, and no tab can be opened any more.
+    if (screen) await context.newPage()
     for (const page of context.pages()) if (page.url().endsWith('/options.html')) await page.close()
     return browser
   }
@@ -119,10 +123,8 @@ export class Browser {
       'Extensions.triggerAction' as never,
       { id: this.id, targetId: tab.targetId } as never,
     )
-    await expect.poll(() => this.#sidePanel()).toBeDefined()
-    const targetId = (await this.#sidePanel()) ?? ''
-    await expect.poll(() => this.#textOf(targetId)).toMatch(/Tsumugi/)
-    await this.session.send('Target.closeTarget', { targetId })
+    await expect.poll(() => this.inSidePanel('document.body.innerText')).toMatch(/Tsumugi/)
+    await this.session.send('Target.closeTarget', { targetId: (await this.#sidePanel()) ?? '' })
     await expect.poll(() => this.#sidePanel()).toBeUndefined()
     const tabId = await (await this.worker()).evaluate(
       async (url) => (await chrome.tabs.query({})).find((found) => found.url === url)?.id,
@@ -137,8 +139,10 @@ export class Browser {
     return targetInfos.find(({ url }) => url.endsWith('/panel.html'))?.targetId
   }
 
-  /** What a page shows that Playwright does not know. */
-  async #textOf(targetId: string): Promise<string> {
+  /** What an expression is in the browser's own side panel, which Playwright does not know; undefined without one. */
+  async inSidePanel(expression: string): Promise<unknown> {
+    const targetId = await this.#sidePanel()
+    if (targetId === undefined) return undefined
     const { sessionId } = await this.session.send('Target.attachToTarget', { targetId })
     const answer = new Promise<string>((resolve) => {
       const listen = (event: { sessionId?: string; message: string }) => {
@@ -148,11 +152,11 @@ export class Browser {
       }
       this.session.on('Target.receivedMessageFromTarget', listen)
     })
-    const message = { id: 1, method: 'Runtime.evaluate', params: { expression: 'document.body.innerText' } }
+    const message = { id: 1, method: 'Runtime.evaluate', params: { expression, returnByValue: true } }
     await this.session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify(message) })
-    const { result } = JSON.parse(await answer) as { result?: { result?: { value?: string } } }
+    const { result } = JSON.parse(await answer) as { result?: { result?: { value?: unknown } } }
     await this.session.send('Target.detachFromTarget', { sessionId })
-    return result?.result?.value ?? ''
+    return result?.result?.value
   }
 }
 
@@ -195,6 +199,9 @@ interface Fixtures {
   readonly installed: Browser
   /** With the extension signed in. */
   readonly browserWith: Browser
+  /** With the extension signed in, in a window on `display`. */
+  readonly windowed: Browser
+  readonly display: Screen
   readonly account: Account
 }
 
@@ -242,6 +249,21 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   browserWith: async ({ installed, server, account }, use) => {
     await installed.signIn(server.url, account)
     await use(installed)
+  },
+  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  display: async ({}, use) => {
+    const missing = Screen.missing()
+    test.skip(missing !== '', `not installed: ${missing}; scripts/browser installs them`)
+    const screen = await Screen.start()
+    await use(screen)
+    await screen.stop()
+  },
+  windowed: async ({ server, account, display }, use) => {
+    const browser = await Browser.start(server.url, display)
+    await browser.signIn(server.url, account)
+    await use(browser)
+    await browser.stop()
+    expect(browser.troubles).toEqual([])
   },
 })
 

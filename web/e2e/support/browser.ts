@@ -12,7 +12,8 @@ export function findBrowser(): string {
   throw new Error('No Chromium found: install one, or name it in CHROMIUM.')
 }
 
-function locate(name: string): string | undefined {
+/** The path of a program; undefined if it is not installed. */
+export function locate(name: string): string | undefined {
   const paths = isAbsolute(name)
     ? [name]
     : (process.env.PATH ?? '').split(delimiter).map((dir) => join(dir, name))
