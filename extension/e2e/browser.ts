@@ -172,6 +172,8 @@ async function unpack(archive: string, folder: string): Promise<void> {
 
 /** The pages that are read, on a server of their own. */
 class Site {
+  readonly #added = new Map<string, { readonly type: string; readonly body: Buffer }>()
+
   private constructor(
     private readonly server: Server,
     readonly url: string,
@@ -179,13 +181,21 @@ class Site {
 
   static async start(): Promise<Site> {
     const server = createServer((request, response) => {
-      const page = pages[new URL(request.url ?? '/', 'http://site').pathname]
+      const { pathname } = new URL(request.url ?? '/', 'http://site')
+      const page = site.#added.get(pathname) ?? pages[pathname]
       response.setHeader('content-type', page?.type ?? 'text/html; charset=utf-8')
       response.statusCode = page === undefined ? 404 : 200
       response.end(page?.body ?? '')
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return new Site(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const site = new Site(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    return site
+  }
+
+  /** Adds a file, and returns its address. */
+  add(path: string, type: string, body: Buffer): string {
+    this.#added.set(path, { type, body })
+    return this.url + path
   }
 
   async stop(): Promise<void> {

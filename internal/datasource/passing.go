@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
@@ -52,7 +53,8 @@ func (s *Service) ReadPassing(ctx context.Context, content io.Reader) ([]extract
 		return nil
 	})
 	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
-		return nil, fault.InvalidField("file", "%s", wrong.Reason)
+		// Reasons are those of files that people have uploaded.
+		return nil, fault.InvalidField("file", "%s", strings.Replace(wrong.Reason, "アップロードして", "お試し", 1))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fault.InvalidField("file", "PDFの読み取りに時間がかかりすぎるため、中止しました。")

@@ -84,7 +84,7 @@ export function whyNot(found: Found): TextName | null {
     case 'slow':
       return 'slowPage'
     case 'no-transcript':
-      return 'noTranscript'
+      return found.why === 'none' ? 'noTranscript' : 'transcriptRefused'
     case 'empty':
       return found.unreadFrames > 0 ? 'emptyFrames' : 'emptyPage'
     default:

@@ -34,8 +34,8 @@ export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDr
     throw cause
   })
   if (wish.kind === 'explanation') {
-    const selection = (found?.kind === 'page' && found.selection) || wish.selection
-    return explanation(target, wish, selection)
+    const selected = found !== null && 'selection' in found ? found.selection : ''
+    return explanation(target, wish, selected || wish.selection)
   }
   if (found === null) throw new Unreadable('refusedPage')
   if (found.kind === 'pdf') return { wish, target, file: await fetchPdf(found.url) }

@@ -43,7 +43,7 @@ describe('readTranscript', () => {
     { baseUrl: '/api/timedtext?lang=en', languageCode: 'en' },
     { baseUrl: '/api/timedtext?lang=ja', languageCode: 'ja', kind: 'asr' },
   ])
-  const html = `<title>説明会 - YouTube</title><script>var p = {"videoId":"abc","captionTracks":${tracks}}</script>`
+  const html = `<title>説明会 - YouTube</title><script>var ytInitialPlayerResponse = {"videoId":"abc","captionTracks":${tracks}}</script>`
   const get = (async (address: string) => {
     expect(address).toContain('lang=ja')
     return Response.json({ events: [{ tStartMs: 65_000, segs: [{ utf8: '始め' }, { utf8: 'ます' }] }, {}] })
@@ -51,12 +51,33 @@ describe('readTranscript', () => {
 
   it('reads the track of the player, Japanese first', async () => {
     expect(isVideo(url)).toBe(true)
-    expect(await readTranscript(page(html, url), get)).toBe(
-      '# 説明会\n\n（動画の文字起こし）\n\n1:05 始めます',
+    expect(await readTranscript(page(html, url), get)).toEqual({
+      text: '# 説明会\n\n（動画の文字起こし）\n\n1:05 始めます',
+    })
+  })
+
+  it('reads a short one, and the list that is shown before anything else', async () => {
+    expect(await readTranscript(page(html, 'https://www.youtube.com/shorts/abc'), get)).toHaveProperty('text')
+    const segment =
+      '<ytd-transcript-segment-renderer><div class="segment-timestamp"> 0:03 </div>' +
+      '<yt-formatted-string class="segment-text">ようこそ</yt-formatted-string></ytd-transcript-segment-renderer>'
+    expect(await readTranscript(page(html + segment, url), () => Promise.reject(new Error('asked')))).toEqual(
+      {
+        text: '# 説明会\n\n（動画の文字起こし）\n\n0:03 ようこそ',
+      },
     )
   })
 
-  it('finds nothing of another video', async () => {
-    expect(await readTranscript(page(html, 'https://www.youtube.com/watch?v=xyz'), get)).toBeNull()
+  it('says that there is none, or that it is not handed out', async () => {
+    const silent = html.replace(`"captionTracks":${tracks}`, '"captions":{}')
+    expect(await readTranscript(page(silent, url), get)).toBe('none')
+    expect(await readTranscript(page(html, url), async () => new Response('', { status: 403 }))).toBe(
+      'refused',
+    )
+    expect(await readTranscript(page(html, url), async () => Response.json({ events: [] }))).toBe('none')
+    const another = 'https://www.youtube.com/watch?v=xyz'
+    expect(await readTranscript(page(html, another), get)).toBe('refused')
+    const elsewhere = html.replaceAll('/api/timedtext', 'https://example.com/api')
+    expect(await readTranscript(page(elsewhere, url), get)).toBe('refused')
   })
 })

@@ -11,10 +11,13 @@ export interface ReadPage {
   readonly unreadFrames: number
 }
 
+/** Why there are no words of a video: it has none, or its site does not hand them out. */
+export type NoTranscript = 'none' | 'refused'
+
 /** Why there is nothing to read, or another way to read it. */
 export type Found =
   | ReadPage
   | { readonly kind: 'pdf'; readonly url: string; readonly title: string }
   | { readonly kind: 'empty'; readonly unreadFrames: number }
   | { readonly kind: 'slow' }
-  | { readonly kind: 'no-transcript' }
+  | { readonly kind: 'no-transcript'; readonly why: NoTranscript; readonly selection: string }

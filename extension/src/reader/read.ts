@@ -16,10 +16,10 @@ export async function readDocument(source: Document = document): Promise<Found> 
   const title = source.title.replace(/\s+/g, ' ').trim()
   if (source.contentType === 'application/pdf') return { kind: 'pdf', url, title }
   if (isVideo(url)) {
-    const transcript = await readTranscript(source).catch(() => null)
-    if (transcript === null) return { kind: 'no-transcript' }
+    const transcript = await readTranscript(source).catch(() => 'refused' as const)
     const selection = selectionOf(source)
-    return { kind: 'page', url, title, text: transcript, selection, unreadFrames: 0 }
+    if (typeof transcript === 'string') return { kind: 'no-transcript', why: transcript, selection }
+    return { kind: 'page', url, title, text: transcript.text, selection, unreadFrames: 0 }
   }
   try {
     const deadline = performance.now() + patience

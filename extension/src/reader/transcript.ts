@@ -1,3 +1,5 @@
+import type { NoTranscript } from './page'
+
 /** Whether an address is that of a video whose words can be read. */
 export function isVideo(url: string): boolean {
   const { hostname, pathname } = new URL(url)
@@ -5,14 +7,19 @@ export function isVideo(url: string): boolean {
 }
 
 /**
- * The words of a video: those in the list that the page shows, else the track that its player names. Null if there are
- * none, or the site does not hand them out.
+ * The words of a video: those in the list that the page shows, else the track that its player names; else why there are
+ * none.
  */
-export async function readTranscript(source: Document, get: typeof fetch = fetch): Promise<string | null> {
+export async function readTranscript(
+  source: Document,
+  get: typeof fetch = fetch,
+): Promise<{ readonly text: string } | NoTranscript> {
   const title = source.title.replace(/ - YouTube$/, '').trim()
   const lines = shownLines(source)
   const words = lines.length > 0 ? lines : await trackLines(source, get)
-  return words.length === 0 ? null : `# ${title}\n\n（動画の文字起こし）\n\n${words.join('\n')}`
+  return typeof words === 'string'
+    ? words
+    : { text: `# ${title}\n\n（動画の文字起こし）\n\n${words.join('\n')}` }
 }
 
 function shownLines(source: Document): string[] {
@@ -29,18 +36,21 @@ interface Track {
   readonly kind?: string
 }
 
-async function trackLines(source: Document, get: typeof fetch): Promise<string[]> {
-  const track = tracksOf(source).sort((a, b) => rank(b) - rank(a))[0]
-  if (track?.baseUrl === undefined) return []
+async function trackLines(source: Document, get: typeof fetch): Promise<string[] | NoTranscript> {
+  const tracks = tracksOf(source)
+  // Of a video that was opened in the page of another one, the page's script says nothing.
+  if (tracks === null) return 'refused'
+  const track = tracks.sort((a, b) => rank(b) - rank(a))[0]
+  if (track?.baseUrl === undefined) return 'none'
   const url = new URL(track.baseUrl, source.URL)
-  if (url.origin !== new URL(source.URL).origin) return []
+  if (url.origin !== new URL(source.URL).origin) return 'refused'
   url.searchParams.set('fmt', 'json3')
   const response = await get(url.href)
-  if (!response.ok) return []
+  if (!response.ok) return 'refused'
   const { events = [] } = (await response.json()) as {
     events?: { tStartMs?: number; segs?: { utf8?: string }[] }[]
   }
-  return events.flatMap(({ tStartMs = 0, segs = [] }) => {
+  const lines = events.flatMap(({ tStartMs = 0, segs = [] }) => {
     const text = segs
       .map(({ utf8 = '' }) => utf8)
       .join('')
@@ -48,6 +58,7 @@ async function trackLines(source: Document, get: typeof fetch): Promise<string[]
       .trim()
     return text === '' ? [] : [`${clock(tStartMs)} ${text}`]
   })
+  return lines.length === 0 ? 'none' : lines
 }
 
 /** Japanese before others, and what people have written before what a machine has heard. */
@@ -55,18 +66,20 @@ function rank({ languageCode = '', kind }: Track): number {
   return (languageCode.startsWith('ja') ? 2 : 0) + (kind === 'asr' ? 0 : 1)
 }
 
-/** The tracks that the page's own script names, if it is that of the video that is shown. */
-function tracksOf(source: Document): Track[] {
-  const id = new URL(source.URL).searchParams.get('v')
+/** The tracks that the page's own script names; null if it is not that of the video that is shown. */
+function tracksOf(source: Document): Track[] | null {
+  const { pathname, searchParams } = new URL(source.URL)
+  const id = searchParams.get('v') ?? pathname.split('/')[2]
   for (const { textContent } of source.scripts) {
-    const at = textContent?.indexOf('"captionTracks":') ?? -1
-    if (textContent === null || at < 0 || (id !== null && !textContent.includes(`"videoId":"${id}"`)))
+    if (!textContent?.includes('ytInitialPlayerResponse') || !textContent.includes(`"videoId":"${id}"`))
       continue
-    const list = arrayAt(textContent, at + '"captionTracks":'.length)
-    if (list !== null) return list as Track[]
+    const at = textContent.indexOf(captions)
+    return at < 0 ? [] : ((arrayAt(textContent, at + captions.length) ?? []) as Track[])
   }
-  return []
+  return null
 }
+
+const captions = '"captionTracks":'
 
 /** The JSON array that begins at a place of a text. */
 function arrayAt(text: string, from: number): unknown[] | null {

@@ -1,0 +1,169 @@
+import { chromium, type Page } from '@playwright/test'
+import { findBrowser } from '../../web/e2e/support/browser'
+import { pdfOf } from '../../web/e2e/support/pdf'
+import { type Browser, expect, test } from './browser'
+
+// What is read in other ways than a page: the transcripts of videos and PDF files.
+
+const video = 'https://www.youtube.com/watch?v=dQw4w9WgXcQ'
+const transcriptPath = '/api/timedtext'
+
+/** A page of YouTube, as far as it matters: its script holds the player's response, with the tracks of the captions. */
+function watchPage(captions: string): string {
+  return `<!doctype html><html lang="ja-JP"><head><meta charset="utf-8"><title>在宅勤務の説明会 - YouTube</title>
+<script nonce="x">var ytcfg = {"EXPERIMENT_FLAGS": {"captions": true}};</script></head><body>
+<ytd-app><h1>在宅勤務の説明会</h1><div id="description">新しい制度について人事部が説明します。</div></ytd-app>
+<script nonce="x">var ytInitialPlayerResponse = {"responseContext":{"serviceTrackingParams":[{"service":"GFEEDBACK",
+"params":[{"key":"logged_in","value":"0"}]}]},"playabilityStatus":{"status":"OK","playableInEmbed":true},
+${captions}"videoDetails":{"videoId":"dQw4w9WgXcQ","title":"在宅勤務の説明会","lengthSeconds":"212","isLiveContent":false,
+"shortDescription":"新しい制度について\\n「人事部」が説明します。[字幕あり]"}};var meta = document.createElement('meta');</script>
+</body></html>`
+}
+
+const track = (language: string, more: string) =>
+  `{"baseUrl":"https://www.youtube.com${transcriptPath}?v=dQw4w9WgXcQ\\u0026ei=k\\u0026caps=asr\\u0026lang=${language}",
+"name":{"simpleText":"[${language}] \\"字幕\\""},"vssId":".${language}","languageCode":"${language}",${more}"isTranslatable":true}`
+
+const captions = `"captions":{"playerCaptionsTracklistRenderer":{"captionTracks":[${track('en', '')},
+${track('ja', '"kind":"asr",')}],"audioTracks":[{"captionTrackIndices":[0,1]}],"defaultAudioTrackIndex":0}},`
+
+const transcript = {
+  wireMagic: 'pb3',
+  pens: [{}],
+  events: [
+    { tStartMs: 0, dDurationMs: 212_000, id: 1, wpWinPosId: 1 },
+    { tStartMs: 1_200, dDurationMs: 3_000, segs: [{ utf8: '本日は' }, { utf8: 'ありがとうございます。' }] },
+    { tStartMs: 4_200, aAppend: 1, segs: [{ utf8: '\n' }] },
+    {
+      tStartMs: 65_000,
+      segs: [
+        { utf8: '在宅勤務の対象を', tOffsetMs: 0 },
+        { utf8: '全社員に広げます。', tOffsetMs: 480 },
+      ],
+    },
+  ],
+}
+
+/** Opens the video, whose site answers with this page and this transcript, beside the panel. */
+async function watch(
+  browser: Browser,
+  page: string,
+  answer: { status: number; body: string },
+): Promise<Page> {
+  await browser.context.route('https://www.youtube.com/**', (route) => {
+    const { pathname, searchParams } = new URL(route.request().url())
+    if (pathname !== transcriptPath) return route.fulfill({ contentType: 'text/html', body: page })
+    expect(Object.fromEntries(searchParams)).toMatchObject({ lang: 'ja', fmt: 'json3', ei: 'k' })
+    return route.fulfill({ contentType: 'application/json', ...answer })
+  })
+  return browser.press(await browser.open(video))
+}
+
+test('the transcript of a video is read and summed up', async ({ browserWith: browser, model }) => {
+  model.script('在宅勤務の説明会', { text: '在宅勤務の対象が広がるという説明です。' })
+  const panel = await watch(browser, watchPage(captions), { status: 200, body: JSON.stringify(transcript) })
+  await panel.getByRole('button', { name: 'このページを要約' }).click()
+  await panel.getByText('送信する文章を表示').click()
+  await expect(panel.locator('pre')).toHaveText(
+    '# 在宅勤務の説明会\n\n（動画の文字起こし）\n\n0:01 本日はありがとうございます。\n1:05 在宅勤務の対象を全社員に広げます。',
+  )
+  await panel.getByRole('button', { name: '送信', exact: true }).click()
+  await expect(panel.locator('[data-answer]')).toContainText('在宅勤務の対象が広がるという説明です。')
+})
+
+for (const [name, page, answer, reason] of [
+  [
+    'has none',
+    watchPage(''),
+    { status: 200, body: '' },
+    'この動画には文字起こしがないため、要約できません。',
+  ],
+  [
+    'is refused',
+    watchPage(captions),
+    { status: 429, body: '' },
+    'この動画の文字起こしを取得できませんでした。動画の説明欄で「文字起こしを表示」を開いて',
+  ],
+  [
+    'is empty, as for what is no player',
+    watchPage(captions),
+    { status: 200, body: '' },
+    '取得できませんでした。',
+  ],
+] as const)
+  test(`a video whose transcript ${name}: the panel says why`, async ({ browserWith: browser }) => {
+    const panel = await watch(browser, page, answer)
+    await panel.getByRole('button', { name: 'このページを要約' }).click()
+    await expect(panel.getByRole('alert')).toContainText(reason)
+    const tab = browser.context.pages().find((other) => other.url() === video) as Page
+    await tab.evaluate(() =>
+      getSelection()?.selectAllChildren(document.querySelector('#description') as Element),
+    )
+    await panel.getByRole('button', { name: '選択した文章をやさしく説明' }).click()
+    await panel.getByText('送信する文章を表示').click()
+    await expect(panel.locator('pre')).toHaveText('新しい制度について人事部が説明します。')
+  })
+
+/** A file of two pages. */
+async function rulesFile(): Promise<Buffer> {
+  const printer = await chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox'] })
+  try {
+    return await pdfOf(printer, [
+      '# 在宅勤務規程\n在宅勤務の申請は、前月の20日までに行う。',
+      '# 附則\n2027年4月1日から施行する。',
+    ])
+  } finally {
+    await printer.close()
+  }
+}
+
+const pdf = 'application/pdf'
+
+test('a PDF in a tab is read by the server once that is confirmed', async ({
+  browserWith: browser,
+  site,
+  account,
+  model,
+}) => {
+  model.script('在宅勤務規程', { text: '申請の期限は前月の20日です。' })
+  const file = await rulesFile()
+  for (const path of ['/rules.pdf', '/download']) {
+    const panel = await browser.press(await browser.open(`${site.add(path, pdf, file)}?version=3`))
+    await panel.getByRole('button', { name: 'このページを要約' }).click()
+    await expect(panel.getByText(/このPDF（\d+ KB）をサーバーに送り、文章を読み取ります。/)).toBeVisible()
+    await panel.getByRole('button', { name: 'PDFを読み取る' }).click()
+    await panel.getByText('送信する文章を表示').click()
+    await expect(panel.locator('pre')).toContainText('在宅勤務の申請は、前月の20日までに行う。')
+    await expect(panel.locator('pre')).toContainText('2027年4月1日から施行する。')
+    await panel.getByRole('button', { name: '送信', exact: true }).click()
+    await expect(panel.locator('[data-answer]')).toContainText('申請の期限は前月の20日です。')
+  }
+  const sources = await account.call('GET', '/v1/data-source')
+  expect(await sources.json(), 'the file is not kept').toMatchObject({ items: [] })
+})
+
+test('a PDF with a password, and one over 20 MB, are refused with what to do', async ({
+  browserWith: browser,
+  site,
+}) => {
+  const file = await rulesFile()
+  const lock = '5A'.repeat(32)
+  const locked = file
+    .toString('latin1')
+    .replace(
+      'trailer\n<<',
+      `trailer\n<</Encrypt <</Filter /Standard /V 1 /R 2 /P -4 /O <${lock}> /U <${lock}>>> /ID [<00> <00>]`,
+    )
+  expect(locked).toContain('/Encrypt')
+  const page = await browser.open(site.add('/locked.pdf', pdf, Buffer.from(locked, 'latin1')))
+  let panel = await browser.press(page)
+  await panel.getByRole('button', { name: 'このページを要約' }).click()
+  await panel.getByRole('button', { name: 'PDFを読み取る' }).click()
+  await expect(panel.getByRole('alert')).toHaveText(
+    'パスワードで保護されているため、読み取れませんでした。パスワードを解除して保存し直してから、もう一度お試しください。',
+  )
+  const large = Buffer.concat([file, Buffer.alloc(20 * 1024 * 1024)])
+  panel = await browser.press(await browser.open(site.add('/large.pdf', pdf, large)))
+  await panel.getByRole('button', { name: 'このページを要約' }).click()
+  await expect(panel.getByRole('alert')).toContainText('このPDFは20 MBを超えているため、読み取れません。')
+})
