@@ -1,0 +1,233 @@
+package slack
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// Name is the surface's, in channel.Incoming and channel.Installation.
+const Name = "slack"
+
+// envelope is what the Events API sends. Fields that are not read are ignored: Slack adds some at any time.
+type envelope struct {
+	Type           string          `json:"type"`
+	Challenge      string          `json:"challenge"`
+	AppID          string          `json:"api_app_id"`
+	EnterpriseID   string          `json:"enterprise_id"`
+	TeamID         string          `json:"team_id"`
+	EventID        string          `json:"event_id"`
+	Shared         bool            `json:"is_ext_shared_channel"`
+	Authorizations []authorization `json:"authorizations"`
+	Event          json.RawMessage `json:"event"`
+}
+
+// authorization names the installation for which an event is sent. In channels that are shared with other
+// organizations it is not the workspace of the person.
+type authorization struct {
+	EnterpriseID string `json:"enterprise_id"`
+	TeamID       string `json:"team_id"`
+	UserID       string `json:"user_id"` // The assistant's.
+}
+
+type messageEvent struct {
+	SubType     string        `json:"subtype"`
+	Channel     string        `json:"channel"`
+	ChannelType string        `json:"channel_type"`
+	User        string        `json:"user"`
+	UserTeam    string        `json:"user_team"`
+	Team        string        `json:"team"`
+	BotID       string        `json:"bot_id"`
+	Text        string        `json:"text"`
+	TS          string        `json:"ts"`
+	ThreadTS    string        `json:"thread_ts"`
+	Files       []fileObject  `json:"files"`
+	Message     *messageEvent `json:"message"`
+	Previous    *messageEvent `json:"previous_message"`
+}
+
+type fileObject struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Mimetype string `json:"mimetype"`
+	Size     int64  `json:"size"`
+	Mode     string `json:"mode"`
+	External bool   `json:"is_external"`
+	Private  string `json:"url_private"`
+	Download string `json:"url_private_download"`
+}
+
+// Event is what a request of the Events API says: a challenge to be answered, or something that happened.
+type Event struct {
+	Challenge string // "" unless Slack verifies the address.
+	Incoming  channel.Incoming
+}
+
+// ParseEvent reads a request of the Events API whose signature is right. What the product does not know becomes an
+// ignored event.
+func ParseEvent(body []byte) (Event, error) {
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return Event{}, fault.Wrap(err, fault.Invalid, "Slackのイベントを読み取れません。")
+	}
+	if e.Type == "url_verification" {
+		return Event{Challenge: e.Challenge, Incoming: channel.Incoming{Surface: Name, Kind: channel.Ignored}}, nil
+	}
+	in := channel.Incoming{
+		Surface: Name, Kind: channel.Ignored, EnterpriseID: e.EnterpriseID, TeamID: e.TeamID, AppID: e.AppID,
+		EventID: e.EventID, Shared: e.Shared,
+	}
+	bot := ""
+	if len(e.Authorizations) > 0 {
+		a := e.Authorizations[0]
+		in.EnterpriseID, in.TeamID, bot = or(a.EnterpriseID, in.EnterpriseID), or(a.TeamID, in.TeamID), a.UserID
+	}
+	if e.Type != "event_callback" || e.EventID == "" {
+		return Event{Incoming: in}, nil
+	}
+	if err := happened(&in, bot, e.Event); err != nil {
+		return Event{}, fault.Wrap(err, fault.Invalid, "Slackのイベントを読み取れません。")
+	}
+	return Event{Incoming: in}, nil
+}
+
+// happened reads the inner event. Its type comes first: in types that are not known, fields of the same names have
+// other shapes.
+func happened(in *channel.Incoming, bot string, event json.RawMessage) error {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(event, &head); err != nil {
+		return err
+	}
+	switch head.Type {
+	case "app_mention", "message":
+		var m messageEvent
+		if err := json.Unmarshal(event, &m); err != nil {
+			return err
+		}
+		spoken(in, bot, m, head.Type == "app_mention")
+		return nil
+	case "tokens_revoked":
+		var revoked struct {
+			Tokens struct {
+				Bot []string `json:"bot"`
+			} `json:"tokens"`
+		}
+		if err := json.Unmarshal(event, &revoked); err != nil {
+			return err
+		}
+		if len(revoked.Tokens.Bot) > 0 {
+			in.Kind = channel.Revoked
+		}
+		return nil
+	case "app_uninstalled":
+		in.Kind = channel.Revoked
+		return nil
+	}
+	return visited(in, head.Type, event)
+}
+
+// visited reads the events of what a person looks at, and of Slack's own button to stop an answer.
+func visited(in *channel.Incoming, kind string, event json.RawMessage) error {
+	var e struct {
+		User      string `json:"user"`
+		Channel   string `json:"channel"`
+		ThreadTS  string `json:"thread_ts"`
+		Tab       string `json:"tab"`
+		Assistant struct {
+			User     string `json:"user_id"`
+			Channel  string `json:"channel_id"`
+			ThreadTS string `json:"thread_ts"`
+		} `json:"assistant_thread"`
+	}
+	switch kind {
+	case "app_home_opened", "assistant_thread_started", "agent_session_stopped":
+	default:
+		return nil
+	}
+	if err := json.Unmarshal(event, &e); err != nil {
+		return err
+	}
+	in.Person, in.Channel, in.Thread, in.Direct = e.User, e.Channel, e.ThreadTS, true
+	switch {
+	case kind == "assistant_thread_started":
+		in.Kind, in.Person = channel.ThreadOpened, e.Assistant.User
+		in.Channel, in.Thread = e.Assistant.Channel, e.Assistant.ThreadTS
+	case kind == "agent_session_stopped":
+		in.Kind, in.Direct = channel.Stop, direct(e.Channel)
+	case e.Tab == "home":
+		in.Kind = channel.HomeOpened
+	case e.Tab == "messages":
+		in.Kind = channel.ThreadOpened
+	}
+	return nil
+}
+
+// spoken reads a message. In channels only a mention is a question; its message's edits and deletion come as messages.
+func spoken(in *channel.Incoming, bot string, m messageEvent, mention bool) {
+	in.Channel, in.Direct = m.Channel, m.ChannelType == "im" || direct(m.Channel)
+	switch m.SubType {
+	case "", "file_share", "thread_broadcast":
+		if mention == in.Direct || !author(in, bot, m) {
+			return
+		}
+		in.Kind, in.Message, in.Thread = channel.Ask, channel.Ref(m.TS), or(m.ThreadTS, m.TS)
+		in.Files = files(m.Files)
+		in.Text, in.SkillName = question(plain(m.Text, bot, nobody))
+		if in.Text == "" && in.SkillName == "" && len(in.Files) == 0 || isHelp(in.Text) {
+			in.Kind = channel.Help
+		}
+	case "message_changed":
+		if m.Message != nil && m.Message.SubType == "tombstone" {
+			// A message with replies was deleted.
+			m.SubType = "message_deleted"
+			spoken(in, bot, m, mention)
+			return
+		}
+		if m.Message == nil || m.Previous == nil || m.Message.Text == m.Previous.Text || !author(in, bot, *m.Message) ||
+			!in.Direct && !mentions(m.Message.Text, bot) && !mentions(m.Previous.Text, bot) {
+			return
+		}
+		in.Kind, in.Message = channel.Edited, channel.Ref(m.Message.TS)
+		in.Thread = or(m.Message.ThreadTS, m.Message.TS)
+		in.Text, in.SkillName = question(plain(m.Message.Text, bot, nobody))
+	case "message_deleted":
+		if m.Previous == nil || !author(in, bot, *m.Previous) || !in.Direct && !mentions(m.Previous.Text, bot) {
+			return
+		}
+		in.Kind, in.Message = channel.Deleted, channel.Ref(m.Previous.TS)
+		in.Thread = or(m.Previous.ThreadTS, m.Previous.TS)
+	}
+}
+
+// author reads who wrote a message, and reports whether it is a person: messages of this and of other apps are ignored.
+func author(in *channel.Incoming, bot string, m messageEvent) bool {
+	if m.BotID != "" || m.User == "" || m.User == bot || m.User == "USLACKBOT" || m.TS == "" {
+		return false
+	}
+	in.Person = m.User
+	if team := or(m.UserTeam, m.Team); team != in.TeamID && team != in.EnterpriseID {
+		in.PersonTeam = team
+	}
+	return true
+}
+
+// files are those that can be read: not deleted ones, those that hang elsewhere, or posts of Slack's own.
+func files(objects []fileObject) []channel.File {
+	var out []channel.File
+	for _, f := range objects {
+		if f.ID == "" || f.External || f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
+			continue
+		}
+		out = append(out, channel.File{
+			ID: f.ID, Name: f.Name, MediaType: f.Mimetype, Size: f.Size, URL: or(f.Download, f.Private),
+		})
+	}
+	return out
+}
+
+// direct reports whether nobody else reads a channel.
+func direct(id string) bool { return strings.HasPrefix(id, "D") }

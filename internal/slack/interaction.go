@@ -1,0 +1,182 @@
+package slack
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// The names of what people can press. They stand in messages that were posted, and in the app's manifest.
+const (
+	actionStop    = "tsumugi_stop"
+	actionAgain   = "tsumugi_again"
+	actionGood    = "tsumugi_good"
+	actionBad     = "tsumugi_bad"
+	callbackBrief = "tsumugi_summarize"
+	command       = "/tsumugi"
+)
+
+// interaction is the payload of a pressed button or a message shortcut.
+type interaction struct {
+	Type        string `json:"type"`
+	AppID       string `json:"api_app_id"`
+	TriggerID   string `json:"trigger_id"`
+	CallbackID  string `json:"callback_id"`
+	ActionTS    string `json:"action_ts"`
+	ResponseURL string `json:"response_url"`
+	Team        struct {
+		ID           string `json:"id"`
+		EnterpriseID string `json:"enterprise_id"`
+	} `json:"team"`
+	Enterprise struct {
+		ID string `json:"id"`
+	} `json:"enterprise"`
+	User struct {
+		ID     string `json:"id"`
+		TeamID string `json:"team_id"`
+	} `json:"user"`
+	Channel struct {
+		ID string `json:"id"`
+	} `json:"channel"`
+	Container struct {
+		MessageTS string `json:"message_ts"`
+		ThreadTS  string `json:"thread_ts"`
+	} `json:"container"`
+	Message struct {
+		TS       string `json:"ts"`
+		ThreadTS string `json:"thread_ts"`
+	} `json:"message"`
+	Actions []struct {
+		ActionID string `json:"action_id"`
+		ActionTS string `json:"action_ts"`
+		Value    string `json:"value"`
+	} `json:"actions"`
+}
+
+// ParseInteraction reads a request of Slack's interactivity whose signature is right: a form with a payload.
+func ParseInteraction(body []byte) (channel.Incoming, error) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return channel.Incoming{}, fault.Wrap(err, fault.Invalid, "Slackの操作を読み取れません。")
+	}
+	return parseInteraction([]byte(form.Get("payload")))
+}
+
+func parseInteraction(payload []byte) (channel.Incoming, error) {
+	var i interaction
+	if err := json.Unmarshal(payload, &i); err != nil {
+		return channel.Incoming{}, fault.Wrap(err, fault.Invalid, "Slackの操作を読み取れません。")
+	}
+	in := channel.Incoming{
+		Surface: Name, Kind: channel.Ignored, AppID: i.AppID,
+		EnterpriseID: or(i.Enterprise.ID, i.Team.EnterpriseID), TeamID: or(i.Team.ID, i.User.TeamID),
+		Channel: i.Channel.ID, Direct: direct(i.Channel.ID), Person: i.User.ID, Reply: i.ResponseURL,
+	}
+	if i.User.TeamID != in.TeamID {
+		in.PersonTeam = i.User.TeamID
+	}
+	message := or(i.Message.TS, i.Container.MessageTS)
+	in.Thread = or(or(i.Message.ThreadTS, i.Container.ThreadTS), message)
+	switch {
+	case in.Person == "" || in.Channel == "":
+	case i.Type == "message_action" && i.CallbackID == callbackBrief && message != "":
+		in.Kind, in.About = channel.Summarize, channel.Ref(message)
+		in.EventID = "shortcut:" + or(i.TriggerID, in.Person+":"+message+":"+i.ActionTS)
+	case i.Type == "block_actions" && len(i.Actions) == 1:
+		pressed(&in, i.Actions[0].ActionID, i.Actions[0].Value)
+		in.EventID = strings.Join([]string{"action", message, in.Person, i.Actions[0].ActionID, i.Actions[0].ActionTS}, ":")
+	}
+	return in, nil
+}
+
+// pressed reads a button: what it does and for which answer.
+func pressed(in *channel.Incoming, action, value string) {
+	id, err := uuid.Parse(value)
+	if err != nil {
+		return
+	}
+	switch action {
+	case actionStop:
+		in.Kind = channel.Stop
+	case actionAgain:
+		in.Kind = channel.Regenerate
+	case actionGood:
+		in.Kind, in.Rating = channel.Rate, chat.RatingGood
+	case actionBad:
+		in.Kind, in.Rating = channel.Rate, chat.RatingBad
+	default:
+		return
+	}
+	in.AnswerID = id
+}
+
+// ParseCommand reads a request of a slash command whose signature is right.
+func ParseCommand(body []byte) (channel.Incoming, error) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return channel.Incoming{}, fault.Wrap(err, fault.Invalid, "Slackのコマンドを読み取れません。")
+	}
+	return commanded(form.Get), nil
+}
+
+// commanded reads a command, whose fields are those of the form, also in Socket Mode.
+func commanded(field func(string) string) channel.Incoming {
+	in := channel.Incoming{
+		Surface: Name, Kind: channel.Ignored, AppID: field("api_app_id"), EnterpriseID: field("enterprise_id"),
+		TeamID: field("team_id"), EventID: "command:" + field("trigger_id"), Channel: field("channel_id"),
+		Direct: direct(field("channel_id")), Person: field("user_id"), Reply: field("response_url"),
+	}
+	if in.Person == "" || in.Channel == "" || field("trigger_id") == "" {
+		return in
+	}
+	text := plain(field("text"), "", nobody)
+	switch strings.ToLower(text) {
+	case "link", "連携":
+		in.Kind = channel.Link
+	case "unlink", "連携解除":
+		in.Kind = channel.Unlink
+	case "", "skills", "スキル":
+		in.Kind = channel.Help
+	default:
+		in.Kind = channel.Ask
+		if isHelp(text) {
+			in.Kind = channel.Help
+			break
+		}
+		in.Text, in.SkillName = question(text)
+	}
+	return in
+}
+
+// isHelp reports whether somebody asks how to ask.
+func isHelp(text string) bool {
+	switch strings.ToLower(text) {
+	case "help", "ヘルプ", "使い方":
+		return true
+	}
+	return false
+}
+
+// skillPrefix is a skill's name in front of a question: "翻訳: 次の文を…". The name of no scheme is one: addresses begin
+// alike.
+var skillPrefix = regexp.MustCompile(`^([^\s:：。、「」]+(?: [^\s:：。、「」]+)?)(?:：|:(?:\s|$))\s*`)
+
+// maxSkillName is in characters.
+const maxSkillName = 40
+
+// question splits a text into the name of a skill that stands before it, if one does, and the rest.
+func question(text string) (rest, skill string) {
+	m := skillPrefix.FindStringSubmatch(text)
+	if m == nil || utf8.RuneCountInString(m[1]) > maxSkillName {
+		return text, ""
+	}
+	return strings.TrimSpace(text[len(m[0]):]), m[1]
+}
