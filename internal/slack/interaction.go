@@ -91,8 +91,9 @@ func parseInteraction(payload []byte) (channel.Incoming, error) {
 		in.Kind, in.About = channel.Summarize, channel.Ref(message)
 		in.EventID = "shortcut:" + or(i.TriggerID, in.Person+":"+message+":"+i.ActionTS)
 	case i.Type == "block_actions" && len(i.Actions) == 1:
-		pressed(&in, i.Actions[0].ActionID, i.Actions[0].Value)
-		in.EventID = strings.Join([]string{"action", message, in.Person, i.Actions[0].ActionID, i.Actions[0].ActionTS}, ":")
+		action := i.Actions[0]
+		pressed(&in, action.ActionID, action.Value)
+		in.EventID = strings.Join([]string{"action", message, in.Person, action.ActionID, action.ActionTS}, ":")
 	}
 	return in, nil
 }

@@ -72,4 +72,3 @@ func mentions(text, id string) bool {
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
-

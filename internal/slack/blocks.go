@@ -1,0 +1,152 @@
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+)
+
+// The lengths of Slack, in characters, and of what is shown in one message beside its Markdown.
+const (
+	maxSection  = 3_000
+	maxSources  = 1_000
+	maxFallback = 150
+	maxPrompts  = 4
+	maxButton   = 75
+)
+
+// message returns the options of a message that shows a draft: its blocks, and a text for notifications.
+func message(d channel.Draft, text string) []slackgo.MsgOption {
+	var blocks []slackgo.Block
+	switch {
+	case text != "":
+		blocks = append(blocks, slackgo.NewMarkdownBlock("", text))
+	case d.State == channel.Writing:
+		blocks = append(blocks, note("回答を書いています…"))
+	}
+	blocks = append(blocks, footer(d)...)
+	if len(blocks) == 0 {
+		blocks = append(blocks, note("（本文はありません）"))
+	}
+	return []slackgo.MsgOption{
+		slackgo.MsgOptionText(fallback(d), false), slackgo.MsgOptionBlocks(blocks...),
+		slackgo.MsgOptionMetadata(metadata(d)),
+	}
+}
+
+// footer returns what stands below an answer's text: why it ended, its sources, and buttons.
+func footer(d channel.Draft) []slackgo.Block {
+	var blocks []slackgo.Block
+	if d.State == channel.Failed && d.Reason != "" {
+		blocks = append(blocks, paragraph("回答を完了できませんでした。"+d.Reason))
+	}
+	if !d.Last {
+		return blocks
+	}
+	id := d.AnswerID.String()
+	if d.State == channel.Writing {
+		return append(blocks, slackgo.NewActionBlock("", button(actionStop, id, "停止")))
+	}
+	if sources := sourceList(d.Citations); sources != "" {
+		blocks = append(blocks, note(sources))
+	}
+	if d.Attached {
+		blocks = append(blocks, note("長い回答のため、全文をこのスレッドのファイルに添付しました。"))
+	}
+	if d.State == channel.Stopped {
+		blocks = append(blocks, note("回答を停止しました。"))
+	}
+	buttons := []slackgo.BlockElement{button(actionAgain, id, "再回答")}
+	if d.State == channel.Done {
+		buttons = append([]slackgo.BlockElement{
+			button(actionGood, id, "👍 役に立った"), button(actionBad, id, "👎 役に立たなかった"),
+		}, buttons...)
+	}
+	if d.URL != "" {
+		buttons = append(buttons, button("tsumugi_open", id, "Tsumugiで開く").WithURL(d.URL))
+	}
+	return append(blocks, slackgo.NewActionBlock("", buttons...))
+}
+
+// sourceList returns the sources that an answer cites, as it numbers them.
+func sourceList(citations []chat.Citation) string {
+	var b strings.Builder
+	seen := make(map[int]bool)
+	more := 0
+	for _, c := range citations {
+		if seen[c.Index] {
+			continue
+		}
+		seen[c.Index] = true
+		line := fmt.Sprintf("\n[%d] %s", c.Index, c.Filename)
+		switch {
+		case c.Page > 0:
+			line += fmt.Sprintf(" %dページ", c.Page)
+		case c.Locator != "":
+			line += " " + c.Locator
+		}
+		if utf8.RuneCountInString(b.String()+line) > maxSources {
+			more++
+			continue
+		}
+		b.WriteString(line)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\nほか%d件", more)
+	}
+	return "出典" + b.String()
+}
+
+// fallback returns the beginning of an answer as plain text, for notifications and screen readers.
+func fallback(d channel.Draft) string {
+	text := strings.Join(strings.Fields(d.Markdown), " ")
+	if text == "" {
+		text = or(d.Reason, "回答を書いています…")
+	}
+	return escape(strings.ReplaceAll(shorten(text, maxFallback), "@", "@"+gap))
+}
+
+// shorten returns the first characters of a text.
+func shorten(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+// bare returns the letters and digits of a text.
+func bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// words is a text that Slack shows as it is: it finds neither markup nor mentions in it.
+func words(text string, most int) *slackgo.TextBlockObject {
+	return slackgo.NewTextBlockObject(slackgo.PlainTextType, shorten(text, most), false, false)
+}
+
+func paragraph(text string) slackgo.Block {
+	return slackgo.NewSectionBlock(words(text, maxSection), nil, nil)
+}
+
+// note is a text in small letters.
+func note(text string) slackgo.Block {
+	return slackgo.NewContextBlock("", words(text, maxSection))
+}
+
+func button(action, value, label string) *slackgo.ButtonBlockElement {
+	return slackgo.NewButtonBlockElement(action, value, words(label, maxButton))
+}

@@ -1,0 +1,52 @@
+package slack
+
+import (
+	"sync"
+	"time"
+)
+
+// cache remembers what Slack has said, for a while and of a bounded number of keys.
+type cache[T any] struct {
+	most int
+	life time.Duration
+
+	mu   sync.Mutex // Guards kept.
+	kept map[string]entry[T]
+}
+
+type entry[T any] struct {
+	value T
+	until time.Time
+}
+
+func newCache[T any](most int, life time.Duration) *cache[T] {
+	return &cache[T]{most: most, life: life, kept: make(map[string]entry[T])}
+}
+
+func (c *cache[T]) get(key string) (T, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.kept[key]
+	return e.value, ok && time.Now().Before(e.until)
+}
+
+// set remembers a value. With too many, all that are old are forgotten, then any.
+func (c *cache[T]) set(key string, value T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if len(c.kept) >= c.most {
+		for k, e := range c.kept {
+			if now.After(e.until) {
+				delete(c.kept, k)
+			}
+		}
+		for k := range c.kept {
+			if len(c.kept) < c.most {
+				break
+			}
+			delete(c.kept, k)
+		}
+	}
+	c.kept[key] = entry[T]{value, now.Add(c.life)}
+}

@@ -1,0 +1,73 @@
+package slack
+
+import (
+	"encoding/json"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// botScopes are what the assistant may do in a workspace. files:read serves the files of a question, users:read.email
+// linking by mail address, and the histories what was said before a question.
+var botScopes = []string{
+	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read",
+	"files:write", "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read",
+	"users:read", "users:read.email",
+}
+
+// botEvents are what Slack tells.
+var botEvents = []string{
+	"agent_session_stopped", "app_home_opened", "app_mention", "app_uninstalled", "message.channels", "message.groups",
+	"message.im", "message.mpim", "tokens_revoked",
+}
+
+// The addresses of a server that Slack calls and sends browsers to.
+const (
+	PathEvent       = "/external/slack/v1/event"
+	PathInteraction = "/external/slack/v1/interaction"
+	PathCommand     = "/external/slack/v1/command"
+	PathInstalled   = "/external/slack/v1/oauth/callback"
+	PathSignedIn    = "/external/slack/v1/link/callback"
+)
+
+// Manifest returns the app's manifest for a server, as an administrator pastes it at https://api.slack.com/apps. appURL
+// is the server's address without a slash at its end. With socket, Slack needs no way in.
+func Manifest(appURL string, socket bool) ([]byte, error) {
+	m := slackgo.Manifest{
+		Display: slackgo.Display{
+			Name: "Tsumugi", Description: "組織のAIアシスタント", BackgroundColor: "#1f3a5f",
+			LongDescription: longDescription,
+		},
+		Features: slackgo.Features{
+			AppHome:   slackgo.AppHome{HomeTabEnabled: true, MessagesTabEnabled: true},
+			BotUser:   slackgo.BotUser{DisplayName: "Tsumugi", AlwaysOnline: true},
+			AgentView: &slackgo.AgentView{AgentDescription: "文書作成、要約、翻訳、資料についての質問などを手伝うアシスタントです。"},
+			Shortcuts: []slackgo.Shortcut{{
+				Name: "要約", CallbackID: callbackBrief, Description: "このスレッドを要約します", Type: "message",
+			}},
+			SlashCommands: []slackgo.ManifestSlashCommand{{
+				Command: command, Description: "Tsumugiに質問します", UsageHint: "[スキル名:] 質問 ／ help ／ link ／ unlink",
+			}},
+		},
+		OAuthConfig: slackgo.OAuthConfig{
+			RedirectUrls: []string{appURL + PathInstalled, appURL + PathSignedIn},
+			Scopes:       slackgo.OAuthScopes{Bot: botScopes, User: []string{"openid"}},
+		},
+		Settings: slackgo.Settings{
+			EventSubscriptions: &slackgo.EventSubscriptions{BotEvents: botEvents},
+			Interactivity:      &slackgo.Interactivity{IsEnabled: true},
+			SocketModeEnabled:  socket,
+		},
+	}
+	if !socket {
+		m.Settings.EventSubscriptions.RequestUrl = appURL + PathEvent
+		m.Settings.Interactivity.RequestUrl = appURL + PathInteraction
+		m.Features.SlashCommands[0].Url = appURL + PathCommand
+	}
+	return json.MarshalIndent(m, "", "  ")
+}
+
+// longDescription is what people read before they add the app: Slack wants at least 174 characters.
+const longDescription = "Tsumugiは、組織で安全に使えるAIアシスタントです。チャンネルやスレッドで@Tsumugiをメンションすると、同じスレッドに回答します。" +
+	"ダイレクトメッセージでも質問できます。スレッドの要約、スキルの利用、スレッドに添付したファイルについての質問にも対応します。" +
+	"質問と回答は、それぞれの人のTsumugiのアカウントに保存され、ほかの人のデータは回答に使われません。" +
+	"利用するには、SlackのアカウントとTsumugiのアカウントの連携が必要です。回答の内容は、必ずご自身で確認してください。"

@@ -1,0 +1,164 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+)
+
+// Notify implements channel.Surface. In a channel the message is ephemeral; where the assistant is not a member, it is
+// the answer to the command or the button.
+func (a *Adapter) Notify(ctx context.Context, to channel.Target, n channel.Notice) error {
+	options := []slackgo.MsgOption{
+		slackgo.MsgOptionText(escape(or(n.Text, "Tsumugi")), false), slackgo.MsgOptionBlocks(noticeBlocks(n)...),
+		slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl(),
+	}
+	client := a.client(to.Installation)
+	if to.Direct || to.Channel == "" {
+		return a.tellDirectly(ctx, client, to, options)
+	}
+	if to.Thread == "" && to.Reply != "" {
+		return a.reply(ctx, client, to, options)
+	}
+	if to.Thread != "" {
+		options = append(options, slackgo.MsgOptionTS(to.Thread))
+	}
+	_, err := client.PostEphemeralContext(ctx, to.Channel, to.Person, options...)
+	err = result("chat.postEphemeral", err)
+	if errors.Is(err, channel.ErrGone) && to.Reply != "" {
+		return a.reply(ctx, client, to, options)
+	}
+	return err
+}
+
+// tellDirectly posts in the conversation between a person and the assistant, which nobody else reads.
+func (a *Adapter) tellDirectly(
+	ctx context.Context, client *slackgo.Client, to channel.Target, options []slackgo.MsgOption,
+) error {
+	if to.Reply != "" && to.Thread == "" {
+		return a.reply(ctx, client, to, options)
+	}
+	id := to.Channel
+	if id == "" {
+		opened, _, _, err := client.OpenConversationContext(ctx, &slackgo.OpenConversationParameters{
+			Users: []string{to.Person},
+		})
+		if err != nil {
+			return result("conversations.open", err)
+		}
+		id = opened.ID
+	}
+	if to.Thread != "" {
+		options = append(options, slackgo.MsgOptionTS(to.Thread))
+	}
+	_, _, err := client.PostMessageContext(ctx, id, options...)
+	return result("chat.postMessage", err)
+}
+
+// reply answers a command or a button where it was used, for that person alone. The address stands in the event.
+func (a *Adapter) reply(
+	ctx context.Context, client *slackgo.Client, to channel.Target, options []slackgo.MsgOption,
+) error {
+	u, err := url.Parse(to.Reply)
+	if err != nil || !a.slacks(u) {
+		return channel.ErrGone
+	}
+	options = append(options, slackgo.MsgOptionResponseURL(to.Reply, slackgo.ResponseTypeEphemeral))
+	_, _, err = client.PostMessageContext(ctx, to.Channel, options...)
+	var status slackgo.StatusCodeError
+	if errors.As(err, &status) && status.Code < http.StatusInternalServerError {
+		// It can be used five times within half an hour.
+		return channel.ErrGone
+	}
+	return result("response_url", err)
+}
+
+// noticeBlocks returns what a notice shows.
+func noticeBlocks(n channel.Notice) []slackgo.Block {
+	var blocks []slackgo.Block
+	if n.Text != "" {
+		blocks = append(blocks, paragraph(n.Text))
+	}
+	for _, s := range n.Skills[:min(len(n.Skills), 20)] {
+		blocks = append(blocks, note(s.Title+"　"+s.Text))
+	}
+	var buttons []slackgo.BlockElement
+	if n.URL != "" {
+		leads := button("tsumugi_link", "", or(n.Label, "開く")).WithURL(n.URL).WithStyle(slackgo.StylePrimary)
+		buttons = append(buttons, leads)
+	}
+	if n.Kind == channel.NoticeEdited {
+		buttons = append(buttons, button(actionAgain, n.AnswerID.String(), "再回答"))
+	}
+	if len(buttons) > 0 {
+		blocks = append(blocks, slackgo.NewActionBlock("", buttons...))
+	}
+	return blocks
+}
+
+// Open implements channel.Surface. The metadata says which event it was posted for.
+func (a *Adapter) Open(ctx context.Context, to channel.Target, event, question string) (string, error) {
+	client := a.client(to.Installation)
+	history, err := client.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+		ChannelID: to.Channel, Limit: 20, IncludeAllMetadata: true,
+	})
+	if err != nil {
+		return "", result("conversations.history", err)
+	}
+	for _, m := range history.Messages {
+		if m.Metadata.EventType == questionType && m.Metadata.EventPayload["event"] == event {
+			return m.Timestamp, nil
+		}
+	}
+	name := or(a.people.name(ctx, client, to.Installation, to.Person), to.Person)
+	_, ts, err := client.PostMessageContext(ctx, to.Channel,
+		slackgo.MsgOptionText(escape(shorten(name+"さんの質問", maxFallback)), false),
+		slackgo.MsgOptionBlocks(note(name+"さんの質問"), paragraph(question)),
+		slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
+			EventType: questionType, EventPayload: map[string]any{"event": event},
+		}),
+		slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl(),
+	)
+	return ts, result("chat.postMessage", err)
+}
+
+// questionType names the metadata of a question that was asked with a command.
+const questionType = "tsumugi_question"
+
+// Attach implements channel.Surface.
+func (a *Adapter) Attach(ctx context.Context, to channel.Target, f channel.Attachment) error {
+	title := f.Name + " (" + f.AnswerID.String()[:8] + ")"
+	if f.Again {
+		messages, self, err := a.replies(ctx, to, replyQuery{newest: true})
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if m.User == self && slices.ContainsFunc(m.Files, func(is slackgo.File) bool { return is.Title == title }) {
+				return nil
+			}
+		}
+	}
+	_, err := a.client(to.Installation).UploadFileContext(ctx, slackgo.UploadFileParameters{
+		Content: f.Markdown, FileSize: len(f.Markdown), Filename: f.Name, Title: title, Channel: to.Channel,
+		ThreadTimestamp: to.Thread,
+	})
+	return result("files.upload", err)
+}
+
+// retryAfter reads how long no call is taken.
+func retryAfter(header http.Header) time.Duration {
+	seconds, err := strconv.Atoi(header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		seconds = 1
+	}
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,296 @@
+package slack
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// gap is a zero-width space. It keeps characters apart that Slack would read together.
+const gap = "\u200b"
+
+var (
+	fenceLine = regexp.MustCompile("^\\s*(`{3,}|~{3,})[^`]*$")
+	ruleLine  = regexp.MustCompile(`^\s{0,3}(?:-\s*){3,}$|^\s{0,3}(?:\*\s*){3,}$|^\s{0,3}(?:_\s*){3,}$`)
+	taskItem  = regexp.MustCompile(`^(\s*(?:[-*+]|\d{1,9}[.)])\s+)\[([ xX])\](\s)`)
+
+	// undecided matches the beginning of a line that may become a rule, a task or a fence.
+	undecided = regexp.MustCompile("^(?:[-*_ \t]*|(?:[-*+]|\\d{1,9}[.)]?)\\s*(?:\\[.?\\]?)?|`{1,2}|~{1,2}|`{3}.*|~{3}.*|" +
+		"\\$\\$?\\s*|\\\\\\[?\\s*)$")
+
+	autolink = regexp.MustCompile(`^<((?:https?://|mailto:)[^\s<>|]{1,2000})>`)
+	opened   = regexp.MustCompile(`^<(?:[A-Za-z][^\s<>|]{0,2010})?$`)
+	called   = regexp.MustCompile(`(?i)^@(?:here|channel|everyone|group)\b`)
+	person   = regexp.MustCompile(`^@[UW][A-Z0-9]{7,20}\b`)
+	calling  = regexp.MustCompile(`^@\w{0,40}$`)
+
+	// codeToken is what Slack might take for a mention within code, where entities may be shown as they are.
+	codeToken = regexp.MustCompile(`<(?:!(?:here|channel|everyone|group|subteam|date)|@[A-Z]|#[A-Z])`)
+)
+
+// codeHold is longer than what codeToken needs to decide.
+const codeHold = 12
+
+// Render returns an answer's Markdown as Slack shows it best, for a markdown block or a stream. Nothing in it mentions
+// anybody: Slack's tokens are broken, whoever wrote them. Tables become aligned code, as streams show no tables.
+//
+// Rendering is monotone: Render(a, false) is a prefix of Render(a+b, false) and of Render(a+b, true). What cannot be
+// decided yet (a table, half a code span) is held back until complete says that nothing follows.
+func Render(markdown string, complete bool) string {
+	r := renderer{complete: complete}
+	lines := strings.SplitAfter(strings.ToValidUTF8(markdown, ""), "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	for len(lines) > 0 {
+		n := r.block(lines)
+		if n == 0 {
+			break
+		}
+		lines = lines[n:]
+	}
+	return r.out.String()
+}
+
+type renderer struct {
+	out      strings.Builder
+	complete bool
+	fence    string // What closes the code that is open: a run of ` or ~, "$$" or "\]"; "" outside of code.
+}
+
+// block renders the first line, or the table that begins with it, and returns how many lines that were; 0 if the rest
+// is held back.
+func (r *renderer) block(lines []string) int {
+	line := strings.TrimRight(lines[0], "\r\n")
+	end := lines[0][len(line):]
+	whole := strings.HasSuffix(end, "\n") || r.complete
+	switch {
+	case r.fence != "":
+		return r.code(line, end, whole)
+	case strings.HasPrefix(strings.TrimLeft(line, " \t"), "|"):
+		return r.table(lines)
+	case !whole:
+		if !undecided.MatchString(strings.TrimLeft(line, " \t")) {
+			r.text(line, true)
+		}
+		return 0
+	case fenceLine.MatchString(line):
+		r.fence = fenceLine.FindStringSubmatch(line)[1]
+		r.out.WriteString(strings.ReplaceAll(line, "<", "") + end)
+	case strings.TrimSpace(line) == "$$":
+		r.fence = "$$"
+		r.out.WriteString("```" + end)
+	case strings.TrimSpace(line) == `\[`:
+		r.fence = `\]`
+		r.out.WriteString("```" + end)
+	case ruleLine.MatchString(line):
+		r.out.WriteString(strings.Repeat("─", 20) + end)
+	default:
+		r.text(line, false)
+		r.out.WriteString(end)
+	}
+	return 1
+}
+
+// code renders a line of code. It returns as block does.
+func (r *renderer) code(line, end string, whole bool) int {
+	bare := strings.TrimSpace(line)
+	if !whole {
+		if strings.HasPrefix(r.fence, bare) || strings.Trim(bare, r.fence[:1]) == "" {
+			return 0
+		}
+		if i := strings.LastIndexByte(line, '<'); i >= 0 && len(line)-i <= codeHold {
+			line = line[:i]
+		}
+		r.out.WriteString(unmentioned(line))
+		return 0
+	}
+	math := r.fence == "$$" || r.fence == `\]`
+	switch {
+	case math && bare == r.fence:
+		r.fence = ""
+		r.out.WriteString("```" + end)
+	case !math && strings.HasPrefix(bare, r.fence) && strings.Trim(bare, r.fence[:1]) == "":
+		r.fence = ""
+		r.out.WriteString(line + end)
+	default:
+		r.out.WriteString(unmentioned(line) + end)
+	}
+	return 1
+}
+
+// unmentioned returns code in which Slack finds no mention. It shows as it was.
+func unmentioned(code string) string {
+	return codeToken.ReplaceAllStringFunc(code, func(found string) string { return "<" + gap + found[1:] })
+}
+
+// text renders a line outside of code. Of a partial one, what is not decided yet is held back.
+func (r *renderer) text(line string, partial bool) {
+	if m := taskItem.FindStringSubmatch(line); m != nil {
+		box := "☑"
+		if m[2] == " " {
+			box = "☐"
+		}
+		r.out.WriteString(m[1] + box + m[3])
+		line = line[len(m[0]):]
+	}
+	s := scanner{out: &r.out, line: line, partial: partial}
+	for s.at < len(line) && s.step() {
+		continue
+	}
+}
+
+// scanner renders the inline markup of a line.
+type scanner struct {
+	out     *strings.Builder
+	line    string
+	partial bool // More of the line follows.
+	at      int
+	before  rune // The last one that was rendered.
+	bold    bool
+	closed  bool // Bold has just ended.
+}
+
+// step renders what comes next, and reports false if the rest is held back.
+func (s *scanner) step() bool {
+	rest := s.line[s.at:]
+	r, size := utf8.DecodeRuneInString(rest)
+	if s.closed && r != '*' {
+		s.closed = false
+		if east(r) {
+			// Between ideographs, Slack shows ** as it stands.
+			s.out.WriteString(gap)
+		}
+	}
+	switch r {
+	case '\\':
+		return s.escaped(rest)
+	case '`':
+		return s.span(rest)
+	case '<':
+		return s.angle(rest)
+	case '@':
+		if s.partial && calling.MatchString(rest) {
+			return false
+		}
+		s.emit("@", 1)
+		if !word(s.before) && (called.MatchString(rest) || person.MatchString(rest)) {
+			s.out.WriteString(gap)
+		}
+		s.before = '@'
+		return true
+	case '*':
+		return s.stars(rest)
+	}
+	s.emit(rest[:size], size)
+	s.before = r
+	return true
+}
+
+// emit writes text for the next n bytes.
+func (s *scanner) emit(text string, n int) {
+	s.out.WriteString(text)
+	s.at += n
+}
+
+func (s *scanner) escaped(rest string) bool {
+	if len(rest) == 1 {
+		if s.partial {
+			return false
+		}
+		s.emit(rest, 1)
+		return true
+	}
+	switch next := rest[1]; {
+	case next == '<':
+		s.emit("&lt;", 2)
+	case next == '@' || next >= utf8.RuneSelf:
+		s.emit(`\`, 1)
+	default:
+		s.emit(rest[:2], 2)
+	}
+	s.before = '\\'
+	return true
+}
+
+// span renders a code span, or backquotes that open none.
+func (s *scanner) span(rest string) bool {
+	n := run(rest, '`')
+	if s.partial && n == len(rest) {
+		return false
+	}
+	for i := n; i < len(rest); {
+		if rest[i] != '`' {
+			i++
+			continue
+		}
+		closing := run(rest[i:], '`')
+		if s.partial && i+closing == len(rest) {
+			return false
+		}
+		if closing == n {
+			s.emit(rest[:n]+unmentioned(rest[n:i])+rest[i:i+n], i+n)
+			s.before = '`'
+			return true
+		}
+		i += closing
+	}
+	if s.partial {
+		return false
+	}
+	s.emit(rest[:n], n)
+	s.before = '`'
+	return true
+}
+
+// angle renders a <: the address within a pair, or an entity.
+func (s *scanner) angle(rest string) bool {
+	if m := autolink.FindStringSubmatch(rest); m != nil {
+		s.emit(strings.TrimPrefix(m[1], "mailto:"), len(m[0]))
+		s.before = '>'
+		return true
+	}
+	if s.partial && opened.MatchString(rest) {
+		return false
+	}
+	s.emit("&lt;", 1)
+	s.before = '<'
+	return true
+}
+
+func (s *scanner) stars(rest string) bool {
+	n := run(rest, '*')
+	if s.partial && n == len(rest) {
+		return false
+	}
+	if n == 2 {
+		if !s.bold && east(s.before) {
+			s.out.WriteString(gap)
+		}
+		s.closed, s.bold = s.bold, !s.bold
+	}
+	s.emit(rest[:n], n)
+	s.before = '*'
+	return true
+}
+
+// run counts how often a character stands at the beginning of a text.
+func run(text string, c byte) int {
+	n := 0
+	for n < len(text) && text[n] == c {
+		n++
+	}
+	return n
+}
+
+// word reports whether a character before an @ makes it a part of an address.
+func word(r rune) bool {
+	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// east reports whether a character is one of those that Japanese text is written with, without spaces.
+func east(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー' ||
+		r >= '\u3000' && r <= '\u303f' || r >= '\uff00' && r <= '\uffef'
+}

@@ -1,0 +1,294 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+)
+
+const (
+	socketPlaces  = 2                // Servers that hold an installation's sockets: one may die.
+	socketList    = 15 * time.Second // Between looks for installations that are reached by sockets.
+	socketPing    = 20 * time.Second // Between pings of ours; Slack sends its own.
+	socketSilence = 10 * time.Second // For the answer to one.
+	socketRetry   = time.Second      // Before a failed connection is made again, at first; it doubles,
+	socketMost    = time.Minute      // up to this.
+	socketFrame   = 4 << 20          // Bytes of an envelope.
+	socketBusy    = 32               // Envelopes that one socket stores at once.
+	socketStore   = 5 * time.Second  // For storing one. Slack sends it again when it is not acknowledged.
+)
+
+// Intake stores what happened. *channel.Service is one.
+type Intake interface {
+	Take(ctx context.Context, in channel.Incoming) error
+	Hold(ctx context.Context, name string, places int, run func(ctx context.Context))
+}
+
+// Reachable lists the installations that are reached by sockets. *channel.Setup is one.
+type Reachable interface {
+	Sockets(ctx context.Context) ([]channel.Installation, error)
+}
+
+// Sockets receive events in Socket Mode, for offices whose firewall lets nothing in: through the same intake as
+// requests. Of each installation two servers hold a socket.
+type Sockets struct {
+	adapter *Adapter
+	intake  Intake
+	of      Reachable
+	log     *slog.Logger
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// NewSockets returns sockets that Start opens.
+func NewSockets(adapter *Adapter, intake Intake, of Reachable, log *slog.Logger) *Sockets {
+	return &Sockets{adapter: adapter, intake: intake, of: of, log: log}
+}
+
+// Start opens the sockets of all installations, and of those that come. Stop must be called.
+func (s *Sockets) Start() {
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	s.done = make(chan struct{})
+	go func() {
+		defer close(s.done)
+		s.run(ctx)
+	}()
+}
+
+// Stop closes all sockets and waits for what they store.
+func (s *Sockets) Stop() {
+	s.cancel()
+	<-s.done
+}
+
+// socketKey changes when an installation is to be reached by another socket.
+type socketKey struct {
+	id    uuid.UUID
+	token string
+}
+
+// run holds a socket for each installation, until the context ends.
+func (s *Sockets) run(ctx context.Context) {
+	var held sync.WaitGroup
+	running := make(map[socketKey]context.CancelFunc)
+	defer held.Wait()
+	tick := time.NewTicker(socketList)
+	defer tick.Stop()
+	for {
+		installations, err := s.of.Sockets(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "the installations that are reached by sockets are not known yet", "err", err)
+		}
+		wanted := make(map[socketKey]bool)
+		for _, i := range installations {
+			key := socketKey{i.ID, i.Credentials.AppToken}
+			wanted[key] = true
+			if running[key] != nil {
+				continue
+			}
+			var one context.Context
+			one, running[key] = context.WithCancel(ctx)
+			held.Go(func() {
+				s.intake.Hold(one, "slack-socket:"+i.ID.String(), socketPlaces, func(ctx context.Context) {
+					s.keep(ctx, i)
+				})
+			})
+		}
+		for key, cancel := range running {
+			if err == nil && !wanted[key] {
+				cancel()
+				delete(running, key)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			for _, cancel := range running {
+				cancel()
+			}
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// keep keeps a socket open until the context ends. Before Slack closes one, the next one is open.
+func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
+	var old sync.WaitGroup
+	defer old.Wait()
+	pause := socketRetry
+	for ctx.Err() == nil {
+		conn, err := s.adapter.dial(ctx, i)
+		if err != nil {
+			if ctx.Err() == nil {
+				s.log.WarnContext(ctx, "a socket of Slack cannot be opened", "installation", i.ID, "err", err)
+			}
+			var limited *channel.RateLimited
+			if errors.As(err, &limited) {
+				pause = max(pause, limited.RetryAfter)
+			}
+			sleep(ctx, pause/2+rand.N(pause/2)) //nolint:gosec // Spreads attempts, keeps no secret.
+			pause = min(2*pause, socketMost)
+			continue
+		}
+		began := time.Now()
+		leaving := make(chan struct{})
+		old.Go(func() { s.serve(ctx, i, conn, leaving) })
+		select {
+		case <-leaving:
+		case <-ctx.Done():
+		}
+		if time.Since(began) > socketMost {
+			pause = socketRetry
+			continue
+		}
+		sleep(ctx, pause)
+		pause = min(2*pause, socketMost)
+	}
+}
+
+// dial opens a socket.
+func (a *Adapter) dial(ctx context.Context, i channel.Installation) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	defer cancel()
+	_, address, err := a.client(i).StartSocketModeContext(ctx)
+	if err != nil {
+		return nil, result("apps.connections.open", err)
+	}
+	//nolint:bodyclose // The connection is taken over, and of a failed one the library closes it.
+	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: a.downloads})
+	if err != nil {
+		return nil, fmt.Errorf("slack: a socket: %w", unaddressed(err))
+	}
+	conn.SetReadLimit(socketFrame)
+	return conn, nil
+}
+
+// envelope is what a socket brings.
+type socketEnvelope struct {
+	Type       string          `json:"type"`
+	EnvelopeID string          `json:"envelope_id"`
+	Reason     string          `json:"reason"`
+	Payload    json.RawMessage `json:"payload"`
+}
+
+// serve reads a socket until it ends. leaving is closed when it has, or when Slack says that it soon will.
+func (s *Sockets) serve(ctx context.Context, i channel.Installation, conn *websocket.Conn, leaving chan struct{}) {
+	leave := sync.OnceFunc(func() { close(leaving) })
+	defer leave()
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer conn.CloseNow() //nolint:errcheck // It may be closed already.
+	defer cancel()
+	work.Go(func() {
+		defer cancel()
+		ping(ctx, conn)
+	})
+	places := make(chan struct{}, socketBusy)
+	for {
+		_, frame, err := conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		var e socketEnvelope
+		if json.Unmarshal(frame, &e) != nil {
+			continue
+		}
+		if e.Type == "disconnect" {
+			leave()
+			if e.Reason != "warning" {
+				return
+			}
+			continue
+		}
+		if e.EnvelopeID == "" {
+			continue
+		}
+		places <- struct{}{}
+		work.Go(func() {
+			defer func() { <-places }()
+			s.take(ctx, i, conn, e)
+		})
+	}
+}
+
+// take stores what an envelope brings, and acknowledges it then: what is not acknowledged comes again.
+func (s *Sockets) take(ctx context.Context, i channel.Installation, conn *websocket.Conn, e socketEnvelope) {
+	// What has begun is stored also when the socket ends.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), socketStore)
+	defer cancel()
+	in, err := parsePayload(e)
+	if err == nil && in.Kind != channel.Ignored && (i.AppID == "" || in.AppID == "" || in.AppID == i.AppID) {
+		if err := s.intake.Take(ctx, in); err != nil {
+			s.log.WarnContext(ctx, "an event of Slack is not stored yet", "installation", i.ID, "err", err)
+			return
+		}
+	}
+	ack, err := json.Marshal(map[string]string{"envelope_id": e.EnvelopeID})
+	if err != nil {
+		return
+	}
+	// If it does not arrive, the event comes again and is known.
+	_ = conn.Write(ctx, websocket.MessageText, ack)
+}
+
+// parsePayload reads the payload of an envelope, which is that of the request it replaces.
+func parsePayload(e socketEnvelope) (channel.Incoming, error) {
+	switch e.Type {
+	case "events_api":
+		event, err := ParseEvent(e.Payload)
+		return event.Incoming, err
+	case "interactive":
+		return parseInteraction(e.Payload)
+	case "slash_commands":
+		var fields map[string]any
+		if err := json.Unmarshal(e.Payload, &fields); err != nil {
+			return channel.Incoming{}, err
+		}
+		return commanded(func(name string) string {
+			value, _ := fields[name].(string)
+			return value
+		}), nil
+	}
+	return channel.Incoming{Kind: channel.Ignored}, nil
+}
+
+// ping returns when the other side does not answer.
+func ping(ctx context.Context, conn *websocket.Conn) {
+	tick := time.NewTicker(socketPing)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		once, cancel := context.WithTimeout(ctx, socketSilence)
+		err := conn.Ping(once)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sleep waits, or until the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

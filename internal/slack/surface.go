@@ -1,0 +1,237 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+)
+
+var (
+	_ channel.Surface = (*Adapter)(nil)
+	_ channel.Host    = (*Adapter)(nil)
+)
+
+// maxMarkdown is what Slack takes in a message, in characters.
+const maxMarkdown = 12_000
+
+// rendered returns what a message shows of a draft's Markdown.
+func rendered(d channel.Draft) string {
+	return Render(d.Markdown, d.State != channel.Writing || !d.Last)
+}
+
+// Begin implements channel.Surface. An answer is streamed where Slack shows its own button to stop it; elsewhere it is
+// posted with a button, and replaced as it grows.
+func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft) (channel.Ref, error) {
+	text := rendered(d)
+	if utf8.RuneCountInString(text) > maxMarkdown {
+		return "", fmt.Errorf("slack: %w", channel.ErrTooLong)
+	}
+	if d.State == channel.Writing && a.stoppable(ctx, to) {
+		ts, err := a.startStream(ctx, to, text)
+		if !slices.Contains(unknown, refusal(err)) {
+			return channel.Ref(ts), result("chat.startStream", err)
+		}
+		a.stops.set(place(to), false)
+	}
+	options := append(message(d, text), slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl())
+	if to.Thread != "" {
+		options = append(options, slackgo.MsgOptionTS(to.Thread))
+	}
+	_, ts, err := a.client(to.Installation).PostMessageContext(ctx, to.Channel, options...)
+	if err != nil {
+		return "", result("chat.postMessage", err)
+	}
+	a.ended.set(to.Channel+"/"+ts, true)
+	return channel.Ref(ts), nil
+}
+
+func (a *Adapter) startStream(ctx context.Context, to channel.Target, text string) (string, error) {
+	options := []slackgo.MsgOption{
+		slackgo.MsgOptionTS(to.Thread), slackgo.MsgOptionRecipientUserID(to.Person),
+		slackgo.MsgOptionRecipientTeamID(or(to.PersonTeam, to.Installation.TeamID)),
+	}
+	if text != "" {
+		options = append(options, slackgo.MsgOptionMarkdownText(text))
+	}
+	_, ts, err := a.client(to.Installation).StartStreamContext(ctx, to.Channel, options...)
+	return ts, err
+}
+
+// Append implements channel.Surface.
+func (a *Adapter) Append(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
+	more, ok := strings.CutPrefix(rendered(d), rendered(from))
+	if _, ended := a.ended.get(to.Channel + "/" + string(ref)); ended || !ok {
+		return channel.ErrCannotAppend
+	}
+	if more == "" {
+		return nil
+	}
+	_, _, err := a.client(to.Installation).AppendStreamContext(ctx, to.Channel, string(ref),
+		slackgo.MsgOptionMarkdownText(more))
+	return result("chat.appendStream", err)
+}
+
+// Finish implements channel.Surface.
+func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
+	more, ok := strings.CutPrefix(rendered(d), rendered(from))
+	if _, ended := a.ended.get(to.Channel + "/" + string(ref)); ended || !ok {
+		return channel.ErrCannotAppend
+	}
+	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(metadata(d))}
+	if more != "" {
+		options = append(options, slackgo.MsgOptionMarkdownText(more))
+	}
+	if below := footer(d); len(below) > 0 {
+		options = append(options, slackgo.MsgOptionBlocks(below...))
+	}
+	_, _, err := a.client(to.Installation).StopStreamContext(ctx, to.Channel, string(ref), options...)
+	if err != nil {
+		return result("chat.stopStream", err)
+	}
+	a.ended.set(to.Channel+"/"+string(ref), true)
+	return nil
+}
+
+// Replace implements channel.Surface. A message that is still streamed cannot be replaced: its stream ends first.
+func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Ref, d channel.Draft) error {
+	text := rendered(d)
+	if utf8.RuneCountInString(text) > maxMarkdown {
+		return fmt.Errorf("slack: %w", channel.ErrTooLong)
+	}
+	name := to.Channel + "/" + string(ref)
+	if _, ended := a.ended.get(name); !ended {
+		_, _, err := a.client(to.Installation).StopStreamContext(ctx, to.Channel, string(ref))
+		err = result("chat.stopStream", err)
+		if err != nil && !errors.Is(err, channel.ErrCannotAppend) && !slices.Contains(unknown, refusal(err)) {
+			return err
+		}
+		a.ended.set(name, true)
+	}
+	_, _, _, err := a.client(to.Installation).UpdateMessageContext(ctx, to.Channel, string(ref), message(d, text)...)
+	return result("chat.update", err)
+}
+
+// eventType names the metadata of an answer's messages.
+const eventType = "tsumugi_answer"
+
+// metadata says which part of which answer a message is. Everybody in the workspace can read it.
+func metadata(d channel.Draft) slackgo.SlackMetadata {
+	return slackgo.SlackMetadata{
+		EventType:    eventType,
+		EventPayload: map[string]any{"answer_id": d.AnswerID.String(), "part": strconv.Itoa(d.Part)},
+	}
+}
+
+// Find implements channel.Surface. A message that is complete says which answer it is. A stream does not: it is ours,
+// says nothing of another answer, and is the only one, or the one that holds the beginning of the text.
+func (a *Adapter) Find(
+	ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft,
+) (channel.Ref, bool, error) {
+	messages, self, err := a.replies(ctx, to, replyQuery{oldest: stamp(since.Add(-time.Minute)), newest: true})
+	if err != nil {
+		return "", false, err
+	}
+	want := metadata(d)
+	var nameless []slackgo.Message
+	for _, m := range messages {
+		if m.User != self || m.Timestamp == to.Thread || slices.Contains(known, channel.Ref(m.Timestamp)) {
+			continue
+		}
+		switch {
+		case m.Metadata.EventType == eventType &&
+			m.Metadata.EventPayload["answer_id"] == want.EventPayload["answer_id"] &&
+			m.Metadata.EventPayload["part"] == want.EventPayload["part"]:
+			return channel.Ref(m.Timestamp), true, nil
+		case m.Metadata.EventType == "" && len(m.Files) == 0:
+			nameless = append(nameless, m)
+		}
+	}
+	if len(nameless) > 1 {
+		nameless = slices.DeleteFunc(nameless, func(m slackgo.Message) bool { return !begins(d.Markdown, m.Text) })
+	}
+	if len(nameless) == 0 {
+		return "", false, nil
+	}
+	return channel.Ref(nameless[0].Timestamp), true, nil
+}
+
+// begins reports whether a message holds the beginning of a text, whatever its markup.
+func begins(markdown, shown string) bool {
+	return strings.HasPrefix(bare(markdown), bare(entities.Replace(shown)))
+}
+
+// stamp returns a time as Slack writes it.
+func stamp(t time.Time) string {
+	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1_000)
+}
+
+// place names where the button to stop is asked for.
+func place(to channel.Target) string { return to.Installation.ID.String() + "/" + to.Channel }
+
+// stoppable reports whether Slack shows its own button to stop an answer there.
+func (a *Adapter) stoppable(ctx context.Context, to channel.Target) bool {
+	if to.Thread == "" {
+		return false
+	}
+	known, ok := a.stops.get(place(to))
+	if !ok {
+		known = a.session(ctx, to, "processing") == nil
+		known, _ = a.stops.get(place(to))
+	}
+	return known
+}
+
+// session sets how far the assistant is in a thread, and remembers whether Slack offers to stop it there.
+func (a *Adapter) session(ctx context.Context, to channel.Target, status string) error {
+	if known, ok := a.stops.get(place(to)); ok && !known {
+		return nil
+	}
+	said, err := a.client(to.Installation).SetAgentSessionStatusContext(ctx, slackgo.AgentSessionSetStatusParameters{
+		Status: status, ChannelID: to.Channel, ThreadTS: to.Thread, InitiatorUserID: to.Person,
+	})
+	switch {
+	case err == nil:
+		a.stops.set(place(to), !strings.Contains(said.Warning, "missing_agent_session_stopped_event_subscription"))
+		return nil
+	case refusal(err) != "" && refusal(err) != "ratelimited" && !slices.Contains(revoked, refusal(err)):
+		// Whatever the reason, Slack has no button here.
+		a.stops.set(place(to), false)
+		return nil
+	}
+	return result("agents.sessions.setStatus", err)
+}
+
+// Status implements channel.Surface.
+func (a *Adapter) Status(ctx context.Context, to channel.Target, text string) error {
+	if to.Thread == "" {
+		return nil
+	}
+	status := "processing"
+	if text == "" {
+		status = "active"
+	}
+	if err := a.session(ctx, to, status); err != nil {
+		return err
+	}
+	err := a.client(to.Installation).SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
+		ChannelID: to.Channel, ThreadTS: to.Thread, Status: text,
+	})
+	return shownOnly("assistant.threads.setStatus", err)
+}
+
+// shownOnly is the result of a method for what is pleasant and not needed: a workspace may not have it.
+func shownOnly(method string, err error) error {
+	if code := refusal(err); code != "" && code != "ratelimited" && !slices.Contains(revoked, code) {
+		return nil
+	}
+	return result(method, err)
+}

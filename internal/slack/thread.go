@@ -1,0 +1,193 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+)
+
+const (
+	maxSaid     = 50 // Messages of a thread that are read before a question.
+	repliesPage = 200
+	maxPages    = 20
+)
+
+// replyQuery says which messages of a thread are read.
+type replyQuery struct {
+	oldest, latest string // "" for no bound; inclusive.
+	newest         bool   // Through all pages, for the newest ones.
+}
+
+// replies returns messages of a thread, oldest first, and who the assistant is there.
+func (a *Adapter) replies(ctx context.Context, to channel.Target, q replyQuery) ([]slackgo.Message, string, error) {
+	self, err := a.self(ctx, to.Installation)
+	if err != nil {
+		return nil, "", err
+	}
+	parameters := slackgo.GetConversationRepliesParameters{
+		ChannelID: to.Channel, Timestamp: to.Thread, Oldest: q.oldest, Latest: q.latest, Inclusive: true,
+		Limit: repliesPage, IncludeAllMetadata: true,
+	}
+	var all []slackgo.Message
+	for range maxPages {
+		page, more, cursor, err := a.client(to.Installation).GetConversationRepliesContext(ctx, &parameters)
+		if err != nil {
+			return nil, "", result("conversations.replies", err)
+		}
+		all = append(all, page...)
+		if !more || cursor == "" || !q.newest {
+			break
+		}
+		parameters.Cursor = cursor
+	}
+	return all, self, nil
+}
+
+// Said implements channel.Surface.
+func (a *Adapter) Said(ctx context.Context, to channel.Target, before channel.Ref) ([]channel.Said, error) {
+	if string(before) == to.Thread && before != "" {
+		return nil, nil
+	}
+	messages, self, err := a.replies(ctx, to, replyQuery{latest: string(before), newest: true})
+	if err != nil {
+		return nil, err
+	}
+	messages = slices.DeleteFunc(messages, func(m slackgo.Message) bool {
+		return m.User == self || before != "" && m.Timestamp >= string(before) || !spokenBy(m.SubType)
+	})
+	if len(messages) > maxSaid {
+		messages = messages[len(messages)-maxSaid:]
+	}
+	said := make([]channel.Said, len(messages))
+	for i, m := range messages {
+		said[i] = a.said(ctx, to.Installation, self, m)
+	}
+	return said, nil
+}
+
+// Message implements channel.Surface.
+func (a *Adapter) Message(ctx context.Context, to channel.Target, ref channel.Ref) (channel.Said, error) {
+	messages, self, err := a.replies(ctx, to, replyQuery{oldest: string(ref), latest: string(ref)})
+	if err != nil {
+		return channel.Said{}, err
+	}
+	for _, m := range messages {
+		if m.Timestamp == string(ref) {
+			return a.said(ctx, to.Installation, self, m), nil
+		}
+	}
+	return channel.Said{}, fmt.Errorf("slack: conversations.replies: %w", channel.ErrGone)
+}
+
+// spokenBy reports whether messages of a subtype say something.
+func spokenBy(subtype string) bool {
+	switch subtype {
+	case "", "file_share", "thread_broadcast", "bot_message", "me_message":
+		return true
+	}
+	return false
+}
+
+// said reads a message. A person whose name cannot be found has their id.
+func (a *Adapter) said(ctx context.Context, i channel.Installation, self string, m slackgo.Message) channel.Said {
+	name := func(id string) string { return a.people.name(ctx, a.client(i), i, id) }
+	s := channel.Said{Ref: channel.Ref(m.Timestamp), Text: plain(m.Text, self, name), Files: files(objects(m.Files))}
+	if m.BotID == "" && m.User != "" {
+		s.Person, s.Name = m.User, or(name(m.User), m.User)
+	} else {
+		s.Name = or(m.Username, "アプリ")
+	}
+	return s
+}
+
+func objects(of []slackgo.File) []fileObject {
+	out := make([]fileObject, len(of))
+	for i, f := range of {
+		out[i] = fileObject{
+			ID: f.ID, Name: f.Name, Mimetype: f.Mimetype, Size: int64(f.Size), Mode: f.Mode, External: f.IsExternal,
+			Private: f.URLPrivate, Download: f.URLPrivateDownload,
+		}
+	}
+	return out
+}
+
+// people knows what the people of workspaces are called.
+type people struct {
+	names *cache[string]
+}
+
+func (p *people) name(ctx context.Context, client *slackgo.Client, i channel.Installation, id string) string {
+	key := i.ID.String() + "/" + id
+	if name, ok := p.names.get(key); ok {
+		return name
+	}
+	user, err := client.GetUserInfoContext(ctx, id)
+	if err != nil {
+		if refusal(err) != "" {
+			p.names.set(key, "")
+		}
+		return ""
+	}
+	name := or(or(user.Profile.DisplayName, user.RealName), user.Name)
+	p.names.set(key, name)
+	return name
+}
+
+// Download implements channel.Surface. The token is sent to Slack alone: a file's address is what its uploader chose if
+// it hangs elsewhere.
+func (a *Adapter) Download(ctx context.Context, to channel.Target, f channel.File) (io.ReadCloser, error) {
+	address := f.URL
+	if address == "" {
+		info, _, _, err := a.client(to.Installation).GetFileInfoContext(ctx, f.ID, 0, 0)
+		if err != nil {
+			return nil, result("files.info", err)
+		}
+		address = or(info.URLPrivateDownload, info.URLPrivate)
+	}
+	u, err := url.Parse(address)
+	if err != nil || !a.slacks(u) {
+		return nil, fmt.Errorf("slack: a file outside of Slack: %w", channel.ErrGone)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, unaddressed(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+to.Installation.Credentials.BotToken)
+	response, err := a.downloads.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("slack: a file: %w", unaddressed(err))
+	}
+	if err := served(response, f); err != nil {
+		return nil, errors.Join(err, response.Body.Close())
+	}
+	return limited{io.LimitReader(response.Body, datasource.MaxSize+1), response.Body}, nil
+}
+
+// served reports whether a response is the file. Without access, Slack answers the page of its sign-in.
+func served(response *http.Response, f channel.File) error {
+	switch {
+	case response.StatusCode == http.StatusTooManyRequests:
+		return &channel.RateLimited{Method: "files", RetryAfter: retryAfter(response.Header)}
+	case response.StatusCode >= http.StatusInternalServerError:
+		return fmt.Errorf("slack: a file: status %d", response.StatusCode)
+	case response.StatusCode != http.StatusOK,
+		strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") && !strings.Contains(f.MediaType, "html"):
+		return fmt.Errorf("slack: a file: status %d: %w", response.StatusCode, channel.ErrGone)
+	}
+	return nil
+}
+
+type limited struct {
+	io.Reader
+	io.Closer
+}
