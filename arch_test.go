@@ -30,7 +30,7 @@ var order = []string{
 	"internal/datasource/extract/child", "internal/datasource/bucket", "chat", "chat/ground",
 	"internal/channel", "internal/channel/channeltest",
 	"store/postgres", "store", "store/storetest",
-	"internal/telemetry", "internal/api", "web", "extension",
+	"internal/telemetry", "internal/slack", "internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
 	"bench/wire", "bench/eval", "bench", "bench/loadgen",
 	"test/cluster", "cmd/cluster", "test/system", "cmd/tsumugi",
@@ -110,6 +110,11 @@ var bans = []struct {
 		[]string{"internal/channel"},
 		[]string{"github.com/slack-go", module + "/internal/slack"},
 		"what it knows of a surface stands in the Surface interface",
+	},
+	{
+		[]string{"internal/slack"},
+		[]string{module + "/store", module + "/internal/llm", module + "/internal/org", "github.com/go-chi"},
+		"an adapter knows its surface and what channel asks of it",
 	},
 	{[]string{"internal/api"}, []string{module + "/internal/llm"}, "the API asks chat, never the model"},
 	{

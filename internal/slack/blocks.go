@@ -32,7 +32,7 @@ func message(d channel.Draft, text string) []slackgo.MsgOption {
 	}
 	blocks = append(blocks, footer(d)...)
 	if len(blocks) == 0 {
-		blocks = append(blocks, note("（本文はありません）"))
+		blocks = append(blocks, note("この部分は、新しい回答に置き換えられました。"))
 	}
 	return []slackgo.MsgOption{
 		slackgo.MsgOptionText(fallback(d), false), slackgo.MsgOptionBlocks(blocks...),
@@ -60,7 +60,7 @@ func footer(d channel.Draft) []slackgo.Block {
 		blocks = append(blocks, note("長い回答のため、全文をこのスレッドのファイルに添付しました。"))
 	}
 	if d.State == channel.Stopped {
-		blocks = append(blocks, note("回答を停止しました。"))
+		blocks = append(blocks, note(or(d.Reason, "回答を停止しました。")))
 	}
 	buttons := []slackgo.BlockElement{button(actionAgain, id, "再回答")}
 	if d.State == channel.Done {

@@ -176,8 +176,8 @@ func spoken(in *channel.Incoming, bot string, m messageEvent, mention bool) {
 		}
 		in.Kind, in.Message, in.Thread = channel.Ask, channel.Ref(m.TS), or(m.ThreadTS, m.TS)
 		in.Files = files(m.Files)
-		in.Text, in.SkillName = question(plain(m.Text, bot, nobody))
-		if in.Text == "" && in.SkillName == "" && len(in.Files) == 0 || isHelp(in.Text) {
+		in.Text = plain(m.Text, bot, nobody)
+		if in.Text == "" && len(in.Files) == 0 || isHelp(in.Text) {
 			in.Kind = channel.Help
 		}
 	case "message_changed":
@@ -187,15 +187,16 @@ func spoken(in *channel.Incoming, bot string, m messageEvent, mention bool) {
 			spoken(in, bot, m, mention)
 			return
 		}
-		if m.Message == nil || m.Previous == nil || m.Message.Text == m.Previous.Text || !author(in, bot, *m.Message) ||
-			!in.Direct && !mentions(m.Message.Text, bot) && !mentions(m.Previous.Text, bot) {
+		if m.Message == nil || m.Previous == nil || m.Message.Text == m.Previous.Text ||
+			!in.Direct && !mentions(m.Message.Text, bot) && !mentions(m.Previous.Text, bot) ||
+			!author(in, bot, *m.Message) {
 			return
 		}
 		in.Kind, in.Message = channel.Edited, channel.Ref(m.Message.TS)
 		in.Thread = or(m.Message.ThreadTS, m.Message.TS)
-		in.Text, in.SkillName = question(plain(m.Message.Text, bot, nobody))
+		in.Text = plain(m.Message.Text, bot, nobody)
 	case "message_deleted":
-		if m.Previous == nil || !author(in, bot, *m.Previous) || !in.Direct && !mentions(m.Previous.Text, bot) {
+		if m.Previous == nil || !in.Direct && !mentions(m.Previous.Text, bot) || !author(in, bot, *m.Previous) {
 			return
 		}
 		in.Kind, in.Message = channel.Deleted, channel.Ref(m.Previous.TS)

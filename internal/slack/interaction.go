@@ -3,9 +3,7 @@ package slack
 import (
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -152,7 +150,7 @@ func commanded(field func(string) string) channel.Incoming {
 			in.Kind = channel.Help
 			break
 		}
-		in.Text, in.SkillName = question(text)
+		in.Text = text
 	}
 	return in
 }
@@ -164,20 +162,4 @@ func isHelp(text string) bool {
 		return true
 	}
 	return false
-}
-
-// skillPrefix is a skill's name in front of a question: "翻訳: 次の文を…". The name of no scheme is one: addresses begin
-// alike.
-var skillPrefix = regexp.MustCompile(`^([^\s:：。、「」]+(?: [^\s:：。、「」]+)?)(?:：|:(?:\s|$))\s*`)
-
-// maxSkillName is in characters.
-const maxSkillName = 40
-
-// question splits a text into the name of a skill that stands before it, if one does, and the rest.
-func question(text string) (rest, skill string) {
-	m := skillPrefix.FindStringSubmatch(text)
-	if m == nil || utf8.RuneCountInString(m[1]) > maxSkillName {
-		return text, ""
-	}
-	return strings.TrimSpace(text[len(m[0]):]), m[1]
 }

@@ -23,18 +23,33 @@ var (
 // maxMarkdown is what Slack takes in a message, in characters.
 const maxMarkdown = 12_000
 
-// rendered returns what a message shows of a draft's Markdown.
+// rendered returns what a message shows of a draft's Markdown while it can be extended.
 func rendered(d channel.Draft) string {
 	return Render(d.Markdown, d.State != channel.Writing || !d.Last)
+}
+
+// fitting returns what a message shows of a draft's Markdown, at most as much as Slack takes.
+func fitting(d channel.Draft) string {
+	text := rendered(d)
+	if utf8.RuneCountInString(text) > maxMarkdown {
+		text = shorten(compact(d.Markdown), maxMarkdown)
+	}
+	return text
+}
+
+// growth returns what a draft adds to a message that holds an earlier state.
+func growth(from, d channel.Draft) (string, bool) {
+	text := rendered(d)
+	if utf8.RuneCountInString(text) > maxMarkdown {
+		return "", false
+	}
+	return strings.CutPrefix(text, rendered(from))
 }
 
 // Begin implements channel.Surface. An answer is streamed where Slack shows its own button to stop it; elsewhere it is
 // posted with a button, and replaced as it grows.
 func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft) (channel.Ref, error) {
-	text := rendered(d)
-	if utf8.RuneCountInString(text) > maxMarkdown {
-		return "", fmt.Errorf("slack: %w", channel.ErrTooLong)
-	}
+	text := fitting(d)
 	if d.State == channel.Writing && a.stoppable(ctx, to) {
 		ts, err := a.startStream(ctx, to, text)
 		if !slices.Contains(unknown, refusal(err)) {
@@ -68,7 +83,7 @@ func (a *Adapter) startStream(ctx context.Context, to channel.Target, text strin
 
 // Append implements channel.Surface.
 func (a *Adapter) Append(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
-	more, ok := strings.CutPrefix(rendered(d), rendered(from))
+	more, ok := growth(from, d)
 	if _, ended := a.ended.get(to.Channel + "/" + string(ref)); ended || !ok {
 		return channel.ErrCannotAppend
 	}
@@ -82,7 +97,7 @@ func (a *Adapter) Append(ctx context.Context, to channel.Target, ref channel.Ref
 
 // Finish implements channel.Surface.
 func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
-	more, ok := strings.CutPrefix(rendered(d), rendered(from))
+	more, ok := growth(from, d)
 	if _, ended := a.ended.get(to.Channel + "/" + string(ref)); ended || !ok {
 		return channel.ErrCannotAppend
 	}
@@ -103,10 +118,6 @@ func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref
 
 // Replace implements channel.Surface. A message that is still streamed cannot be replaced: its stream ends first.
 func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Ref, d channel.Draft) error {
-	text := rendered(d)
-	if utf8.RuneCountInString(text) > maxMarkdown {
-		return fmt.Errorf("slack: %w", channel.ErrTooLong)
-	}
 	name := to.Channel + "/" + string(ref)
 	if _, ended := a.ended.get(name); !ended {
 		_, _, err := a.client(to.Installation).StopStreamContext(ctx, to.Channel, string(ref))
@@ -116,7 +127,12 @@ func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Re
 		}
 		a.ended.set(name, true)
 	}
-	_, _, _, err := a.client(to.Installation).UpdateMessageContext(ctx, to.Channel, string(ref), message(d, text)...)
+	_, _, _, err := a.client(to.Installation).UpdateMessageContext(ctx, to.Channel, string(ref),
+		message(d, fitting(d))...)
+	if err == nil && d.Last && d.State != channel.Writing {
+		// Slack's own button has stopped the stream, but not the session.
+		a.rest(ctx, to)
+	}
 	return result("chat.update", err)
 }
 
@@ -131,17 +147,19 @@ func metadata(d channel.Draft) slackgo.SlackMetadata {
 	}
 }
 
-// Find implements channel.Surface. A message that is complete says which answer it is. A stream does not: it is ours,
-// says nothing of another answer, and is the only one, or the one that holds the beginning of the text.
+// Find implements channel.Surface. A message that was posted or is complete says which answer it is. A stream does not:
+// it is the assistant's, says nothing of another answer, and holds the beginning of the text. One of an earlier run,
+// with another text, is not found: it could be somebody else's.
 func (a *Adapter) Find(
 	ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft,
 ) (channel.Ref, bool, error) {
-	messages, self, err := a.replies(ctx, to, replyQuery{oldest: stamp(since.Add(-time.Minute)), newest: true})
+	messages, self, err := a.replies(ctx, to, replyQuery{oldest: stamp(since), newest: true})
 	if err != nil {
 		return "", false, err
 	}
 	want := metadata(d)
-	var nameless []slackgo.Message
+	text := bare(entities.Replace(fitting(d)))
+	var found channel.Ref
 	for _, m := range messages {
 		if m.User != self || m.Timestamp == to.Thread || slices.Contains(known, channel.Ref(m.Timestamp)) {
 			continue
@@ -151,22 +169,12 @@ func (a *Adapter) Find(
 			m.Metadata.EventPayload["answer_id"] == want.EventPayload["answer_id"] &&
 			m.Metadata.EventPayload["part"] == want.EventPayload["part"]:
 			return channel.Ref(m.Timestamp), true, nil
-		case m.Metadata.EventType == "" && len(m.Files) == 0:
-			nameless = append(nameless, m)
+		case found == "" && m.Metadata.EventType == "" && len(m.Files) == 0 &&
+			strings.HasPrefix(text, bare(plain(m.Text, "", nobody))):
+			found = channel.Ref(m.Timestamp)
 		}
 	}
-	if len(nameless) > 1 {
-		nameless = slices.DeleteFunc(nameless, func(m slackgo.Message) bool { return !begins(d.Markdown, m.Text) })
-	}
-	if len(nameless) == 0 {
-		return "", false, nil
-	}
-	return channel.Ref(nameless[0].Timestamp), true, nil
-}
-
-// begins reports whether a message holds the beginning of a text, whatever its markup.
-func begins(markdown, shown string) bool {
-	return strings.HasPrefix(bare(markdown), bare(entities.Replace(shown)))
+	return found, found != "", nil
 }
 
 // stamp returns a time as Slack writes it.
@@ -208,6 +216,13 @@ func (a *Adapter) session(ctx context.Context, to channel.Target, status string)
 		return nil
 	}
 	return result("agents.sessions.setStatus", err)
+}
+
+// rest ends the session of an answer that is complete.
+func (a *Adapter) rest(ctx context.Context, to channel.Target) {
+	if shown, _ := a.stops.get(place(to)); shown && to.Thread != "" {
+		_ = a.session(ctx, to, "active") // Else the button stays until the next answer.
+	}
 }
 
 // Status implements channel.Surface.

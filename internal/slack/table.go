@@ -43,12 +43,12 @@ func (r *renderer) table(lines []string) int {
 		}
 		return n
 	}
-	r.out.WriteString(drawn(rows) + end)
+	r.out.WriteString("```\n" + r.unmentioned(drawn(rows, r.tight)) + "```" + end)
 	return n
 }
 
-// drawn returns a table as code, its columns aligned if that fits.
-func drawn(lines []string) string {
+// drawn returns the rows of a table, its columns aligned if that fits.
+func drawn(lines []string, tight bool) string {
 	source, right := 0, make(map[int]bool)
 	var rows [][]string
 	for i, line := range lines {
@@ -67,10 +67,10 @@ func drawn(lines []string) string {
 	}
 	widths, total := columnWidths(rows)
 	aligned := layout(rows, widths, right)
-	if total > tableColumns || len(aligned) > source+source*tableGrowth/100+200 {
-		aligned = layout(rows, make([]int, len(widths)), nil)
+	if tight || total > tableColumns || len(aligned) > source+source*tableGrowth/100+200 {
+		return layout(rows, make([]int, len(widths)), nil)
 	}
-	return "```\n" + unmentioned(aligned) + "```"
+	return aligned
 }
 
 // columnWidths returns how wide each column is, and all together.
