@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -16,18 +17,20 @@ const historyMessages = 60
 func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
 // newAsk returns a question with what the model would be sent for it.
-func newAsk(owner Owner, sk skill.Skill, history []Message, question Message) Ask {
+func newAsk(owner Owner, sk skill.Skill, guidance org.Guidance, history []Message, question Message) Ask {
 	return Ask{
-		Owner: owner, Skill: sk, Question: question, History: history, Prompt: newPrompt(sk, history, question),
+		Owner: owner, Skill: sk, Question: question, History: history,
+		Prompt: newPrompt(sk, guidance, history, question),
 	}
 }
 
-// newPrompt returns the conversation for the model: the skill's instructions, the history, and the question.
-func newPrompt(sk skill.Skill, history []Message, question Message) []llm.Message {
+// newPrompt returns the conversation for the model: the skill's instructions and what every skill is told, the history,
+// and the question.
+func newPrompt(sk skill.Skill, guidance org.Guidance, history []Message, question Message) []llm.Message {
 	if question.ParentID != nil {
 		sk = sk.FollowUp()
 	}
-	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now())}}
+	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now()) + guide(guidance)}}
 	// A conversation must begin with a question.
 	from := 0
 	for from < len(history) && history[from].Role != RoleUser {

@@ -124,7 +124,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err != nil {
 		return Exchange{}, err
 	}
-	return s.begin(ctx, b, newAsk(owner, looked.Skill, history, b.Question), since)
+	return s.begin(ctx, b, newAsk(owner, looked.Skill, looked.Guidance, history, b.Question), since)
 }
 
 // attributes identifies the generation of an answer in traces.

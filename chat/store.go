@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -54,6 +55,7 @@ type Looked struct {
 	History []Message   // The messages up to that answer.
 
 	DataSourceIDs []uuid.UUID // The data sources of the thread, in the order in which they were attached.
+	Guidance      org.Guidance
 }
 
 // Begun is a stored generation of this server: that of a new question, or one that was taken over.
@@ -202,6 +204,9 @@ type QuestionStore interface {
 	// Opening returns the first question of the branch that ends with leaf, and the answer to it, with what History
 	// reads.
 	Opening(ctx context.Context, owner Owner, threadID, leaf uuid.UUID) ([]Message, error)
+
+	// Guidance returns what skills are told for a person.
+	Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error)
 
 	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one
 	// to show, and touches the thread. It locks the thread's row, so that one of several concurrent calls wins. The

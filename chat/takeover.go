@@ -159,6 +159,10 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if err != nil {
 		return err
 	}
+	guidance, err := s.questions.Guidance(ctx, b.Owner.OrganizationID, b.Owner.UserID)
+	if err != nil {
+		return err
+	}
 	history, err := s.before(ctx, b.Owner, b.Question)
 	if err != nil {
 		return err
@@ -167,7 +171,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 		return err
 	}
 	g := &generation{
-		ask: newAsk(b.Owner, sk, history, b.Question), answer: b.Answer, since: since,
+		ask: newAsk(b.Owner, sk, guidance, history, b.Question), answer: b.Answer, since: since,
 		place: s.places.takeAlways(b.Owner),
 	}
 	if err := s.launch(s.root, g); err != nil {

@@ -290,9 +290,12 @@ const lookSQL = `
 	       ARRAY(SELECT a.data_source_id
 	             FROM thread_data_sources a
 	             WHERE a.thread_id = t.id
-	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids
+	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
+	       ` + guidanceColumns + `
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
+	JOIN organizations o ON o.id = t.organization_id
+	LEFT JOIN profiles p ON p.user_id = t.user_id
 	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.id = $3`
 
 type lookRow struct {
@@ -307,11 +310,13 @@ type lookRow struct {
 
 	AcceptsDataSources bool
 	DataSourceIDs      []uuid.UUID
+	guidanceRow
 }
 
 func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
 		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
+		Guidance: r.guidance(),
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
 			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources,

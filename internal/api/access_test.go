@@ -77,6 +77,13 @@ var access = map[string]rule{
 
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
 	"GET /v1/me/usage": {may: everybody, status: 200}, "GET /v1/extension": {may: everybody, status: 200},
+	"GET /v1/guidance": {may: everybody, status: 200},
+	"PUT /v1/guidance/about": {may: everybody, status: 200, body: with(map[string]any{
+		"name": "", "department": "", "tone": "", "signature": "",
+	})},
+	"PUT /v1/guidance/instructions": {
+		may: admins, status: 200, body: with(map[string]any{"instructions": ""}),
+	},
 	// Test tokens name none.
 	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409},
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},

@@ -67,6 +67,10 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/me", s.as(reads, s.me))
 		r.Get("/v1/me/usage", s.as(reads, s.myUsage))
 
+		r.Get("/v1/guidance", s.as(reads, s.getGuidance))
+		r.Put("/v1/guidance/about", s.as(writes, s.putAbout))
+		r.Put("/v1/guidance/instructions", s.as(writes, s.putInstructions))
+
 		r.Get("/v1/extension", s.as(reads, s.getExtension))
 
 		r.Get("/v1/session", s.as(reads, s.listSessions))

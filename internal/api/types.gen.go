@@ -561,6 +561,20 @@ func (e ListAuditEventsParamsKind) Valid() bool {
 	}
 }
 
+// About defines model for About.
+type About struct {
+	Department string `json:"department"`
+
+	// Name That the user wants to be called by.
+	Name string `json:"name"`
+
+	// Signature Of what is written for the user.
+	Signature string `json:"signature"`
+
+	// Tone How answers should sound.
+	Tone string `json:"tone"`
+}
+
 // AppConfig defines model for AppConfig.
 type AppConfig struct {
 	// Brand Example: Tsumugi
@@ -1070,6 +1084,14 @@ type GrantRequested struct {
 	Scopes     []Scope `json:"scopes,omitempty,omitzero"`
 }
 
+// Guidance defines model for Guidance.
+type Guidance struct {
+	About About `json:"about"`
+
+	// Instructions The organization's; empty for none.
+	Instructions string `json:"instructions"`
+}
+
 // Health defines model for Health.
 type Health struct {
 	Status HealthStatus `json:"status"`
@@ -1077,6 +1099,11 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// Instructions defines model for Instructions.
+type Instructions struct {
+	Instructions string `json:"instructions"`
+}
 
 // Invitation defines model for Invitation.
 type Invitation struct {
@@ -2644,6 +2671,12 @@ type RemoveFavoriteSkillJSONRequestBody = FavoriteSkillDeleteRequest
 
 // AddFavoriteSkillJSONRequestBody defines body for AddFavoriteSkill for application/json ContentType.
 type AddFavoriteSkillJSONRequestBody = FavoriteSkillPostRequest
+
+// PutAboutJSONRequestBody defines body for PutAbout for application/json ContentType.
+type PutAboutJSONRequestBody = About
+
+// PutInstructionsJSONRequestBody defines body for PutInstructions for application/json ContentType.
+type PutInstructionsJSONRequestBody = Instructions
 
 // AskMessageJSONRequestBody defines body for AskMessage for application/json ContentType.
 type AskMessageJSONRequestBody = MessageRequest

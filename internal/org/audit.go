@@ -24,6 +24,7 @@ const (
 	ActionUnlink           Action = "member.unlink"
 	ActionSessionEnd       Action = "session.revoke" // By its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
+	ActionInstructions     Action = "instructions.edit"
 	ActionSAMLEdit         Action = "saml.edit"
 	ActionSAMLOn           Action = "saml.on"
 	ActionSAMLOff          Action = "saml.off"
@@ -77,7 +78,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink,
-		ActionSessionEnd, ActionSessionLimits,
+		ActionSessionEnd, ActionSessionLimits, ActionInstructions,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
 		ActionSkillImport, ActionKeysRotate, ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,

@@ -59,6 +59,7 @@ type Store interface {
 	AccountStore
 	ReportStore
 	SessionStore
+	GuidanceStore
 }
 
 // NoticeStore stores the notices to members.

@@ -16,6 +16,7 @@ type Service struct {
 	changes  AccountStore
 	reports  ReportStore
 	sessions SessionStore
+	guidance GuidanceStore
 	accounts Accounts
 	events   Events
 	log      *slog.Logger
@@ -35,7 +36,7 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	}
 	return &Service{
 		notices: store, members: store, invites: store, changes: store, reports: store, sessions: store,
-		accounts: accounts, events: events, log: log,
+		guidance: store, accounts: accounts, events: events, log: log,
 	}
 }
 

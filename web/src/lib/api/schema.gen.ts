@@ -291,6 +291,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/guidance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What every skill is told for the user beside its own prompt */
+        get: operations["getGuidance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/guidance/about": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set what the user says about themselves
+         * @description It is sent to the model with the user's next questions, in all threads.
+         */
+        put: operations["putAbout"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/guidance/instructions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the organization's instructions
+         * @description For the organization's administrators. They are sent to the model with every question of its members, after the
+         *     skill's own prompt, and every member can read them.
+         */
+        put: operations["putInstructions"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/oauth-authorization-server": {
         parameters: {
             query?: never;
@@ -2100,6 +2158,23 @@ export interface components {
             /** Format: int64 */
             output_tokens: number;
         };
+        Guidance: {
+            /** @description The organization's; empty for none. */
+            instructions: string;
+            about: components["schemas"]["About"];
+        };
+        About: {
+            /** @description That the user wants to be called by. */
+            name: string;
+            department: string;
+            /** @description How answers should sound. */
+            tone: string;
+            /** @description Of what is written for the user. */
+            signature: string;
+        };
+        Instructions: {
+            instructions: string;
+        };
         OwnUsage: {
             /**
              * Format: int64
@@ -3821,6 +3896,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OwnUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getGuidance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The organization's instructions, and what the user says about themselves */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Guidance"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAbout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["About"];
+            };
+        };
+        responses: {
+            /** @description As it is stored, without white space at the ends */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["About"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putInstructions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Instructions"];
+            };
+        };
+        responses: {
+            /** @description As they are stored, without white space at the ends */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Instructions"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,0 +1,106 @@
+package org
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// Limits of what skills are told, in characters.
+const (
+	MaxInstructions = 4_000
+	maxAboutLine    = 100
+	maxAboutText    = 500
+)
+
+// Guidance is what every skill is told beside its own prompt.
+type Guidance struct {
+	Instructions string // The organization's, "" for none.
+	About        About
+}
+
+// About is what a person says about themselves. Any field may be "".
+type About struct {
+	Name       string // That they want to be called by.
+	Department string
+	Tone       string // How answers should sound.
+	Signature  string // Of what is written for them; it may have several lines.
+}
+
+// GuidanceStore stores what skills are told.
+type GuidanceStore interface {
+	// Guidance returns what skills are told for a member.
+	Guidance(ctx context.Context, organizationID, userID uuid.UUID) (Guidance, error)
+
+	// SetAbout replaces what a member says about themselves.
+	SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about About) error
+
+	// SetInstructions replaces the instructions of the actor's organization, and logs it. check is called with the
+	// actor's current state; its error is returned unchanged.
+	SetInstructions(ctx context.Context, actor identity.Actor, text string, check func(actor *Member) error) error
+}
+
+// Guidance returns what skills are told for the actor.
+func (s *Service) Guidance(ctx context.Context, actor identity.Actor) (Guidance, error) {
+	return s.guidance.Guidance(ctx, actor.OrganizationID, actor.ID)
+}
+
+// SetAbout replaces what the actor says about themselves, and returns it as it is stored.
+func (s *Service) SetAbout(ctx context.Context, actor identity.Actor, about About) (About, error) {
+	for _, field := range []struct {
+		name  string
+		value *string
+		limit int
+		lines bool
+	}{
+		{"name", &about.Name, maxAboutLine, false},
+		{"department", &about.Department, maxAboutLine, false},
+		{"tone", &about.Tone, maxAboutText, true},
+		{"signature", &about.Signature, maxAboutText, true},
+	} {
+		text, err := guidanceText(field.name, *field.value, field.limit)
+		if err != nil {
+			return About{}, err
+		}
+		if !field.lines && strings.ContainsAny(text, "\r\n") {
+			return About{}, fault.InvalidField(field.name, "改行は使えません。")
+		}
+		*field.value = text
+	}
+	return about, s.guidance.SetAbout(ctx, actor.OrganizationID, actor.ID, about)
+}
+
+// SetInstructions replaces the instructions of the actor's organization, and returns them as they are stored. For
+// administrators.
+func (s *Service) SetInstructions(ctx context.Context, actor identity.Actor, text string) (string, error) {
+	if err := administers(actor); err != nil {
+		return "", err
+	}
+	text, err := guidanceText("instructions", text, MaxInstructions)
+	if err != nil {
+		return "", err
+	}
+	return text, s.guidance.SetInstructions(ctx, actor, text, func(actor *Member) error {
+		if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
+			return ErrForbidden
+		}
+		return nil
+	})
+}
+
+// guidanceText returns a text without the white space around it, if it can be stored.
+func guidanceText(field, text string, limit int) (string, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case strings.ContainsRune(text, 0):
+		return "", fault.InvalidField(field, "使えない文字（NUL）が含まれています。")
+	case utf8.RuneCountInString(text) > limit:
+		return "", fault.InvalidField(field, "%d文字以内で入力してください。", limit)
+	}
+	return text, nil
+}

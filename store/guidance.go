@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// guidanceColumns are those of guidanceRow, of an organization o and a person's profile p, which may be missing.
+const guidanceColumns = `o.instructions, coalesce(p.name, '') AS about_name,
+	coalesce(p.department, '') AS about_department, coalesce(p.tone, '') AS about_tone,
+	coalesce(p.signature, '') AS about_signature`
+
+type guidanceRow struct {
+	Instructions    string
+	AboutName       string
+	AboutDepartment string
+	AboutTone       string
+	AboutSignature  string
+}
+
+func (r guidanceRow) guidance() org.Guidance {
+	return org.Guidance{
+		Instructions: r.Instructions,
+		About: org.About{
+			Name: r.AboutName, Department: r.AboutDepartment, Tone: r.AboutTone, Signature: r.AboutSignature,
+		},
+	}
+}
+
+// Guidance implements org.GuidanceStore and chat.QuestionStore.
+func (db *DB) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error) {
+	row, err := queryRow[guidanceRow](ctx, db.pool, `
+		SELECT `+guidanceColumns+`
+		FROM organizations o
+		LEFT JOIN profiles p ON p.organization_id = o.id AND p.user_id = $2
+		WHERE o.id = $1`, organizationID, userID)
+	if isNoRows(err) {
+		return org.Guidance{}, org.ErrNoOrganization
+	}
+	return row.guidance(), translate(err)
+}
+
+// SetAbout implements org.GuidanceStore.
+func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about org.About) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO profiles (organization_id, user_id, name, department, tone, signature)
+		VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (user_id) DO UPDATE
+		SET name = excluded.name, department = excluded.department, tone = excluded.tone,
+		    signature = excluded.signature, updated_at = now()
+		WHERE profiles.organization_id = excluded.organization_id`,
+		organizationID, userID, about.Name, about.Department, about.Tone, about.Signature)
+	return translate(err)
+}
+
+// SetInstructions implements org.GuidanceStore.
+func (db *DB) SetInstructions(
+	ctx context.Context, actor identity.Actor, text string, check func(*org.Member) error,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
+			return err
+		}
+		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
+		if err != nil {
+			return err
+		}
+		if err := check(member); err != nil {
+			return err
+		}
+		changed, err := tx.Exec(ctx, `UPDATE organizations SET instructions = $2 WHERE id = $1 AND instructions <> $2`,
+			actor.OrganizationID, text)
+		if err != nil || changed.RowsAffected() == 0 {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionInstructions,
+			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
+			TargetLabel: actor.OrganizationName,
+		})
+	})
+}
