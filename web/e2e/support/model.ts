@@ -60,6 +60,7 @@ export class Model {
   readonly #upstream: URL
   readonly #relay: Server
   readonly #asked: string[] = []
+  readonly #systems = new Map<string, string>()
   readonly #scripts = new Map<string, Directive[]>()
   readonly #courses: Course[] = []
   readonly #titles: Course[] = []
@@ -101,6 +102,11 @@ export class Model {
   /** How often the provider received this question, without requests for a title. */
   asked(question: string): number {
     return this.#asked.filter((content) => content.includes(question)).length
+  }
+
+  /** The instructions that came with the last request for a question. */
+  instructions(question: string): string {
+    return [...this.#systems].findLast(([content]) => content.includes(question))?.[1] ?? ''
   }
 
   /** Holds the next answer to a question after so many events. */
@@ -175,7 +181,11 @@ export class Model {
         : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
       last.content = `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`
     }
-    if (!title) this.#asked.push(content)
+    if (!title) {
+      this.#asked.push(content)
+      this.#systems.delete(content) // The newest one comes last.
+      this.#systems.set(content, wire.messages.find(({ role }) => role === 'system')?.content ?? '')
+    }
     const courses = title ? this.#titles : this.#courses
     const at = courses.findIndex(({ question }) => content.includes(question))
     const gates = at < 0 ? [] : (courses.splice(at, 1)[0]?.gates ?? [])

@@ -198,6 +198,13 @@ const routes: RouteObject[] = [
             },
           },
           {
+            path: 'about',
+            lazy: {
+              loader: async () => signedIn(),
+              Component: async () => (await import('@/features/settings/AboutPage')).AboutPage,
+            },
+          },
+          {
             path: 'session',
             lazy: {
               loader: async () => signedIn(),
@@ -259,6 +266,12 @@ const routes: RouteObject[] = [
               loader: async () => adminOnly((await import('@/features/admin/routes')).samlEditLoader),
               Component: async () => (await import('@/features/admin/routes')).SamlEditPage,
             },
+          }),
+          caught({
+            path: 'instructions',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).InstructionsPage },
           }),
           caught({
             path: 'share',

@@ -1,13 +1,19 @@
+import { QueryClientProvider } from '@tanstack/react-query'
 import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { Provider } from 'jotai'
+import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Skill } from '@/lib/api'
+import { guidanceQuery } from '@/entities/guidance/guidance'
+import type { Guidance, Skill } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
 import { readKept } from '@/lib/browser/kept'
 import { followSendKey, setSendKey } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
 import { Composer } from './Composer'
 import type { Conversation } from './conversation'
 import { draftAtom, draftKey, giveBack, takeBack } from './drafts'
+
+const nothing: Guidance = { instructions: '', about: { name: '', department: '', tone: '', signature: '' } }
 
 const skill = { id: 's', name: '汎用チャット' } as Skill
 
@@ -18,16 +24,20 @@ function show(options: { writing?: boolean; skill?: Skill; thread?: { id: string
   const turns = options.writing ? [{ live: {}, successor: null }] : []
   const conversation = { state: { thread: options.thread ?? null, turns }, stop } as unknown as Conversation
   render(
-    <Provider store={store}>
-      <Composer
-        skill={options.skill ?? skill}
-        conversation={conversation}
-        writing={options.writing ?? false}
-        stopping={false}
-        onAsk={onAsk}
-        onAskLater={onAskLater}
-      />
-    </Provider>,
+    <QueryClientProvider client={queryClient}>
+      <Provider store={store}>
+        <MemoryRouter>
+          <Composer
+            skill={options.skill ?? skill}
+            conversation={conversation}
+            writing={options.writing ?? false}
+            stopping={false}
+            onAsk={onAsk}
+            onAskLater={onAskLater}
+          />
+        </MemoryRouter>
+      </Provider>
+    </QueryClientProvider>,
   )
   const field = screen.getByRole<HTMLTextAreaElement>('textbox', { name: '質問' })
   return {
@@ -42,6 +52,7 @@ function show(options: { writing?: boolean; skill?: Skill; thread?: { id: string
 beforeEach(() => {
   localStorage.clear()
   setSendKey('enter')
+  queryClient.setQueryData(guidanceQuery.queryKey, nothing)
   store.set(draftAtom(draftKey('s', undefined)), '')
 })
 afterEach(() => {
@@ -51,6 +62,20 @@ afterEach(() => {
 followSendKey(window)
 
 describe('Composer', () => {
+  it('says what is sent with the question', () => {
+    show()
+    expect(screen.queryByRole('button', { name: /一緒に送ります/ })).toBeNull()
+    cleanup()
+    const about = { ...nothing.about, tone: '結論から', signature: '株式会社紡\n田中' }
+    queryClient.setQueryData(guidanceQuery.queryKey, { instructions: '敬語で書く。', about })
+    show()
+    fireEvent.click(screen.getByRole('button', { name: '組織の指示と「自分について」も一緒に送ります' }))
+    const dialog = screen.getByRole('dialog', { name: '質問と一緒に送る内容' })
+    expect(dialog.textContent).toContain('敬語で書く。')
+    expect(dialog.textContent).toContain('回答の文体: 結論から\n署名: \n株式会社紡\n田中')
+    expect(dialog.textContent).not.toContain('部署')
+  })
+
   it('sends on Enter, without the space around, and is empty then', () => {
     const { field, onAsk, type } = show()
     type('  質問です\n')

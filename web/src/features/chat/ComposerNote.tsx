@@ -1,5 +1,6 @@
 import { cx } from '@/lib/ui/cx'
 import styles from './Composer.module.css'
+import { GuidanceNote } from './GuidanceNote'
 import { maxLength } from './limits'
 import type { QuestionFiles } from './questionFiles'
 import { maxQueued } from './queue'
@@ -38,7 +39,13 @@ export function ComposerNote({
 }
 
 function Counter({ length }: { length: number }) {
-  if (length <= countFrom) return <span>{texts.composer.note}</span>
+  if (length <= countFrom)
+    return (
+      <>
+        <span>{texts.composer.note}</span>
+        <GuidanceNote />
+      </>
+    )
   const left = maxLength - length
   return (
     <span className={cx(left < 0 && styles.tooLong)} role="status">

@@ -56,6 +56,18 @@ export const texts = {
     note: '回答には誤りが含まれることがあります。',
   },
 
+  guidance: {
+    instructions: '組織の指示',
+    about: '「自分について」',
+    and: 'と',
+    sent: (names: string) => `${names}も一緒に送ります`,
+    title: '質問と一緒に送る内容',
+    lead: 'どのスキルでも、質問のたびに次の内容をモデルに送ります。',
+    edit: '「自分について」を編集',
+    close: '閉じる',
+    fields: { name: '呼び名', department: '部署・役割', tone: '回答の文体', signature: '署名' },
+  },
+
   files: {
     attach: 'ファイルを添付',
     upload: 'ファイルをアップロード',

@@ -58,7 +58,13 @@ describe('the user menu', () => {
 
   it('shows name and address, and the settings to those who sign in with a password', async () => {
     const items = await open({})
-    expect(items).toEqual(['アカウント設定', '共有中のリンク', 'キーボードショートカット', 'ログアウト'])
+    expect(items).toEqual([
+      'アカウント設定',
+      '自分について',
+      '共有中のリンク',
+      'キーボードショートカット',
+      'ログアウト',
+    ])
     expect(screen.getByText('hanako@demo.example')).toBeTruthy()
     await userEvent.click(screen.getByRole('menuitem', { name: 'アカウント設定' }))
     expect(screen.getByRole('status').textContent).toBe('/setting/change-password')
@@ -85,6 +91,7 @@ describe('the user menu', () => {
       'お問い合わせ',
       '利用規約',
       'ログイン中の端末',
+      '自分について',
       '共有中のリンク',
       'キーボードショートカット',
       'ログアウト',

@@ -18,6 +18,7 @@ import {
   SendHorizontal,
   Settings,
   Sun,
+  UserPen,
 } from 'lucide-react'
 import { useNavigate } from 'react-router'
 import { Avatar } from '@/components/Avatar'
@@ -83,6 +84,9 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           </MenuItem>
         </>
       )}
+      <MenuItem icon={<UserPen {...icon} />} onSelect={() => void navigate('/setting/about')}>
+        {menu.about}
+      </MenuItem>
       <MenuItem icon={<Link2 {...icon} />} onSelect={() => void navigate('/setting/share')}>
         {menu.shares}
       </MenuItem>

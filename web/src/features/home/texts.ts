@@ -37,6 +37,7 @@ export const texts = {
       /** A day in the API's format, 2026-12-01. */
       resets: (day: string) => `${Number(day.slice(5, 7))}月${Number(day.slice(8, 10))}日にリセットされます`,
     },
+    about: '自分について',
     shares: '共有中のリンク',
     settings: 'アカウント設定',
     sessions: 'ログイン中の端末',

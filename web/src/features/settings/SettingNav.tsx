@@ -10,6 +10,7 @@ export function SettingNav() {
       {readToken()?.authType !== 'federated_idp' && (
         <NavLink to="/setting/change-password">{texts.title}</NavLink>
       )}
+      <NavLink to="/setting/about">{texts.about.title}</NavLink>
       <NavLink to="/setting/session">{texts.sessions.title}</NavLink>
       <NavLink to="/setting/share">{texts.shares.title}</NavLink>
       <NavLink to="/setting/connections">{texts.connections.title}</NavLink>

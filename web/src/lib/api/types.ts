@@ -4,6 +4,8 @@ import type { components } from './schema.gen'
 type Schemas = components['schemas']
 
 export type Me = Schemas['Me']
+export type Guidance = Schemas['Guidance']
+export type About = Schemas['About']
 export type OwnUsage = Schemas['OwnUsage']
 export type Share = Schemas['Share']
 export type SharedMessage = Schemas['SharedMessage']

@@ -9,6 +9,7 @@ export const frame = {
     contract: '契約',
     members: 'メンバー',
     saml: 'SAML',
+    instructions: '組織の指示',
     shares: '共有リンク',
     connections: '接続',
     extension: '拡張機能',

@@ -3,6 +3,7 @@ import { connectionsScreen } from './connectionsScreen'
 import { contractScreen } from './contractScreen'
 import { extensionScreen } from './extensionScreen'
 import { frame } from './frame'
+import { instructionsScreen } from './instructionsScreen'
 import { memberScreens } from './memberScreens'
 import { roles, states } from './names'
 import { samlScreens } from './samlScreens'
@@ -20,4 +21,5 @@ export const texts = {
   ...connectionsScreen,
   ...auditScreen,
   ...extensionScreen,
+  ...instructionsScreen,
 } as const

@@ -1,0 +1,27 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { About, Guidance } from '@/lib/api'
+import * as api from '@/lib/api/guidance'
+import { changeData } from '@/lib/api/queries'
+
+/** The maximum lengths, in characters. */
+export const limits = { line: 100, text: 500, instructions: 4000 } as const
+
+/** What every skill is told for the user: the organization's instructions, and what they say about themselves. */
+export const guidanceQuery = queryOptions({
+  queryKey: ['guidance'],
+  queryFn: ({ signal }) => api.getGuidance(signal),
+})
+
+/** Stores what the user says about themselves. */
+export async function saveAbout(about: About): Promise<About> {
+  const stored = await api.putAbout(about)
+  changeData<Guidance>(guidanceQuery.queryKey, (data) => ({ ...data, about: stored }))
+  return stored
+}
+
+/** Stores the organization's instructions, for its administrators. */
+export async function saveInstructions(text: string): Promise<string> {
+  const instructions = await api.putInstructions(text)
+  changeData<Guidance>(guidanceQuery.queryKey, (data) => ({ ...data, instructions }))
+  return instructions
+}

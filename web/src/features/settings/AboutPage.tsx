@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Button, ButtonLink } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { TextArea, TextField } from '@/components/Field'
+import { ErrorState } from '@/components/States'
+import { guidanceQuery, limits, saveAbout } from '@/entities/guidance/guidance'
+import { type About, ApiError } from '@/lib/api'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import styles from './ChangePasswordPage.module.css'
+import { SettingNav } from './SettingNav'
+import { texts } from './texts'
+
+const words = texts.about
+
+/** What the user says about themselves to every skill. */
+export function AboutPage() {
+  const { data, isError, refetch } = useQuery(guidanceQuery)
+  return (
+    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
+      <SettingNav />
+      <p className={styles.body}>{words.lead}</p>
+      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
+      {data && <Form saved={data.about} />}
+    </Column>
+  )
+}
+
+function Form({ saved }: { saved: About }) {
+  const [about, setAbout] = useState(saved)
+  const [busy, setBusy] = useState(false)
+  const errors = errorsOf(about)
+  const field = (name: keyof About) => ({
+    label: words.fields[name].label,
+    hint: words.fields[name].hint,
+    error: errors[name],
+    optional: true,
+    value: about[name],
+    onChange: (event: { target: { value: string } }) => setAbout({ ...about, [name]: event.target.value }),
+  })
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    if (busy || Object.keys(errors).length > 0) return
+    setBusy(true)
+    try {
+      setAbout(await saveAbout(about))
+      toast(words.saved, { tone: 'success' })
+    } catch (cause) {
+      toastFailure(words.notSaved(cause instanceof ApiError ? cause.detail : ''))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form className={styles.form} noValidate onSubmit={(event) => void submit(event)}>
+      <TextField {...field('name')} autoComplete="nickname" placeholder={words.fields.name.example} />
+      <TextField
+        {...field('department')}
+        autoComplete="organization-title"
+        placeholder={words.fields.department.example}
+      />
+      <TextArea {...field('tone')} placeholder={words.fields.tone.example} />
+      <TextArea {...field('signature')} placeholder={words.fields.signature.example} />
+      <div className={styles.actions}>
+        <Button type="submit" variant="primary" size="lg" loading={busy}>
+          {words.save}
+        </Button>
+        <ButtonLink to="/home/skill" variant="quiet" size="lg">
+          {texts.back}
+        </ButtonLink>
+      </div>
+    </form>
+  )
+}
+
+function errorsOf(about: About): Partial<Record<keyof About, string>> {
+  const most = { name: limits.line, department: limits.line, tone: limits.text, signature: limits.text }
+  const long = (Object.keys(most) as (keyof About)[]).filter((name) => [...about[name]].length > most[name])
+  return Object.fromEntries(long.map((name) => [name, words.tooLong(most[name])]))
+}
