@@ -35,7 +35,7 @@ export function GuidanceNote() {
             </>
           }
         >
-          <p>{words.lead}</p>
+          <p className={styles.lead}>{words.lead}</p>
           {data.instructions && <Part title={words.instructions} text={data.instructions} />}
           {lines.length > 0 && <Part title={words.about} text={lines.join('\n')} />}
         </Dialog>

@@ -8,6 +8,7 @@ import { guidanceQuery, limits, saveAbout } from '@/entities/guidance/guidance'
 import { type About, ApiError } from '@/lib/api'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './ChangePasswordPage.module.css'
+import page from './SessionsPage.module.css'
 import { SettingNav } from './SettingNav'
 import { texts } from './texts'
 
@@ -19,7 +20,7 @@ export function AboutPage() {
   return (
     <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
       <SettingNav />
-      <p className={styles.body}>{words.lead}</p>
+      <p className={page.lead}>{words.lead}</p>
       {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
       {data && <Form saved={data.about} />}
     </Column>
