@@ -26,7 +26,8 @@ func TestMessages(t *testing.T) {
 	if err != nil || channel != slack.DemoSales {
 		t.Fatal(channel, err)
 	}
-	if _, _, _, err := api.UpdateMessageContext(t.Context(), channel, ts, client.MsgOptionMarkdownText("**答え** 2")); err != nil {
+	longer := client.MsgOptionMarkdownText("**答え** 2")
+	if _, _, _, err := api.UpdateMessageContext(t.Context(), channel, ts, longer); err != nil {
 		t.Fatal(err)
 	}
 	replies, more, _, err := api.GetConversationRepliesContext(t.Context(), &client.GetConversationRepliesParameters{
@@ -35,8 +36,10 @@ func TestMessages(t *testing.T) {
 	if err != nil || more || len(replies) != 2 {
 		t.Fatal(replies, more, err)
 	}
-	if got := replies[1]; got.Text != "*答え* 2" || got.BotID == "" || got.ThreadTimestamp != question || got.Edited == nil ||
-		got.Metadata.EventPayload["id"] != "1" || got.ParentUserId != slack.DemoTaro {
+	if got := replies[1]; got.Text != "*答え* 2" || got.BotID == "" || got.ThreadTimestamp != question ||
+		got.Edited == nil ||
+		got.Metadata.EventPayload["id"] != "1" ||
+		got.ParentUserId != slack.DemoTaro {
 		t.Errorf("%+v", got)
 	}
 	if replies[0].ReplyCount != 1 {
@@ -75,10 +78,12 @@ func TestRefusedMessages(t *testing.T) {
 		options []client.MsgOption
 		code    string
 	}{
-		"private":       {slack.DemoPrivate, []client.MsgOption{client.MsgOptionText("a", false)}, "channel_not_found"},
-		"unknown":       {"C0NOWHERE1", []client.MsgOption{client.MsgOptionText("a", false)}, "channel_not_found"},
-		"empty":         {slack.DemoSales, nil, "no_text"},
-		"both":          {slack.DemoSales, []client.MsgOption{client.MsgOptionText("a", false), client.MsgOptionMarkdownText("b")}, "markdown_text_conflict"},
+		"private": {slack.DemoPrivate, []client.MsgOption{client.MsgOptionText("a", false)}, "channel_not_found"},
+		"unknown": {"C0NOWHERE1", []client.MsgOption{client.MsgOptionText("a", false)}, "channel_not_found"},
+		"empty":   {slack.DemoSales, nil, "no_text"},
+		"both": {slack.DemoSales, []client.MsgOption{
+			client.MsgOptionText("a", false), client.MsgOptionMarkdownText("b"),
+		}, "markdown_text_conflict"},
 		"long Markdown": {slack.DemoSales, []client.MsgOption{client.MsgOptionMarkdownText(text(12_001))}, "msg_too_long"},
 		"long section":  {slack.DemoSales, []client.MsgOption{client.MsgOptionBlocks(section(3_001))}, "invalid_blocks"},
 		"too many blocks": {slack.DemoSales, []client.MsgOption{
@@ -137,7 +142,8 @@ func TestStreams(t *testing.T) {
 	if m, _ := workspace.Message(slack.DemoSales, ts); m.Markdown != "一二三" || m.Stream != "errored" {
 		t.Errorf("%+v", m)
 	}
-	if _, _, _, err := api.UpdateMessageContext(t.Context(), slack.DemoSales, ts, client.MsgOptionMarkdownText("一二三四")); err != nil {
+	whole := client.MsgOptionMarkdownText("一二三四")
+	if _, _, _, err := api.UpdateMessageContext(t.Context(), slack.DemoSales, ts, whole); err != nil {
 		t.Fatal(err)
 	}
 	if m, _ := workspace.Message(slack.DemoSales, ts); m.Markdown != "一二三四" || m.Stream != "completed" {
@@ -212,20 +218,33 @@ func TestDirectory(t *testing.T) {
 	if err != nil || user.ID != slack.DemoTaro {
 		t.Error(user, err)
 	}
-	channel, err := api.GetConversationInfoContext(t.Context(), &client.GetConversationInfoInput{ChannelID: slack.DemoShared})
+	channel, err := api.GetConversationInfoContext(
+		t.Context(),
+		&client.GetConversationInfoInput{ChannelID: slack.DemoShared},
+	)
 	if err != nil || !channel.IsExtShared || !slices.Contains(channel.SharedTeamIDs, slack.DemoOther) {
 		t.Errorf("%+v, %v", channel, err)
 	}
-	members, _, err := api.GetUsersInConversationContext(t.Context(), &client.GetUsersInConversationParameters{ChannelID: slack.DemoShared})
+	members, _, err := api.GetUsersInConversationContext(
+		t.Context(),
+		&client.GetUsersInConversationParameters{ChannelID: slack.DemoShared},
+	)
 	if err != nil || !slices.Contains(members, slack.DemoRival) || slices.Contains(members, slack.DemoSolo) {
 		t.Error(members, err)
 	}
-	direct, _, _, err := api.OpenConversationContext(t.Context(), &client.OpenConversationParameters{Users: []string{slack.DemoTaro}})
+	direct, _, _, err := api.OpenConversationContext(
+		t.Context(),
+		&client.OpenConversationParameters{Users: []string{slack.DemoTaro}},
+	)
 	if want := must[string](t)(workspace.Direct(slack.DemoApp, slack.DemoTaro)); err != nil || direct.ID != want {
 		t.Error(direct, err)
 	}
 	for i := range 5 {
-		must[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: string(rune('a' + i))}))
+		must[string](
+			t,
+		)(
+			workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: string(rune('a' + i))}),
+		)
 	}
 	var texts []string
 	parameters := &client.GetConversationHistoryParameters{ChannelID: slack.DemoSales, Limit: 2}
@@ -259,7 +278,8 @@ func TestFiles(t *testing.T) {
 		t.Fatal(file, err)
 	}
 	var content bytes.Buffer
-	if err := api.GetFileContext(t.Context(), file.URLPrivateDownload, &content); err != nil || content.String() != "就業規則" {
+	if err := api.GetFileContext(t.Context(), file.URLPrivateDownload, &content); err != nil ||
+		content.String() != "就業規則" {
 		t.Errorf("%v: %q", err, content.String())
 	}
 	request := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, file.URLPrivate, nil))
@@ -293,12 +313,22 @@ func TestInstallation(t *testing.T) {
 	if back.Host != "app.example" || back.Query().Get("state") != "s1" {
 		t.Fatal(back)
 	}
-	if denied := must[string](t)(workspace.Authorize(address("chat:write"), "")); !strings.Contains(denied, "error=access_denied") {
+	if denied := must[string](t)(workspace.Authorize(address("chat:write"), "")); !strings.Contains(
+		denied,
+		"error=access_denied",
+	) {
 		t.Error(denied)
 	}
 	exchange := func(secret, code, redirect string) (*client.OAuthV2Response, error) {
-		return client.GetOAuthV2ResponseContext(t.Context(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-			"1000.1001", secret, code, redirect, client.OAuthOptionAPIURL(workspace.URL()+"/api/"))
+		return client.GetOAuthV2ResponseContext(
+			t.Context(),
+			&http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+			"1000.1001",
+			secret,
+			code,
+			redirect,
+			client.OAuthOptionAPIURL(workspace.URL()+"/api/"),
+		)
 	}
 	code := back.Query().Get("code")
 	_, err := exchange("wrong", code, "https://app.example/cb")
@@ -307,7 +337,10 @@ func TestInstallation(t *testing.T) {
 	refused(t, err, "bad_redirect_uri")
 	installed, err := exchange("demo-client-secret", code, "https://app.example/cb")
 	if err != nil || installed.Team.ID != slack.DemoOther || installed.Enterprise.ID != "E0OTHER001" ||
-		installed.AccessToken != workspace.Token(slack.DemoApp, slack.DemoOther) || installed.AuthedUser.ID != slack.DemoRival {
+		installed.AccessToken != workspace.Token(
+			slack.DemoApp,
+			slack.DemoOther,
+		) || installed.AuthedUser.ID != slack.DemoRival {
 		t.Fatalf("%+v, %v", installed, err)
 	}
 	_, err = exchange("demo-client-secret", code, "https://app.example/cb")
@@ -361,7 +394,8 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%v, %d messages", err, count())
 	}
 	calls := workspace.Calls("chat.postMessage")
-	if len(calls) != 6 || !calls[0].Refused || calls[2].Refused || calls[5].Status != 200 || calls[0].Args["token"] != "" {
+	if len(calls) != 6 || !calls[0].Refused || calls[2].Refused || calls[5].Status != 200 ||
+		calls[0].Args["token"] != "" {
 		t.Errorf("%+v", calls)
 	}
 }
@@ -407,18 +441,28 @@ func TestPingsAndPreviews(t *testing.T) {
 		m, _ := workspace.Message(slack.DemoSales, ts)
 		return m.Pings, m.Unfurled
 	}
-	section := client.NewSectionBlock(client.NewTextBlockObject("mrkdwn", "<!here|here> <!subteam^S012>", false, false), nil, nil)
+	section := client.NewSectionBlock(
+		client.NewTextBlockObject("mrkdwn", "<!here|here> <!subteam^S012>", false, false),
+		nil,
+		nil,
+	)
 	plain := client.NewSectionBlock(client.NewTextBlockObject("plain_text", "<!here>", false, false), nil, nil)
 	for name, test := range map[string]struct {
 		options []client.MsgOption
 		want    []string
 	}{
-		"text":     {[]client.MsgOption{client.MsgOptionText("<!channel> <@U0TARO0001>", false)}, []string{"<!channel>", "<@U0TARO0001>"}},
+		"text": {
+			[]client.MsgOption{client.MsgOptionText("<!channel> <@U0TARO0001>", false)},
+			[]string{"<!channel>", "<@U0TARO0001>"},
+		},
 		"Markdown": {[]client.MsgOption{client.MsgOptionMarkdownText("`<!everyone>`")}, []string{"<!everyone>"}},
 		"entities": {[]client.MsgOption{client.MsgOptionMarkdownText("&lt;!channel&gt; @channel")}, nil},
-		"names":    {[]client.MsgOption{client.MsgOptionText("@channel @taro @nobody", false), client.MsgOptionLinkNames(true)}, []string{"@channel", "@taro"}},
-		"mrkdwn":   {[]client.MsgOption{client.MsgOptionBlocks(section)}, []string{"<!here|here>", "<!subteam^S012>"}},
-		"plain":    {[]client.MsgOption{client.MsgOptionBlocks(plain)}, nil},
+		"names": {
+			[]client.MsgOption{client.MsgOptionText("@channel @taro @nobody", false), client.MsgOptionLinkNames(true)},
+			[]string{"@channel", "@taro"},
+		},
+		"mrkdwn": {[]client.MsgOption{client.MsgOptionBlocks(section)}, []string{"<!here|here>", "<!subteam^S012>"}},
+		"plain":  {[]client.MsgOption{client.MsgOptionBlocks(plain)}, nil},
 	} {
 		if pings, _ := post(test.options...); !slices.Equal(pings, test.want) {
 			t.Errorf("%s: got %v, want %v", name, pings, test.want)
@@ -433,7 +477,9 @@ func TestPingsAndPreviews(t *testing.T) {
 		"all":         {[]client.MsgOption{client.MsgOptionEnableLinkUnfurl()}, 2},
 		"none":        {[]client.MsgOption{client.MsgOptionDisableMediaUnfurl(), client.MsgOptionDisableLinkUnfurl()}, 0},
 	} {
-		if _, previews := post(append(test.options, client.MsgOptionText(links, false))...); len(previews) != test.want {
+		if _, previews := post(append(test.options, client.MsgOptionText(links, false))...); len(
+			previews,
+		) != test.want {
 			t.Errorf("%s: %v", name, previews)
 		}
 	}

@@ -52,7 +52,8 @@ func (w *Workspace) messageEvent(channel *Channel, m *Message) object {
 // there are no mentions.
 func (w *Workspace) emitMention(in *installation, channel *Channel, m *Message, before string) {
 	name := "<@" + in.UserID + ">"
-	if channel.direct != "" || m.User == in.UserID || !strings.Contains(m.Text, name) || strings.Contains(before, name) {
+	if channel.direct != "" || m.User == in.UserID || !strings.Contains(m.Text, name) ||
+		strings.Contains(before, name) {
 		return
 	}
 	event := w.messageEvent(channel, m)

@@ -37,7 +37,11 @@ type received struct {
 }
 
 // listen starts a receiver and gives its addresses to the app.
-func listen(t *testing.T, workspace *slack.Workspace, answer func(http.ResponseWriter, *http.Request, []byte)) *receiver {
+func listen(
+	t *testing.T,
+	workspace *slack.Workspace,
+	answer func(http.ResponseWriter, *http.Request, []byte),
+) *receiver {
 	t.Helper()
 	r := &receiver{answer: answer}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -213,7 +217,8 @@ func TestRetries(t *testing.T) {
 	if got := len(r.all()); got != 23 {
 		t.Errorf("%d deliveries", got)
 	}
-	if err := workspace.Redeliver(t.Context(), workspace.Events("app_mention")[0].ID, 2); err != nil || len(r.all()) != 25 {
+	if err := workspace.Redeliver(t.Context(), workspace.Events("app_mention")[0].ID, 2); err != nil ||
+		len(r.all()) != 25 {
 		t.Errorf("%v, %d deliveries", err, len(r.all()))
 	}
 }
@@ -248,11 +253,18 @@ func TestInteractions(t *testing.T) {
 				t.Error(err)
 			}
 		case "/command":
-			_, _ = io.WriteString(w, `{"response_type":"in_channel","text":"`+form.Get("command")+" "+form.Get("text")+`"}`)
+			_, _ = io.WriteString(
+				w,
+				`{"response_type":"in_channel","text":"`+form.Get("command")+" "+form.Get("text")+`"}`,
+			)
 		}
 	})
 	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Events = []string{} })
-	button := client.NewButtonBlockElement("tsumugi_again", "answer-1", client.NewTextBlockObject("plain_text", "再回答", false, false))
+	button := client.NewButtonBlockElement(
+		"tsumugi_again",
+		"answer-1",
+		client.NewTextBlockObject("plain_text", "再回答", false, false),
+	)
 	_, ts, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("答え", false),
 		client.MsgOptionBlocks(client.NewActionBlock("b1", button)))
 	if err != nil {
@@ -265,7 +277,8 @@ func TestInteractions(t *testing.T) {
 		t.Fatalf("%+v", last)
 	}
 	if action := last.ActionCallback.BlockActions[0]; action.ActionID != "tsumugi_again" || action.Value != "answer-1" ||
-		action.BlockID != "b1" || last.User.ID != slack.DemoTaro || last.Message.Timestamp != ts || last.Team.ID != slack.DemoTeam {
+		action.BlockID != "b1" || last.User.ID != slack.DemoTaro || last.Message.Timestamp != ts ||
+		last.Team.ID != slack.DemoTeam {
 		t.Errorf("%+v", last)
 	}
 	if err := client.PostWebhookCustomHTTPContext(t.Context(), last.ResponseURL,
@@ -276,8 +289,10 @@ func TestInteractions(t *testing.T) {
 	if m, _ := workspace.Message(slack.DemoSales, ts); m.Text != "別の答え" {
 		t.Errorf("%+v", m)
 	}
-	if err := workspace.Shortcut(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, ts, "tsumugi_summarize"); err != nil ||
-		last.CallbackID != "tsumugi_summarize" || last.Message.Text != "別の答え" {
+	err = workspace.Shortcut(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, ts, "tsumugi_summarize")
+	if err != nil ||
+		last.CallbackID != "tsumugi_summarize" ||
+		last.Message.Text != "別の答え" {
 		t.Errorf("%v, %+v", err, last)
 	}
 	view := client.ModalViewRequest{
@@ -295,7 +310,8 @@ func TestInteractions(t *testing.T) {
 		last.View.State.Values["b"]["a"].Value != "よい" || len(workspace.Modals(slack.DemoTaro)) != 0 {
 		t.Errorf("%v, %+v", err, last.View)
 	}
-	if err := workspace.Command(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, "/tsumugi", "help"); err != nil {
+	err = workspace.Command(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, "/tsumugi", "help")
+	if err != nil {
 		t.Fatal(err)
 	}
 	messages := workspace.Messages(slack.DemoSales)
@@ -324,7 +340,9 @@ func TestSocketMode(t *testing.T) {
 					return
 				case event := <-socket.Events:
 					switch event.Type {
-					case socketmode.EventTypeEventsAPI, socketmode.EventTypeSlashCommand, socketmode.EventTypeInteractive:
+					case socketmode.EventTypeEventsAPI,
+						socketmode.EventTypeSlashCommand,
+						socketmode.EventTypeInteractive:
 						_ = socket.Ack(*event.Request)
 						connected <- string(event.Type)
 					}
@@ -388,9 +406,10 @@ func TestSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	claims := jwt.MapClaims{}
-	if _, err := jwt.ParseWithClaims(token.IdToken, claims, func(token *jwt.Token) (any, error) {
+	_, err = jwt.ParseWithClaims(token.IdToken, claims, func(*jwt.Token) (any, error) {
 		return publicKey(keys.Keys[0].N, keys.Keys[0].E)
-	}, jwt.WithIssuer(workspace.URL()), jwt.WithAudience("1000.1001"), jwt.WithValidMethods([]string{"RS256"})); err != nil {
+	}, jwt.WithIssuer(workspace.URL()), jwt.WithAudience("1000.1001"), jwt.WithValidMethods([]string{"RS256"}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{

@@ -160,7 +160,8 @@ func (w *Workspace) serveDownload(writer http.ResponseWriter, request *http.Requ
 	w.mu.Lock()
 	file := w.files[id]
 	var content []byte
-	allowed := c.identify() == "" && c.in != nil && c.has("files:read") && file != nil && file.complete && c.readsFile(file)
+	allowed := c.identify() == "" && c.in != nil && c.has("files:read") && file != nil && file.complete &&
+		c.readsFile(file)
 	fault := w.fault("download", "")
 	if allowed {
 		content = file.Content

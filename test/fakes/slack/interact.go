@@ -25,15 +25,21 @@ type replyAddress struct {
 	used    int
 }
 
-// Click presses a button of a message as a person, by its action_id. It returns an error unless the app answers in time.
+// Click presses a button of a message as a person, by its action_id. It returns an error unless the app answers in
+// time.
 func (w *Workspace) Click(ctx context.Context, user, channelID, ts, actionID string) error {
+	return w.ClickValue(ctx, user, channelID, ts, actionID, "")
+}
+
+// ClickValue presses that one of several buttons with the same action_id that has a value, as of feedback buttons.
+func (w *Workspace) ClickValue(ctx context.Context, user, channelID, ts, actionID, value string) error {
 	w.mu.Lock()
 	m := w.find(channelID, ts)
 	if m == nil || m.AppID == "" || m.For != "" && m.For != user {
 		w.mu.Unlock()
 		return errUnknown
 	}
-	action := findAction(m.Blocks, actionID)
+	action := findAction(m.Blocks, actionID, value)
 	in := w.installed(w.apps[m.AppID], w.teams[w.people[m.User].teamID])
 	if action == nil || in == nil {
 		w.mu.Unlock()
@@ -64,7 +70,7 @@ func (w *Workspace) ClickView(ctx context.Context, user, viewID, actionID string
 		w.mu.Unlock()
 		return errUnknown
 	}
-	action := findAction(view.Raw, actionID)
+	action := findAction(view.Raw, actionID, "")
 	in := w.installed(w.apps[view.App], w.teams[w.people[user].teamID])
 	if action == nil || in == nil {
 		w.mu.Unlock()
@@ -240,7 +246,7 @@ func (w *Workspace) newReply(in *installation, user, channel, thread, message st
 }
 
 // findAction returns the element with an action_id as block_actions shows it.
-func findAction(blocks json.RawMessage, actionID string) object {
+func findAction(blocks json.RawMessage, actionID, value string) object {
 	var list []map[string]any
 	if json.Unmarshal(blocks, &list) != nil {
 		var view struct {
@@ -256,11 +262,14 @@ func findAction(blocks json.RawMessage, actionID string) object {
 		}
 		var found object
 		walk(raw, func(o map[string]any) {
-			if o["action_id"] == actionID {
+			if o["action_id"] == actionID && (value == "" || o["value"] == nil || o["value"] == value) {
 				found = o
 			}
 		})
 		if found != nil {
+			if found["type"] == "feedback_buttons" {
+				found = object{"type": found["type"], "action_id": actionID, "value": value}
+			}
 			found["block_id"] = block["block_id"]
 			return found
 		}

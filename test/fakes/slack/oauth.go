@@ -40,7 +40,9 @@ type code struct {
 //go:embed authorize.html
 var authorizeHTML string
 
-var authorizePage = template.Must(template.New("authorize").Parse(authorizeHTML)) //nolint:gochecknoglobals // Parsed once.
+var authorizePage = template.Must(
+	template.New("authorize").Parse(authorizeHTML),
+) //nolint:gochecknoglobals // Parsed once.
 
 func secret() string {
 	raw := make([]byte, 24)

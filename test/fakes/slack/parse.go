@@ -128,8 +128,8 @@ func walk(raw json.RawMessage, visit func(map[string]any)) {
 	into(value)
 }
 
-// unfurls lists the links of an app's message for which Slack shows a preview: media unless unfurl_media is false, other
-// links only if unfurl_links is true. Streams have neither argument; nothing of them is unfurled.
+// unfurls lists the links of an app's message for which Slack shows a preview: media unless unfurl_media is false,
+// other links only if unfurl_links is true. Streams have neither argument; nothing of them is unfurled.
 func unfurls(m *Message) []string {
 	if m.AppID == "" || m.Stream != "" {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/rsa"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -47,6 +48,12 @@ type App struct {
 	Commands       []Command
 	Shortcuts      []Shortcut
 	SocketMode     bool // Deliver by WebSocket, to no address.
+}
+
+// Connect gives the app the addresses at which a server of ours takes events, interactions and commands.
+func (a *App) Connect(server string) {
+	base := strings.TrimSuffix(server, "/") + "/external/slack/v1/"
+	a.EventURL, a.InteractionURL, a.CommandURL = base+"event", base+"interaction", base+"command"
 }
 
 // Command is a slash command.
@@ -289,5 +296,6 @@ func (w *Workspace) routes() *http.ServeMux {
 	mux.HandleFunc("GET /openid/connect/keys", w.serveKeys)
 	mux.HandleFunc("GET /.well-known/openid-configuration", w.serveDiscovery)
 	mux.HandleFunc("GET /link", w.serveSocket)
+	w.pageRoutes(mux)
 	return mux
 }

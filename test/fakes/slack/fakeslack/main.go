@@ -40,7 +40,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := fakes.Parse(flags, args); err != nil {
 		return err
 	}
-	connect(&config.Apps[0], *server)
+	if *server != "" {
+		config.Apps[0].Connect(*server)
+	}
 	workspace := slack.New(config)
 	defer workspace.Close()
 	return fakes.Serve(ctx, *listen, headerTimeout, stdout, func(url string) (http.Handler, string, error) {
@@ -59,15 +61,6 @@ func address(people []slack.Person, text string) error {
 		}
 	}
 	return fmt.Errorf("%q is not name=address of one of the people", text)
-}
-
-// connect gives the app the addresses that a server answers at.
-func connect(app *slack.App, server string) {
-	if server == "" {
-		return
-	}
-	base := strings.TrimSuffix(server, "/") + "/external/slack/v1/"
-	app.EventURL, app.InteractionURL, app.CommandURL = base+"event", base+"interaction", base+"command"
 }
 
 func greeting(url string, app slack.App) string {

@@ -20,7 +20,12 @@ func TestServesTheWebAPI(t *testing.T) {
 	said, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"--listen", "127.0.0.1:0", "--email", "taro=t@example.jp", "--socket-mode"}, out, io.Discard)
+		err := run(
+			ctx,
+			[]string{"--listen", "127.0.0.1:0", "--email", "taro=t@example.jp", "--socket-mode"},
+			out,
+			io.Discard,
+		)
 		_ = out.Close()
 		ended <- err
 	}()
@@ -31,7 +36,12 @@ func TestServesTheWebAPI(t *testing.T) {
 	url := lines.Text()
 	for lines.Scan() && !strings.Contains(lines.Text(), "SLACK_APP_TOKEN="+slack.DemoSocket) {
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/users.info?user="+slack.DemoTaro, nil)
+	request, err := http.NewRequestWithContext(
+		t.Context(),
+		http.MethodGet,
+		url+"/api/users.info?user="+slack.DemoTaro,
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
