@@ -275,6 +275,11 @@ func (s *Service) ListMessages(
 	return s.threads.ListMessages(ctx, owner, threadID, leaf, offset, limit)
 }
 
+// FindMessage returns one of the owner's messages, in any branch.
+func (s *Service) FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
+	return s.find(ctx, owner, id)
+}
+
 // GiveFeedback rates an answer and replaces an earlier rating.
 func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error {
 	if utf8.RuneCountInString(feedback.Comment) > MaxComment {

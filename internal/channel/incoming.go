@@ -48,7 +48,7 @@ type Incoming struct {
 	PersonTeam string `json:"person_team,omitempty"`
 	Reply      string `json:"reply,omitempty"` // See Target.
 
-	Text      string      `json:"text,omitempty"` // Without mention, command and skill.
+	Text      string      `json:"text,omitempty"` // Without mention and command. It may begin with a skill's name.
 	Files     []File      `json:"files,omitempty"`
 	SkillName string      `json:"skill_name,omitempty"` // "" for the thread's, or the standard one.
 	AnswerID  uuid.UUID   `json:"answer_id,omitzero"`   // Of Stop, Regenerate and Rate; for Stop nil is the one that runs.

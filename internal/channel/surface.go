@@ -20,7 +20,8 @@ import (
 type Surface interface {
 	Traits() Traits
 
-	// Begin posts a message and returns its name.
+	// Begin posts a message and returns its name. One whose State is not Writing is posted whole: nothing is appended to
+	// it, and Finish is not called.
 	Begin(ctx context.Context, to Target, d Draft) (Ref, error)
 	// Append extends a message that Begin posted less than Traits.AppendLifetime ago: from is what it holds, d its new
 	// state. ErrCannotAppend says that it needs a Replace.
@@ -41,13 +42,13 @@ type Surface interface {
 	Attach(ctx context.Context, to Target, a Attachment) error
 	// Notify tells Target.Person something that the others do not see, in the thread.
 	Notify(ctx context.Context, to Target, n Notice) error
-	// Status shows that an answer is being worked on, where the surface can; "" ends it.
+	// Status shows that an answer is being worked on, where the surface can. Begin ends it.
 	Status(ctx context.Context, to Target, text string) error
 
-	// Said returns what was said in the thread before a message, oldest first, at most 50 messages: the newest ones.
+	// Said returns what was said in the thread before a message, or at all if that is "", oldest first: the newest 50.
 	// Messages of this assistant are not among them.
 	Said(ctx context.Context, to Target, before Ref) ([]Said, error)
-	// Message returns one message of the thread, its text without the mention of the assistant.
+	// Message returns one message of the thread, its text without what Incoming.Text leaves out.
 	Message(ctx context.Context, to Target, ref Ref) (Said, error)
 	// Download fetches a file of a message. The caller closes it. Bytes after datasource.MaxSize need not be sent.
 	Download(ctx context.Context, to Target, f File) (io.ReadCloser, error)
@@ -69,7 +70,7 @@ type Traits struct {
 	CanReplace bool // Without it, an answer is posted when it is complete.
 
 	MinInterval    time.Duration // Between two writes to one message.
-	MaxCharacters  int           // Of one message's Markdown.
+	MaxCharacters  int           // Of a message's Markdown that certainly fits, at least 100.
 	MaxMessages    int           // Of one answer: the whole of a longer one is attached as a file.
 	AppendLifetime time.Duration // After it, the stream is finished and the message is replaced.
 }
@@ -97,16 +98,20 @@ const (
 	Done    State = "done"
 	Stopped State = "stopped"
 	Failed  State = "failed"
+
+	// Superseded is the state of a message that is no part of the answer any more: a later run is shorter. It may be
+	// deleted.
+	Superseded State = "superseded"
 )
 
 // Draft is the state of one message of an answer. Within a run, the Markdown of a later state begins with that of an
-// earlier one. With a Reason the Markdown may be empty.
+// earlier one. It may be empty: while nothing is written yet, with a Reason, and of a Superseded message.
 type Draft struct {
 	AnswerID  uuid.UUID
 	Part      int // From 0.
 	Markdown  string
 	State     State
-	Reason    string          // Of Failed, for a person.
+	Reason    string          // Why it is Failed or Stopped, for a person; "".
 	Last      bool            // The answer's last message at present: it has the buttons, and in the end the sources.
 	Citations []chat.Citation // Of the last message, in the end.
 	Attached  bool            // Of the last message, in the end: the whole answer follows as a file.
@@ -195,5 +200,4 @@ var (
 	ErrCannotAppend = errors.New("channel: the message cannot be extended")
 	ErrGone         = errors.New("channel: the message or its place is gone, or closed to the assistant")
 	ErrRevoked      = errors.New("channel: the credentials were revoked")
-	ErrTooLong      = errors.New("channel: too long for a message")
 )

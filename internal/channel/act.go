@@ -1,0 +1,224 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// own returns the delivery of an answer that the person has asked for, nil if they were told that there is none.
+func (a *acting) own(ctx context.Context, answerID uuid.UUID) (*Delivery, error) {
+	d, err := a.Store.FindDelivery(ctx, a.event.InstallationID, answerID)
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil:
+		return nil, a.refuse(ctx, textNoAnswer)
+	case d.Person != a.to.Person:
+		return nil, a.refuse(ctx, textOthers)
+	}
+	return d, nil
+}
+
+// stop ends the answer that is meant, or the last one that the person has asked for in the thread.
+func (a *acting) stop(ctx context.Context) error {
+	var d *Delivery
+	var err error
+	if id := a.event.Incoming.AnswerID; id != uuid.Nil {
+		d, err = a.own(ctx, id)
+	} else {
+		d, err = a.Store.LastDelivery(ctx, a.event.InstallationID, a.to.Channel, a.to.Thread, a.to.Person)
+		if err == nil && (d == nil || d.Ended) {
+			return a.refuse(ctx, textNoRunning)
+		}
+	}
+	if err != nil || d == nil {
+		return err
+	}
+	return ignoreMissing(a.Chat.StopMessage(ctx, d.Owner(), d.AnswerID))
+}
+
+// ignoreMissing ignores that something was deleted meanwhile.
+func ignoreMissing(err error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// edited offers to answer a question again whose message was edited.
+func (a *acting) edited(ctx context.Context) error {
+	asked, err := a.Store.ListDeliveries(ctx, a.event.InstallationID, a.to.Channel, a.event.Incoming.Message)
+	if err != nil || len(asked) == 0 || asked[0].Person != a.to.Person {
+		return err
+	}
+	d := asked[0]
+	_, edited, err := a.isEdited(ctx, d.Owner(), d, a.event.Incoming.Text)
+	if err != nil || !edited {
+		return ignoreMissing(err)
+	}
+	a.to.Thread = d.Thread
+	return a.tell(ctx, Notice{Kind: NoticeEdited, Text: textEdited, AnswerID: d.AnswerID})
+}
+
+// deleted ends the answers to a question whose message was deleted.
+func (a *acting) deleted(ctx context.Context) error {
+	in := a.event.Incoming
+	busy, err := a.Store.WithdrawQuestion(ctx, a.event.InstallationID, in.Channel, in.Message)
+	if err != nil {
+		return err
+	}
+	asked, err := a.Store.ListDeliveries(ctx, a.event.InstallationID, in.Channel, in.Message)
+	if err != nil {
+		return err
+	}
+	for _, d := range asked {
+		if d.Ended {
+			continue
+		}
+		if err := ignoreMissing(a.Chat.StopMessage(ctx, d.Owner(), d.AnswerID)); err != nil {
+			return err
+		}
+	}
+	if busy && !a.overdue() {
+		return later{a.cfg.Busy} // Its answer is not known yet.
+	}
+	return nil
+}
+
+// rate rates an answer.
+func (a *acting) rate(ctx context.Context) error {
+	in := a.event.Incoming
+	d, err := a.own(ctx, in.AnswerID)
+	if err != nil || d == nil {
+		return err
+	}
+	text := textRated
+	if in.Rating == "" {
+		text = textWithdrawn
+		err = a.Chat.WithdrawFeedback(ctx, d.Owner(), d.AnswerID)
+	} else {
+		err = a.Chat.GiveFeedback(ctx, d.Owner(), d.AnswerID, chat.Feedback{Rating: in.Rating, Comment: in.Comment})
+	}
+	switch fault.CodeOf(err) {
+	case "":
+		return a.tell(ctx, Notice{Kind: NoticeFeedback, Text: text, AnswerID: d.AnswerID})
+	case fault.Internal, fault.Unavailable, fault.Canceled:
+		return err
+	}
+	return a.refuse(ctx, fault.DetailOf(err))
+}
+
+// help says how to ask, with the skills of a person who is linked.
+func (a *acting) help(ctx context.Context) error {
+	linked, err := a.Links.FindLink(ctx, a.to)
+	if err != nil {
+		return err
+	}
+	n := Notice{Kind: NoticeHelp, Text: textHelp, URL: a.cfg.PublicURL, Label: textOpenApp}
+	if linked.State == LinkActive {
+		if n.Skills, err = a.prompted(ctx, linked.Owner); err != nil {
+			return err
+		}
+	}
+	return a.tell(ctx, n)
+}
+
+// prompted returns the member's skills, and what they do.
+func (a *acting) prompted(ctx context.Context, owner chat.Owner) ([]Prompt, error) {
+	skills, err := a.listSkills(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	prompts := make([]Prompt, 0, len(skills))
+	for _, s := range skills {
+		if s.Unavailable == "" {
+			prompts = append(prompts, Prompt{Title: s.Name, Text: strings.Join(strings.Fields(s.Description), "")})
+		}
+	}
+	return prompts, nil
+}
+
+// link offers the person to be linked.
+func (a *acting) link(ctx context.Context) error {
+	linked, err := a.Links.FindLink(ctx, a.to)
+	if err != nil {
+		return err
+	}
+	switch linked.State {
+	case LinkActive:
+		return a.tell(ctx, Notice{Kind: NoticeLinked, Text: fmt.Sprintf(textLinked, linked.Name, linked.Email)})
+	case LinkRemoved:
+		return a.refuse(ctx, textRemoved)
+	case LinkRefused:
+		return a.refuse(ctx, textStranger)
+	}
+	return a.invite(ctx, textLink)
+}
+
+// unlink removes the person's link.
+func (a *acting) unlink(ctx context.Context) error {
+	removed, err := a.Links.RemoveLink(ctx, a.to)
+	if err != nil {
+		return err
+	}
+	if !removed {
+		return a.refuse(ctx, textNoLink)
+	}
+	return a.tell(ctx, Notice{Kind: NoticeUnlinked, Text: textUnlinkedOK})
+}
+
+// home shows the person their page.
+func (a *acting) home(ctx context.Context) error {
+	host, ok := a.surface.(Host)
+	if !ok {
+		return nil
+	}
+	linked, err := a.Links.FindLink(ctx, a.to)
+	if err != nil {
+		return err
+	}
+	h := Home{AppURL: a.cfg.PublicURL}
+	switch linked.State {
+	case LinkActive:
+		h.Linked, h.Account = true, fmt.Sprintf("%s（%s）", linked.Name, linked.Email)
+		h.Skills, err = a.prompted(ctx, linked.Owner)
+	case LinkNone:
+		h.LinkURL, err = a.Links.Invite(ctx, a.to)
+	}
+	if err != nil {
+		return err
+	}
+	return host.ShowHome(ctx, a.to, h)
+}
+
+// maxPrompts is how many prompts are offered in a conversation that was opened.
+const maxPrompts = 4
+
+// prompts offers what may be asked.
+func (a *acting) prompts(ctx context.Context) error {
+	host, ok := a.surface.(Host)
+	if !ok {
+		return nil
+	}
+	linked, err := a.Links.FindLink(ctx, a.to)
+	if err != nil || linked.State != LinkActive {
+		return err
+	}
+	skills, err := a.listSkills(ctx, linked.Owner)
+	if err != nil {
+		return err
+	}
+	var prompts []Prompt
+	for _, s := range skills {
+		if len(s.Suggestions) > 0 && s.Unavailable == "" && len(prompts) < maxPrompts {
+			prompts = append(prompts, Prompt{Title: s.Name, Text: s.Name + "\n" + s.Suggestions[0]})
+		}
+	}
+	return host.ShowPrompts(ctx, a.to, prompts)
+}

@@ -1,0 +1,314 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// claimDeliveries goes on with deliveries that no server holds.
+func (s *Service) claimDeliveries(ctx context.Context) error {
+	s.mu.Lock()
+	free := s.cfg.MaxDeliveries - len(s.delivered)
+	s.mu.Unlock()
+	if free <= 0 || ctx.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	until := time.Now().Add(s.cfg.Lease)
+	claimed, err := s.Store.ClaimDeliveries(ctx, free, s.cfg.Lease)
+	for _, d := range claimed {
+		s.counters.tookOver.Add(1)
+		s.beginDelivery(d, until)
+	}
+	return err
+}
+
+// beginDelivery delivers an answer in a goroutine.
+func (s *Service) beginDelivery(d Delivery, until time.Time) {
+	ctx, cancel := context.WithCancel(s.root)
+	c := &claim{Claimed: Claimed{ID: d.AnswerID, Claim: d.Claim, Delivery: true}, cancel: cancel}
+	c.until.Store(&until)
+	s.mu.Lock()
+	if earlier := s.delivered[d.AnswerID]; earlier != nil {
+		earlier.cancel() // Its claim was lost.
+	}
+	s.delivered[d.AnswerID] = c
+	s.mu.Unlock()
+	s.work.Go(func() {
+		defer cancel()
+		s.deliver(ctx, d, c)
+		s.mu.Lock()
+		if s.delivered[d.AnswerID] == c {
+			delete(s.delivered, d.AnswerID)
+		}
+		s.mu.Unlock()
+	})
+}
+
+// delivering is a delivery that this server makes. It belongs to one goroutine.
+type delivering struct {
+	*Service
+	Delivery
+	claim   *claim
+	surface Surface
+	traits  Traits
+	to      Target
+	log     *slog.Logger
+	wrote   map[int]time.Time // When each message was last written to.
+	tried   int               // Failed calls in a row.
+	pause   time.Time         // No call before it.
+	rested  time.Time         // The last write and the interval of a message.
+}
+
+// view is an answer as it is at a moment.
+type view struct {
+	run    int
+	text   string
+	ended  bool
+	state  State
+	reason string
+	cited  []chat.Citation
+}
+
+// deliver brings an answer to its surface until it is complete, the claim is lost, or the Service stops.
+func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
+	w := &delivering{Service: s, Delivery: d, claim: c, wrote: make(map[int]time.Time), log: s.Log.With(
+		"installation", d.InstallationID, "answer", d.AnswerID,
+	)}
+	err := w.prepare(ctx)
+	if err == nil {
+		err = w.follow(ctx)
+	}
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	switch {
+	case errors.Is(err, ErrLost):
+		return
+	case ctx.Err() != nil && s.root.Err() == nil && w.isDeleted(store):
+		err = w.withdraw(store)
+	case ctx.Err() != nil: // Stopped, or lost.
+		err = s.Store.ReleaseDelivery(store, w.Delivery, 0)
+	case err == nil:
+		s.counters.delivered.Add(1)
+		err = s.Store.EndDelivery(store, w.Delivery)
+	case errors.Is(err, ErrGone), errors.Is(err, ErrNotInstalled):
+		w.log.InfoContext(ctx, "an answer cannot be delivered: its place is gone", "err", err)
+		err = s.Store.EndDelivery(store, w.Delivery)
+	case errors.Is(err, ErrRevoked):
+		err = s.erase(ctx, d.InstallationID)
+	default:
+		w.log.WarnContext(ctx, "a delivery is interrupted", "err", err)
+		err = s.Store.ReleaseDelivery(store, w.Delivery, s.cfg.MinPause)
+	}
+	if err != nil && !errors.Is(err, ErrLost) {
+		w.log.WarnContext(ctx, "what became of a delivery was not stored; its lease expires", "err", err)
+	}
+}
+
+// prepare finds where the answer goes.
+func (w *delivering) prepare(ctx context.Context) error {
+	in, err := w.Installations.Installation(ctx, w.InstallationID)
+	if err != nil {
+		return err
+	}
+	if w.surface, err = w.Service.surface(in); err != nil {
+		return err
+	}
+	w.traits = w.surface.Traits()
+	w.to = Target{
+		Installation: in, Channel: w.Channel, Thread: w.Thread, Person: w.Person, PersonTeam: w.PersonTeam,
+		Direct: w.Direct,
+	}
+	for i := range w.Progress.Posted { // Of another server: an unanswered call may have had its effect.
+		if p := &w.Progress.Posted[i]; p.Held != p.Meant {
+			p.Unsure = true
+		}
+	}
+	return nil
+}
+
+// follow watches the answer, as any client does, until all of it is delivered.
+func (w *delivering) follow(ctx context.Context) error {
+	w.status(ctx, textThinking)
+	leave := func() {}
+	defer func() { leave() }()
+	for {
+		attachment, err := w.Chat.Attach(ctx, w.Owner(), w.AnswerID)
+		if err == nil {
+			leave() // Not earlier: the last one to leave unsubscribes from another server's text.
+			leave = attachment.Leave
+			var done bool
+			if done, err = w.watch(ctx, attachment); done {
+				return err
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case fault.CodeOf(err) == fault.NotFound:
+			return w.withdraw(ctx)
+		case err != nil && !isFault(err):
+			return err // Of the surface, or a lost claim.
+		case err != nil:
+			w.log.InfoContext(ctx, "an answer cannot be followed for the moment", "err", err)
+			if err := w.sleep(ctx, w.cfg.MinPause, nil); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// isFault reports whether an error came from a domain or the store and may pass by.
+func isFault(err error) bool {
+	_, ok := errors.AsType[*fault.Error](err)
+	return ok && !errors.Is(err, ErrLost) && !errors.Is(err, ErrNotInstalled)
+}
+
+// watch delivers a text while it grows. done says that the answer is complete and delivered, or cannot be.
+func (w *delivering) watch(ctx context.Context, a chat.Attachment) (done bool, _ error) {
+	if a.Text == nil {
+		return false, w.sleep(ctx, a.Patience, a.Opened)
+	}
+	watch := a.Text.Watch("")
+	for {
+		for watch.Take() != nil { // What matters is that there is more: the text is read whole.
+		}
+		more, over := watch.Wait()
+		if over {
+			break
+		}
+		if rest := time.Until(w.rested); rest > 0 { // Meanwhile the text grows.
+			if err := w.sleep(ctx, rest, nil); err != nil {
+				return true, err
+			}
+			continue
+		}
+		wait, err := w.step(ctx, view{run: a.Text.Run(), text: a.Text.Text(), state: Writing})
+		switch {
+		case err != nil:
+		case wait > 0:
+			w.rested = time.Now().Add(min(wait, max(w.traits.MinInterval, time.Millisecond)))
+		case wait < 0:
+			err = w.sleep(ctx, w.idle(), more)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	if _, err := watch.Over(); errors.Is(err, stream.ErrAbandoned) {
+		return false, nil // The run that follows is attached to.
+	}
+	return w.complete(ctx)
+}
+
+// complete delivers an answer that has ended, as it is stored.
+func (w *delivering) complete(ctx context.Context) (done bool, _ error) {
+	m, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
+	if err != nil || !m.Status.Terminal() {
+		return false, err
+	}
+	now := view{run: m.Run, text: m.Content, ended: true, state: Done, cited: m.Cited()}
+	switch {
+	case m.Status == chat.StatusFailed:
+		now.state = Failed
+		if m.Failure != nil {
+			now.reason = m.Failure.Detail
+		}
+	case m.FinishReason == chat.FinishStopped:
+		now.state = Stopped
+	}
+	for {
+		wait, err := w.step(ctx, now)
+		if err != nil || wait < 0 {
+			return true, err
+		}
+		if err := w.sleep(ctx, wait, nil); err != nil {
+			return true, err
+		}
+	}
+}
+
+// isDeleted reports whether the answer was deleted: then the claim was lost as well.
+func (w *delivering) isDeleted(ctx context.Context) bool {
+	_, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
+	return w.surface != nil && fault.CodeOf(err) == fault.NotFound
+}
+
+// idle returns how long to wait for more of the text: until a stream has lived long enough.
+func (w *delivering) idle() time.Duration {
+	wait := time.Minute
+	if i := len(w.Progress.Posted) - 1; i >= 0 && w.Progress.Posted[i].Streaming {
+		wait = min(wait, max(time.Until(w.Progress.Posted[i].Begun.Add(w.traits.AppendLifetime)), time.Millisecond))
+	}
+	return wait
+}
+
+// withdraw ends the messages of an answer that was deleted with its thread. The row of the delivery is gone as well.
+func (w *delivering) withdraw(ctx context.Context) error {
+	i := len(w.Progress.Posted) - 1
+	if i < 0 || w.Progress.Posted[i].Ref == "" || time.Now().After(*w.claim.until.Load()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.CallTimeout)
+	defer cancel()
+	return w.surface.Replace(ctx, w.to, w.Progress.Posted[i].Ref, Draft{
+		AnswerID: w.AnswerID, Part: i, State: Stopped, Reason: textDeleted, Last: true, URL: w.threadURL(),
+	})
+}
+
+// threadURL returns the address of the thread in the app.
+func (w *delivering) threadURL() string { return w.cfg.PublicURL + "/chat/" + w.ThreadID.String() }
+
+// status shows that the answer is being worked on. It is no part of the answer: a failure is not repeated.
+func (w *delivering) status(ctx context.Context, text string) {
+	if len(w.Progress.Posted) > 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.CallTimeout)
+	defer cancel()
+	if err := w.surface.Status(ctx, w.to, text); err != nil {
+		w.log.InfoContext(ctx, "a status was not shown", "err", err)
+	}
+}
+
+// sleep waits for a time or for more, or returns the error of the context.
+func (w *delivering) sleep(ctx context.Context, wait time.Duration, more <-chan struct{}) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	case <-more:
+	}
+	return nil
+}
+
+// step makes the next call that brings the surface to what the answer is. wait is 0 if there was one, negative if there
+// is nothing to do, else how long the call has to wait.
+func (w *delivering) step(ctx context.Context, now view) (wait time.Duration, _ error) {
+	a := w.plan(now)
+	if a.call == callNone {
+		return -1, nil
+	}
+	if wait = w.delay(a); wait > 0 {
+		return wait, nil
+	}
+	return 0, w.perform(ctx, a)
+}
+
+// delay returns how long an action has to wait: for the message's interval, the pause after a failure, or a rate limit.
+func (w *delivering) delay(a action) time.Duration {
+	wait := max(time.Until(w.pause), w.limits.wait(limited{w.InstallationID, a.call}))
+	if at, ok := w.wrote[a.part]; ok && a.call.writes() {
+		wait = max(wait, time.Until(at.Add(w.traits.MinInterval)))
+	}
+	return wait
+}

@@ -1,0 +1,97 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// sources returns the files of a thread as data sources of the member, once they are read; never nil, so that a question
+// has no other ones. What is wrong with some of them is told, and the question goes on without them.
+func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, files []File) ([]uuid.UUID, error) {
+	ids, seen := []uuid.UUID{}, make(map[string]bool)
+	var problems []string
+	if len(files) > 0 && !sk.AcceptsDataSources {
+		a.event.Done.Problems = fmt.Sprintf(textNoFiles, sk.Name)
+		return ids, nil
+	}
+	for _, f := range files {
+		if seen[f.ID] || len(ids) == datasource.MaxSearched {
+			continue
+		}
+		seen[f.ID] = true
+		source, problem, err := a.source(ctx, datasource.Owner(owner), f)
+		if err != nil {
+			return nil, err
+		}
+		if problem == "" {
+			if problem, err = a.readable(source); err != nil {
+				return nil, err
+			}
+		}
+		if problem != "" {
+			problems = append(problems, problem)
+			continue
+		}
+		ids = append(ids, source.ID)
+	}
+	a.event.Done.Problems = strings.Join(problems, "\n")
+	return ids, nil
+}
+
+// readable returns what is wrong with a data source, "" if it was read. While it is read, the question waits.
+func (a *acting) readable(s datasource.Source) (problem string, _ error) {
+	switch {
+	case s.Status == datasource.Success:
+		return "", nil
+	case s.Status == datasource.Failed:
+		return fmt.Sprintf(textFileFailed, s.Filename, s.Failure), nil
+	case a.overdue():
+		return fmt.Sprintf(textFileSlow, s.Filename), nil
+	}
+	return "", later{a.cfg.Busy}
+}
+
+// source returns a file of the surface as a data source, and brings it over if the member has it not yet.
+func (a *acting) source(ctx context.Context, owner datasource.Owner, f File) (_ datasource.Source, problem string,
+	_ error,
+) {
+	id, err := a.Store.FindFile(ctx, a.event.InstallationID, chat.Owner(owner), f.ID)
+	if err != nil {
+		return datasource.Source{}, "", err
+	}
+	if id != nil {
+		found, err := a.Sources.Find(ctx, owner, *id)
+		if fault.CodeOf(err) != fault.NotFound {
+			return found, "", err
+		}
+	}
+	if f.Size > datasource.MaxSize {
+		return datasource.Source{}, fmt.Sprintf(textFileLarge, f.Name), nil
+	}
+	content, err := a.surface.Download(ctx, a.to, f)
+	if errors.Is(err, ErrGone) {
+		return datasource.Source{}, fmt.Sprintf(textFileFailed, f.Name, "ファイルを開けません。"), nil
+	}
+	if err != nil {
+		return datasource.Source{}, "", err
+	}
+	defer func() { _ = content.Close() }()
+	source, _, err := a.Sources.Upload(ctx, owner, uuid.Nil, f.Name, content)
+	switch code := fault.CodeOf(err); code {
+	case "":
+		return source, "", a.Store.AddFile(ctx, a.event.InstallationID, chat.Owner(owner), f.ID, source.ID)
+	case fault.Internal, fault.Unavailable, fault.Canceled, fault.Unauthenticated:
+		return datasource.Source{}, "", err
+	default:
+		return datasource.Source{}, fmt.Sprintf(textFileFailed, f.Name, fault.DetailOf(err)), nil
+	}
+}

@@ -1,0 +1,261 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// maxEventID bounds the id of an event, in bytes.
+const maxEventID = 255
+
+// Take stores an event, once however often it arrives, and returns when it is stored: any server handles it soon. Events
+// of workspaces that are not connected, and those to ignore, are dropped. Errors have the code fault.Unavailable if the
+// event should be sent again.
+func (s *Service) Take(ctx context.Context, in Incoming) error {
+	if in.Kind == Ignored {
+		return nil
+	}
+	if in.EventID == "" || len(in.EventID) > maxEventID {
+		return fault.InvalidField("event_id", "イベントのIDがないか、長すぎます。")
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	installation, err := s.Installations.FindInstallation(ctx, in.Surface, in.EnterpriseID, in.TeamID)
+	if errors.Is(err, ErrNotInstalled) {
+		s.Log.InfoContext(ctx, "an event of a workspace that is not connected was dropped", "surface", in.Surface,
+			"team", in.TeamID)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	added, err := s.Store.AddEvent(ctx, Event{
+		InstallationID: installation.ID, OrganizationID: installation.OrganizationID, Incoming: in, Lane: in.lane(),
+	})
+	switch {
+	case err != nil:
+		return err
+	case !added:
+		s.counters.repeated.Add(1)
+		return nil
+	}
+	s.counters.taken.Add(1)
+	wake(s.events)
+	return nil
+}
+
+// lane returns what is handled one after another: the questions of a person in a thread.
+func (in Incoming) lane() string {
+	switch in.Kind {
+	case Ask, Summarize, Regenerate:
+		return strings.Join([]string{in.Channel, in.Thread, in.Person}, " ")
+	}
+	return ""
+}
+
+// claimEvents claims events and handles each in a goroutine of its own. A quarter of the places is for events that take
+// no time: a question must not delay a stop.
+func (s *Service) claimEvents(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		free, quick := s.cfg.MaxHandled-len(s.handling), s.asking >= s.cfg.MaxHandled*3/4
+		s.mu.Unlock()
+		if free <= 0 || ctx.Err() != nil {
+			return nil
+		}
+		claimed, err := s.claim(ctx, free, quick)
+		if err != nil || len(claimed) == 0 {
+			return err
+		}
+	}
+}
+
+func (s *Service) claim(ctx context.Context, limit int, quick bool) ([]Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	until := time.Now().Add(s.cfg.Lease)
+	events, err := s.Store.ClaimEvents(ctx, limit, quick, s.cfg.Lease)
+	for _, e := range events {
+		s.begin(e, until)
+	}
+	return events, err
+}
+
+// begin handles an event in a goroutine.
+func (s *Service) begin(e Event, until time.Time) {
+	ctx, cancel := context.WithCancel(s.root)
+	key := eventKey{e.InstallationID, e.Incoming.EventID}
+	c := &claim{
+		Claimed: Claimed{EventID: e.Incoming.EventID, ID: e.InstallationID, Claim: e.Claim}, cancel: cancel,
+		lane: e.Lane != "",
+	}
+	c.until.Store(&until)
+	s.mu.Lock()
+	s.handling[key] = c
+	if c.lane {
+		s.asking++
+	}
+	s.mu.Unlock()
+	s.work.Go(func() {
+		defer cancel()
+		s.handle(ctx, e)
+		s.mu.Lock()
+		if s.handling[key] == c {
+			delete(s.handling, key)
+		}
+		if c.lane {
+			s.asking--
+		}
+		s.mu.Unlock()
+		wake(s.events)
+	})
+}
+
+// later has an event handled again after a time: it waits for something, which is no failed attempt.
+type later struct{ after time.Duration }
+
+func (l later) Error() string { return fmt.Sprintf("channel: again in %v", l.after) }
+
+// handle handles an event, and stores what became of it.
+func (s *Service) handle(ctx context.Context, e Event) {
+	log := s.Log.With("installation", e.InstallationID, "event", e.Incoming.EventID, "kind", e.Incoming.Kind)
+	err := s.act(ctx, &e)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	wait, waits := errors.AsType[later](err)
+	limited, isLimited := errors.AsType[*RateLimited](err)
+	switch {
+	case ctx.Err() != nil: // Stopped, or lost: then nothing is stored.
+		e.Attempt--
+		err = s.Store.PutEventBack(store, e, 0)
+	case err == nil, errors.Is(err, ErrNotInstalled):
+		err = s.Store.EndEvent(store, e)
+	case errors.Is(err, ErrRevoked):
+		err = s.erase(ctx, e.InstallationID)
+	case waits:
+		e.Attempt--
+		err = s.Store.PutEventBack(store, e, wait.after)
+	case isLimited:
+		s.counters.limited.Add(1)
+		e.Attempt--
+		err = s.Store.PutEventBack(store, e, limited.RetryAfter)
+	case errors.Is(err, ErrGone) || e.Attempt >= s.cfg.MaxAttempts:
+		log.WarnContext(ctx, "an event could not be handled", "attempt", e.Attempt, "err", err)
+		s.giveUp(ctx, e, err)
+		err = s.Store.EndEvent(store, e)
+	default:
+		log.InfoContext(ctx, "an event is handled again", "attempt", e.Attempt, "err", err)
+		err = s.Store.PutEventBack(store, e, s.pause(e.Attempt))
+	}
+	if err != nil && !errors.Is(err, ErrLost) {
+		log.WarnContext(ctx, "what became of an event was not stored", "err", err)
+	}
+}
+
+// pause returns the pause after a failed attempt.
+func (s *Service) pause(attempt int) time.Duration {
+	return min(s.cfg.MinPause<<min(max(attempt-1, 0), 10), s.cfg.MaxPause)
+}
+
+// giveUp tells the person who asked that it failed.
+func (s *Service) giveUp(ctx context.Context, e Event, cause error) {
+	text := textGaveUp
+	if errors.Is(cause, ErrGone) {
+		text = textClosed
+	}
+	if e.Lane == "" {
+		return
+	}
+	in, err := s.Installations.Installation(ctx, e.InstallationID)
+	if err != nil {
+		return
+	}
+	if surface, err := s.surface(in); err == nil {
+		_ = surface.Notify(ctx, e.target(in), Notice{Kind: NoticeRefused, Text: text}) // Nothing else is left.
+	}
+}
+
+// act does what an event asks for. Each step may be repeated.
+func (s *Service) act(ctx context.Context, e *Event) error {
+	in, err := s.Installations.Installation(ctx, e.InstallationID)
+	if err != nil {
+		return err
+	}
+	surface, err := s.surface(in)
+	if err != nil {
+		return err
+	}
+	a := &acting{Service: s, event: e, surface: surface, to: e.target(in)}
+	switch e.Incoming.Kind {
+	case Ask, Summarize:
+		return a.answered(ctx, a.ask)
+	case Regenerate:
+		return a.answered(ctx, a.regenerate)
+	case Edited:
+		return a.edited(ctx)
+	case Deleted:
+		return a.deleted(ctx)
+	case Stop:
+		return a.stop(ctx)
+	case Rate:
+		return a.rate(ctx)
+	case Help:
+		return a.help(ctx)
+	case Link:
+		return a.link(ctx)
+	case Unlink:
+		return a.unlink(ctx)
+	case HomeOpened:
+		return a.home(ctx)
+	case ThreadOpened:
+		return a.prompts(ctx)
+	case Revoked:
+		return ErrRevoked
+	}
+	return nil
+}
+
+// acting is the handling of an event.
+type acting struct {
+	*Service
+	event   *Event
+	surface Surface
+	to      Target
+}
+
+// save stores what was done for the event.
+func (a *acting) save(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return a.Store.SaveEvent(ctx, *a.event)
+}
+
+// tell tells the person something.
+func (a *acting) tell(ctx context.Context, n Notice) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+	defer cancel()
+	return a.surface.Notify(ctx, a.to, n)
+}
+
+// refuse tells the person why something is not done.
+func (a *acting) refuse(ctx context.Context, text string) error {
+	return a.tell(ctx, Notice{Kind: NoticeRefused, Text: text})
+}
+
+// requestID returns an id that is the same for each attempt: of the question's message, or of the event if there is
+// none.
+func (a *acting) requestID() uuid.UUID {
+	i := a.event.Incoming
+	name := "event " + i.EventID
+	if i.Kind == Ask && i.Message != "" {
+		name = "message " + i.Channel + " " + string(i.Message)
+	}
+	return uuid.NewSHA1(a.event.InstallationID, []byte(name))
+}

@@ -1,0 +1,176 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// findSlack is how much earlier than by this server's clock a message may seem to have been posted.
+	findSlack = time.Minute
+
+	attachTimeout  = time.Minute // Of a call that sends a file.
+	attachmentName = "回答.md"
+)
+
+// perform makes a call and takes down what became of it. Before it, what is meant is stored, by which a server that has
+// lost its claim learns that.
+func (w *delivering) perform(ctx context.Context, a action) error {
+	if !time.Now().Before(*w.claim.until.Load()) {
+		return ErrLost // Suspended for longer than its lease.
+	}
+	w.mean(a)
+	if err := w.save(ctx); err != nil {
+		return err
+	}
+	// A call is not interrupted by the Service's end, which would leave its effect unknown, but by that of the lease.
+	timeout := w.cfg.CallTimeout
+	if a.call == callAttach {
+		timeout = max(timeout, attachTimeout)
+	} else {
+		timeout = min(timeout, time.Until(*w.claim.until.Load()))
+	}
+	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	ref, found, err := w.make(calling, a)
+	w.wrote[a.part] = time.Now()
+	w.rested = w.wrote[a.part].Add(w.traits.MinInterval)
+	if err != nil {
+		return w.failed(ctx, a, err)
+	}
+	w.tried = 0
+	w.succeeded(a, ref, found)
+	if a.call == callBegin || a.call == callFind || a.call == callAttach {
+		return w.save(ctx) // What is known now cannot be found out by repeating the call.
+	}
+	return nil
+}
+
+// mean takes down what a call is to do.
+func (w *delivering) mean(a action) {
+	p := &w.Progress
+	switch a.call {
+	case callBegin:
+		p.Posted = append(p.Posted, Posted{Begun: time.Now()})
+	case callAppend, callFinish:
+		p.Posted[a.part].Meant = len(a.draft.Markdown)
+	case callAttach:
+		p.Attaching = true
+	}
+}
+
+// make makes a call.
+func (w *delivering) make(ctx context.Context, a action) (ref Ref, found bool, err error) {
+	if a.call == callAttach {
+		return "", true, w.surface.Attach(ctx, w.to, Attachment{
+			AnswerID: w.AnswerID, Name: attachmentName, Markdown: a.draft.Markdown, Again: a.again,
+		})
+	}
+	p := w.Progress.Posted[a.part]
+	from := a.draft
+	from.Markdown, from.State = a.draft.Markdown[:min(p.Held, len(a.draft.Markdown))], Writing
+	from.Reason, from.Citations, from.Attached = "", nil, false
+	switch a.call {
+	case callBegin:
+		ref, err = w.surface.Begin(ctx, w.to, a.draft)
+	case callFind:
+		ref, found, err = w.surface.Find(ctx, w.to, p.Begun.Add(-findSlack), w.known(), a.draft)
+	case callAppend:
+		err = w.surface.Append(ctx, w.to, p.Ref, from, a.draft)
+	case callReplace:
+		err = w.surface.Replace(ctx, w.to, p.Ref, a.draft)
+	case callFinish:
+		err = w.surface.Finish(ctx, w.to, p.Ref, from, a.draft)
+	}
+	return ref, found, err
+}
+
+// known returns the messages whose names are known.
+func (w *delivering) known() []Ref {
+	refs := append([]Ref(nil), w.Progress.Former...)
+	for _, p := range w.Progress.Posted {
+		if p.Ref != "" {
+			refs = append(refs, p.Ref)
+		}
+	}
+	return refs
+}
+
+// succeeded takes down the effect of a call.
+func (w *delivering) succeeded(a action, ref Ref, found bool) {
+	progress := &w.Progress
+	if a.call == callAttach {
+		progress.Attached = true
+		return
+	}
+	p := &progress.Posted[a.part]
+	if a.call == callFind {
+		switch {
+		case found && w.traits.CanReplace:
+			p.Ref, p.Unsure = ref, true
+		case found: // Such messages are posted whole.
+			p.Ref, p.Held, p.Meant, p.Closed = ref, len(a.draft.Markdown), len(a.draft.Markdown), true
+		default: // Nothing was posted.
+			progress.Posted = progress.Posted[:a.part]
+			delete(w.wrote, a.part)
+		}
+		return
+	}
+	if a.draft.State == Superseded {
+		progress.Former = append(progress.Former, p.Ref)
+		progress.Posted = progress.Posted[:a.part]
+		delete(w.wrote, a.part)
+		return
+	}
+	switch a.call {
+	case callBegin:
+		p.Ref, p.Begun, p.Streaming = ref, time.Now(), w.traits.CanAppend && a.draft.State == Writing
+	case callReplace, callFinish:
+		p.Streaming, p.Unsure = false, false
+	}
+	p.Held, p.Meant, p.Closed = len(a.draft.Markdown), len(a.draft.Markdown), a.final
+}
+
+// failed takes down what is known of the effect of a call that failed.
+func (w *delivering) failed(ctx context.Context, a action, err error) error {
+	limit, isLimited := errors.AsType[*RateLimited](err)
+	var p *Posted
+	if a.call != callAttach {
+		p = &w.Progress.Posted[a.part]
+	}
+	switch {
+	case errors.Is(err, ErrGone), errors.Is(err, ErrRevoked):
+		return err
+	case isLimited: // Without effect.
+		w.counters.limited.Add(1)
+		w.limits.set(limited{w.InstallationID, a.call}, limit.RetryAfter)
+		w.log.InfoContext(ctx, "a surface limits the rate", "call", a.call, "for", limit.RetryAfter)
+		if a.call == callBegin {
+			w.Progress.Posted = w.Progress.Posted[:a.part]
+		} else if p != nil {
+			p.Meant = p.Held
+		}
+		return nil
+	case errors.Is(err, ErrCannotAppend) && p != nil:
+		p.Streaming, p.Unsure = false, true
+		return nil
+	}
+	if p != nil {
+		p.Unsure = p.Unsure || a.call == callAppend || a.call == callFinish
+	}
+	w.counters.failed.Add(1)
+	w.tried++
+	pause := w.Service.pause(w.tried)
+	w.pause = time.Now().Add(pause)
+	w.log.WarnContext(ctx, "a surface did not take a call, which is repeated", "call", a.call, "again_in", pause,
+		"err", err)
+	return nil
+}
+
+// save stores the progress.
+func (w *delivering) save(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	return w.Store.SaveDelivery(ctx, w.Delivery)
+}

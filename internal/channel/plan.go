@@ -1,0 +1,113 @@
+package channel
+
+import (
+	"time"
+)
+
+// call names a call of a surface.
+type call string
+
+const (
+	callNone    call = ""
+	callBegin   call = "begin"
+	callFind    call = "find"
+	callAppend  call = "append"
+	callReplace call = "replace"
+	callFinish  call = "finish"
+	callAttach  call = "attach"
+)
+
+// writes reports whether the call changes a message that is there.
+func (c call) writes() bool { return c == callAppend || c == callReplace || c == callFinish }
+
+// action is the next call to make.
+type action struct {
+	call  call
+	part  int
+	draft Draft
+	final bool // The message has its final state after it.
+	again bool // Of callAttach: it was tried before.
+}
+
+// plan returns the next call that brings the surface to what the answer is. A later run begins again: its messages
+// replace those of the one before.
+func (w *delivering) plan(now view) action {
+	p := &w.Progress
+	if now.run < p.Run {
+		return action{} // It is about to be abandoned.
+	}
+	if p.Run != now.run {
+		p.Run = now.run
+		for i := range p.Posted {
+			p.Posted[i].Unsure, p.Posted[i].Closed = true, false
+		}
+	}
+	drafts := w.drafts(now)
+	for i, d := range drafts {
+		final := now.ended || i < len(drafts)-1
+		if i == len(p.Posted) {
+			if final || d.Markdown != "" && w.traits.CanReplace {
+				return action{call: callBegin, part: i, draft: d, final: final}
+			}
+			return action{}
+		}
+		if c := w.planPart(p.Posted[i], d, final); c != callNone {
+			return action{call: c, part: i, draft: d, final: final}
+		}
+	}
+	if i := len(p.Posted) - 1; i >= max(len(drafts), 1) {
+		c := callReplace
+		if p.Posted[i].Ref == "" {
+			c = callFind
+		}
+		return action{call: c, part: i, draft: Draft{AnswerID: w.AnswerID, Part: i, State: Superseded}, final: true}
+	}
+	if last := len(drafts) - 1; now.ended && drafts[last].Attached && !p.Attached {
+		return action{call: callAttach, part: last, draft: Draft{Markdown: now.text}, again: p.Attaching}
+	}
+	return action{}
+}
+
+// planPart returns the next call for a message that was begun.
+func (w *delivering) planPart(p Posted, d Draft, final bool) call {
+	grown := len(d.Markdown) > p.Held
+	switch {
+	case p.Ref == "":
+		return callFind
+	case p.Unsure && (final || d.Markdown != ""):
+		return callReplace
+	case p.Unsure || p.Closed:
+		return callNone // Of a run that has no text yet, what the one before said stays.
+	case p.Streaming && (final || time.Since(p.Begun) >= w.traits.AppendLifetime):
+		return callFinish
+	case p.Streaming && grown:
+		return callAppend
+	case !p.Streaming && (final || grown && w.traits.CanReplace):
+		return callReplace
+	}
+	return callNone
+}
+
+// drafts returns the messages of an answer. There is at least one.
+func (w *delivering) drafts(now view) []Draft {
+	pieces := split(now.text, w.traits.MaxCharacters, now.ended)
+	attached := len(pieces) > w.traits.MaxMessages
+	pieces = pieces[:min(len(pieces), w.traits.MaxMessages)]
+	if len(pieces) == 0 {
+		pieces = []piece{{}}
+	}
+	drafts := make([]Draft, len(pieces))
+	for i, p := range pieces {
+		d := Draft{
+			AnswerID: w.AnswerID, Part: i, Markdown: p.markdown(now.text), State: Done, URL: w.threadURL(),
+		}
+		if i == len(pieces)-1 {
+			d.Last, d.State, d.Reason = true, now.state, now.reason
+			if now.ended {
+				d.Citations, d.Attached = now.cited, attached
+			}
+		}
+		drafts[i] = d
+	}
+	return drafts
+}

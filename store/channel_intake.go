@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+)
+
+var _ channel.Store = (*DB)(nil)
+
+// AddEvent implements channel.Store.
+func (db *DB) AddEvent(ctx context.Context, e channel.Event) (added bool, err error) {
+	message := ""
+	if e.Incoming.Kind == channel.Ask {
+		message = string(e.Incoming.Message)
+	}
+	tag, err := db.pool.Exec(ctx, `
+		INSERT INTO channel_events (installation_id, organization_id, event_id, channel, message, lane, payload)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (installation_id, event_id) DO NOTHING`,
+		e.InstallationID, e.OrganizationID, e.Incoming.EventID, e.Incoming.Channel, message, e.Lane, e.Incoming)
+	return tag.RowsAffected() > 0, translate(err)
+}
+
+// ClaimEvents implements channel.Store. An event that another server claims at the same moment is left out, and so is one
+// whose lane has an earlier event.
+func (db *DB) ClaimEvents(ctx context.Context, limit int, quick bool, lease time.Duration) ([]channel.Event, error) {
+	rows, err := queryRows[incomingRow](ctx, db.pool, `
+		WITH due AS (
+		    SELECT e.installation_id, e.event_id
+		    FROM channel_events e
+		    WHERE e.ended_at IS NULL AND e.due_at <= now() AND coalesce(e.claimed_until, '-infinity') < now()
+		      AND (e.lane = ''
+		           OR NOT $2 AND NOT EXISTS (SELECT FROM channel_events earlier
+		                                     WHERE earlier.installation_id = e.installation_id
+		                                       AND earlier.lane = e.lane AND earlier.lane <> ''
+		                                       AND earlier.ended_at IS NULL AND earlier.seq < e.seq))
+		    ORDER BY e.due_at, e.seq
+		    LIMIT $1
+		    FOR UPDATE SKIP LOCKED
+		)
+		UPDATE channel_events e
+		SET claim = gen_random_uuid(), claimed_until = now() + $3::interval, attempts = e.attempts + 1
+		FROM due
+		WHERE e.installation_id = due.installation_id AND e.event_id = due.event_id
+		RETURNING e.installation_id, e.organization_id, e.payload, e.lane, e.done, e.attempts, e.claim, e.received_at`,
+		limit, quick, lease)
+	events := make([]channel.Event, len(rows))
+	for i, r := range rows {
+		events[i] = channel.Event{
+			InstallationID: r.InstallationID, OrganizationID: r.OrganizationID, Incoming: r.Payload, Lane: r.Lane,
+			Done: r.Done, Attempt: r.Attempts, Claim: r.Claim, ReceivedAt: r.ReceivedAt,
+		}
+	}
+	return events, translate(err)
+}
+
+// incomingRow is a row of channel_events.
+type incomingRow struct {
+	InstallationID uuid.UUID
+	OrganizationID uuid.UUID
+	Payload        channel.Incoming
+	Lane           string
+	Done           channel.Handled
+	Attempts       int
+	Claim          uuid.UUID
+	ReceivedAt     time.Time
+}
+
+// held returns channel.ErrLost if a claimed row was not there.
+func held(rows int64, err error) error {
+	if err == nil && rows == 0 {
+		return channel.ErrLost
+	}
+	return translate(err)
+}
+
+// SaveEvent implements channel.Store.
+func (db *DB) SaveEvent(ctx context.Context, e channel.Event) error {
+	tag, err := db.pool.Exec(ctx, `
+		UPDATE channel_events
+		SET done = $5
+		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Done)
+	return held(tag.RowsAffected(), err)
+}
+
+// PutEventBack implements channel.Store.
+func (db *DB) PutEventBack(ctx context.Context, e channel.Event, after time.Duration) error {
+	tag, err := db.pool.Exec(ctx, `
+		UPDATE channel_events
+		SET done = $5, attempts = $6, due_at = now() + $7::interval, claim = NULL, claimed_until = NULL
+		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Done, e.Attempt, after)
+	return held(tag.RowsAffected(), err)
+}
+
+// EndEvent implements channel.Store.
+func (db *DB) EndEvent(ctx context.Context, e channel.Event) error {
+	tag, err := db.pool.Exec(ctx, `
+		UPDATE channel_events
+		SET ended_at = now(), payload = NULL, done = '{}', message = '', claim = NULL, claimed_until = NULL
+		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim)
+	return held(tag.RowsAffected(), err)
+}
+
+// WithdrawQuestion implements channel.Store.
+func (db *DB) WithdrawQuestion(ctx context.Context, installationID uuid.UUID, in string, message channel.Ref) (busy bool,
+	_ error,
+) {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE channel_events
+			SET ended_at = now(), payload = NULL, done = '{}', message = '', claim = NULL, claimed_until = NULL
+			WHERE installation_id = $1 AND channel = $2 AND message = $3 AND ended_at IS NULL
+			  AND coalesce(claimed_until, '-infinity') < now()`, installationID, in, message)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `
+			SELECT EXISTS (SELECT FROM channel_events
+			               WHERE installation_id = $1 AND channel = $2 AND message = $3 AND ended_at IS NULL)`,
+			installationID, in, message).Scan(&busy)
+	})
+	return busy, err
+}
+
+// ForgetEvents implements channel.Store.
+func (db *DB) ForgetEvents(ctx context.Context, ago time.Duration) error {
+	_, err := db.pool.Exec(ctx, `DELETE FROM channel_events WHERE ended_at < now() - $1::interval`, ago)
+	return translate(err)
+}
+
+// CountEvents implements channel.Store.
+func (db *DB) CountEvents(ctx context.Context) (n int, _ error) {
+	err := db.pool.QueryRow(ctx, `SELECT count(*) FROM channel_events WHERE ended_at IS NULL`).Scan(&n)
+	return n, translate(err)
+}
+
+// Hold implements channel.Store. A place that the holder has is renewed; else it takes one that is free or expired.
+func (db *DB) Hold(ctx context.Context, name string, places int, holder uuid.UUID, lease time.Duration) (held bool,
+	_ error,
+) {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi hold ' || $1))`, name); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			UPDATE channel_holds
+			SET held_until = now() + $4::interval
+			WHERE name = $1 AND holder = $2 AND place < $3`, name, holder, places, lease)
+		if held = tag.RowsAffected() > 0; err != nil || held {
+			return err
+		}
+		tag, err = tx.Exec(ctx, `
+			INSERT INTO channel_holds (name, place, holder, held_until)
+			SELECT $1, p.place, $2, now() + $4::interval
+			FROM generate_series(0, $3 - 1) AS p (place)
+			WHERE NOT EXISTS (SELECT FROM channel_holds h
+			                  WHERE h.name = $1 AND h.place = p.place AND h.held_until >= now())
+			ORDER BY p.place
+			LIMIT 1
+			ON CONFLICT (name, place) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until`,
+			name, holder, places, lease)
+		held = tag.RowsAffected() > 0
+		return err
+	})
+	return held, err
+}
+
+// Release implements channel.Store.
+func (db *DB) Release(ctx context.Context, name string, holder uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `DELETE FROM channel_holds WHERE name = $1 AND holder = $2`, name, holder)
+	return translate(err)
+}
