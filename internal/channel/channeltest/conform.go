@@ -1,0 +1,265 @@
+package channeltest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+)
+
+// Subject is a surface with a thread in which nothing was said, as Conform examines it.
+type Subject struct {
+	Surface channel.Surface
+	To      channel.Target
+	// Shows returns what a message shows, and false if it is not there.
+	Shows func(ref channel.Ref) (string, bool)
+	// Say has another person write in the thread.
+	Say func(text string) channel.Ref
+	// Files returns how many files the assistant has posted in the thread.
+	Files func() int
+	// Expire lets the lifetime of the streams pass, and more. Nil if the surface cannot append.
+	Expire func()
+}
+
+// Conform checks that a surface keeps the promises of channel.Surface. make returns a new subject for each of them.
+func Conform(t *testing.T, make func(t *testing.T) Subject) {
+	for name, test := range map[string]func(t *testing.T, s Subject){
+		"traits": conformTraits, "grows": conformGrows, "posts whole": conformWhole, "replaces": conformReplaces,
+		"finds": conformFinds, "expires": conformExpires, "gone": conformGone, "said": conformSaid,
+		"attaches": conformAttaches, "failed": conformFailed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, make(t))
+		})
+	}
+}
+
+func draft(text string) channel.Draft {
+	return channel.Draft{
+		AnswerID: uuid.Must(uuid.NewV7()), Markdown: text, State: channel.Writing, Last: true,
+		URL: "https://tsumugi.example/chat/1",
+	}
+}
+
+// shows checks that a message shows the words, each once and in their order.
+func (s Subject) shows(t *testing.T, ref channel.Ref, words ...string) {
+	t.Helper()
+	text, there := s.Shows(ref)
+	if !there {
+		t.Fatalf("message %q is not there", ref)
+	}
+	at := 0
+	for _, word := range words {
+		i := strings.Index(text[at:], word)
+		if i < 0 || strings.Count(text, word) != 1 {
+			t.Fatalf("%q is not once, and in its place, in %q", word, text)
+		}
+		at += i
+	}
+}
+
+func (s Subject) begin(t *testing.T, d channel.Draft) channel.Ref {
+	t.Helper()
+	ref, err := s.Surface.Begin(t.Context(), s.To, d)
+	if err != nil || ref == "" {
+		t.Fatalf("begin: %q, %v", ref, err)
+	}
+	return ref
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func conformTraits(t *testing.T, s Subject) {
+	traits := s.Surface.Traits()
+	if traits.MaxCharacters < 100 || traits.MaxMessages < 1 || traits.CanAppend && traits.AppendLifetime <= 0 {
+		t.Errorf("%+v", traits)
+	}
+	if traits.CanAppend && !traits.CanReplace {
+		t.Error("a surface that appends must replace what it is not sure of")
+	}
+}
+
+func conformGrows(t *testing.T, s Subject) {
+	if !s.Surface.Traits().CanAppend {
+		t.Skip("it cannot append")
+	}
+	one := draft("最初の文です。")
+	ref := s.begin(t, one)
+	s.shows(t, ref, "最初の文です。")
+	two := one
+	two.Markdown += "二番目の文です。"
+	must(t, s.Surface.Append(t.Context(), s.To, ref, one, two))
+	s.shows(t, ref, "最初の文です。", "二番目の文です。")
+	end := two
+	end.Markdown, end.State = end.Markdown+"最後の文です。", channel.Done
+	for range 2 { // The second time because the answer to the first one was lost.
+		if err := s.Surface.Finish(t.Context(), s.To, ref, two, end); errors.Is(err, channel.ErrCannotAppend) {
+			must(t, s.Surface.Replace(t.Context(), s.To, ref, end))
+		} else {
+			must(t, err)
+		}
+		s.shows(t, ref, "最初の文です。", "二番目の文です。", "最後の文です。")
+	}
+}
+
+func conformWhole(t *testing.T, s Subject) {
+	d := draft("一度に書く回答です。")
+	d.State = channel.Done
+	ref := s.begin(t, d)
+	s.shows(t, ref, "一度に書く回答です。")
+	if !s.Surface.Traits().CanReplace {
+		return
+	}
+	d.Markdown = "別の回答です。"
+	must(t, s.Surface.Replace(t.Context(), s.To, ref, d))
+	s.shows(t, ref, "別の回答です。")
+}
+
+func conformReplaces(t *testing.T, s Subject) {
+	if !s.Surface.Traits().CanReplace {
+		t.Skip("it cannot replace")
+	}
+	d := draft("古い文です。")
+	ref := s.begin(t, d) // Its stream is open.
+	d.Markdown = "新しい文です。"
+	for range 2 {
+		must(t, s.Surface.Replace(t.Context(), s.To, ref, d))
+		s.shows(t, ref, "新しい文です。")
+	}
+	if text, _ := s.Shows(ref); strings.Contains(text, "古い文です。") {
+		t.Errorf("what was replaced is still there: %q", text)
+	}
+	from := d
+	d.Markdown += "続きの文です。"
+	if err := s.Surface.Append(t.Context(), s.To, ref, from, d); !errors.Is(err, channel.ErrCannotAppend) {
+		t.Errorf("a message whose stream has ended was appended to: %v", err)
+	}
+	d.State = channel.Superseded
+	d.Markdown = ""
+	must(t, s.Surface.Replace(t.Context(), s.To, ref, d))
+	if text, _ := s.Shows(ref); strings.Contains(text, "新しい文です。") {
+		t.Errorf("a superseded message says %q", text)
+	}
+}
+
+func conformFinds(t *testing.T, s Subject) {
+	since := time.Now().Add(-time.Minute)
+	d := draft("名前の分からない文です。")
+	find := func(known []channel.Ref, d channel.Draft) (channel.Ref, bool) {
+		t.Helper()
+		ref, found, err := s.Surface.Find(t.Context(), s.To, since, known, d)
+		must(t, err)
+		return ref, found
+	}
+	if ref, found := find(nil, d); found {
+		t.Fatalf("%q was found before it was posted", ref)
+	}
+	other := s.begin(t, draft("名前の分からない文です。"))
+	ref := s.begin(t, d)
+	grown := d
+	grown.Markdown += "後から続けて書く文です。"
+	if got, found := find([]channel.Ref{other}, grown); !found || got != ref {
+		t.Errorf("found %q, %v, not %q", got, found, ref)
+	}
+	if got, found := find([]channel.Ref{other, ref}, grown); found {
+		t.Errorf("%q is known, and was found", got)
+	}
+	second := grown
+	second.Part = 1
+	if got, found := find(nil, second); found {
+		t.Errorf("%q was found as another part", got)
+	}
+}
+
+func conformExpires(t *testing.T, s Subject) {
+	if !s.Surface.Traits().CanAppend {
+		t.Skip("it cannot append")
+	}
+	d := draft("長く続く文です。")
+	ref := s.begin(t, d)
+	s.Expire()
+	grown := d
+	grown.Markdown += "遅れて続く文です。"
+	if err := s.Surface.Append(t.Context(), s.To, ref, d, grown); !errors.Is(err, channel.ErrCannotAppend) {
+		t.Errorf("append: %v", err)
+	}
+	grown.State = channel.Done
+	must(t, s.Surface.Replace(t.Context(), s.To, ref, grown))
+	s.shows(t, ref, "長く続く文です。", "遅れて続く文です。")
+}
+
+func conformGone(t *testing.T, s Subject) {
+	if !s.Surface.Traits().CanReplace {
+		t.Skip("it cannot replace")
+	}
+	d := draft("文です。")
+	d.State = channel.Done
+	if err := s.Surface.Replace(t.Context(), s.To, "1.000001", d); !errors.Is(err, channel.ErrGone) {
+		t.Errorf("a message that is not there was replaced: %v", err)
+	}
+	if _, err := s.Surface.Message(t.Context(), s.To, "1.000001"); !errors.Is(err, channel.ErrGone) {
+		t.Errorf("a message that is not there was read: %v", err)
+	}
+}
+
+func conformSaid(t *testing.T, s Subject) {
+	s.Say("一人目の発言です。")
+	d := draft("アシスタントの文です。")
+	d.State = channel.Done
+	s.begin(t, d)
+	s.Say("二人目の発言です。")
+	last := s.Say("最後の発言です。")
+	texts := func(before channel.Ref) (list []string) {
+		t.Helper()
+		said, err := s.Surface.Said(t.Context(), s.To, before)
+		must(t, err)
+		for _, m := range said {
+			if m.Name == "" || m.Ref == "" {
+				t.Errorf("%+v", m)
+			}
+			list = append(list, m.Text)
+		}
+		return list
+	}
+	if got := texts(last); !slices.Equal(got, []string{"一人目の発言です。", "二人目の発言です。"}) {
+		t.Errorf("said before: %q", got)
+	}
+	if got := texts(""); len(got) != 3 {
+		t.Errorf("said at all: %q", got)
+	}
+	message, err := s.Surface.Message(t.Context(), s.To, last)
+	must(t, err)
+	if message.Text != "最後の発言です。" {
+		t.Errorf("message: %+v", message)
+	}
+}
+
+func conformAttaches(t *testing.T, s Subject) {
+	a := channel.Attachment{AnswerID: uuid.Must(uuid.NewV7()), Name: "回答.md", Markdown: strings.Repeat("長い文です。\n", 5000)}
+	must(t, s.Surface.Attach(t.Context(), s.To, a))
+	a.Again = true
+	must(t, s.Surface.Attach(t.Context(), s.To, a))
+	if n := s.Files(); n != 1 {
+		t.Errorf("%d files", n)
+	}
+}
+
+func conformFailed(t *testing.T, s Subject) {
+	d := draft("")
+	d.State, d.Reason = channel.Failed, "混み合っているため失敗しました。"
+	ref := s.begin(t, d)
+	s.shows(t, ref, "混み合っているため失敗しました。")
+	must(t, s.Surface.Notify(t.Context(), s.To, channel.Notice{Kind: channel.NoticeRefused, Text: "使えません。"}))
+	must(t, s.Surface.Status(t.Context(), s.To, "回答を作成しています…"))
+}

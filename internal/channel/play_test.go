@@ -1,0 +1,393 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// play is answers, a surface and the rows of deliveries, all in memory, so that tests can use the fake clock of synctest.
+type play struct {
+	t       *testing.T
+	surface *channeltest.Surface
+	rows    *rows
+	answers *answers
+}
+
+func newPlay(t *testing.T, traits channel.Traits) *play {
+	t.Helper()
+	return &play{
+		t: t, surface: channeltest.New(traits), rows: &rows{list: make(map[uuid.UUID]*row)},
+		answers: &answers{list: make(map[uuid.UUID]*answerOf)},
+	}
+}
+
+// slack are the traits of Slack.
+func slack() channel.Traits {
+	return channel.Traits{
+		CanAppend: true, CanReplace: true, MinInterval: time.Second, MaxCharacters: 11_000, MaxMessages: 5,
+		AppendLifetime: 4*time.Minute + 30*time.Second,
+	}
+}
+
+// process is a server, which can be killed.
+type process struct {
+	*channel.Service
+	dead atomic.Bool
+}
+
+// start starts a server.
+func (p *play) start() *process {
+	s := &process{}
+	mortal := &mortalSurface{Surface: p.surface, process: s}
+	s.Service = channel.NewService(channel.Needs{
+		Store: &mortalRows{rows: p.rows, process: s}, Installations: installed{}, Chat: p.answers,
+		Surfaces: map[string]channel.Surface{channeltest.Name: mortal}, Log: slog.New(slog.DiscardHandler),
+	}, channel.Config{PublicURL: "https://tsumugi.example"})
+	s.Start()
+	return s
+}
+
+// kill ends a server without letting it do anything more.
+func (s *process) kill() {
+	s.dead.Store(true)
+	s.Stop()
+}
+
+// ask begins an answer with a delivery.
+func (p *play) ask(installation uuid.UUID) *answerOf {
+	a := &answerOf{id: newID(), changed: make(chan struct{})}
+	a.run(1)
+	p.answers.mu.Lock()
+	p.answers.list[a.id] = a
+	p.answers.mu.Unlock()
+	p.rows.mu.Lock()
+	defer p.rows.mu.Unlock()
+	p.rows.list[a.id] = &row{Delivery: channel.Delivery{
+		AnswerID: a.id, OrganizationID: newID(), UserID: newID(), ThreadID: newID(), QuestionID: newID(),
+		InstallationID: installation, Channel: "C", Thread: "T", Person: "U",
+	}}
+	return a
+}
+
+// await waits until an answer is delivered.
+func (p *play) await(a *answerOf) {
+	p.t.Helper()
+	for range 3600 * 4 {
+		p.rows.mu.Lock()
+		ended := p.rows.list[a.id].Ended
+		p.rows.mu.Unlock()
+		if ended {
+			return
+		}
+		time.Sleep(250 * time.Millisecond) // Of the fake clock.
+	}
+	p.t.Fatal("the answer is not delivered")
+}
+
+// shows checks that the messages of an answer say exactly its text, and that nothing was done that must not be done.
+func (p *play) shows(a *answerOf, text string, state channel.State) {
+	p.t.Helper()
+	traits := p.surface.Traits()
+	want := channel.Split(text, traits.MaxCharacters, true)
+	want = want[:min(len(want), traits.MaxMessages)]
+	i := 0
+	for _, m := range p.surface.Messages() {
+		if m.Draft.AnswerID != a.id {
+			continue
+		}
+		if i >= len(want) || m.Draft.Markdown != want[i].Markdown || m.Draft.Part != i || m.Streaming {
+			p.t.Fatalf("message %d of %d (part %d, streaming %v) says %q", i, len(want), m.Draft.Part, m.Streaming,
+				m.Draft.Markdown)
+		}
+		if last := i == len(want)-1; m.Draft.Last != last || last && m.Draft.State != state {
+			p.t.Errorf("message %d: last %v, %s", i, m.Draft.Last, m.Draft.State)
+		}
+		i++
+	}
+	if i != len(want) {
+		p.t.Fatalf("%d messages, not %d", i, len(want))
+	}
+	for _, v := range p.surface.Violations() {
+		p.t.Error(v)
+	}
+}
+
+// rows are the rows of deliveries.
+type rows struct {
+	channel.Store
+	mu   sync.Mutex
+	list map[uuid.UUID]*row // Guarded by mu.
+}
+
+type row struct {
+	channel.Delivery
+	until time.Time
+}
+
+func (r *rows) WatchChannels(ctx context.Context, notify func()) {
+	notify()
+	<-ctx.Done()
+}
+
+func (r *rows) ClaimEvents(context.Context, int, bool, time.Duration) ([]channel.Event, error) {
+	return nil, nil
+}
+func (r *rows) CountEvents(context.Context) (int, error)          { return 0, nil }
+func (r *rows) ForgetEvents(context.Context, time.Duration) error { return nil }
+
+func (r *rows) ClaimDeliveries(_ context.Context, limit int, lease time.Duration) (list []channel.Delivery, _ error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, row := range r.list {
+		if row.Ended || !row.until.Before(time.Now()) || len(list) == limit {
+			continue
+		}
+		row.Claim, row.until = newID(), time.Now().Add(lease)
+		d := row.Delivery
+		d.Progress = copied(d.Progress)
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func copied(p channel.Progress) channel.Progress {
+	p.Posted, p.Former = append([]channel.Posted(nil), p.Posted...), append([]channel.Ref(nil), p.Former...)
+	return p
+}
+
+// change changes a claimed row.
+func (r *rows) change(d channel.Delivery, change func(*row)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row := r.list[d.AnswerID]
+	if row == nil || row.Claim != d.Claim {
+		return channel.ErrLost
+	}
+	row.Progress = copied(d.Progress)
+	change(row)
+	return nil
+}
+
+func (r *rows) SaveDelivery(_ context.Context, d channel.Delivery) error { return r.change(d, func(*row) {}) }
+
+func (r *rows) EndDelivery(_ context.Context, d channel.Delivery) error {
+	return r.change(d, func(row *row) { row.Ended, row.Claim = true, uuid.Nil })
+}
+
+func (r *rows) ReleaseDelivery(_ context.Context, d channel.Delivery, after time.Duration) error {
+	return r.change(d, func(row *row) { row.Claim, row.until = uuid.Nil, time.Now().Add(after) })
+}
+
+func (r *rows) RenewClaims(_ context.Context, held []channel.Claimed, lease time.Duration) (lost []uuid.UUID, _ error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range held {
+		if row := r.list[c.ID]; row == nil || row.Claim != c.Claim {
+			lost = append(lost, c.Claim)
+		} else {
+			row.until = time.Now().Add(lease)
+		}
+	}
+	return lost, nil
+}
+
+var errDead = errors.New("the process is dead")
+
+// mortalRows are the rows as a process sees them that may die.
+type mortalRows struct {
+	*rows
+	process *process
+}
+
+func (r *mortalRows) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]channel.Delivery, error) {
+	if r.process.dead.Load() {
+		return nil, errDead
+	}
+	return r.rows.ClaimDeliveries(ctx, limit, lease)
+}
+
+func (r *mortalRows) SaveDelivery(ctx context.Context, d channel.Delivery) error {
+	if r.process.dead.Load() {
+		return errDead
+	}
+	return r.rows.SaveDelivery(ctx, d)
+}
+
+func (r *mortalRows) EndDelivery(ctx context.Context, d channel.Delivery) error {
+	if r.process.dead.Load() {
+		return errDead
+	}
+	return r.rows.EndDelivery(ctx, d)
+}
+
+func (r *mortalRows) ReleaseDelivery(ctx context.Context, d channel.Delivery, after time.Duration) error {
+	if r.process.dead.Load() {
+		return errDead
+	}
+	return r.rows.ReleaseDelivery(ctx, d, after)
+}
+
+func (r *mortalRows) RenewClaims(ctx context.Context, held []channel.Claimed, lease time.Duration) ([]uuid.UUID, error) {
+	if r.process.dead.Load() {
+		return nil, errDead
+	}
+	return r.rows.RenewClaims(ctx, held, lease)
+}
+
+// mortalSurface is the surface as a process calls it that may die.
+type mortalSurface struct {
+	channel.Surface
+	process *process
+}
+
+func (s *mortalSurface) Begin(ctx context.Context, to channel.Target, d channel.Draft) (channel.Ref, error) {
+	if s.process.dead.Load() {
+		return "", errDead
+	}
+	ref, err := s.Surface.Begin(ctx, to, d)
+	if s.process.dead.Load() {
+		return "", errDead
+	}
+	return ref, err
+}
+
+func (s *mortalSurface) Append(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
+	return s.make(func() error { return s.Surface.Append(ctx, to, ref, from, d) })
+}
+
+func (s *mortalSurface) Replace(ctx context.Context, to channel.Target, ref channel.Ref, d channel.Draft) error {
+	return s.make(func() error { return s.Surface.Replace(ctx, to, ref, d) })
+}
+
+func (s *mortalSurface) Finish(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
+	return s.make(func() error { return s.Surface.Finish(ctx, to, ref, from, d) })
+}
+
+func (s *mortalSurface) Attach(ctx context.Context, to channel.Target, a channel.Attachment) error {
+	return s.make(func() error { return s.Surface.Attach(ctx, to, a) })
+}
+
+// make makes a call of a process that may be dead before it, or dies while it waits for the answer.
+func (s *mortalSurface) make(call func() error) error {
+	if s.process.dead.Load() {
+		return errDead
+	}
+	err := call()
+	if s.process.dead.Load() {
+		return errDead
+	}
+	return err
+}
+
+// installed has every installation.
+type installed struct{}
+
+func (installed) FindInstallation(context.Context, string, string, string) (channel.Installation, error) {
+	return channel.Installation{}, channel.ErrNotInstalled
+}
+
+func (installed) Installation(_ context.Context, id uuid.UUID) (channel.Installation, error) {
+	return channel.Installation{ID: id, Surface: channeltest.Name}, nil
+}
+
+func (installed) EraseInstallation(context.Context, uuid.UUID) error { return nil }
+
+// answers are answers that a test writes.
+type answers struct {
+	channel.Chat
+	mu   sync.Mutex
+	list map[uuid.UUID]*answerOf // Guarded by mu.
+}
+
+// answerOf is an answer.
+type answerOf struct {
+	id      uuid.UUID
+	mu      sync.Mutex
+	text    *stream.Text  // Guarded by mu, as is what follows.
+	stored  *chat.Message // Nil while it is written.
+	deleted bool
+	changed chan struct{}
+}
+
+// run begins a run.
+func (a *answerOf) run(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.text != nil {
+		defer a.text.Abandon()
+	}
+	a.text = stream.NewText(stream.Head{MessageID: a.id.String(), Run: n})
+}
+
+// write appends to the answer.
+func (a *answerOf) write(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.text.AppendText(text)
+}
+
+// finish ends the answer.
+func (a *answerOf) finish() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stored = &chat.Message{
+		ID: a.id, Role: chat.RoleAssistant, Status: chat.StatusSuccess, FinishReason: chat.FinishStop,
+		Content: a.text.Text(), Run: a.text.Run(),
+	}
+	a.text.Finish(stream.End{Outcome: stream.Finished})
+	return a.stored.Content
+}
+
+func (a *answers) find(id uuid.UUID) *answerOf {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.list[id]
+}
+
+func (a *answers) Attach(_ context.Context, _ chat.Owner, id uuid.UUID) (chat.Attachment, error) {
+	found := a.find(id)
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	if found.deleted {
+		return chat.Attachment{}, chat.ErrNoMessage
+	}
+	return chat.Attachment{Text: found.text, Leave: func() {}}, nil
+}
+
+func (a *answers) FindMessage(_ context.Context, _ chat.Owner, id uuid.UUID) (chat.Message, error) {
+	found := a.find(id)
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	if found.deleted {
+		return chat.Message{}, fault.Errorf(fault.NotFound, "x")
+	}
+	if found.stored == nil {
+		return chat.Message{ID: id, Status: chat.StatusRunning}, nil
+	}
+	return *found.stored, nil
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// sentences returns n different sentences.
+func sentences(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat("文", 1+i%7) + "です。")
+	}
+	return b.String()
+}
