@@ -182,7 +182,9 @@ func (r *rows) change(d channel.Delivery, change func(*row)) error {
 	return nil
 }
 
-func (r *rows) SaveDelivery(_ context.Context, d channel.Delivery) error { return r.change(d, func(*row) {}) }
+func (r *rows) SaveDelivery(_ context.Context, d channel.Delivery) error {
+	return r.change(d, func(*row) {})
+}
 
 func (r *rows) EndDelivery(_ context.Context, d channel.Delivery) error {
 	return r.change(d, func(row *row) { row.Ended, row.Claim = true, uuid.Nil })
