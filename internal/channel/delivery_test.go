@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
@@ -391,6 +392,39 @@ func TestDeliveryOfWhatIsGone(t *testing.T) {
 		m := p.surface.Messages()
 		if len(m) != 1 || m[0].Draft.State != channel.Stopped || m[0].Draft.Reason == "" || m[0].Streaming {
 			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// TestTooLongForTheSurface has a surface render so much more than it is given that the messages must be shorter.
+func TestTooLongForTheSurface(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlay(t, slack())
+		p.surface.SetFault(func(c channeltest.Call) channeltest.Fault {
+			if utf8.RuneCountInString(c.Draft.Markdown) > 8000 {
+				return channeltest.Fault{Before: channel.ErrTooLong}
+			}
+			return channeltest.Fault{}
+		})
+		s := p.start()
+		defer s.Stop()
+		a := p.ask(newID())
+		for range 100 {
+			a.write(sentences(40))
+			time.Sleep(time.Second)
+		}
+		text := a.finish()
+		p.await(a)
+		want := channel.Split(text, 11_000*4/5*4/5, true)
+		got := p.surface.Messages()
+		if len(got) != len(want) {
+			t.Fatalf("%d messages, not %d", len(got), len(want))
+		}
+		for i, m := range got {
+			if m.Draft.Markdown != want[i].Markdown || m.Draft.Part != i || m.Streaming {
+				t.Errorf("message %d says %q", i, m.Draft.Markdown)
+			}
 		}
 	})
 }

@@ -10,6 +10,7 @@ const (
 	// findSlack is how much earlier than by this server's clock a message may seem to have been posted.
 	findSlack = time.Minute
 
+	minCharacters  = 100         // Of a message.
 	attachTimeout  = time.Minute // Of a call that sends a file.
 	attachmentName = "回答.md"
 )
@@ -156,6 +157,9 @@ func (w *delivering) failed(ctx context.Context, a action, err error) error {
 		p.Streaming, p.Unsure = false, true
 		return nil
 	}
+	if errors.Is(err, ErrTooLong) && w.shorten(a) {
+		return nil
+	}
 	if p != nil {
 		p.Unsure = p.Unsure || a.call == callAppend || a.call == callFinish
 	}
@@ -166,6 +170,22 @@ func (w *delivering) failed(ctx context.Context, a action, err error) error {
 	w.log.WarnContext(ctx, "a surface did not take a call, which is repeated", "call", a.call, "again_in", pause,
 		"err", err)
 	return nil
+}
+
+// shorten has the answer cut into shorter messages, if they can be replaced.
+func (w *delivering) shorten(a action) bool {
+	shorter := w.traits.MaxCharacters * 4 / 5
+	if !w.traits.CanReplace || shorter < minCharacters {
+		return false
+	}
+	w.traits.MaxCharacters = shorter
+	if a.call == callBegin {
+		w.Progress.Posted = w.Progress.Posted[:a.part]
+	}
+	for i := range w.Progress.Posted {
+		w.Progress.Posted[i].Unsure, w.Progress.Posted[i].Closed = true, false
+	}
+	return true
 }
 
 // save stores the progress.

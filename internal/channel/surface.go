@@ -15,7 +15,7 @@ import (
 // Surface is a place where conversations live. An adapter implements it; channeltest holds it to its promises. It is
 // safe for concurrent use.
 //
-// Errors: *RateLimited, ErrCannotAppend, ErrGone and ErrRevoked, also wrapped. Any other error is retried after a
+// Errors: *RateLimited, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. Any other error is retried after a
 // pause, as the effect of the call is unknown.
 type Surface interface {
 	Traits() Traits
@@ -195,8 +195,9 @@ func (e *RateLimited) Error() string {
 	return fmt.Sprintf("channel: %s is rate limited for %v", e.Method, e.RetryAfter)
 }
 
-// Errors of a Surface.
+// Errors of a Surface. ErrTooLong says that a draft does not fit as it is rendered; it had no effect.
 var (
+	ErrTooLong      = errors.New("channel: too long for a message")
 	ErrCannotAppend = errors.New("channel: the message cannot be extended")
 	ErrGone         = errors.New("channel: the message or its place is gone, or closed to the assistant")
 	ErrRevoked      = errors.New("channel: the credentials were revoked")
