@@ -2,9 +2,10 @@ import type { Page } from '@playwright/test'
 import { type Browser, expect, test } from './browser'
 import type { Screen } from './screen'
 
-// Menu and keys as a person uses them, in a window with the browser's own side panel. Neither CDP nor Playwright reaches
-// the browser's menus, its keyboard commands and the side panel: an X server without a monitor does. The place of the
-// button in the toolbar is told by none of them; `Browser.press` triggers its action, which Alt+Shift+Y does here.
+// Menu and keys as a person uses them, in a window with the browser's own side panel. Neither CDP nor Playwright
+// reaches the browser's menus, its keyboard commands and the side panel: an X server without a monitor does. The place
+// of the button in the toolbar is told by none of them; `Browser.press` triggers its action, which Alt+Shift+Y does
+// here.
 
 /** The entry of the extension stands before those for developers, at the end of the menu. */
 const fromTheEnd = { selection: 2, page: 3 } as const

@@ -22,7 +22,8 @@ ${captions}"videoDetails":{"videoId":"dQw4w9WgXcQ","title":"在宅勤務の説�
 
 const track = (language: string, more: string) =>
   `{"baseUrl":"https://www.youtube.com${transcriptPath}?v=dQw4w9WgXcQ\\u0026ei=k\\u0026caps=asr\\u0026lang=${language}",
-"name":{"simpleText":"[${language}] \\"字幕\\""},"vssId":".${language}","languageCode":"${language}",${more}"isTranslatable":true}`
+"name":{"simpleText":"[${language}] \\"字幕\\""},"vssId":".${language}",
+"languageCode":"${language}",${more}"isTranslatable":true}`
 
 const captions = `"captions":{"playerCaptionsTracklistRenderer":{"captionTracks":[${track('en', '')},
 ${track('ja', '"kind":"asr",')}],"audioTracks":[{"captionTrackIndices":[0,1]}],"defaultAudioTrackIndex":0}},`

@@ -59,8 +59,16 @@ export async function checkServer(origin: string): Promise<'unreachable' | 'othe
     const config: unknown = await response.json()
     return response.ok && isConfig(config) ? null : 'other'
   } catch (cause) {
-    return cause instanceof SyntaxError ? 'other' : 'unreachable'
+    return cause instanceof SyntaxError || (await answers(origin)) ? 'other' : 'unreachable'
   }
+}
+
+/** Whether anything answers, be it only what no extension may read. */
+function answers(origin: string): Promise<boolean> {
+  return fetch(origin, { mode: 'no-cors', credentials: 'omit', signal: AbortSignal.timeout(5_000) }).then(
+    () => true,
+    () => false,
+  )
 }
 
 function isConfig(value: unknown): boolean {

@@ -44,6 +44,8 @@ function titleOf(access: Barred): TextName {
       return 'offlineTitle'
     case 'unreachable':
       return 'unreachableTitle'
+    case 'wrong':
+      return 'wrongTitle'
     case 'signedOut':
       return (
         { none: 'signInTitle', ended: 'endedTitle', suspended: 'suspendedTitle', sso: 'ssoTitle' } as const
@@ -59,6 +61,8 @@ function noteOf(access: Barred, origin: string): string {
       return t('offlineNote')
     case 'unreachable':
       return t('unreachableNote', origin)
+    case 'wrong':
+      return t(access.server.managed ? 'wrongManagedNote' : 'wrongNote', origin)
     case 'signedOut':
       if (access.reason === 'suspended') return t('suspendedNote')
       return access.reason === 'sso' ? t('ssoNote') : t('signInNote', origin)
@@ -71,14 +75,19 @@ function WayOut({ access, onRetry }: { access: Barred; onRetry: () => void }) {
       return (
         <>
           <p>{t('setupNote')}</p>
-          <Button variant="primary" onClick={() => void chrome.runtime.openOptionsPage()}>
-            {t('openSettings')}
-          </Button>
+          <OpenSettings />
         </>
       )
     case 'offline':
     case 'unreachable':
       return <Button onClick={onRetry}>{t('again')}</Button>
+    case 'wrong':
+      return (
+        <div className={styles.row}>
+          {!access.server.managed && <OpenSettings />}
+          <Button onClick={onRetry}>{t('again')}</Button>
+        </div>
+      )
     case 'signedOut':
       return access.reason === 'suspended' ? (
         <Button onClick={onRetry}>{t('again')}</Button>
@@ -86,6 +95,14 @@ function WayOut({ access, onRetry }: { access: Barred; onRetry: () => void }) {
         <SignIn origin={access.server.origin} />
       )
   }
+}
+
+function OpenSettings() {
+  return (
+    <Button variant="primary" onClick={() => void chrome.runtime.openOptionsPage()}>
+      {t('openSettings')}
+    </Button>
+  )
 }
 
 /** Signs in by a window of the browser or, where that cannot reach the session, by a code. */

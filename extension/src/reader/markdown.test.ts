@@ -43,7 +43,9 @@ describe('readTranscript', () => {
     { baseUrl: '/api/timedtext?lang=en', languageCode: 'en' },
     { baseUrl: '/api/timedtext?lang=ja', languageCode: 'ja', kind: 'asr' },
   ])
-  const html = `<title>説明会 - YouTube</title><script>var ytInitialPlayerResponse = {"videoId":"abc","captionTracks":${tracks}}</script>`
+  const html =
+    '<title>説明会 - YouTube</title><script>var ytInitialPlayerResponse = ' +
+    `{"videoId":"abc","captionTracks":${tracks}}</script>`
   const get = (async (address: string) => {
     expect(address).toContain('lang=ja')
     return Response.json({ events: [{ tStartMs: 65_000, segs: [{ utf8: '始め' }, { utf8: 'ます' }] }, {}] })

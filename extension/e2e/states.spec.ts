@@ -1,0 +1,172 @@
+import { mkdir } from 'node:fs/promises'
+import type { Page } from '@playwright/test'
+import { Account, emails } from '../../web/e2e/support/account'
+import { membersOf } from '../../web/e2e/support/admin'
+import { Idp } from '../../web/e2e/support/idp'
+import { breaches, overflow } from '../../web/e2e/support/inspect'
+import { Line } from '../../web/e2e/support/line'
+import { Tsumugi } from '../../web/e2e/support/tsumugi'
+import { type Browser, test as base, expect } from './browser'
+
+// What stands in the way of asking, each as a screen of its own, and how the panel comes back by itself.
+
+/** The tests change the organization, so they have a server of their own. */
+const test = base.extend<object, { server: Tsumugi }>({
+  server: [
+    async ({ model }, use) => {
+      const server = await Tsumugi.start(model)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+})
+
+const screen = (panel: Page, name: string) => panel.getByRole('heading', { level: 2, name })
+const ready = (panel: Page) => panel.getByRole('button', { name: 'このページを要約' })
+
+/** Looks at a screen in the widths of a side panel, in light and dark. SCREENS names a folder for pictures. */
+async function inspect(panel: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENS
+  if (folder !== undefined) await mkdir(folder, { recursive: true })
+  for (const width of [320, 400])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await panel.setViewportSize({ width, height: 560 })
+      await panel.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      expect(await overflow(panel), `${name}, ${width} px`).toEqual({ by: 0, what: [] })
+      expect(await breaches(panel), `${name}, ${colorScheme}`).toEqual([])
+      if (folder !== undefined)
+        await panel.screenshot({
+          path: `${folder}/${name}-${width}-${colorScheme}.png`,
+          animations: 'disabled',
+        })
+    }
+}
+
+/** Sets the server of the extension as its settings do. */
+async function setServer(browser: Browser, server: string): Promise<void> {
+  const page = await browser.extensionPage('options.html')
+  await page.evaluate((values) => chrome.storage.local.set(values), { server })
+  await page.close()
+}
+
+test('without a server', async ({ installed: browser, site }) => {
+  await browser.withoutServer()
+  const panel = await browser.press(await browser.open(`${site.url}/notice`))
+  await expect(screen(panel, 'サーバーを設定してください')).toBeVisible()
+  await inspect(panel, 'setup')
+})
+
+test('signed out', async ({ installed: browser, site }) => {
+  const panel = await browser.press(await browser.open(`${site.url}/notice`))
+  await expect(screen(panel, 'サインインしてください')).toBeVisible()
+  await inspect(panel, 'signed-out')
+})
+
+for (const [name, granted] of [
+  ['signed in', true],
+  ['signed out', false],
+] as const)
+  test(`an address that is not that of a Tsumugi server, ${name}`, async ({
+    installed: browser,
+    site,
+    account,
+  }) => {
+    await (granted ? browser.signIn(site.url, account) : setServer(browser, site.url))
+    const panel = await browser.press(await browser.open(`${site.url}/notice`))
+    await expect(screen(panel, 'Tsumugi のサーバーが見つかりません')).toBeVisible()
+    await expect(
+      panel.getByText(`${site.url} は、この拡張機能で使える Tsumugi のサーバーではありません。`),
+    ).toBeVisible()
+    const opened = browser.context.waitForEvent('page')
+    await panel.getByRole('button', { name: '設定を開く' }).click()
+    expect((await opened).url()).toMatch(/options\.html$/)
+    await inspect(panel, 'wrong-server')
+  })
+
+test('a server that cannot be reached is found by itself once it can', async ({
+  installed: browser,
+  site,
+  server,
+  account,
+}) => {
+  const line = await Line.start(server.url)
+  await browser.signIn(line.url, account)
+  line.cut()
+  const panel = await browser.press(await browser.open(`${site.url}/notice`))
+  await expect(screen(panel, 'サーバーに接続できません')).toBeVisible()
+  await inspect(panel, 'unreachable')
+  line.mend()
+  await expect(ready(panel)).toBeVisible()
+  // A gateway that answers in its place is no server either.
+  await server.kill()
+  await panel.reload()
+  await expect(screen(panel, 'サーバーに接続できません')).toBeVisible()
+  await server.resume()
+  await expect(ready(panel)).toBeVisible()
+  await line.stop()
+})
+
+test('offline and back, without a click, and with a conversation that can be read on', async ({
+  browserWith: browser,
+  site,
+  model,
+}) => {
+  model.script('就業規則改定のお知らせ', { text: '在宅勤務の対象が広がります。' })
+  const panel = await browser.press(await browser.open(`${site.url}/notice`))
+  await expect(ready(panel)).toBeVisible()
+  await browser.context.setOffline(true)
+  await expect(screen(panel, 'インターネットに接続されていません')).toBeVisible()
+  await inspect(panel, 'offline')
+  await browser.context.setOffline(false)
+  await ready(panel).click()
+  await panel.getByRole('button', { name: '送信', exact: true }).click()
+  await expect(panel.getByRole('button', { name: '回答をコピー' })).toBeVisible()
+  await browser.context.setOffline(true)
+  await expect(panel.getByText('インターネットに接続されていません')).toBeVisible()
+  await expect(panel.locator('[data-answer]')).toContainText('在宅勤務の対象が広がります。')
+  await expect(panel.getByLabel('質問')).toBeDisabled()
+  await inspect(panel, 'offline-conversation')
+  await browser.context.setOffline(false)
+  await expect(panel.getByLabel('質問')).toBeEnabled()
+})
+
+test('a suspended member, who comes back', async ({ browserWith: browser, site, server }) => {
+  const admin = await Account.signIn(server.url, 'admin')
+  const member = (await membersOf(admin)).find(({ email }) => email === emails.user)
+  const panel = await browser.press(await browser.open(`${site.url}/notice`))
+  await expect(ready(panel)).toBeVisible()
+  await admin.call('PUT', `/v1/user/${member?.id}`, { state: 'inactive' })
+  try {
+    await ready(panel).click()
+    await panel.getByRole('button', { name: '送信', exact: true }).click()
+    await expect(panel.getByText('このアカウントは利用できません')).toBeVisible()
+    await panel.getByRole('button', { name: '新しい会話' }).click()
+    await expect(screen(panel, 'このアカウントは利用できません')).toBeVisible()
+    await inspect(panel, 'suspended')
+  } finally {
+    await admin.call('PUT', `/v1/user/${member?.id}`, { state: 'active' })
+  }
+  await panel.getByRole('button', { name: 'やり直す' }).click()
+  await expect(ready(panel)).toBeVisible()
+})
+
+// The last one, because it ends all sessions by password.
+test('an organization that requires single sign-on', async ({ browserWith: browser, site, server }) => {
+  const panel = await browser.press(await browser.open(`${site.url}/notice`))
+  await expect(ready(panel)).toBeVisible()
+  const idp = await Idp.start([{ login: 'user', email: emails.user, name: '利用 者' }])
+  const admin = await Account.signIn(server.url, 'admin')
+  await admin.call('PUT', '/v1/saml-config', {
+    idp_metadata_xml: await idp.metadata(),
+    email_attribute: idp.attributes.email,
+    name_attribute: idp.attributes.name,
+    email_domains: ['demo.example'],
+  })
+  await admin.call('PUT', '/v1/saml-config/on')
+  await panel.reload()
+  await expect(screen(panel, 'シングルサインオンが必要です')).toBeVisible()
+  await expect(panel.getByRole('button', { name: 'サインイン', exact: true })).toBeEnabled()
+  await inspect(panel, 'sso')
+  await idp.stop()
+})
