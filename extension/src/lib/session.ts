@@ -11,6 +11,7 @@ export interface Grant {
 }
 
 const KEY = 'grant'
+const ENDED = 'ended'
 /** A token is renewed so long before it expires, in milliseconds. */
 const early = 60_000
 
@@ -29,8 +30,19 @@ export async function readGrant(): Promise<Grant | null> {
 }
 
 export async function saveGrant(grant: Grant | null): Promise<void> {
-  if (grant === null) await chrome.storage.local.remove(KEY)
-  else await chrome.storage.local.set({ [KEY]: grant })
+  await chrome.storage.local.remove(grant === null ? [KEY, ENDED] : ENDED)
+  if (grant !== null) await chrome.storage.local.set({ [KEY]: grant })
+}
+
+/** Why nobody is signed in at a server. Another page of the extension may be the one that was told. */
+export async function whySignedOut(origin: string): Promise<SignedOut['reason']> {
+  const ended = (await chrome.storage.local.get(ENDED))[ENDED] as Ended | undefined
+  return ended?.origin === origin ? ended.reason : 'none'
+}
+
+interface Ended {
+  readonly origin: string
+  readonly reason: SignedOut['reason']
 }
 
 /** Calls back when somebody signs in or out, or the server changes; returns how to stop that. */
@@ -60,7 +72,7 @@ export async function validGrant(refused?: string): Promise<Grant> {
 }
 
 async function renew(grant: Grant): Promise<Grant> {
-  if (grant.refreshToken === '') throw await end('ended')
+  if (grant.refreshToken === '') throw await end(grant, 'ended')
   const response = await postForm(`${grant.origin}/v1/oauth2/token`, {
     grant_type: 'refresh_token',
     client_id: CLIENT_ID,
@@ -70,7 +82,8 @@ async function renew(grant: Grant): Promise<Grant> {
     .clone()
     .json()
     .catch(() => null)) as { error?: string } | null
-  if (refusal?.error === 'invalid_grant' || refusal?.error === 'invalid_client') throw await end('ended')
+  if (refusal?.error === 'invalid_grant' || refusal?.error === 'invalid_client')
+    throw await end(grant, 'ended')
   const answer = await readTokens(response)
   // Neither tokens nor a refusal: the server is busy, or something in between has answered.
   if (answer === null) throw new TypeError('the grant could not be renewed')
@@ -80,8 +93,9 @@ async function renew(grant: Grant): Promise<Grant> {
 }
 
 /** Forgets a grant that no longer holds. */
-async function end(reason: SignedOut['reason']): Promise<SignedOut> {
-  await saveGrant(null)
+async function end({ origin }: Grant, reason: SignedOut['reason']): Promise<SignedOut> {
+  await chrome.storage.local.set({ [ENDED]: { origin, reason } satisfies Ended })
+  await chrome.storage.local.remove(KEY)
   return new SignedOut(reason)
 }
 
@@ -137,7 +151,7 @@ export const sessionFetch: typeof fetch = async (input, init) => {
   const refused = await refusal(response)
   if (refused !== 'ended') throw new SignedOut(refused)
   const again = await call(await validGrant(grant.accessToken))
-  if (again.status === 401) throw await end(await refusal(again))
+  if (again.status === 401) throw await end(grant, await refusal(again))
   return again
 }
 

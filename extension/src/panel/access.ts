@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { checkServer, readServer, type Server } from '../lib/server'
-import { onSession, readGrant, SignedOut, sessionFetch } from '../lib/session'
+import { onSession, readGrant, SignedOut, sessionFetch, whySignedOut } from '../lib/session'
 
 /** Whether the panel may ask, and what stands in the way. */
 export type Access =
@@ -23,17 +23,14 @@ export function useAccess(): { access: Access; retry: () => void; refuse: (cause
   const look = useCallback(async () => {
     const mine = ++turn.current
     const server = await readServer()
-    const granted = server !== null && (await readGrant()) !== null
     if (turn.current !== mine) return
     if (server === null) return setAccess({ kind: 'setup' })
-    // What is known stays until more is known, but a panel that opens waits for nothing.
-    setAccess((now) => first(now, server, granted))
-    const found = await probe(server, granted)
-    // Why the server ended a connection is known by the call alone that was refused. It forgets the grant, which has the
-    // panel look once more.
-    if (isSignedOut(found) && found.reason !== 'none') return setAccess(found)
+    const known = await fromStorage(server)
     if (turn.current !== mine) return
-    setAccess((now) => (isSignedOut(now) && isSignedOut(found) ? now : found))
+    // What is lost stays so until the server has answered, but a panel that opens waits for nothing.
+    setAccess((now) => (isLost(now) ? now : known))
+    const found = await probe(server)
+    if (turn.current === mine) setAccess(found)
   }, [])
   useEffect(() => {
     void look()
@@ -51,7 +48,7 @@ export function useAccess(): { access: Access; retry: () => void; refuse: (cause
       document.removeEventListener('visibilitychange', again)
     }
   }, [look])
-  const lost = access.kind === 'offline' || access.kind === 'unreachable' || access.kind === 'wrong'
+  const lost = isLost(access)
   useEffect(() => {
     if (!lost) return
     const timer = setInterval(() => void look(), lookAgain)
@@ -65,21 +62,19 @@ export function useAccess(): { access: Access; retry: () => void; refuse: (cause
   return { access, retry: () => void look(), refuse }
 }
 
-function isSignedOut(access: Access): access is Extract<Access, { kind: 'signedOut' }> {
-  return access.kind === 'signedOut'
+function isLost({ kind }: Access): boolean {
+  return kind === 'offline' || kind === 'unreachable' || kind === 'wrong'
 }
 
-/** What is shown until the server has answered. */
-function first(now: Access, server: Server, granted: boolean): Access {
-  if (now.kind === 'offline' || now.kind === 'unreachable' || now.kind === 'wrong') return now
-  if (granted) return { kind: 'ready', server }
-  return isSignedOut(now) ? now : { kind: 'signedOut', reason: 'none', server }
+/** What can be said without asking the server. */
+async function fromStorage(server: Server): Promise<Access> {
+  if ((await readGrant()) !== null) return { kind: 'ready', server }
+  return { kind: 'signedOut', reason: await whySignedOut(server.origin), server }
 }
 
-async function probe(server: Server, granted: boolean): Promise<Access> {
+async function probe(server: Server): Promise<Access> {
   if (!navigator.onLine) return { kind: 'offline', server }
   try {
-    if (!granted) throw new SignedOut('none')
     const { ok, status } = await sessionFetch('/v1/me', { signal: AbortSignal.timeout(10_000) })
     if (ok || status === 429) return { kind: 'ready', server }
   } catch (cause) {
@@ -92,7 +87,7 @@ async function probe(server: Server, granted: boolean): Promise<Access> {
       return { kind: 'wrong', server }
     case 'unreachable':
       return { kind: navigator.onLine ? 'unreachable' : 'offline', server }
-    default:
-      return granted ? { kind: 'unreachable', server } : { kind: 'signedOut', reason: 'none', server }
   }
+  const known = await fromStorage(server)
+  return known.kind === 'ready' ? { kind: 'unreachable', server } : known
 }
