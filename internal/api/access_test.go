@@ -68,6 +68,23 @@ var access = map[string]rule{
 	"GET /extension/tsumugi.zip": {status: 200},
 	"GET /*":                     {status: 200},
 
+	"POST /external/slack/v1/event": {status: 401}, "POST /external/slack/v1/interaction": {status: 401},
+	"POST /external/slack/v1/command":       {status: 401},
+	"GET /external/slack/v1/oauth/callback": {status: 303}, "GET /external/slack/v1/link/callback": {status: 303},
+	"GET /v1/slack-config": {may: admins, status: 200},
+	"PUT /v1/slack-config": {may: supers, status: 200, body: with(map[string]any{
+		"policy": map[string]any{"auto_link": true, "shared_channels": false, "channels": []string{}},
+	})},
+	"DELETE /v1/slack-config":              {may: supers, status: 404}, // There is none.
+	"GET /v1/slack-config/manifest":        {may: admins, status: 200},
+	"POST /v1/slack-config/test":           {may: supers, status: 404},
+	"POST /v1/slack-config/install":        {may: supers, status: 409},
+	"GET /v1/slack-config/link":            {may: admins, status: 200},
+	"DELETE /v1/user/{user_id}/slack-link": {may: supers, status: 404, names: aMember},
+	"GET /v1/slack-link":                   {may: everybody, status: 200},
+	"POST /v1/slack-link":                  {may: everybody, status: 409, body: with(map[string]any{})},
+	"DELETE /v1/slack-link":                {may: everybody, status: 404},
+
 	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},

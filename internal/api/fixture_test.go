@@ -108,6 +108,7 @@ type settings struct {
 	plain  bool              // Streams are sent by net/http.
 	pool   bool              // There is a user pool, and single sign-on.
 	reads  bool              // What is uploaded is read.
+	slack  slackSettings
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
@@ -190,6 +191,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
+	services.Slack = f.slackServices(t, with, log)
 	services.Search, services.Shares = chat.NewSearcher(f.db, log), chat.NewSharer(f.db, f.events)
 	f.handler, err = api.New(services, cfg, log)
 	if err != nil {

@@ -42,12 +42,19 @@ const (
 	bodyTimeout   = 30 * time.Second
 	answerTimeout = 2 * time.Minute
 	callTimeout   = 5 * time.Second
+
+	slackCallTimeout = 20 * time.Second // With what Slack needs for several calls.
 )
 
 // withTimeLimit bounds a call, so that it is answered while its client still waits.
-func withTimeLimit(next http.Handler) http.Handler {
+func withTimeLimit(next http.Handler) http.Handler { return limitTime(callTimeout, next) }
+
+// withSlackLimit is withTimeLimit for calls that ask Slack.
+func withSlackLimit(next http.Handler) http.Handler { return limitTime(slackCallTimeout, next) }
+
+func limitTime(limit time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -49,6 +50,12 @@ var statuses = map[fault.Code]int{
 	saml.CodeInactive:       http.StatusForbidden,
 	saml.CodeLinked:         http.StatusForbidden,
 	saml.CodeNoPassword:     http.StatusForbidden,
+	channel.CodeOtherPerson: http.StatusForbidden,
+	channel.CodeNotMember:   http.StatusForbidden,
+	channel.CodeTaken:       http.StatusConflict,
+	channel.CodeDenied:      http.StatusForbidden,
+	channel.CodeState:       http.StatusBadRequest,
+	channel.CodeSetup:       http.StatusConflict,
 	codeMethod:              http.StatusMethodNotAllowed,
 	codeMediaType:           http.StatusUnsupportedMediaType,
 	codeUpgrade:             http.StatusUpgradeRequired,

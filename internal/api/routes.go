@@ -6,6 +6,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
+	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
@@ -46,6 +47,17 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/oauth2/link", s.handle(s.confirmSSOLink))
 		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
+	})
+
+	// Requests of Slack are signed; browsers that it sends back have a cookie. No limit by address: all offices' events
+	// come from Slack's.
+	r.Post(slack.PathEvent, s.handle(s.slackEvent))
+	r.Post(slack.PathInteraction, s.handle(s.slackInteraction))
+	r.Post(slack.PathCommand, s.handle(s.slackCommand))
+	r.Group(func(r chi.Router) {
+		r.Use(withSlackLimit, s.limitAddress(KindSignIn))
+		r.Get(slack.PathInstalled, s.handle(s.slackInstalled))
+		r.Get(slack.PathSignedIn, s.handle(s.slackLinked))
 	})
 
 	// The authorization server for other clients than the app. A client authenticates with its code or token.
@@ -103,6 +115,15 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/saml-config/test", s.as(writes, s.testSAML))
 		r.Get("/v1/saml-config/test/{test_id}", s.as(reads, s.getSAMLTest))
 
+		r.Get("/v1/slack-config", s.as(reads, s.getSlackConfig))
+		r.Delete("/v1/slack-config", s.as(writes, s.deleteSlackConfig))
+		r.Get("/v1/slack-config/manifest", s.as(reads, s.getSlackManifest))
+		r.Post("/v1/slack-config/install", s.as(writes, s.installSlack))
+		r.Get("/v1/slack-config/link", s.as(reads, s.listSlackLinks))
+		r.Delete("/v1/user/{user_id}/slack-link", s.as(writes, s.unlinkSlackMember))
+		r.Post("/v1/slack-link", s.as(writes, s.linkSlack))
+		r.Delete("/v1/slack-link", s.as(writes, s.unlinkSlack))
+
 		r.Get("/v1/notification", s.as(reads, s.listNotifications))
 		r.Put("/v1/notification/read", s.as(writes, s.readNotifications))
 
@@ -149,6 +170,14 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/message/{message_id}/stop", s.as(reads, s.stopMessage))
 		r.Post("/v1/message_feedback", s.as(writes, s.giveFeedback))
 		r.Delete("/v1/message_feedback/{message_id}", s.as(writes, s.withdrawFeedback))
+	})
+
+	// Authenticated. They ask Slack, which may take longer than the database.
+	r.Group(func(r chi.Router) {
+		r.Use(withSlackLimit, s.withActor)
+		r.Put("/v1/slack-config", s.as(writes, s.putSlackConfig))
+		r.Post("/v1/slack-config/test", s.as(writes, s.testSlack))
+		r.Get("/v1/slack-link", s.as(reads, s.getSlackLink))
 	})
 
 	// Authenticated, without a time limit for the answer.

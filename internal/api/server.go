@@ -53,6 +53,7 @@ type Services struct {
 	Chat     *chat.Service
 	Search   *chat.Searcher
 	Shares   *chat.Sharer
+	Slack    Slack
 	Stream   *sse.Server
 	Live     *Live
 	Limiter  *Limiter                    // Nil for no limits.

@@ -1947,6 +1947,134 @@ type SkillList struct {
 	Items []Skill `json:"items"`
 }
 
+// SlackCheck defines model for SlackCheck.
+type SlackCheck struct {
+	// Detail What was found, or what to do, for a person.
+	Detail string `json:"detail"`
+	Name   string `json:"name"`
+	Ok     bool   `json:"ok"`
+}
+
+// SlackConfig defines model for SlackConfig.
+type SlackConfig struct {
+	// Credentials Which secrets are stored.
+	Credentials SlackCredentials `json:"credentials"`
+	Policy      SlackPolicy      `json:"policy"`
+
+	// Source `environment`: by the server's settings, which cannot be changed here.
+	Source string `json:"source"`
+
+	// Storable The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with.
+	Storable bool `json:"storable"`
+
+	// Workspace Absent before a bot token is known.
+	Workspace SlackWorkspace `json:"workspace,omitempty,omitzero"`
+}
+
+// SlackConfigPutRequest defines model for SlackConfigPutRequest.
+type SlackConfigPutRequest struct {
+	AppToken      *string      `json:"app_token,omitempty"`
+	BotToken      *string      `json:"bot_token,omitempty"`
+	ClientID      *string      `json:"client_id,omitempty"`
+	ClientSecret  *string      `json:"client_secret,omitempty"`
+	Policy        *SlackPolicy `json:"policy,omitempty,omitzero"`
+	SigningSecret *string      `json:"signing_secret,omitempty"`
+}
+
+// SlackCredentials Which secrets are stored.
+type SlackCredentials struct {
+	AppToken      bool   `json:"app_token"`
+	BotToken      bool   `json:"bot_token"`
+	ClientID      string `json:"client_id"`
+	ClientSecret  bool   `json:"client_secret"`
+	SigningSecret bool   `json:"signing_secret"`
+}
+
+// SlackLink defines model for SlackLink.
+type SlackLink struct {
+	// Asking Who is to be linked, by `state`. Absent without it.
+	Asking SlackPerson `json:"asking,omitempty,omitzero"`
+
+	// CanLink People can link themselves.
+	CanLink bool            `json:"can_link"`
+	Link    SlackMemberLink `json:"link,omitempty,omitzero"`
+
+	// Workspace The name of the organization's workspace. Empty: there is none.
+	Workspace string `json:"workspace"`
+}
+
+// SlackLinkRequest defines model for SlackLinkRequest.
+type SlackLinkRequest struct {
+	State string `json:"state,omitempty,omitzero"`
+}
+
+// SlackManifest defines model for SlackManifest.
+type SlackManifest struct {
+	// Manifest JSON as Slack takes it.
+	Manifest string `json:"manifest"`
+}
+
+// SlackMemberLink defines model for SlackMemberLink.
+type SlackMemberLink struct {
+	// Automatic By the confirmed address.
+	Automatic bool      `json:"automatic"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Name The name in Slack.
+	Name string `json:"name"`
+
+	// Person The id in Slack.
+	Person    string             `json:"person"`
+	UserEmail string             `json:"user_email"`
+	UserID    openapi_types.UUID `json:"user_id"`
+	UserName  string             `json:"user_name"`
+}
+
+// SlackMemberLinkList defines model for SlackMemberLinkList.
+type SlackMemberLinkList struct {
+	Items []SlackMemberLink `json:"items"`
+	Total int               `json:"total"`
+}
+
+// SlackPerson Who is to be linked, by `state`. Absent without it.
+type SlackPerson struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// SlackPolicy defines model for SlackPolicy.
+type SlackPolicy struct {
+	// AutoLink Link full members of the workspace with the member of the same confirmed address.
+	AutoLink bool `json:"auto_link"`
+
+	// Channels Ids of the channels in which is answered. Empty: all that the app is in.
+	Channels []string `json:"channels"`
+
+	// SharedChannels Answer in channels that are shared with other companies.
+	SharedChannels bool `json:"shared_channels"`
+}
+
+// SlackStart defines model for SlackStart.
+type SlackStart struct {
+	// URL Where the browser goes. It holds for 10 minutes.
+	URL string `json:"url"`
+}
+
+// SlackTest defines model for SlackTest.
+type SlackTest struct {
+	Checks []SlackCheck `json:"checks"`
+}
+
+// SlackWorkspace Absent before a bot token is known.
+type SlackWorkspace struct {
+	AppID        string `json:"app_id"`
+	EnterpriseID string `json:"enterprise_id"`
+	Name         string `json:"name"`
+
+	// TeamID Empty if the app is installed for an enterprise.
+	TeamID string `json:"team_id"`
+}
+
 // Step Something that the assistant does before it writes. A message keeps the last state of each kind.
 type Step struct {
 	// Detail A Japanese text to show as it is, such as `資料3件を検索中` or `要約中 3/12`.
@@ -2341,6 +2469,31 @@ type ReadPageFileMultipartBody struct {
 	File openapi_types.File `json:"file"`
 }
 
+// SlackCommandFormdataBody defines parameters for SlackCommand.
+type SlackCommandFormdataBody = struct {
+}
+
+// SlackEventJSONBody defines parameters for SlackEvent.
+type SlackEventJSONBody = map[string]interface{}
+
+// SlackInteractionFormdataBody defines parameters for SlackInteraction.
+type SlackInteractionFormdataBody = struct {
+}
+
+// SlackLinkedParams defines parameters for SlackLinked.
+type SlackLinkedParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
+	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
+}
+
+// SlackInstalledParams defines parameters for SlackInstalled.
+type SlackInstalledParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
+	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
+}
+
 // ListAuditEventsParams defines parameters for ListAuditEvents.
 type ListAuditEventsParams struct {
 	// Offset How many items to pass over.
@@ -2586,6 +2739,27 @@ type ListSkillsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// ListSlackLinksParams defines parameters for ListSlackLinks.
+type ListSlackLinksParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// GetSlackManifestParams defines parameters for GetSlackManifest.
+type GetSlackManifestParams struct {
+	// Socket Whether events come by Socket Mode, to a server behind a firewall.
+	Socket bool `form:"socket,omitempty" json:"socket,omitempty,omitzero"`
+}
+
+// GetSlackLinkParams defines parameters for GetSlackLink.
+type GetSlackLinkParams struct {
+	// State Of the address in a notice in Slack: tells who is to be linked.
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+}
+
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
 	// Q Words of a title or of what was said, in all threads.
@@ -2650,6 +2824,15 @@ type StreamChatCompletionJSONRequestBody = ChatCompletionStreamRequest
 
 // ReadPageFileMultipartRequestBody defines body for ReadPageFile for multipart/form-data ContentType.
 type ReadPageFileMultipartRequestBody ReadPageFileMultipartBody
+
+// SlackCommandFormdataRequestBody defines body for SlackCommand for application/x-www-form-urlencoded ContentType.
+type SlackCommandFormdataRequestBody = SlackCommandFormdataBody
+
+// SlackEventJSONRequestBody defines body for SlackEvent for application/json ContentType.
+type SlackEventJSONRequestBody = SlackEventJSONBody
+
+// SlackInteractionFormdataRequestBody defines body for SlackInteraction for application/x-www-form-urlencoded ContentType.
+type SlackInteractionFormdataRequestBody = SlackInteractionFormdataBody
 
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
@@ -2725,6 +2908,12 @@ type PutSessionLimitsJSONRequestBody = SessionLimits
 
 // CopyShareJSONRequestBody defines body for CopyShare for application/json ContentType.
 type CopyShareJSONRequestBody = ShareCopyRequest
+
+// PutSlackConfigJSONRequestBody defines body for PutSlackConfig for application/json ContentType.
+type PutSlackConfigJSONRequestBody = SlackConfigPutRequest
+
+// LinkSlackJSONRequestBody defines body for LinkSlack for application/json ContentType.
+type LinkSlackJSONRequestBody = SlackLinkRequest
 
 // CreateThreadJSONRequestBody defines body for CreateThread for application/json ContentType.
 type CreateThreadJSONRequestBody = ThreadCreateRequest

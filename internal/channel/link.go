@@ -168,11 +168,13 @@ func (l *Linker) FindLink(ctx context.Context, to Target) (Linked, error) {
 		return found, nil
 	}
 	linked, err := l.store.LinkByEmail(ctx, in, Person{ID: to.Person, Name: profile.Name}, profile.Email)
-	if err != nil || !linked {
-		return found, err
+	if err != nil {
+		return Linked{}, err
 	}
-	l.log.InfoContext(ctx, "a person was linked by their address", "installation", in.ID)
-	return l.store.LinkOf(ctx, in, to.Person)
+	if linked {
+		l.log.InfoContext(ctx, "a person was linked by their address", "installation", in.ID)
+	}
+	return l.store.LinkOf(ctx, in, to.Person) // Another event of theirs may have linked them meanwhile.
 }
 
 // Invite implements Links.
@@ -236,7 +238,7 @@ func (l *Linker) Own(ctx context.Context, actor identity.Actor, state string) (O
 // and the value of its cookie until it comes back. state is that of a notice, or "": then whoever signs in is linked.
 func (l *Linker) Begin(ctx context.Context, actor identity.Actor, state string) (address, browser string, err error) {
 	in, err := l.setup.own(ctx, actor)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNotInstalled) {
 		return "", "", err
 	}
 	if !in.Connected() || in.Credentials.ClientID == "" || in.Credentials.ClientSecret == "" {

@@ -60,7 +60,7 @@ var (
 		"Slackとの接続は、サーバーの設定（SLACK_BOT_TOKENなど）で行われています。変更はサーバーの運用担当者に依頼してください。")
 	ErrIncomplete = fault.Errorf(fault.Conflict,
 		"Client IDとClient Secretが登録されていません。SlackのアプリのBasic Informationで確認して、登録してください。")
-	ErrState = fault.Errorf(fault.Invalid,
+	ErrState = fault.Errorf(CodeState,
 		"手続きの有効期限が切れたか、別のブラウザーで始められています。もう一度、最初から操作してください。")
 	ErrInstallDenied = fault.Errorf(CodeDenied, "Slackで許可されなかったため、接続しませんでした。")
 
@@ -312,8 +312,10 @@ func (e Edit) apply(in *Installation, found Workspace) {
 
 // Settle takes over what a bot token has told of its workspace.
 func (in *Installation) Settle(w Workspace) {
-	in.TeamID, in.EnterpriseID, in.AppID, in.BotUserID, in.TeamName = w.TeamID, w.EnterpriseID, w.AppID, w.BotUserID,
-		w.Name
+	in.TeamID, in.EnterpriseID, in.AppID, in.BotUserID, in.TeamName = w.TeamID, "", w.AppID, w.BotUserID, w.Name
+	if w.TeamID == "" {
+		in.EnterpriseID = w.EnterpriseID // Of its workspaces' installations, the workspace is enough.
+	}
 }
 
 // Remove ends the installation of the actor's organization and deletes its credentials, links and conversations.

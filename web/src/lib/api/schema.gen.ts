@@ -1050,6 +1050,140 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/slack-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's Slack
+         * @description For the organization's administrators. Secrets are not shown.
+         */
+        get: operations["getSlackConfig"];
+        /**
+         * Set the organization's Slack
+         * @description For super-admins. What is left out keeps its value; an empty secret is removed. A bot token is tried at Slack,
+         *     which names its workspace: with another workspace than before, links and conversations of that one are
+         *     deleted. It is refused (409) without `TSUMUGI_SECRET_KEY`, where the server's settings configure Slack, and for
+         *     a workspace of another organization.
+         */
+        put: operations["putSlackConfig"];
+        post?: never;
+        /**
+         * Disconnect the organization's Slack
+         * @description For super-admins. Secrets, links, and what is known of conversations in Slack are deleted.
+         */
+        delete: operations["deleteSlackConfig"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/slack-config/manifest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The manifest of a Slack app for this server
+         * @description For the organization's administrators, to create the app at https://api.slack.com/apps.
+         */
+        get: operations["getSlackManifest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/slack-config/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try the organization's Slack
+         * @description For super-admins.
+         */
+        post: operations["testSlack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/slack-config/install": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Install the app by OAuth
+         * @description For super-admins, when client id and client secret are set. The browser goes to the URL and comes back to
+         *     `/admin/slack` with `result=installed` or with `error`, a code.
+         */
+        post: operations["installSlack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/slack-config/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which members are linked with Slack, the last linked first
+         * @description For the organization's administrators.
+         */
+        get: operations["listSlackLinks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/{user_id}/slack-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a member's link with Slack
+         * @description For super-admins.
+         */
+        delete: operations["unlinkSlackMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -1650,6 +1784,133 @@ export interface paths {
          *     the beginning is answered, and how many characters that leaves out.
          */
         post: operations["readPageFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/slack-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One's own link with Slack */
+        get: operations["getSlackLink"];
+        put?: never;
+        /**
+         * Link oneself with Slack
+         * @description The browser goes to the URL, signs in at Slack and comes back to `/setting/slack` with `result=linked` or with
+         *     `error`, a code. With `state`, only the person who received that notice is linked.
+         */
+        post: operations["linkSlack"];
+        /** Remove one's own link with Slack */
+        delete: operations["unlinkSlack"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/external/slack/v1/event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Something happened in Slack
+         * @description Public: Slack signs each request (`X-Slack-Signature`, v0, over the raw body, at most five minutes old). It is
+         *     acknowledged once it is stored; what comes again is stored once. Slack's
+         *     `url_verification` is answered with its challenge.
+         */
+        post: operations["slackEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/external/slack/v1/interaction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Somebody pressed a button in Slack, or chose a shortcut
+         * @description Public: Slack signs each request (`X-Slack-Signature`, v0, over the raw body, at most five minutes old). It is
+         *     acknowledged once it is stored; what comes again is stored once.
+         */
+        post: operations["slackInteraction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/external/slack/v1/command": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Somebody typed a command in Slack
+         * @description Public: Slack signs each request (`X-Slack-Signature`, v0, over the raw body, at most five minutes old). It is
+         *     acknowledged once it is stored; what comes again is stored once.
+         */
+        post: operations["slackCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/external/slack/v1/oauth/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A workspace has allowed the app
+         * @description Public, for browsers that Slack sends back: the browser's cookie proves that it began here.
+         */
+        get: operations["slackInstalled"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/external/slack/v1/link/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Somebody has signed in at Slack
+         * @description Public, for browsers that Slack sends back: the browser's cookie proves that it began here.
+         */
+        get: operations["slackLinked"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2633,6 +2894,101 @@ export interface components {
         SAMLAttribute: {
             name: string;
             values: string[];
+        };
+        SlackConfig: {
+            /** @description The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with. */
+            storable: boolean;
+            /**
+             * @description `environment`: by the server's settings, which cannot be changed here.
+             * @enum {string}
+             */
+            source: "none" | "stored" | "environment";
+            workspace?: components["schemas"]["SlackWorkspace"];
+            credentials: components["schemas"]["SlackCredentials"];
+            policy: components["schemas"]["SlackPolicy"];
+        };
+        /** @description Absent before a bot token is known. */
+        SlackWorkspace: {
+            name: string;
+            /** @description Empty if the app is installed for an enterprise. */
+            team_id: string;
+            enterprise_id: string;
+            app_id: string;
+        };
+        /** @description Which secrets are stored. */
+        SlackCredentials: {
+            bot_token: boolean;
+            signing_secret: boolean;
+            app_token: boolean;
+            client_id: string;
+            client_secret: boolean;
+        };
+        SlackPolicy: {
+            /** @description Link full members of the workspace with the member of the same confirmed address. */
+            auto_link: boolean;
+            /** @description Answer in channels that are shared with other companies. */
+            shared_channels: boolean;
+            /** @description Ids of the channels in which is answered. Empty: all that the app is in. */
+            channels: string[];
+        };
+        SlackConfigPutRequest: {
+            bot_token?: string;
+            signing_secret?: string;
+            app_token?: string;
+            client_id?: string;
+            client_secret?: string;
+            policy?: components["schemas"]["SlackPolicy"];
+        };
+        SlackManifest: {
+            /** @description JSON as Slack takes it. */
+            manifest: string;
+        };
+        SlackTest: {
+            checks: components["schemas"]["SlackCheck"][];
+        };
+        SlackCheck: {
+            name: string;
+            ok: boolean;
+            /** @description What was found, or what to do, for a person. */
+            detail: string;
+        };
+        SlackStart: {
+            /** @description Where the browser goes. It holds for 10 minutes. */
+            url: string;
+        };
+        SlackMemberLinkList: {
+            items: components["schemas"]["SlackMemberLink"][];
+            total: number;
+        };
+        SlackMemberLink: {
+            /** Format: uuid */
+            user_id: string;
+            user_name: string;
+            user_email: string;
+            /** @description The id in Slack. */
+            person: string;
+            /** @description The name in Slack. */
+            name: string;
+            /** @description By the confirmed address. */
+            automatic: boolean;
+            /** Format: date-time */
+            created_at: string;
+        };
+        SlackLink: {
+            /** @description The name of the organization's workspace. Empty: there is none. */
+            workspace: string;
+            /** @description People can link themselves. */
+            can_link: boolean;
+            link?: components["schemas"]["SlackMemberLink"];
+            asking?: components["schemas"]["SlackPerson"];
+        };
+        /** @description Who is to be linked, by `state`. Absent without it. */
+        SlackPerson: {
+            id: string;
+            name: string;
+        };
+        SlackLinkRequest: {
+            state?: string;
         };
         AuditEvent: {
             /** Format: uuid */
@@ -4985,6 +5341,184 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getSlackConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putSlackConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SlackConfigPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteSlackConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is disconnected */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSlackManifest: {
+        parameters: {
+            query?: {
+                /** @description Whether events come by Socket Mode, to a server behind a firewall. */
+                socket?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The manifest */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackManifest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testSlack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was tried */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackTest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    installSlack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the browser goes */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackStart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSlackLinks: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Links */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackMemberLinkList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    unlinkSlackMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are not linked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listAuditEvents: {
         parameters: {
             query?: {
@@ -5869,6 +6403,216 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PageText"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSlackLink: {
+        parameters: {
+            query?: {
+                /** @description Of the address in a notice in Slack: tells who is to be linked. */
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackLink"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    linkSlack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SlackLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description Where the browser goes */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlackStart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    unlinkSlack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One is not linked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    slackEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description It is stored, or needs nothing */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The signature is missing, wrong or too old. The body is empty. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    slackInteraction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description It is stored, or needs nothing */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The signature is missing, wrong or too old. The body is empty. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    slackCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description It is stored, or needs nothing */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The signature is missing, wrong or too old. The body is empty. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    slackInstalled: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To `/admin/slack`, with `result` or `error` */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    slackLinked: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To `/setting/slack`, with `result` or `error` */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

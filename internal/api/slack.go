@@ -1,0 +1,198 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/slack"
+)
+
+// Slack is what the API needs to answer Slack, and those who set it up.
+type Slack struct {
+	Setup  *channel.Setup
+	Links  *channel.Linker
+	Intake Intake
+}
+
+// Intake stores what happened on a surface. *channel.Service is one.
+type Intake interface {
+	Take(ctx context.Context, in channel.Incoming) error
+}
+
+const (
+	maxSlackBody = 1 << 20                 // Bytes. Slack's own events have at most some 100 KiB.
+	slackTimeout = 2500 * time.Millisecond // Slack waits for 3 s, and then sends it again.
+
+	// Cookies that bind what leads over Slack to the browser in which it began.
+	slackLinkCookie    = "tsumugi_slack_link"
+	slackInstallCookie = "tsumugi_slack_install"
+	slackCookieAge     = 10 * 60 // Seconds.
+
+	// The app's pages afterwards.
+	slackAdminPage   = "/admin/slack"
+	slackSettingPage = "/setting/slack"
+)
+
+// slackEvent takes in an event, or answers the challenge that verifies the address.
+func (s *Server) slackEvent(w http.ResponseWriter, r *http.Request) error {
+	return s.takeSlack(w, r, slack.ParseEvent)
+}
+
+// slackInteraction takes in a pressed button or a shortcut.
+func (s *Server) slackInteraction(w http.ResponseWriter, r *http.Request) error {
+	return s.takeSlack(w, r, func(body []byte) (slack.Event, error) {
+		in, err := slack.ParseInteraction(body)
+		return slack.Event{Incoming: in}, err
+	})
+}
+
+// slackCommand takes in a command.
+func (s *Server) slackCommand(w http.ResponseWriter, r *http.Request) error {
+	return s.takeSlack(w, r, func(body []byte) (slack.Event, error) {
+		in, err := slack.ParseCommand(body)
+		return slack.Event{Incoming: in}, err
+	})
+}
+
+// takeSlack stores what a signed request says, and acknowledges it then. Whatever is not signed is answered 401 with an
+// empty body.
+func (s *Server) takeSlack(w http.ResponseWriter, r *http.Request, parse func([]byte) (slack.Event, error)) error {
+	ctx, cancel := context.WithTimeout(r.Context(), slackTimeout)
+	defer cancel()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSlackBody))
+	if err != nil {
+		w.WriteHeader(http.StatusUnauthorized) // What cannot be read cannot have been signed.
+		return nil
+	}
+	signers, err := s.slackSigners(ctx, r.Header, body)
+	switch {
+	case err != nil:
+		return err
+	case len(signers) == 0:
+		w.WriteHeader(http.StatusUnauthorized)
+		return nil
+	}
+	event, err := parse(body)
+	switch {
+	case err != nil:
+		return err
+	case event.Challenge != "":
+		acknowledge(w)
+		_, _ = io.WriteString(w, event.Challenge) //nolint:gosec // Plain text, with nosniff.
+		return nil
+	}
+	mine, err := s.speaksFor(ctx, signers, event.Incoming)
+	switch {
+	case errors.Is(err, errForeign):
+		w.WriteHeader(http.StatusUnauthorized)
+		return nil
+	case err != nil:
+		return err
+	case mine:
+		if err := s.Slack.Intake.Take(ctx, event.Incoming); err != nil {
+			return err
+		}
+	}
+	acknowledge(w)
+	return nil
+}
+
+// acknowledge tells Slack that a request was received. An empty text shows nothing to whoever pressed a button.
+func acknowledge(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+}
+
+// slackSigners returns the signers whose secret a request is signed with. Several installations may have the same app.
+func (s *Server) slackSigners(ctx context.Context, header http.Header, body []byte) ([]channel.Signer, error) {
+	for _, fresh := range []bool{false, true} { // A secret may have been set just now.
+		known, err := s.Slack.Setup.Signers(ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		var found []channel.Signer
+		for _, signer := range known {
+			if slack.Verify(signer.Secret, header, body) == nil {
+				found = append(found, signer)
+			}
+		}
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+// errForeign says that a request is signed by one app and speaks for the workspace of another one.
+var errForeign = errors.New("signed by another app")
+
+// speaksFor reports whether there is something to store for an installation whose secret the request is signed with.
+// A body names its workspace itself: without this, whoever has set up one workspace could speak for any other.
+func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in channel.Incoming) (bool, error) {
+	if in.Kind == channel.Ignored {
+		return false, nil
+	}
+	found, err := s.Slack.Setup.FindInstallation(ctx, in.Surface, in.EnterpriseID, in.TeamID)
+	switch {
+	case errors.Is(err, channel.ErrNotInstalled):
+		for _, signer := range signers {
+			if signer.InstallationID == uuid.Nil { // The server has just started: Slack shall come again.
+				return false, fault.Errorf(fault.Unavailable, busyDetail)
+			}
+		}
+		return false, nil // The app was installed in a workspace of which nothing is known here.
+	case err != nil:
+		return false, err
+	}
+	for _, signer := range signers {
+		if signer.InstallationID == found.ID || signer.InstallationID == uuid.Nil &&
+			found.Source == channel.SourceEnvironment {
+			return true, nil
+		}
+	}
+	return false, errForeign
+}
+
+// slackInstalled finishes the installation of the app in the browser in which a super-admin has begun it.
+func (s *Server) slackInstalled(w http.ResponseWriter, r *http.Request) error {
+	return s.returned(w, r, slackInstallCookie, slackAdminPage, "installed", s.Slack.Setup.FinishInstall)
+}
+
+// slackLinked links the member who has begun it in this browser with whoever has signed in at Slack.
+func (s *Server) slackLinked(w http.ResponseWriter, r *http.Request) error {
+	return s.returned(w, r, slackLinkCookie, slackSettingPage, "linked", s.Slack.Links.Finish)
+}
+
+// returned handles a browser that Slack sends back, and leads it to a page of the app with the result.
+func (s *Server) returned(
+	w http.ResponseWriter, r *http.Request, cookie, page, result string,
+	finish func(ctx context.Context, state, browser, code string) error,
+) error {
+	query, browser := r.URL.Query(), ""
+	if found, err := r.Cookie(s.cookie(cookie, 0).Name); err == nil {
+		browser = found.Value
+	}
+	err := finish(r.Context(), query.Get("state"), browser, query.Get("code"))
+	outcome := url.Values{"result": {result}}
+	if err != nil {
+		outcome = url.Values{"error": {s.problem(r, err).Code}} // Logs what is internal.
+	}
+	http.SetCookie(w, s.cookie(cookie, -1)) //nolint:gosec // Secure wherever there is TLS.
+	return seeOther(w, page+"?"+outcome.Encode())
+}
+
+// bindSlack sets the cookie that binds what leads over Slack to this browser. Slack sends it back by a link, so Lax is
+// enough.
+func (s *Server) bindSlack(w http.ResponseWriter, name, value string) {
+	cookie := s.cookie(name, slackCookieAge) //nolint:gosec // Secure wherever there is TLS.
+	cookie.Value, cookie.SameSite = value, http.SameSiteLaxMode
+	http.SetCookie(w, cookie)
+}
