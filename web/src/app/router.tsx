@@ -225,6 +225,13 @@ const routes: RouteObject[] = [
               Component: async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
             },
           },
+          {
+            path: 'slack',
+            lazy: {
+              loader: async () => signedIn(),
+              Component: async () => (await import('@/features/settings/SlackPage')).SlackPage,
+            },
+          },
           { path: '*', Component: NotFoundPage },
         ],
       }),
@@ -249,6 +256,14 @@ const routes: RouteObject[] = [
             lazy: {
               loader: async () => adminOnly((await import('@/features/admin/routes')).membersLoader),
               Component: async () => (await import('@/features/admin/routes')).MembersPage,
+            },
+          }),
+          caught({
+            path: 'slack',
+            shouldRevalidate: never,
+            lazy: {
+              loader: async () => adminOnly((await import('@/features/admin/routes')).slackLoader),
+              Component: async () => (await import('@/features/admin/routes')).SlackPage,
             },
           }),
           caught({

@@ -5,6 +5,7 @@ import {
   Link2,
   type LucideIcon,
   MessageSquareText,
+  MessagesSquare,
   Plug,
   Puzzle,
   ScrollText,
@@ -27,6 +28,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/share', label: texts.layout.shares, Icon: Link2 },
   { to: '/admin/connection', label: texts.layout.connections, Icon: Plug },
   { to: '/admin/extension', label: texts.layout.extension, Icon: Puzzle },
+  { to: '/admin/slack', label: texts.layout.slack, Icon: MessagesSquare },
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 

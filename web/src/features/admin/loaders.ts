@@ -1,6 +1,6 @@
 import { redirect } from 'react-router'
 import { meQuery, queryClient } from '@/lib/api/queries'
-import { contractQuery, samlQuery } from './queries'
+import { contractQuery, samlQuery, slackQuery } from './queries'
 
 /** Starts loading the contract; skeletons are shown until it has arrived. */
 export function contractLoader(): null {
@@ -17,6 +17,12 @@ export function membersLoader(): null {
 /** Starts loading the single sign-on settings. */
 export function samlLoader(): null {
   void queryClient.prefetchQuery(samlQuery)
+  return null
+}
+
+/** Starts loading the settings of Slack. */
+export function slackLoader(): null {
+  void queryClient.prefetchQuery(slackQuery)
   return null
 }
 

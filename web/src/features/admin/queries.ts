@@ -1,9 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, type Page, type SamlConfig } from '@/lib/api'
+import { ApiError, type Page, type SamlConfig, type SlackConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { listOrganizationConnections } from '@/lib/api/connections'
 import { queryClient, readAnew } from '@/lib/api/queries'
 import { listOrganizationShares } from '@/lib/api/shares'
+import { getSlackConfig, getSlackManifest, listSlackLinks } from '@/lib/api/slack'
 
 /** The number of lines on a page of a list. */
 export const PAGE = 20
@@ -97,6 +98,32 @@ export function connectionsQuery(page: number) {
   })
 }
 
+/** The organization's Slack. */
+export const slackQuery = queryOptions({
+  queryKey: ['admin', 'slack'],
+  queryFn: ({ signal }) => getSlackConfig(signal),
+  throwOnError,
+})
+
+/** The manifest of a Slack app for this server. */
+export function slackManifestQuery(socket: boolean) {
+  return queryOptions({
+    queryKey: ['admin', 'slack-manifest', socket],
+    queryFn: ({ signal }) => getSlackManifest(socket, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+}
+
+/** A page of the members who are linked with Slack. */
+export function slackLinksQuery(page: number) {
+  return queryOptions({
+    queryKey: ['admin', 'slack-links', page],
+    queryFn: ({ signal }) => listSlackLinks(pageOf(page), signal),
+    staleTime: 0,
+    throwOnError,
+  })
+}
+
 function pageOf(page: number): Page {
   return { offset: (page - 1) * PAGE, limit: PAGE }
 }
@@ -114,4 +141,10 @@ export async function refreshMembers(): Promise<void> {
 export async function storeSaml(config: SamlConfig): Promise<void> {
   await queryClient.cancelQueries({ queryKey: samlQuery.queryKey })
   queryClient.setQueryData(samlQuery.queryKey, config)
+}
+
+/** Stores the changed settings of Slack. */
+export async function storeSlack(config: SlackConfig): Promise<void> {
+  await queryClient.cancelQueries({ queryKey: slackQuery.queryKey })
+  queryClient.setQueryData(slackQuery.queryKey, config)
 }

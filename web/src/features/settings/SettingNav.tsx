@@ -14,6 +14,7 @@ export function SettingNav() {
       <NavLink to="/setting/session">{texts.sessions.title}</NavLink>
       <NavLink to="/setting/share">{texts.shares.title}</NavLink>
       <NavLink to="/setting/connections">{texts.connections.title}</NavLink>
+      <NavLink to="/setting/slack">{texts.slack.title}</NavLink>
     </nav>
   )
 }

@@ -89,6 +89,48 @@ export const texts = {
       close: '閉じる',
     },
   },
+  slack: {
+    title: 'Slack',
+    lead: 'Slackのアカウントと連携すると、Slackでメンションやダイレクトメッセージを送って質問できます。質問と回答は、このアカウントのスレッドにも残ります。',
+    loading: '読み込み中...',
+    none: 'この組織は、まだSlackと接続していません。',
+    setup: 'この組織では、まだSlackとの連携を利用できません。管理者にお問い合わせください。',
+    linked: '連携しています',
+    facts: (name: string, workspace: string) => `${name}・${workspace}`,
+    since: (at: string) => `連携 ${at}`,
+    automatic: (at: string) => `連携 ${at}・メールアドレスの一致による自動の連携`,
+    asking: (name: string, workspace: string) =>
+      `ワークスペース「${workspace}」の「${name}」を、次のアカウントと連携します。`,
+    account: 'Tsumugiのアカウント',
+    person: 'Slackのアカウント',
+    warning: (name: string) =>
+      `ご自分が「${name}」でない場合は、連携しないでください。次の画面で、Slackにログインしてご本人であることを確認します。`,
+    unlinked: (workspace: string) => `ワークスペース「${workspace}」のアカウントとは、まだ連携していません。`,
+    link: 'Slackと連携する',
+    leaving: 'Slackに移動しています...',
+    unlink: '連携を解除',
+    confirm: '連携を解除しますか？',
+    confirmBody:
+      'Slackで質問できなくなります。これまでのスレッドは残ります。もう一度連携すると、また使えるようになります。',
+    cancel: 'キャンセル',
+    done: 'Slackと連携しました。Slackに戻って、もう一度質問してください。',
+    ended: '連携を解除しました。',
+    notEnded: (why: string) => `連携を解除できませんでした。${why}`,
+    notBegun: (why: string) => `連携を始められませんでした。${why}`,
+    another: 'すでに別のSlackアカウントと連携しています。変更するには、先に連携を解除してください。',
+    failures: {
+      slack_other_person:
+        '連携の案内を受け取った人と、Slackにログインした人が違うため、連携しませんでした。ご自分に届いた案内から操作してください。',
+      slack_not_member:
+        'ゲスト、ほかの会社の方、アプリは連携できません。この組織のワークスペースのメンバーとして、Slackにログインしてください。',
+      slack_taken:
+        'このSlackアカウントかTsumugiのアカウントは、すでに別の相手と連携しています。先にその連携を解除してください。',
+      slack_denied: 'Slackで許可されなかったため、連携しませんでした。',
+      slack_state:
+        '連携の案内の有効期限が切れたか、別のブラウザーで操作されています。Slackでもう一度案内を表示するか、この画面からやり直してください。',
+    } as Record<string, string>,
+    failed: 'Slackと連携できませんでした。少し時間をおいて、もう一度お試しください。',
+  },
   sessions: {
     title: 'ログイン中の端末',
     lead: 'このアカウントでログインしている端末です。心当たりのない端末はログアウトし、パスワードを変更してください。',

@@ -13,6 +13,7 @@ export const frame = {
     shares: '共有リンク',
     connections: '接続',
     extension: '拡張機能',
+    slack: 'Slack',
     audit: '監査ログ',
   },
   common: {

@@ -8,6 +8,7 @@ import { memberScreens } from './memberScreens'
 import { roles, states } from './names'
 import { samlScreens } from './samlScreens'
 import { sharesScreen } from './sharesScreen'
+import { slackScreen } from './slackScreen'
 
 /** The texts of the admin screens. */
 export const texts = {
@@ -22,4 +23,5 @@ export const texts = {
   ...auditScreen,
   ...extensionScreen,
   ...instructionsScreen,
+  ...slackScreen,
 } as const

@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { Copy, ExternalLink } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { ErrorState, Skeleton } from '@/components/States'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { Section } from '../parts/Page'
+import { slackManifestQuery } from '../queries'
+import saml from '../saml/Saml.module.css'
+import { texts } from '../texts'
+import styles from './Slack.module.css'
+
+const words = texts.slack.app
+
+/** The first step: the app at Slack, made from a manifest. */
+export function AppSection() {
+  const [socket, setSocket] = useState(false)
+  const { data: manifest, isError, refetch } = useQuery(slackManifestQuery(socket))
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(manifest ?? '')
+      toast(texts.common.copied(words.manifest), { tone: 'success' })
+    } catch {
+      toastFailure(texts.common.notCopied)
+    }
+  }
+  return (
+    <Section title={words.title} lead={words.lead}>
+      <ol className={saml.steps}>
+        {words.steps.map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
+      <Choice label={words.socket} hint={words.socketHint} checked={socket} onChange={setSocket} />
+      {manifest === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
+      {manifest === undefined && !isError && <Skeleton height={220} radius={8} />}
+      {manifest !== undefined && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls.
+        <pre className={styles.manifest} tabIndex={0} role="region" aria-label={words.manifest}>
+          {manifest}
+        </pre>
+      )}
+      <div className={styles.actions}>
+        <Button disabled={manifest === undefined} onClick={() => void copy()}>
+          <Copy size={15} aria-hidden />
+          {words.copy}
+        </Button>
+        <a className={saml.download} href="https://api.slack.com/apps" target="_blank" rel="noreferrer">
+          <ExternalLink size={15} aria-hidden />
+          {words.open}
+        </a>
+      </div>
+    </Section>
+  )
+}
+
+interface ChoiceProps {
+  label: string
+  hint: string
+  checked: boolean
+  disabled?: boolean
+  onChange: (checked: boolean) => void
+}
+
+/** A choice with what it means. */
+export function Choice({ label, hint, checked, disabled, onChange }: ChoiceProps) {
+  return (
+    <label className={styles.choice}>
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <span>
+        {label}
+        <span className={styles.hint}>{hint}</span>
+      </span>
+    </label>
+  )
+}

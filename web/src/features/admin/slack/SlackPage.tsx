@@ -1,0 +1,72 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useSearchParams } from 'react-router'
+import { ErrorState } from '@/components/States'
+import type { SlackConfig } from '@/lib/api'
+import { meQuery } from '@/lib/api/queries'
+import { BoxesLoading } from '../parts/Loading'
+import { Notice, Page } from '../parts/Page'
+import { slackQuery } from '../queries'
+import { texts } from '../texts'
+import { AppSection } from './AppSection'
+import { InstallSection } from './InstallSection'
+import { LinksSection } from './LinksSection'
+import { PolicySection } from './PolicySection'
+import { StatusSection } from './StatusSection'
+import { ValuesSection } from './ValuesSection'
+
+const words = texts.slack
+
+/** The organization's Slack: its state, the steps to connect it, what it may be used for, and who is linked. */
+export function SlackPage() {
+  const { data: me } = useSuspenseQuery(meQuery)
+  const { data: config, isError, refetch } = useQuery(slackQuery)
+  const mayEdit = me.role === 'organization-super-admin'
+  return (
+    <Page title={words.title} lead={mayEdit ? words.lead : `${words.lead}${words.readOnly}`}>
+      <Returned />
+      {config === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
+      {config === undefined && !isError && <BoxesLoading heights={[96, 260, 320]} />}
+      {config && <Config config={config} mayEdit={mayEdit} />}
+    </Page>
+  )
+}
+
+/** What came of the installation from which the browser comes back. */
+function Returned() {
+  const [params] = useSearchParams()
+  const error = params.get('error')
+  if (params.get('result') === 'installed') {
+    return (
+      <Notice level="success" role="status">
+        {words.installed}
+      </Notice>
+    )
+  }
+  if (error === null) return null
+  return (
+    <Notice level="danger" role="alert">
+      {words.installFailed[error] ?? words.installFailedOther}
+    </Notice>
+  )
+}
+
+function Config({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {
+  const environment = config.source === 'environment'
+  const steps = mayEdit && !environment && config.storable
+  return (
+    <>
+      {environment && <Notice level="info">{words.environment}</Notice>}
+      {!environment && !config.storable && <Notice level="warning">{words.noKey}</Notice>}
+      <StatusSection config={config} mayEdit={mayEdit} />
+      {steps && (
+        <>
+          <AppSection />
+          <ValuesSection config={config} />
+          <InstallSection config={config} />
+        </>
+      )}
+      {(steps || config.workspace) && <PolicySection config={config} mayEdit={mayEdit} />}
+      {config.workspace && <LinksSection mayEdit={mayEdit} />}
+    </>
+  )
+}

@@ -1,0 +1,84 @@
+import { Check, CircleAlert } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import type { SlackCheck, SlackConfig } from '@/lib/api'
+import { deleteSlackConfig, testSlack } from '@/lib/api/slack'
+import { toastFailure } from '@/lib/ui/toast'
+import { EndDialog } from '../parts/EndDialog'
+import saml from '../saml/Saml.module.css'
+import { texts } from '../texts'
+import { messageOf } from './message'
+import styles from './Slack.module.css'
+
+const words = texts.slack
+
+/** Whether Slack is connected; super-admins try it and end it here. */
+export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {
+  const [ending, setEnding] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const [checks, setChecks] = useState<SlackCheck[]>()
+  const { workspace, source } = config
+  const test = async () => {
+    setBusy(true)
+    try {
+      setChecks(await testSlack())
+    } catch (cause) {
+      toastFailure(messageOf(cause), () => void test())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <section className={saml.status} aria-label={words.status}>
+      <div>
+        <p className={saml.state} data-on={workspace ? true : undefined}>
+          {workspace ? words.on : words.off}
+        </p>
+        <p>{workspace ? words.onBody(workspace.name) : mayEdit ? words.offBody : words.offReadOnly}</p>
+      </div>
+      {mayEdit && workspace && (
+        <div className={saml.statusActions}>
+          <Button loading={busy} onClick={() => void test()}>
+            {busy ? words.testing : words.test}
+          </Button>
+          {source === 'stored' && <Button onClick={() => setEnding(true)}>{words.disconnect}</Button>}
+        </div>
+      )}
+      {checks && <Checks checks={checks} />}
+      {ending && (
+        <EndDialog
+          words={words.disconnecting}
+          end={deleteSlackConfig}
+          changes={['admin', 'slack']}
+          onClose={() => setEnding(false)}
+        >
+          <ul className={saml.consequences}>
+            {words.disconnecting.items.map((item) => (
+              <li key={item}>{item}</li>
+            ))}
+          </ul>
+        </EndDialog>
+      )}
+    </section>
+  )
+}
+
+function Checks({ checks }: { checks: readonly SlackCheck[] }) {
+  return (
+    <ul className={styles.checks} role="status" aria-label={words.checked}>
+      {checks.map(({ name, ok, detail }) => {
+        const Icon = ok ? Check : CircleAlert
+        return (
+          <li key={name} data-ok={ok}>
+            <Icon size={16} aria-hidden />
+            <div>
+              <strong>{words.checks[name] ?? name}</strong>
+              <span className="visually-hidden">{ok ? words.ok : words.wrong}</span>
+              <p>{detail}</p>
+            </div>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}

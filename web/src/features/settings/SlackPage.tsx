@@ -1,0 +1,170 @@
+import { queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { MessagesSquare } from 'lucide-react'
+import { useState } from 'react'
+import { useSearchParams } from 'react-router'
+import { Button } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { Dialog } from '@/components/Dialog'
+import { ErrorState } from '@/components/States'
+import { ApiError, type SlackLink } from '@/lib/api'
+import { meQuery, readAnew } from '@/lib/api/queries'
+import { getSlackLink, linkSlack, unlinkSlack } from '@/lib/api/slack'
+import { formatDate } from '@/lib/ui/dates'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import sessions from './SessionsPage.module.css'
+import { SettingNav } from './SettingNav'
+import styles from './SlackPage.module.css'
+import { texts } from './texts'
+
+const words = texts.slack
+const SLACK = ['slack-link'] as const
+
+const slackLinkQuery = (state: string) =>
+  queryOptions({
+    queryKey: [...SLACK, state],
+    queryFn: ({ signal }) => getSlackLink(state, signal),
+    staleTime: 0,
+    retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status < 500),
+  })
+
+/** The user's own link with Slack: whether there is one, and the ways to make and to end it. */
+export function SlackPage() {
+  const [params] = useSearchParams()
+  const state = params.get('state') ?? ''
+  const { data, error, refetch } = useQuery(slackLinkQuery(state))
+  const refused = error instanceof ApiError && error.code in words.failures ? error.code : null
+  return (
+    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
+      <SettingNav />
+      <Returned refused={refused ?? params.get('error')} linked={params.get('result') === 'linked'} />
+      <p className={sessions.lead}>{words.lead}</p>
+      {!data && error && refused === null && <ErrorState onRetry={() => void refetch()} />}
+      {!data && !error && <p role="status">{words.loading}</p>}
+      {data && <Own own={data} state={state} />}
+    </Column>
+  )
+}
+
+/** What came of linking, in the browser that comes back from Slack. */
+function Returned({ refused, linked }: { refused: string | null; linked: boolean }) {
+  if (refused !== null) {
+    return (
+      <p className={styles.failed} role="alert">
+        {words.failures[refused] ?? words.failed}
+      </p>
+    )
+  }
+  return linked ? (
+    <p className={styles.done} role="status">
+      {words.done}
+    </p>
+  ) : null
+}
+
+function Own({ own, state }: { own: SlackLink; state: string }) {
+  if (own.workspace === '') return <p className={styles.none}>{words.none}</p>
+  if (own.link) {
+    return (
+      <>
+        {own.asking && own.asking.id !== own.link.person && <p className={styles.failed}>{words.another}</p>}
+        <Linked link={own.link} workspace={own.workspace} />
+      </>
+    )
+  }
+  if (!own.can_link) return <p className={styles.none}>{words.setup}</p>
+  return <Unlinked own={own} state={state} />
+}
+
+function Unlinked({ own, state }: { own: SlackLink; state: string }) {
+  const { data: me } = useSuspenseQuery(meQuery)
+  const [leaving, setLeaving] = useState(false)
+  const link = async () => {
+    setLeaving(true)
+    try {
+      window.location.assign(await linkSlack(state))
+    } catch (cause) {
+      setLeaving(false)
+      toastFailure(words.notBegun(cause instanceof ApiError ? cause.detail : ''))
+    }
+  }
+  return (
+    <div className={styles.box}>
+      {own.asking ? (
+        <>
+          <p>{words.asking(own.asking.name, own.workspace)}</p>
+          <dl className={styles.facts}>
+            <dt>{words.person}</dt>
+            <dd>{own.asking.name}</dd>
+            <dt>{words.account}</dt>
+            <dd>
+              {me.name}（{me.email}）
+            </dd>
+          </dl>
+          <p className={styles.small}>{words.warning(own.asking.name)}</p>
+        </>
+      ) : (
+        <p>{words.unlinked(own.workspace)}</p>
+      )}
+      <div>
+        <Button variant="primary" loading={leaving} onClick={() => void link()}>
+          {leaving ? words.leaving : words.link}
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+function Linked({ link, workspace }: { link: NonNullable<SlackLink['link']>; workspace: string }) {
+  const [asking, setAsking] = useState(false)
+  const since = formatDate(link.created_at)
+  return (
+    <ul className={sessions.list} aria-label={words.title}>
+      <li className={sessions.line}>
+        <MessagesSquare size={20} aria-hidden />
+        <div className={sessions.what}>
+          <p className={sessions.name}>
+            {words.facts(link.name || link.person, workspace)}
+            <span className={sessions.current}>{words.linked}</span>
+          </p>
+          <p>{link.automatic ? words.automatic(since) : words.since(since)}</p>
+        </div>
+        <Button size="sm" onClick={() => setAsking(true)}>
+          {words.unlink}
+        </Button>
+      </li>
+      {asking && <UnlinkDialog onClose={() => setAsking(false)} />}
+    </ul>
+  )
+}
+
+function UnlinkDialog({ onClose }: { onClose: () => void }) {
+  const [busy, setBusy] = useState(false)
+  const unlink = async () => {
+    setBusy(true)
+    try {
+      await unlinkSlack()
+      toast(words.ended, { tone: 'success' })
+      onClose()
+      await readAnew(SLACK)
+    } catch (cause) {
+      setBusy(false)
+      toastFailure(words.notEnded(cause instanceof ApiError ? cause.detail : ''))
+    }
+  }
+  return (
+    <Dialog
+      title={words.confirm}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{words.cancel}</Button>
+          <Button variant="danger" loading={busy} onClick={() => void unlink()}>
+            {words.unlink}
+          </Button>
+        </>
+      }
+    >
+      <p>{words.confirmBody}</p>
+    </Dialog>
+  )
+}
