@@ -70,7 +70,8 @@ type config struct {
 	LinkContact  string `env:"TSUMUGI_LINK_CONTACT" placeholder:"URL" help:"Link お問い合わせ in the user menu. Default: none."`
 	LinkTerms    string `env:"TSUMUGI_LINK_TERMS" placeholder:"URL" help:"Link 利用規約 in the user menu. Default: none."`
 
-	sealing `embed:""`
+	sealing       `embed:""`
+	slackSettings `embed:""`
 	later   `embed:""`
 
 	Demo         bool   `env:"TSUMUGI_DEMO" default:"true" negatable:"" help:"Make a demo organization with two users on the first start without users."`
@@ -117,6 +118,9 @@ func (c *config) Validate() error {
 		return err
 	}
 	if err := c.checkLimits(); err != nil {
+		return err
+	}
+	if err := c.checkSlack(); err != nil {
 		return err
 	}
 	if len(c.ExtensionOrigins) == 1 && c.ExtensionOrigins[0] == "none" {

@@ -39,6 +39,7 @@ type commands struct {
 	Skill        skillCommand        `cmd:"" help:"Skills of organizations."`
 	Keys         keysCommand         `cmd:"" help:"Keys that sign tokens."`
 	Secret       secretCommand       `cmd:"" help:"The key that encrypts secrets in the database."`
+	Slack        slackCommand        `cmd:"" help:"Organizations' Slack workspaces."`
 	Audit        auditCommand        `cmd:"" help:"Show who did what to whom, when and from where."`
 	Extract      extractCommand      `cmd:"" hidden:"" help:"Read a file that somebody uploaded, as a child of the server."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`

@@ -51,6 +51,7 @@ type server struct {
 	live      *api.Live
 	files     *bucket.Bucket
 	sources   *datasource.Service
+	slack     *slackDomain
 	handler   http.Handler
 	ready     atomic.Bool
 	made      []account // Created by this start.
@@ -108,6 +109,9 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
 	}
+	if err := s.openSlack(c, db, public, skills); err != nil {
+		return nil, err
+	}
 	browser, origins, err := c.extension(ctx, db, public)
 	if err != nil {
 		return nil, err
@@ -117,6 +121,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			PublicURL: public, Clients: connection.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search,
+		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
@@ -218,6 +223,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	s.org.Start()
 	s.sources.Start()
 	s.search.Start()
+	s.slack.start()
 	s.ready.Store(true)
 	go func() {
 		if err := httpServer.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -249,6 +255,7 @@ func (s *server) drain() {
 	var leaving sync.WaitGroup
 	leaving.Go(s.sources.Stop)
 	leaving.Go(s.search.Stop)
+	leaving.Go(s.slack.stop)
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })
 	if s.bridge != nil && s.bridge.Connected() {
 		leaving.Go(func() { _ = s.streams.Drain(ctx, spread) })

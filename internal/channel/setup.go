@@ -24,7 +24,7 @@ type InstallationStore interface {
 
 	// OrganizationInstallation returns the installation of an organization, or ErrNotInstalled.
 	OrganizationInstallation(ctx context.Context, organizationID uuid.UUID, surface string) (Installation, error)
-	// ListInstallations returns all installations of a surface, with their credentials opened.
+	// ListInstallations returns all installations of a surface, with their credentials opened, as far as there are keys.
 	ListInstallations(ctx context.Context, surface string) ([]Installation, error)
 	// ChangeInstallation applies a change to the installation of the actor's organization, which change is given as it
 	// is, or with only its ID, organization and surface if there is none. The actor must be a super-admin then. A

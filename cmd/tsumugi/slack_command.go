@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+type slackCommand struct {
+	List       slackListCommand       `cmd:"" help:"List the workspaces that are connected."`
+	Show       slackShowCommand       `cmd:"" help:"Show how an organization is connected, without secrets."`
+	Test       slackTestCommand       `cmd:"" help:"Try an organization's connection."`
+	Links      slackLinksCommand      `cmd:"" help:"List the members who are linked with Slack."`
+	Disconnect slackDisconnectCommand `cmd:"" help:"Disconnect an organization, and delete its tokens and links."`
+}
+
+type slackListCommand struct {
+	operation `embed:""`
+}
+
+// Run prints all installations.
+func (c *slackListCommand) Run(ctx context.Context, out *output) error {
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	all, err := db.ListInstallations(ctx, slack.Name)
+	if err != nil {
+		return err
+	}
+	t := table{{"ORGANIZATION", "WORKSPACE", "ID", "BY", "LINKS"}}
+	for _, in := range all {
+		organization, err := db.FindOrganization(ctx, in.OrganizationID)
+		if err != nil {
+			return err
+		}
+		_, links, err := db.ListLinks(ctx, in.OrganizationID, slack.Name, 0, 1)
+		if err != nil {
+			return err
+		}
+		t.add(organization.Name, in.TeamName, in.TeamID+in.EnterpriseID, string(in.Source), strconv.Itoa(links))
+	}
+	return t.write(out)
+}
+
+// ofOrganization names the organization of a command for Slack.
+type ofOrganization struct {
+	Organization string `required:"" placeholder:"ID" help:"Organization, by its id or name."`
+	operation    `embed:""`
+}
+
+// installation connects to the database, which the caller must close, and returns the organization's installation. One
+// from the environment has no credentials.
+func (c *ofOrganization) installation(ctx context.Context) (*store.DB, channel.Installation, error) {
+	db, found, err := c.openFor(ctx, c.Organization)
+	if err != nil {
+		return nil, channel.Installation{}, err
+	}
+	in, err := db.OrganizationInstallation(ctx, found.ID, slack.Name)
+	if err != nil {
+		db.Close()
+	}
+	if errors.Is(err, channel.ErrNotInstalled) {
+		err = fmt.Errorf("--organization %q is not connected with Slack", c.Organization)
+	}
+	return db, in, err
+}
+
+type slackShowCommand struct {
+	ofOrganization `embed:""`
+}
+
+// Run prints an installation.
+func (c *slackShowCommand) Run(ctx context.Context, out *output) error {
+	db, in, err := c.installation(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	channels := strings.Join(in.Policy.Channels, " ")
+	if channels == "" {
+		channels = "all that the app is in"
+	}
+	t := table{
+		{"workspace", in.TeamName},
+		{"id", in.TeamID + in.EnterpriseID},
+		{"app", in.AppID},
+		{"configured by", string(in.Source)},
+		{"bot token", set(in.Credentials.BotToken)},
+		{"signing secret", set(in.Credentials.SigningSecret)},
+		{"app token", set(in.Credentials.AppToken)},
+		{"client id", in.Credentials.ClientID},
+		{"client secret", set(in.Credentials.ClientSecret)},
+		{"links by mail address", strconv.FormatBool(in.Policy.AutoLink)},
+		{"shared channels", strconv.FormatBool(in.Policy.SharedChannels)},
+		{"channels", channels},
+	}
+	return t.write(out)
+}
+
+// set says whether there is a secret.
+func set(secret string) string {
+	if secret == "" {
+		return "–"
+	}
+	return "set"
+}
+
+type slackTestCommand struct {
+	ofOrganization `embed:""`
+	slackSettings  `embed:""`
+}
+
+var errSlackTest = errors.New("the connection does not work as it should")
+
+// Validate is called by kong after parsing.
+func (c *slackTestCommand) Validate() error { return c.checkSlack() }
+
+// Run tries what the installation needs.
+func (c *slackTestCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
+	db, in, err := c.installation(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	domain, err := newSlackSetup(c.slackSettings, db, "", !c.SecretKey.Empty(), commandLog(logs))
+	if err != nil {
+		return err
+	}
+	defer domain.adapter.Close()
+	if in, err = domain.setup.Installation(ctx, in.ID); err != nil {
+		return err
+	}
+	failed := false
+	t := table{{"CHECK", "", "FOUND"}}
+	for _, check := range domain.adapter.Check(ctx, in) {
+		state := "ok"
+		if !check.OK {
+			failed, state = true, "FAILED"
+		}
+		t.add(check.Name, state, check.Detail)
+	}
+	if err := t.write(out); err != nil || !failed {
+		return err
+	}
+	return errSlackTest
+}
+
+type slackLinksCommand struct {
+	ofOrganization `embed:""`
+}
+
+// listedLinks is how many links are read at once.
+const listedLinks = 500
+
+// Run prints an organization's links, the last linked first.
+func (c *slackLinksCommand) Run(ctx context.Context, out *output) error {
+	db, in, err := c.installation(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	t := table{{"MEMBER", "SLACK", "NAME", "BY", "SINCE"}}
+	for offset := 0; ; offset += listedLinks {
+		links, total, err := db.ListLinks(ctx, in.OrganizationID, slack.Name, offset, listedLinks)
+		if err != nil {
+			return err
+		}
+		for _, l := range links {
+			by := "sign-in"
+			if l.Automatic {
+				by = "mail address"
+			}
+			t.add(l.UserEmail, l.Person, l.Name, by, l.CreatedAt.UTC().Format(time.RFC3339))
+		}
+		if offset+len(links) >= total || len(links) == 0 {
+			return t.write(out)
+		}
+	}
+}
+
+type slackDisconnectCommand struct {
+	ofOrganization `embed:""`
+}
+
+// Run removes an installation.
+func (c *slackDisconnectCommand) Run(ctx context.Context, out *output) error {
+	db, found, err := c.openFor(ctx, c.Organization)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	err = db.RemoveInstallation(ctx, operator(), found.ID, slack.Name)
+	if errors.Is(err, channel.ErrNotInstalled) {
+		return fmt.Errorf("--organization %q is not connected with Slack", c.Organization)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s is disconnected. Remove the app from the workspace at Slack, too.\n", found.Name)
+	return err
+}
+
