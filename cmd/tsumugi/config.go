@@ -72,7 +72,7 @@ type config struct {
 
 	sealing       `embed:""`
 	slackSettings `embed:""`
-	later   `embed:""`
+	later         `embed:""`
 
 	Demo         bool   `env:"TSUMUGI_DEMO" default:"true" negatable:"" help:"Make a demo organization with two users on the first start without users."`
 	DemoPassword string `env:"TSUMUGI_DEMO_PASSWORD" placeholder:"PASSWORD" help:"Password of the demo users, for tests and try-outs. Default: random, printed once."`

@@ -8,7 +8,7 @@ import (
 // later holds the settings that have no effect in this version. They are accepted, so that a configuration for a
 // newer version works, and logged at startup.
 type later struct {
-	SearchURL          string `env:"TSUMUGI_SEARCH_URL" placeholder:"URL" help:"No effect yet. SearXNG server for web search."`
+	SearchURL string `env:"TSUMUGI_SEARCH_URL" placeholder:"URL" help:"No effect yet. SearXNG server for web search."`
 }
 
 // warn logs the settings that are set and have no effect. Their values may be secrets and are not logged.

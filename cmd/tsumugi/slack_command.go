@@ -208,4 +208,3 @@ func (c *slackDisconnectCommand) Run(ctx context.Context, out *output) error {
 	_, err = fmt.Fprintf(out, "%s is disconnected. Remove the app from the workspace at Slack, too.\n", found.Name)
 	return err
 }
-
