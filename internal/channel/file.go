@@ -19,6 +19,7 @@ import (
 func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, files []File) ([]uuid.UUID, error) {
 	ids, seen := []uuid.UUID{}, make(map[string]bool)
 	var problems []string
+	waits := false
 	if len(files) > 0 && !sk.AcceptsDataSources {
 		a.event.Done.Problems = fmt.Sprintf(textNoFiles, sk.Name)
 		return ids, nil
@@ -32,9 +33,10 @@ func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, 
 		if err != nil {
 			return nil, err
 		}
-		if problem == "" {
-			if problem, err = a.readable(source); err != nil {
-				return nil, err
+		if problem == "" && source.Status != datasource.Success {
+			if problem = a.unread(source); problem == "" {
+				waits = true // The others are brought over meanwhile.
+				continue
 			}
 		}
 		if problem != "" {
@@ -43,21 +45,22 @@ func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, 
 		}
 		ids = append(ids, source.ID)
 	}
+	if waits {
+		return nil, later{a.cfg.Busy}
+	}
 	a.event.Done.Problems = strings.Join(problems, "\n")
 	return ids, nil
 }
 
-// readable returns what is wrong with a data source, "" if it was read. While it is read, the question waits.
-func (a *acting) readable(s datasource.Source) (problem string, _ error) {
+// unread returns what is wrong with a data source that was not read, "" if the question waits for it.
+func (a *acting) unread(s datasource.Source) (problem string) {
 	switch {
-	case s.Status == datasource.Success:
-		return "", nil
 	case s.Status == datasource.Failed:
-		return fmt.Sprintf(textFileFailed, s.Filename, s.Failure), nil
+		return fmt.Sprintf(textFileFailed, s.Filename, s.Failure)
 	case a.overdue():
-		return fmt.Sprintf(textFileSlow, s.Filename), nil
+		return fmt.Sprintf(textFileSlow, s.Filename)
 	}
-	return "", later{a.cfg.Busy}
+	return ""
 }
 
 // source returns a file of the surface as a data source, and brings it over if the member has it not yet.
