@@ -327,7 +327,8 @@ func askPrompt(said []Said, question string) string {
 	for i, s := range said {
 		remarks[i] = answer.Remark{Name: s.Name, Text: s.Text}
 	}
-	return answer.RemarksInstruction + "\n" + answer.Remarks(remarks) + "\n質問:\n" + unfenced(question)
+	return answer.RemarksInstruction + "\n" + answer.Remarks(remarks) + answer.RemarksQuestion +
+		unfenced(question)
 }
 
 // summaryPrompt returns what a model reads of a conversation to summarize.

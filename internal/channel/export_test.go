@@ -13,3 +13,6 @@ func Split(text string, limit int, complete bool) (pieces []Piece) {
 	}
 	return pieces
 }
+
+// AskPrompt is askPrompt.
+func AskPrompt(said []Said, question string) string { return askPrompt(said, question) }

@@ -155,13 +155,16 @@ func (f *fixture) startWith(cfg channel.Config) *channel.Service {
 	cfg.MinPause = 10 * time.Millisecond
 	s := channel.NewService(channel.Needs{
 		Store: f.db, Installations: f, Links: f, Surfaces: map[string]channel.Surface{channeltest.Name: f.surface},
-		Chat: f.chat, Skills: skill.NewService(f.db, skill.Config{}), Sources: f.sources,
-		Log: slog.New(slog.DiscardHandler),
+		Chat: f.chat, Skills: f.skills(), Sources: f.sources, Log: f.log(),
 	}, cfg)
 	s.Start()
 	f.t.Cleanup(s.Stop)
 	return s
 }
+
+func (f *fixture) skills() *skill.Service { return skill.NewService(f.db, skill.Config{}) }
+
+func (f *fixture) log() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // FindInstallation implements channel.Installations.
 func (f *fixture) FindInstallation(_ context.Context, surface, _, team string) (channel.Installation, error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
@@ -62,12 +63,13 @@ func readPrompt(messages []llm.Message) prompt {
 		if m.Role == llm.RoleUser && i < last {
 			_, content = takeSources(content)
 			_, content = takeNotes(content)
+			content = dropSaid(content)
 			p.earlier = append(p.earlier, plain(content))
 		}
 		if i == last {
 			p.text, _ = tagged(content, "text")
 			p.entries = readEntries(content)
-			p.question = strings.TrimSpace(content)
+			p.question = strings.TrimSpace(dropSaid(content))
 		}
 	}
 	p.sources = p.sources[:min(len(p.sources), maxSources)]
@@ -78,6 +80,22 @@ func readPrompt(messages []llm.Message) prompt {
 	}
 	slices.Reverse(p.earlier)
 	return p
+}
+
+// dropSaid returns a question without the remarks of others that stand before it, and what introduces them.
+func dropSaid(content string) string {
+	if !strings.HasPrefix(content, answer.RemarksInstruction) {
+		return content
+	}
+	_, after, ok := strings.Cut(content, "</said>\n")
+	if !ok {
+		return content
+	}
+	_, question, ok := strings.Cut(after, answer.RemarksQuestion)
+	if !ok {
+		return after
+	}
+	return question
 }
 
 // plain returns a user's message without its tags, or its <text> if it has one.
