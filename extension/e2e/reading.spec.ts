@@ -1,5 +1,6 @@
 import { chromium, type Page } from '@playwright/test'
 import { findBrowser } from '../../web/e2e/support/browser'
+import { breaches, overflow } from '../../web/e2e/support/inspect'
 import { pdfOf } from '../../web/e2e/support/pdf'
 import { type Browser, expect, test } from './browser'
 
@@ -43,6 +44,16 @@ const transcript = {
       ],
     },
   ],
+}
+
+/** Looks at what the panel shows at its narrowest, in light and dark. */
+async function inspect(panel: Page): Promise<void> {
+  await panel.setViewportSize({ width: 320, height: 700 })
+  expect(await overflow(panel)).toEqual({ by: 0, what: [] })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await panel.emulateMedia({ colorScheme })
+    expect(await breaches(panel)).toEqual([])
+  }
 }
 
 /** Opens the video, whose site answers with this page and this transcript, beside the panel. */
@@ -96,6 +107,7 @@ for (const [name, page, answer, reason] of [
     const panel = await watch(browser, page, answer)
     await panel.getByRole('button', { name: 'このページを要約' }).click()
     await expect(panel.getByRole('alert')).toContainText(reason)
+    await inspect(panel)
     const tab = browser.context.pages().find((other) => other.url() === video) as Page
     await tab.evaluate(() =>
       getSelection()?.selectAllChildren(document.querySelector('#description') as Element),
@@ -132,8 +144,10 @@ test('a PDF in a tab is read by the server once that is confirmed', async ({
     const panel = await browser.press(await browser.open(`${site.add(path, pdf, file)}?version=3`))
     await panel.getByRole('button', { name: 'このページを要約' }).click()
     await expect(panel.getByText(/このPDF（\d+ KB）をサーバーに送り、文章を読み取ります。/)).toBeVisible()
+    await inspect(panel)
     await panel.getByRole('button', { name: 'PDFを読み取る' }).click()
     await panel.getByText('送信する文章を表示').click()
+    await inspect(panel)
     await expect(panel.locator('pre')).toContainText('在宅勤務の申請は、前月の20日までに行う。')
     await expect(panel.locator('pre')).toContainText('2027年4月1日から施行する。')
     await panel.getByRole('button', { name: '送信', exact: true }).click()
