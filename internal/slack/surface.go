@@ -52,6 +52,9 @@ func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 	text := fitting(d)
 	if d.State == channel.Writing && a.stoppable(ctx, to) {
 		ts, err := a.startStream(ctx, to, text)
+		if err == nil {
+			a.begun.set(to.Channel+"/"+ts, part(d))
+		}
 		if !slices.Contains(unknown, refusal(err)) {
 			return channel.Ref(ts), result("chat.startStream", err)
 		}
@@ -65,6 +68,7 @@ func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 	if err != nil {
 		return "", result("chat.postMessage", err)
 	}
+	a.begun.set(to.Channel+"/"+ts, part(d))
 	a.ended.set(to.Channel+"/"+ts, true)
 	return channel.Ref(ts), nil
 }
@@ -147,8 +151,11 @@ func metadata(d channel.Draft) slackgo.SlackMetadata {
 	}
 }
 
+// part names a message of an answer.
+func part(d channel.Draft) string { return d.AnswerID.String() + "/" + strconv.Itoa(d.Part) }
+
 // Find implements channel.Surface. A message that was posted or is complete says which answer it is. A stream does not:
-// it is the assistant's, says nothing of another answer, and holds the beginning of the text. One of an earlier run,
+// it is the assistant's, not known to be another answer, and holds the beginning of the text. One of an earlier run,
 // with another text, is not found: it could be somebody else's.
 func (a *Adapter) Find(
 	ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft,
@@ -169,12 +176,18 @@ func (a *Adapter) Find(
 			m.Metadata.EventPayload["answer_id"] == want.EventPayload["answer_id"] &&
 			m.Metadata.EventPayload["part"] == want.EventPayload["part"]:
 			return channel.Ref(m.Timestamp), true, nil
-		case found == "" && m.Metadata.EventType == "" && len(m.Files) == 0 &&
+		case found == "" && !a.isOther(to, m, d) && m.Metadata.EventType == "" && len(m.Files) == 0 &&
 			strings.HasPrefix(text, bare(plain(m.Text, "", nobody))):
 			found = channel.Ref(m.Timestamp)
 		}
 	}
 	return found, found != "", nil
+}
+
+// isOther reports whether a message was begun here for something else.
+func (a *Adapter) isOther(to channel.Target, m slackgo.Message, d channel.Draft) bool {
+	known, ok := a.begun.get(to.Channel + "/" + m.Timestamp)
+	return ok && known != part(d)
 }
 
 // stamp returns a time as Slack writes it.

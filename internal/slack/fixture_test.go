@@ -1,0 +1,117 @@
+package slack_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// office is a workspace of the fake with the adapter beside it.
+type office struct {
+	*fake.Workspace
+	t       *testing.T
+	adapter *slack.Adapter
+	in      channel.Installation
+	to      channel.Target // Hanako's mention in a channel.
+}
+
+// open starts a workspace with what a test changes of the demonstration. Only Advance moves its clock.
+func open(t *testing.T, change func(*fake.Config)) *office {
+	t.Helper()
+	config := fake.Demo()
+	at := time.Now()
+	config.Now = func() time.Time { return at }
+	if change != nil {
+		change(&config)
+	}
+	o := &office{Workspace: fake.New(config), t: t}
+	server := httptest.NewServer(o.Workspace)
+	o.SetURL(server.URL)
+	adapter, err := slack.New(slack.Config{APIURL: server.URL + "/api"}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		adapter.Close()
+		server.Close()
+		o.Close()
+	})
+	o.adapter = adapter
+	o.in = channel.Installation{
+		ID: uuid.Must(uuid.NewV7()), Surface: slack.Name, TeamID: fake.DemoTeam, AppID: fake.DemoApp, BotUserID: fake.DemoBot,
+		Credentials: channel.Credentials{
+			BotToken: fake.DemoToken, AppToken: fake.DemoSocket, ClientID: "1000.1001", ClientSecret: "demo-client-secret",
+			SigningSecret: fake.DemoSecret,
+		},
+	}
+	o.to = o.mentioned(fake.DemoHanako, "質問です")
+	return o
+}
+
+// mentioned has somebody mention the assistant, and returns where the answer goes.
+func (o *office) mentioned(person, text string) channel.Target {
+	o.t.Helper()
+	ts, err := o.Mention(fake.DemoApp, fake.Said{Channel: fake.DemoGeneral, User: person, Text: text})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return channel.Target{Installation: o.in, Channel: fake.DemoGeneral, Thread: ts, Person: person}
+}
+
+// shown is the Markdown that a message shows, and all its other texts.
+func (o *office) shown(channelID string, ref channel.Ref) (markdown, beside string) {
+	o.t.Helper()
+	m, ok := o.Message(channelID, string(ref))
+	if !ok {
+		o.t.Fatalf("no message %s", ref)
+	}
+	var blocks []map[string]any
+	if err := json.Unmarshal(m.Blocks, &blocks); err != nil {
+		o.t.Fatalf("%s: %v", m.Blocks, err)
+	}
+	var rest []string
+	for _, block := range blocks {
+		if block["type"] == "markdown" {
+			markdown += block["text"].(string)
+			continue
+		}
+		raw, _ := json.Marshal(block)
+		rest = append(rest, string(raw))
+	}
+	return markdown, strings.Join(rest, "\n")
+}
+
+// draft is an answer while it is written.
+func draft(markdown string) channel.Draft {
+	return channel.Draft{
+		AnswerID: uuid.MustParse("01930000-0000-7000-8000-000000000001"), Markdown: markdown, State: channel.Writing,
+		Last: true, URL: "https://tsumugi.example/chat/1",
+	}
+}
+
+// done is the whole of it.
+func done(markdown string) channel.Draft {
+	d := draft(markdown)
+	d.State = channel.Done
+	return d
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,158 @@
+package slack_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+)
+
+// intake stores events in memory, each once, as the channel's does.
+type intake struct {
+	mu    sync.Mutex // Guards the following.
+	fails int        // How many more events are not stored.
+	took  []channel.Incoming
+	again int // Events that were known.
+}
+
+func (i *intake) Take(_ context.Context, in channel.Incoming) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.fails > 0 {
+		i.fails--
+		return errors.New("the database is away")
+	}
+	for _, known := range i.took {
+		if known.EventID == in.EventID {
+			i.again++
+			return nil
+		}
+	}
+	i.took = append(i.took, in)
+	return nil
+}
+
+// Hold gives every server a place.
+func (i *intake) Hold(ctx context.Context, _ string, _ int, run func(context.Context)) { run(ctx) }
+
+func (i *intake) stored() []channel.Incoming {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return append([]channel.Incoming(nil), i.took...)
+}
+
+// reachable are the installations of a test.
+type reachable []channel.Installation
+
+func (r reachable) Sockets(context.Context) ([]channel.Installation, error) { return r, nil }
+
+// behindFirewall opens an office that is reached by sockets, held by so many servers.
+func behindFirewall(t *testing.T, servers int, i *intake) *office {
+	t.Helper()
+	o := open(t, func(c *fake.Config) {
+		c.Apps[0].SocketMode = true
+		c.Retries = []time.Duration{0, 0, 0}
+		c.Timeout = 300 * time.Millisecond
+	})
+	for range servers {
+		s := slack.NewSockets(o.adapter, i, reachable{o.in}, slog.New(slog.DiscardHandler))
+		s.Start()
+		t.Cleanup(s.Stop)
+	}
+	o.await("sockets", func() bool { return o.Sockets(fake.DemoApp) == servers })
+	return o
+}
+
+func (o *office) await(what string, is func() bool) {
+	o.t.Helper()
+	if err := o.Await(within(o.t), is); err != nil {
+		o.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// asked counts the stored questions with a text, and whether all events of Slack are done.
+func (o *office) asked(i *intake, text string) int {
+	n := 0
+	for _, in := range i.stored() {
+		if in.Kind == channel.Ask && in.Text == text {
+			n++
+		}
+	}
+	for _, e := range o.Events("") {
+		if !e.Done {
+			return 0
+		}
+	}
+	return n
+}
+
+func TestSockets(t *testing.T) {
+	t.Parallel()
+	i := &intake{}
+	o := behindFirewall(t, 2, i)
+	ctx := within(t)
+	o.mentioned(fake.DemoHanako, "要約して")
+	if err := o.Command(ctx, fake.DemoApp, fake.DemoTaro, fake.DemoGeneral, "/tsumugi", "翻訳: hello"); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := o.adapter.Begin(ctx, o.to, done("回答"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Click(ctx, fake.DemoHanako, o.to.Channel, string(ref), "tsumugi_good"); err != nil {
+		t.Fatal(err)
+	}
+	o.await("the question", func() bool { return o.asked(i, "要約して") == 1 })
+	kinds := map[channel.Kind]channel.Incoming{}
+	for _, in := range i.stored() {
+		kinds[in.Kind] = in
+	}
+	if kinds[channel.Ask].Text == "" || kinds[channel.Rate].Rating == "" || kinds[channel.Ask].TeamID != fake.DemoTeam {
+		t.Errorf("%+v", kinds)
+	}
+}
+
+func TestSockets_AcknowledgeWhatIsStored(t *testing.T) {
+	t.Parallel()
+	i := &intake{fails: 1}
+	o := behindFirewall(t, 1, i)
+	o.mentioned(fake.DemoHanako, "要約して")
+	o.await("the event comes again", func() bool { return o.asked(i, "要約して") == 1 })
+	var deliveries []fake.Delivery
+	for _, e := range o.Events("app_mention") {
+		deliveries = e.Deliveries
+	}
+	if len(deliveries) != 2 || deliveries[0].Status == 200 || deliveries[1].Status != 200 {
+		t.Errorf("acknowledged before it was stored: %+v", deliveries)
+	}
+}
+
+func TestSockets_Refresh(t *testing.T) {
+	t.Parallel()
+	i := &intake{}
+	o := behindFirewall(t, 1, i)
+	if err := o.Refresh(within(t), fake.DemoApp, "warning"); err != nil {
+		t.Fatal(err)
+	}
+	o.await("the next socket, beside the one that ends", func() bool { return o.Sockets(fake.DemoApp) == 2 })
+	o.Cut(fake.DemoApp)
+	o.await("a socket after the cut", func() bool { return o.Sockets(fake.DemoApp) >= 1 })
+	o.mentioned(fake.DemoHanako, "要約して")
+	o.await("the question", func() bool { return o.asked(i, "要約して") == 1 })
+}
+
+func TestSockets_Stop(t *testing.T) {
+	t.Parallel()
+	o := open(t, func(c *fake.Config) { c.Apps[0].SocketMode = true })
+	s := slack.NewSockets(o.adapter, &intake{}, reachable{o.in}, slog.New(slog.DiscardHandler))
+	s.Start()
+	o.await("a socket", func() bool { return o.Sockets(fake.DemoApp) == 1 })
+	s.Stop()
+	o.await("none", func() bool { return o.Sockets(fake.DemoApp) == 0 })
+}
