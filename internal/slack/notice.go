@@ -106,6 +106,9 @@ func noticeBlocks(n channel.Notice) []slackgo.Block {
 
 // Open implements channel.Surface. The metadata says which event it was posted for.
 func (a *Adapter) Open(ctx context.Context, to channel.Target, event, question string) (string, error) {
+	if err := a.within(ctx, to); err != nil {
+		return "", err
+	}
 	client := a.client(to.Installation)
 	history, err := client.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
 		ChannelID: to.Channel, Limit: 20, IncludeAllMetadata: true,

@@ -204,6 +204,31 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+func TestSharedChannel(t *testing.T) {
+	t.Parallel()
+	o, ctx := open(t, nil), within(t)
+	root, err := o.Say(fake.Said{Channel: fake.DemoShared, User: fake.DemoTaro, Text: "共同企画です"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := channel.Target{Installation: o.in, Channel: fake.DemoShared, Thread: root, Person: fake.DemoTaro}
+	for range 2 {
+		if said, err := o.adapter.Said(ctx, to, ""); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("%+v, %v", said, err)
+		}
+		if _, err := o.adapter.Open(ctx, to, "command:1", "質問"); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("asked with a command: %v", err)
+		}
+	}
+	if n := len(o.Calls("conversations.info")); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	to.Installation.Policy.SharedChannels = true
+	if said, err := o.adapter.Said(ctx, to, ""); err != nil || len(said) != 1 {
+		t.Errorf("allowed: %+v, %v", said, err)
+	}
+}
+
 func TestHost(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)

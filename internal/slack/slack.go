@@ -33,6 +33,7 @@ type Adapter struct {
 	people    *people
 	keys      *identity.RemoteKeys // That sign Slack's id tokens.
 	stops     *cache[bool]         // By place: whether Slack shows its own button to stop an answer.
+	shared    *cache[bool]         // By place: the channel is shared with another company.
 	begun     *cache[string]       // By message: which part of which answer it is, of those begun here.
 	ended     *cache[bool]         // By message: it is not streamed, or not any more.
 }
@@ -51,7 +52,8 @@ func New(config Config, log *slog.Logger) (*Adapter, error) {
 	}
 	a := &Adapter{
 		config: config, api: api,
-		stops: newCache[bool](10_000, 10*time.Minute), begun: newCache[string](10_000, time.Hour),
+		stops: newCache[bool](10_000, 10*time.Minute), shared: newCache[bool](10_000, time.Minute),
+		begun: newCache[string](10_000, time.Hour),
 		ended: newCache[bool](10_000, time.Hour),
 	}
 	a.http, a.downloads = a.newHTTP(callTimeout), a.newHTTP(0)

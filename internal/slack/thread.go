@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 const (
@@ -58,6 +59,9 @@ func (a *Adapter) Said(ctx context.Context, to channel.Target, before channel.Re
 	if string(before) == to.Thread && before != "" {
 		return nil, nil
 	}
+	if err := a.within(ctx, to); err != nil {
+		return nil, err
+	}
 	messages, self, err := a.replies(ctx, to, replyQuery{latest: string(before), newest: true})
 	if err != nil {
 		return nil, err
@@ -73,6 +77,30 @@ func (a *Adapter) Said(ctx context.Context, to channel.Target, before channel.Re
 		said[i] = a.said(ctx, to.Installation, self, m)
 	}
 	return said, nil
+}
+
+// within checks that a channel is not shared with another company, unless that is allowed: events say so themselves,
+// commands and shortcuts do not.
+func (a *Adapter) within(ctx context.Context, to channel.Target) error {
+	if to.Installation.Policy.SharedChannels || to.Direct {
+		return nil
+	}
+	shared, known := a.shared.get(place(to))
+	if !known {
+		info, err := a.client(to.Installation).GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{
+			ChannelID: to.Channel,
+		})
+		if err != nil {
+			return result("conversations.info", err)
+		}
+		shared = info.IsExtShared || info.IsPendingExtShared
+		a.shared.set(place(to), shared)
+	}
+	if shared {
+		return fault.Errorf(fault.Forbidden,
+			"ほかの会社と共有しているチャンネルでは使えません。社内のチャンネルか、ダイレクトメッセージで質問してください。")
+	}
+	return nil
 }
 
 // Message implements channel.Surface.

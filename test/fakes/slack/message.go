@@ -48,12 +48,20 @@ type Reaction struct {
 	User string
 }
 
-// Shown is what people read: the Markdown, or the text if there is none.
+// Shown is what people read: the Markdown, that of the blocks, or the text if there is none.
 func (m *Message) Shown() string {
-	if m.Markdown != "" {
-		return m.Markdown
+	shown := m.Markdown
+	if shown == "" {
+		walk(m.Blocks, func(o map[string]any) {
+			if text, ok := o["text"].(string); ok && o["type"] == "markdown" {
+				shown += text
+			}
+		})
 	}
-	return m.Text
+	if shown == "" {
+		shown = m.Text
+	}
+	return shown
 }
 
 func (m *Message) clone() Message {
