@@ -142,7 +142,9 @@ func TestSockets_Refresh(t *testing.T) {
 	}
 	o.await("the next socket, beside the one that ends", func() bool { return o.Sockets(fake.DemoApp) == 2 })
 	o.Cut(fake.DemoApp)
-	o.await("a socket after the cut", func() bool { return o.Sockets(fake.DemoApp) >= 1 })
+	o.await("a socket after the cut", func() bool {
+		return len(o.Calls("apps.connections.open")) == 3 && o.Sockets(fake.DemoApp) == 1
+	})
 	o.mentioned(fake.DemoHanako, "要約して")
 	o.await("the question", func() bool { return o.asked(i, "要約して") == 1 })
 }

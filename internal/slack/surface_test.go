@@ -279,6 +279,11 @@ func TestR89_Messages(t *testing.T) {
 		if err := o.adapter.Notify(ctx, o.to, channel.Notice{Kind: channel.NoticeInfo, Text: hostile}); err != nil {
 			t.Fatal(err)
 		}
+		aside := o.to
+		aside.Direct = true
+		if err := o.adapter.Notify(ctx, aside, channel.Notice{Kind: channel.NoticeInfo, Text: hostile}); err != nil {
+			t.Fatal(err)
+		}
 		o.silent()
 	}
 }
