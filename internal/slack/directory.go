@@ -86,8 +86,10 @@ func (a *Adapter) Check(ctx context.Context, in channel.Installation) []channel.
 	checks = append(checks, workspace, checkScopes(scopes.Get("X-OAuth-Scopes")))
 	signing := channel.Check{Name: "signing_secret", OK: true, Detail: "登録されています。"}
 	if in.Credentials.SigningSecret == "" && in.Credentials.AppToken == "" {
-		signing = channel.Check{Name: "signing_secret",
-			Detail: "Signing Secretが登録されていません。Basic Informationの画面で確認して、登録してください。"}
+		signing = channel.Check{
+			Name:   "signing_secret",
+			Detail: "Signing Secretが登録されていません。Basic Informationの画面で確認して、登録してください。",
+		}
 	}
 	checks = append(checks, signing)
 	if in.Credentials.AppToken == "" {
@@ -116,8 +118,11 @@ func checkScopes(granted string) channel.Check {
 		}
 	}
 	if len(missing) > 0 {
-		return channel.Check{Name: "scopes",
-			Detail: "権限が足りません: " + strings.Join(missing, "、") + "。マニフェストを更新し、アプリをワークスペースに再インストールしてください。"}
+		return channel.Check{
+			Name: "scopes",
+			Detail: "権限が足りません: " + strings.Join(missing, "、") +
+				"。マニフェストを更新し、アプリをワークスペースに再インストールしてください。",
+		}
 	}
 	return channel.Check{Name: "scopes", OK: true, Detail: "必要な権限がそろっています。"}
 }

@@ -203,12 +203,11 @@ func (a *Adapter) stoppable(ctx context.Context, to channel.Target) bool {
 	if to.Thread == "" {
 		return false
 	}
-	known, ok := a.stops.get(place(to))
-	if !ok {
-		known = a.session(ctx, to, "processing") == nil
-		known, _ = a.stops.get(place(to))
+	if _, known := a.stops.get(place(to)); !known && a.session(ctx, to, "processing") != nil {
+		return false // For this message.
 	}
-	return known
+	shown, _ := a.stops.get(place(to))
+	return shown
 }
 
 // session sets how far the assistant is in a thread, and remembers whether Slack offers to stop it there.
