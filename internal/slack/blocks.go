@@ -31,9 +31,6 @@ func message(d channel.Draft, text string) []slackgo.MsgOption {
 		blocks = append(blocks, note("回答を書いています…"))
 	}
 	blocks = append(blocks, footer(d)...)
-	if len(blocks) == 0 {
-		blocks = append(blocks, note("この部分は、新しい回答に置き換えられました。"))
-	}
 	return []slackgo.MsgOption{
 		slackgo.MsgOptionText(fallback(d), false), slackgo.MsgOptionBlocks(blocks...),
 		slackgo.MsgOptionMetadata(metadata(d)),

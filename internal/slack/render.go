@@ -10,9 +10,6 @@ import (
 // gap is a zero-width space. It keeps characters apart that Slack would read together.
 const gap = "\u200b"
 
-// wideAngle stands for < where its entity is too long.
-const wideAngle = "＜"
-
 var (
 	fenceLine = regexp.MustCompile("^\\s*(`{3,}|~{3,})[^`]*$")
 	ruleLine  = regexp.MustCompile(`^\s{0,3}(?:-\s*){3,}$|^\s{0,3}(?:\*\s*){3,}$|^\s{0,3}(?:_\s*){3,}$`)
@@ -41,16 +38,7 @@ const codeHold = 12
 // Rendering is monotone: Render(a, false) is a prefix of Render(a+b, false) and of Render(a+b, true). What cannot be
 // decided yet (a table, half a code span) is held back until complete says that nothing follows.
 func Render(markdown string, complete bool) string {
-	return render(renderer{complete: complete}, markdown)
-}
-
-// compact is Render for a text that is too long with escaped characters and aligned tables. It is hardly longer than
-// the Markdown.
-func compact(markdown string) string {
-	return render(renderer{complete: true, tight: true}, markdown)
-}
-
-func render(r renderer, markdown string) string {
+	r := renderer{complete: complete}
 	lines := strings.SplitAfter(strings.ToValidUTF8(markdown, ""), "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -68,7 +56,6 @@ func render(r renderer, markdown string) string {
 type renderer struct {
 	out      strings.Builder
 	complete bool
-	tight    bool   // Compact.
 	fence    string // What closes the code that is open: a run of ` or ~, "$$" or "\]"; "" outside of code.
 }
 
@@ -116,7 +103,7 @@ func (r *renderer) code(line, end string, whole bool) int {
 		if i := strings.LastIndexByte(line, '<'); i >= 0 && len(line)-i <= codeHold {
 			line = line[:i]
 		}
-		r.out.WriteString(r.unmentioned(line))
+		r.out.WriteString(unmentioned(line))
 		return 0
 	}
 	math := r.fence == "$$" || r.fence == `\]`
@@ -128,16 +115,13 @@ func (r *renderer) code(line, end string, whole bool) int {
 		r.fence = ""
 		r.out.WriteString(line + end)
 	default:
-		r.out.WriteString(r.unmentioned(line) + end)
+		r.out.WriteString(unmentioned(line) + end)
 	}
 	return 1
 }
 
 // unmentioned returns code in which Slack finds no mention. It shows as it was.
-func (r *renderer) unmentioned(code string) string {
-	if r.tight {
-		return codeToken.ReplaceAllStringFunc(code, func(found string) string { return wideAngle + found[1:] })
-	}
+func unmentioned(code string) string {
 	return codeToken.ReplaceAllStringFunc(code, func(found string) string { return "<" + gap + found[1:] })
 }
 
@@ -151,7 +135,7 @@ func (r *renderer) text(line string, partial bool) {
 		r.out.WriteString(m[1] + box + m[3])
 		line = line[len(m[0]):]
 	}
-	s := scanner{renderer: r, line: line, partial: partial}
+	s := scanner{out: &r.out, line: line, partial: partial}
 	for s.at < len(line) && s.step() {
 		continue
 	}
@@ -159,7 +143,7 @@ func (r *renderer) text(line string, partial bool) {
 
 // scanner renders the inline markup of a line.
 type scanner struct {
-	*renderer
+	out     *strings.Builder
 	line    string
 	partial bool // More of the line follows.
 	at      int
@@ -174,7 +158,7 @@ func (s *scanner) step() bool {
 	r, size := utf8.DecodeRuneInString(rest)
 	if s.closed && r != '*' {
 		s.closed = false
-		if east(r) && !s.tight {
+		if east(r) {
 			// Between ideographs, Slack shows ** as it stands.
 			s.out.WriteString(gap)
 		}
@@ -220,7 +204,7 @@ func (s *scanner) escaped(rest string) bool {
 	}
 	switch next := rest[1]; {
 	case next == '<':
-		s.emit(s.less(), 2)
+		s.emit("&lt;", 2)
 	case next == '@' || next >= utf8.RuneSelf:
 		s.emit(`\`, 1)
 	default:
@@ -246,7 +230,7 @@ func (s *scanner) span(rest string) bool {
 			return false
 		}
 		if closing == n {
-			s.emit(rest[:n]+s.unmentioned(rest[n:i])+rest[i:i+n], i+n)
+			s.emit(rest[:n]+unmentioned(rest[n:i])+rest[i:i+n], i+n)
 			s.before = '`'
 			return true
 		}
@@ -270,17 +254,9 @@ func (s *scanner) angle(rest string) bool {
 	if s.partial && opened.MatchString(rest) {
 		return false
 	}
-	s.emit(s.less(), 1)
+	s.emit("&lt;", 1)
 	s.before = '<'
 	return true
-}
-
-// less returns how a < is written that begins nothing.
-func (r *renderer) less() string {
-	if r.tight {
-		return wideAngle
-	}
-	return "&lt;"
 }
 
 func (s *scanner) stars(rest string) bool {
@@ -289,7 +265,7 @@ func (s *scanner) stars(rest string) bool {
 		return false
 	}
 	if n == 2 {
-		if !s.bold && east(s.before) && !s.tight {
+		if !s.bold && east(s.before) {
 			s.out.WriteString(gap)
 		}
 		s.closed, s.bold = s.bold, !s.bold

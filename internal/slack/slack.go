@@ -66,7 +66,7 @@ func New(config Config, log *slog.Logger) (*Adapter, error) {
 // of tables make it longer.
 func (a *Adapter) Traits() channel.Traits {
 	return channel.Traits{
-		CanAppend: true, CanReplace: true, MinInterval: time.Second, MaxCharacters: 9_000, MaxMessages: 5,
+		CanAppend: true, CanReplace: true, MinInterval: time.Second, MaxCharacters: 10_000, MaxMessages: 5,
 		AppendLifetime: 4*time.Minute + 30*time.Second,
 	}
 }

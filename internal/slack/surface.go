@@ -23,33 +23,39 @@ var (
 // maxMarkdown is what Slack takes in a message, in characters.
 const maxMarkdown = 12_000
 
-// rendered returns what a message shows of a draft's Markdown while it can be extended.
-func rendered(d channel.Draft) string {
-	return Render(d.Markdown, d.State != channel.Writing || !d.Last)
+// rendered returns what a message shows of a draft's Markdown, or channel.ErrTooLong.
+func rendered(d channel.Draft) (string, error) {
+	text := Render(d.Markdown, d.State != channel.Writing || !d.Last)
+	if utf8.RuneCountInString(text) > maxMarkdown {
+		return "", fmt.Errorf("slack: %w", channel.ErrTooLong)
+	}
+	return text, nil
 }
 
-// fitting returns what a message shows of a draft's Markdown, at most as much as Slack takes.
-func fitting(d channel.Draft) string {
-	text := rendered(d)
-	if utf8.RuneCountInString(text) > maxMarkdown {
-		text = shorten(compact(d.Markdown), maxMarkdown)
+// growth returns what a draft adds to a message that is streamed and holds an earlier state.
+func (a *Adapter) growth(to channel.Target, ref channel.Ref, from, d channel.Draft) (string, error) {
+	held, err := rendered(from)
+	if err != nil {
+		return "", err
 	}
-	return text
-}
-
-// growth returns what a draft adds to a message that holds an earlier state.
-func growth(from, d channel.Draft) (string, bool) {
-	text := rendered(d)
-	if utf8.RuneCountInString(text) > maxMarkdown {
-		return "", false
+	text, err := rendered(d)
+	if err != nil {
+		return "", err
 	}
-	return strings.CutPrefix(text, rendered(from))
+	more, ok := strings.CutPrefix(text, held)
+	if _, ended := a.ended.get(to.Channel + "/" + string(ref)); ended || !ok {
+		return "", channel.ErrCannotAppend
+	}
+	return more, nil
 }
 
 // Begin implements channel.Surface. An answer is streamed where Slack shows its own button to stop it; elsewhere it is
 // posted with a button, and replaced as it grows.
 func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft) (channel.Ref, error) {
-	text := fitting(d)
+	text, err := rendered(d)
+	if err != nil {
+		return "", err
+	}
 	if d.State == channel.Writing && a.stoppable(ctx, to) {
 		ts, err := a.startStream(ctx, to, text)
 		if err == nil {
@@ -87,23 +93,20 @@ func (a *Adapter) startStream(ctx context.Context, to channel.Target, text strin
 
 // Append implements channel.Surface.
 func (a *Adapter) Append(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
-	more, ok := growth(from, d)
-	if _, ended := a.ended.get(to.Channel + "/" + string(ref)); ended || !ok {
-		return channel.ErrCannotAppend
+	more, err := a.growth(to, ref, from, d)
+	if err != nil || more == "" {
+		return err
 	}
-	if more == "" {
-		return nil
-	}
-	_, _, err := a.client(to.Installation).AppendStreamContext(ctx, to.Channel, string(ref),
+	_, _, err = a.client(to.Installation).AppendStreamContext(ctx, to.Channel, string(ref),
 		slackgo.MsgOptionMarkdownText(more))
 	return result("chat.appendStream", err)
 }
 
 // Finish implements channel.Surface.
 func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref, from, d channel.Draft) error {
-	more, ok := growth(from, d)
-	if _, ended := a.ended.get(to.Channel + "/" + string(ref)); ended || !ok {
-		return channel.ErrCannotAppend
+	more, err := a.growth(to, ref, from, d)
+	if err != nil {
+		return err
 	}
 	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(metadata(d))}
 	if more != "" {
@@ -112,7 +115,7 @@ func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref
 	if below := footer(d); len(below) > 0 {
 		options = append(options, slackgo.MsgOptionBlocks(below...))
 	}
-	_, _, err := a.client(to.Installation).StopStreamContext(ctx, to.Channel, string(ref), options...)
+	_, _, err = a.client(to.Installation).StopStreamContext(ctx, to.Channel, string(ref), options...)
 	if err != nil {
 		return result("chat.stopStream", err)
 	}
@@ -122,22 +125,42 @@ func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref
 
 // Replace implements channel.Surface. A message that is still streamed cannot be replaced: its stream ends first.
 func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Ref, d channel.Draft) error {
-	name := to.Channel + "/" + string(ref)
-	if _, ended := a.ended.get(name); !ended {
-		_, _, err := a.client(to.Installation).StopStreamContext(ctx, to.Channel, string(ref))
-		err = result("chat.stopStream", err)
-		if err != nil && !errors.Is(err, channel.ErrCannotAppend) && !slices.Contains(unknown, refusal(err)) {
-			return err
-		}
-		a.ended.set(name, true)
+	text, err := rendered(d)
+	if err != nil {
+		return err
 	}
-	_, _, _, err := a.client(to.Installation).UpdateMessageContext(ctx, to.Channel, string(ref),
-		message(d, fitting(d))...)
+	if err := a.end(ctx, to, ref); err != nil {
+		return err
+	}
+	client := a.client(to.Installation)
+	if d.State == channel.Superseded {
+		_, _, err := client.DeleteMessageContext(ctx, to.Channel, string(ref))
+		if refusal(err) == "message_not_found" {
+			return nil
+		}
+		return result("chat.delete", err)
+	}
+	_, _, _, err = client.UpdateMessageContext(ctx, to.Channel, string(ref), message(d, text)...)
 	if err == nil && d.Last && d.State != channel.Writing {
 		// Slack's own button has stopped the stream, but not the session.
 		a.rest(ctx, to)
 	}
 	return result("chat.update", err)
+}
+
+// end ends the stream of a message, unless it is known to have ended.
+func (a *Adapter) end(ctx context.Context, to channel.Target, ref channel.Ref) error {
+	name := to.Channel + "/" + string(ref)
+	if _, ended := a.ended.get(name); ended {
+		return nil
+	}
+	_, _, err := a.client(to.Installation).StopStreamContext(ctx, to.Channel, string(ref))
+	translated := result("chat.stopStream", err)
+	if err != nil && !errors.Is(translated, channel.ErrCannotAppend) && !slices.Contains(unknown, refusal(err)) {
+		return translated
+	}
+	a.ended.set(name, true)
+	return nil
 }
 
 // eventType names the metadata of an answer's messages.
@@ -165,7 +188,7 @@ func (a *Adapter) Find(
 		return "", false, err
 	}
 	want := metadata(d)
-	text := bare(entities.Replace(fitting(d)))
+	text := bare(entities.Replace(Render(d.Markdown, true)))
 	var found channel.Ref
 	for _, m := range messages {
 		if m.User != self || m.Timestamp == to.Thread || slices.Contains(known, channel.Ref(m.Timestamp)) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
+	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
@@ -250,7 +252,7 @@ func TestErrors(t *testing.T) {
 func TestR89_Messages(t *testing.T) {
 	t.Parallel()
 	hostile := "<!channel> <!here|here> <@U0TARO0001> <!subteam^S0123> @channel @here `<!channel>` " +
-		"<https://example.com/|a>\n" + "```\n<!everyone>\n```\n| <@U0TARO0001> |\n|---|\n| <!here> |\n\nhttps://example.com/picture.png"
+		"<https://example.com/|a>\n```\n<!everyone>\n```\n" + "| <@U0TARO0001> |\n|---|\n| <!here> |\n\nhttps://example.com/picture.png"
 	for _, streams := range []bool{true, false} {
 		o, ctx := open(t, nil), within(t)
 		if !streams {
@@ -288,7 +290,7 @@ func TestR89_Messages(t *testing.T) {
 	}
 }
 
-func TestLongText(t *testing.T) {
+func TestTooLong(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	// Entities make this longer than Slack takes.
@@ -298,13 +300,73 @@ func TestLongText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.adapter.Append(ctx, o.to, ref, from, draft(text)); !errors.Is(err, channel.ErrCannotAppend) {
-		t.Fatal(err)
+	before := len(o.Calls(""))
+	if err := o.adapter.Append(ctx, o.to, ref, from, draft(text)); !errors.Is(err, channel.ErrTooLong) {
+		t.Error(err)
 	}
-	if err := o.adapter.Replace(ctx, o.to, ref, done(text)); err != nil {
-		t.Fatal(err)
+	if err := o.adapter.Replace(ctx, o.to, ref, done(text)); !errors.Is(err, channel.ErrTooLong) {
+		t.Error(err)
 	}
-	if markdown, _ := o.shown(o.to.Channel, ref); markdown != strings.ReplaceAll(text, "<", "＜") {
-		t.Errorf("%d characters: %.40q", len([]rune(markdown)), markdown)
+	if _, err := o.adapter.Begin(ctx, o.to, done(text)); !errors.Is(err, channel.ErrTooLong) {
+		t.Error(err)
+	}
+	if n := len(o.Calls("")) - before; n != 0 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+// replacing is Slack where it has no button to stop an answer.
+type replacing struct{ *slack.Adapter }
+
+func (r replacing) Traits() channel.Traits {
+	traits := r.Adapter.Traits()
+	traits.CanAppend = false
+	return traits
+}
+
+func TestConform(t *testing.T) {
+	t.Parallel()
+	for name, events := range map[string][]string{"streams": nil, "replaces": {"app_mention"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			channeltest.Conform(t, func(t *testing.T) channeltest.Subject {
+				o := open(t, nil)
+				o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = events })
+				to, surface := o.to, channel.Surface(o.adapter)
+				if events != nil {
+					surface = replacing{o.adapter}
+				}
+				to.Thread = ""
+				var err error
+				if to.Thread, err = o.adapter.Open(within(t), to, "command:1", "質問"); err != nil {
+					t.Fatal(err)
+				}
+				return channeltest.Subject{
+					Surface: surface, To: to, Expire: func() { o.Advance(6 * time.Minute) },
+					Shows: func(ref channel.Ref) (string, bool) {
+						if m, ok := o.Message(o.to.Channel, string(ref)); !ok || m.Deleted {
+							return "", false
+						}
+						markdown, beside := o.shown(o.to.Channel, ref)
+						return markdown + beside, true
+					},
+					Say: func(text string) channel.Ref {
+						ts, err := o.Say(fake.Said{
+							Channel: o.to.Channel, User: fake.DemoTaro, Thread: to.Thread, Text: text,
+						})
+						if err != nil {
+							t.Fatal(err)
+						}
+						return channel.Ref(ts)
+					},
+					Files: func() (n int) {
+						for _, m := range o.Answers(fake.DemoApp, to.Channel, to.Thread) {
+							n += len(m.Files)
+						}
+						return n
+					},
+				}
+			})
+		})
 	}
 }

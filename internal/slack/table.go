@@ -43,12 +43,12 @@ func (r *renderer) table(lines []string) int {
 		}
 		return n
 	}
-	r.out.WriteString("```\n" + r.unmentioned(drawn(rows, r.tight)) + "```" + end)
+	r.out.WriteString("```\n" + unmentioned(drawn(rows)) + "```" + end)
 	return n
 }
 
 // drawn returns the rows of a table, its columns aligned if that fits.
-func drawn(lines []string, tight bool) string {
+func drawn(lines []string) string {
 	source, right := 0, make(map[int]bool)
 	var rows [][]string
 	for i, line := range lines {
@@ -67,7 +67,7 @@ func drawn(lines []string, tight bool) string {
 	}
 	widths, total := columnWidths(rows)
 	aligned := layout(rows, widths, right)
-	if tight || total > tableColumns || len(aligned) > source+source*tableGrowth/100+200 {
+	if total > tableColumns || len(aligned) > source+source*tableGrowth/100+200 {
 		return layout(rows, make([]int, len(widths)), nil)
 	}
 	return aligned
