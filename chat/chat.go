@@ -93,11 +93,11 @@ const (
 )
 
 // Citation names a passage of a document that an answer cites, or that was consulted for it. Its JSON form is that of
-// the store and of the stream.
+// the store and of the stream. It has no ids if the document belongs to the skill and not to the person who asked.
 type Citation struct {
 	Index            int       `json:"index"`
-	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id"`
-	DataSourceID     uuid.UUID `json:"data_source_id"`
+	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id,omitzero"`
+	DataSourceID     uuid.UUID `json:"data_source_id,omitzero"`
 	Filename         string    `json:"filename"`
 	Page             int       `json:"page"`
 	Locator          string    `json:"locator,omitempty"` // Where in the document, for a reader.

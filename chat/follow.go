@@ -177,7 +177,9 @@ func replay(m Message) *stream.Text {
 		text.PutStep(streamStep(step))
 	}
 	for _, c := range m.Citations {
-		text.PutSource(streamSource(c))
+		if c.ChunkEmbeddingID != uuid.Nil {
+			text.PutSource(streamSource(c))
+		}
 	}
 	if title := m.ThreadTitle; title.Text != "" {
 		text.PutTitle(title.Text, title.UpdatedAt)

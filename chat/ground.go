@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -48,6 +50,10 @@ type Source struct {
 	Citation
 
 	Text string
+
+	// Veiled says that the passage is of a document which the person who asks may not open: it is shown where the
+	// answer cites it, without ids, and otherwise not at all.
+	Veiled bool
 }
 
 // noGrounder bases answers on the conversation alone.
@@ -74,7 +80,9 @@ func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 	}
 	s.confirm()
 	for _, source := range g.grounds.Sources {
-		g.text.PutSource(streamSource(source.Citation))
+		if !source.Veiled {
+			g.text.PutSource(streamSource(source.Citation))
+		}
 	}
 	g.guard = answer.NewGuard(passages(g.grounds.Sources))
 	return nil
@@ -121,9 +129,13 @@ func cite(sources []Source, text string) []Citation {
 	var cited, others []Source
 	for _, s := range sources {
 		s.Support = supports[s.Index]
-		if s.Support != "" {
+		if s.Veiled {
+			s.ChunkEmbeddingID, s.DataSourceID = uuid.Nil, uuid.Nil
+		}
+		switch {
+		case s.Support != "":
 			cited = append(cited, s)
-		} else {
+		case !s.Veiled:
 			others = append(others, s)
 		}
 	}

@@ -17,20 +17,31 @@ const historyMessages = 60
 func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
 // newAsk returns a question with what the model would be sent for it.
-func newAsk(owner Owner, sk skill.Skill, guidance org.Guidance, history []Message, question Message) Ask {
+func newAsk(owner Owner, sk skill.Skill, guidance org.Guidance, before Before, question Message) Ask {
 	return Ask{
-		Owner: owner, Skill: sk, Question: question, History: history,
-		Prompt: newPrompt(sk, guidance, history, question),
+		Owner: owner, Skill: sk, Question: question, History: before.History,
+		Prompt: newPrompt(sk, guidance, before, question),
 	}
+}
+
+// Before is what precedes a question in its branch.
+type Before struct {
+	History []Message         // As much of it as the model is sent.
+	Form    map[string]string // The values with which it began, where the skill's instructions have places for them.
 }
 
 // newPrompt returns the conversation for the model: the skill's instructions and what every skill is told, the history,
 // and the question.
-func newPrompt(sk skill.Skill, guidance org.Guidance, history []Message, question Message) []llm.Message {
+func newPrompt(sk skill.Skill, guidance org.Guidance, before Before, question Message) []llm.Message {
 	if question.ParentID != nil {
 		sk = sk.FollowUp()
 	}
-	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now()) + guide(guidance)}}
+	values := question.Form
+	if values == nil {
+		values = before.Form
+	}
+	history := before.History
+	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now(), values) + guide(guidance)}}
 	// A conversation must begin with a question.
 	from := 0
 	for from < len(history) && history[from].Role != RoleUser {
@@ -54,22 +65,32 @@ func (m Message) modelText() string {
 	return m.Content
 }
 
-// withOpening adds the beginning of the branch to a history that was cut off before it, in threads that are about the
-// page in their first question.
+// withOpening completes what precedes a question by the beginning of its branch, if the skill needs it: by the values of
+// its form, which belong into the instructions, or by the page that the first question brought along, if the history was
+// cut off before it.
 func (s *Service) withOpening(
 	ctx context.Context, owner Owner, sk skill.Skill, question Message, history []Message,
-) ([]Message, error) {
-	if question.ParentID == nil || !sk.OfExtension() {
-		return history, nil
+) (Before, error) {
+	before := Before{History: history}
+	if question.ParentID == nil || !sk.OfExtension() && (question.Form != nil || !sk.HasVariables()) {
+		return before, nil
 	}
 	opening, err := s.questions.Opening(ctx, owner, question.ThreadID, *question.ParentID)
 	if err != nil {
-		return nil, err
+		return Before{}, err
+	}
+	if !sk.OfExtension() {
+		if len(opening) > 0 {
+			before.Form = opening[0].Form
+		}
+		return before, nil
 	}
 	for i, m := range opening {
 		if len(history) > 0 && history[0].ID == m.ID {
-			return append(opening[:i:i], history...), nil
+			before.History = append(opening[:i:i], history...)
+			return before, nil
 		}
 	}
-	return append(opening, history...), nil
+	before.History = append(opening, history...)
+	return before, nil
 }

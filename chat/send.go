@@ -120,11 +120,11 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
 		return Exchange{}, err
 	}
-	history, err := s.prepare(ctx, &b, q, looked)
+	before, err := s.prepare(ctx, &b, q, looked)
 	if err != nil {
 		return Exchange{}, err
 	}
-	return s.begin(ctx, b, newAsk(owner, looked.Skill, looked.Guidance, history, b.Question), since)
+	return s.begin(ctx, b, newAsk(owner, looked.Skill, looked.Guidance, before, b.Question), since)
 }
 
 // attributes identifies the generation of an answer in traces.
@@ -170,29 +170,29 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 	}
 }
 
-// prepare adds the messages of a question, if it may be asked, and returns the messages before it.
-func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
+// prepare adds the messages of a question, if it may be asked, and returns what precedes it.
+func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked) (Before, error) {
 	if looked.Running {
-		return nil, ErrThreadBusy
+		return Before{}, ErrThreadBusy
 	}
 	if reason := s.skills.Unavailable(looked.Skill); reason != "" {
-		return nil, fault.Errorf(fault.SkillUnavailable, "%s", reason)
+		return Before{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}
 	history, err := s.place(ctx, b, q, looked)
 	if err != nil {
-		return nil, err
+		return Before{}, err
 	}
 	if b.Asked {
 		b.Title = questionTitle(b.Question.Content)
 	} else {
 		rendered, err := render(looked.Skill, q)
 		if err != nil {
-			return nil, err
+			return Before{}, err
 		}
 		b.Question.Content, b.Question.Prompt, b.Question.Form = rendered.Display, rendered.Prompt, q.Form
 		b.Title = questionTitle(rendered.Subject)
 		if b.Question.DataSourceIDs, err = dataSources(q, looked.Skill, b.Question.DataSourceIDs); err != nil {
-			return nil, err
+			return Before{}, err
 		}
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)

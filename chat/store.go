@@ -50,7 +50,7 @@ type Limit struct {
 type Looked struct {
 	Known   *Exchange   // What the request began before, as it is now; nil if it is new. The rest is empty then.
 	Running bool        // An answer is being generated in the thread.
-	Skill   skill.Skill // The thread's, with only what asking needs: id, kind, task, form, prompt, files.
+	Skill   skill.Skill // The thread's, with what asking needs: not its texts for people.
 	Leaf    *uuid.UUID  // The answer that a new question follows; nil if there is none.
 	History []Message   // The messages up to that answer.
 
@@ -202,7 +202,7 @@ type QuestionStore interface {
 	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit Limit) ([]Message, error)
 
 	// Opening returns the first question of the branch that ends with leaf, and the answer to it, with what History
-	// reads.
+	// reads, and the question's form.
 	Opening(ctx context.Context, owner Owner, threadID, leaf uuid.UUID) ([]Message, error)
 
 	// Guidance returns what skills are told for a person.

@@ -167,11 +167,12 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	if history, err = s.withOpening(ctx, b.Owner, sk, b.Question, history); err != nil {
+	before, err := s.withOpening(ctx, b.Owner, sk, b.Question, history)
+	if err != nil {
 		return err
 	}
 	g := &generation{
-		ask: newAsk(b.Owner, sk, guidance, history, b.Question), answer: b.Answer, since: since,
+		ask: newAsk(b.Owner, sk, guidance, before, b.Question), answer: b.Answer, since: since,
 		place: s.places.takeAlways(b.Owner),
 	}
 	if err := s.launch(s.root, g); err != nil {

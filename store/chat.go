@@ -21,11 +21,11 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
 			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title, expires_at)
-			SELECT $1, $2, $3, s.id, $5, $6, now() + nullif($7::interval, '0')
+			SELECT $3, $1, $2, s.id, $5, $6, now() + nullif($7::interval, '0')
 			FROM skills s
-			WHERE s.id = $4 AND (s.organization_id IS NULL OR s.organization_id = $2) AND s.retired_at IS NULL
+			WHERE s.id = $4 AND `+mayUse+` AND s.retired_at IS NULL AND `+isShown+`
 			ON CONFLICT (user_id, request_id) DO NOTHING`,
-			t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title, t.Lifetime)
+			owner.OrganizationID, owner.UserID, t.ID, t.SkillID, t.RequestID, t.Title, t.Lifetime)
 		batch.Queue(selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
 			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
 	})

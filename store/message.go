@@ -286,7 +286,8 @@ const lookSQL = `
 	        FROM messages m
 	        WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = t.id AND m.role = 'assistant') AS leaf,
 	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
-	       s.accepts_data_sources,
+	       s.accepts_data_sources, s.answer_length, s.model, s.examples, ` + documentsOf + ` AS documents,
+	       NOT ` + mayUse + ` AS withdrawn,
 	       ARRAY(SELECT a.data_source_id
 	             FROM thread_data_sources a
 	             WHERE a.thread_id = t.id
@@ -309,6 +310,11 @@ type lookRow struct {
 	Prompt     string
 
 	AcceptsDataSources bool
+	AnswerLength       skill.AnswerLength
+	Model              string
+	Examples           []skill.Example
+	Documents          []skill.Document
+	Withdrawn          bool
 	DataSourceIDs      []uuid.UUID
 	guidanceRow
 }
@@ -319,7 +325,8 @@ func (r lookRow) looked(history []saidRow) chat.Looked {
 		Guidance: r.guidance(),
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
-			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources,
+			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources, AnswerLength: r.AnswerLength,
+			Model: r.Model, Examples: orNil(r.Examples), Documents: orNil(r.Documents), Withdrawn: r.Withdrawn,
 		},
 	}
 }
@@ -374,11 +381,15 @@ type saidRow struct {
 	Prompt  string
 }
 
+func (r saidRow) message() chat.Message {
+	return chat.Message{ID: r.ID, Role: r.Role, Content: r.Content, Prompt: r.Prompt}
+}
+
 // toHistory makes a history, oldest first, of the rows of historySQL.
 func toHistory(rows []saidRow) []chat.Message {
 	var history []chat.Message
 	for _, r := range slices.Backward(rows) {
-		history = append(history, chat.Message{ID: r.ID, Role: r.Role, Content: r.Content, Prompt: r.Prompt})
+		history = append(history, r.message())
 	}
 	return history
 }
@@ -397,7 +408,11 @@ func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 
 // Opening implements chat.Store.
 func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID) ([]chat.Message, error) {
-	rows, err := queryRows[saidRow](ctx, db.pool, `
+	type row struct {
+		saidRow
+		Form map[string]string
+	}
+	rows, err := queryRows[row](ctx, db.pool, `
 		WITH RECURSIVE branch AS (
 		    SELECT m.id, m.parent_id, m.seq
 		    FROM messages m
@@ -410,12 +425,17 @@ func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 		), opening AS (
 		    SELECT id FROM branch ORDER BY seq LIMIT 2
 		)
-		SELECT m.id, m.role, m.content, m.prompt
+		SELECT m.id, m.role, m.content, m.prompt, m.form
 		FROM opening o
 		JOIN messages m ON m.id = o.id
 		WHERE `+isTold+`
-		ORDER BY m.seq DESC`, owner.OrganizationID, owner.UserID, threadID, leaf)
-	return toHistory(rows), translate(err)
+		ORDER BY m.seq`, owner.OrganizationID, owner.UserID, threadID, leaf)
+	opening := make([]chat.Message, len(rows))
+	for i, r := range rows {
+		opening[i] = r.message()
+		opening[i].Form = r.Form
+	}
+	return opening, translate(err)
 }
 
 // GiveFeedback implements chat.Store. If the answer is still being generated, the error has the code fault.Conflict.

@@ -201,11 +201,11 @@ func (db *DB) CopyShare(
 		}
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title)
-			SELECT $1, $2, $3, s.id, $5, $6
+			SELECT $3, $1, $2, s.id, $5, $6
 			FROM skills s
-			WHERE s.id = $4 AND s.retired_at IS NULL
+			WHERE s.id = $4 AND `+mayUse+` AND s.retired_at IS NULL AND `+isShown+`
 			ON CONFLICT (user_id, request_id) DO NOTHING`,
-			t.ID, owner.OrganizationID, owner.UserID, share.SkillID, t.RequestID, share.Title)
+			owner.OrganizationID, owner.UserID, t.ID, share.SkillID, t.RequestID, share.Title)
 		if err != nil {
 			return err
 		}

@@ -30,9 +30,28 @@ type skillRow struct {
 	Suggestions        []string
 	Keywords           []string
 	AcceptsDataSources bool
-	Prompt             string
+	OwnerID            *uuid.UUID
+	Made               bool
 	CreatedAt          time.Time
 	IsFavorite         bool
+}
+
+// fullSkillRow is a skill with all that an answer needs.
+type fullSkillRow struct {
+	skillRow
+	Prompt       string
+	AnswerLength skill.AnswerLength
+	Model        string
+	Examples     []skill.Example
+	Documents    []skill.Document
+	Withdrawn    bool
+}
+
+func (r fullSkillRow) skill() skill.Skill {
+	s := r.skillRow.skill()
+	s.Prompt, s.AnswerLength, s.Model, s.Examples = r.Prompt, r.AnswerLength, r.Model, orNil(r.Examples)
+	s.Documents, s.Withdrawn = orNil(r.Documents), r.Withdrawn
+	return s
 }
 
 func (r skillRow) skill() skill.Skill {
@@ -41,8 +60,8 @@ func (r skillRow) skill() skill.Skill {
 		Position: r.Position, Name: r.Name,
 		Description: r.Description, IconPath: r.IconPath, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType,
 		FormFields: r.FormFields, Suggestions: r.Suggestions, Keywords: r.Keywords,
-		AcceptsDataSources: r.AcceptsDataSources,
-		Prompt:             r.Prompt, CreatedAt: r.CreatedAt, IsFavorite: r.IsFavorite,
+		AcceptsDataSources: r.AcceptsDataSources, OwnerID: r.OwnerID, Made: r.Made,
+		CreatedAt: r.CreatedAt, IsFavorite: r.IsFavorite,
 	}
 }
 
@@ -52,17 +71,33 @@ func noSkill(err error) error {
 
 // isListed is the condition that the skill s is offered for new threads. The browser extension's skills are not: their
 // threads begin with a page.
-const isListed = `s.retired_at IS NULL AND NOT starts_with(s.kind, 'chrome_extension_')`
+const isListed = `s.retired_at IS NULL AND s.origin <> 'draft' AND NOT starts_with(s.kind, 'chrome_extension_')
+	AND ` + isShown
+
+// isShown is the condition that the organization $1 has not hidden the skill s.
+const isShown = `NOT EXISTS (SELECT FROM hidden_skills x WHERE x.organization_id = $1 AND x.skill_id = s.id)`
+
+// mayUse is the condition that the user $2 of the organization $1 may use the skill s.
+const mayUse = `(s.organization_id IS NULL OR s.organization_id = $1 AND CASE s.audience
+	    WHEN 'self' THEN s.owner_id = $2
+	    WHEN 'organization' THEN true
+	    ELSE EXISTS (SELECT FROM skill_members u WHERE u.skill_id = s.id AND u.user_id = $2)
+	END)`
+
+// documentsOf are the documents of the skill s.
+const documentsOf = `(SELECT coalesce(jsonb_agg(jsonb_build_object('ID', d.id, 'OwnerID', d.user_id) ORDER BY k.place), '[]')
+	 FROM skill_documents k
+	 JOIN data_sources d ON d.id = k.data_source_id
+	 WHERE k.skill_id = s.id)`
 
 // ListCategories implements skill.Store.
-func (db *DB) ListCategories(ctx context.Context, organizationID uuid.UUID) ([]skill.Category, error) {
+func (db *DB) ListCategories(ctx context.Context, organizationID, userID uuid.UUID) ([]skill.Category, error) {
 	list, err := queryRows[skill.Category](ctx, db.pool, `
 		SELECT c.id, c.name, c.position
 		FROM categories c
 		WHERE EXISTS (SELECT FROM skills s
-		              WHERE s.category_id = c.id AND (s.organization_id IS NULL OR s.organization_id = $1)
-		                AND `+isListed+`)
-		ORDER BY c.position, c.name, c.id`, organizationID)
+		              WHERE s.category_id = c.id AND `+mayUse+` AND `+isListed+`)
+		ORDER BY c.position, c.name, c.id`, organizationID, userID)
 	return list, translate(err)
 }
 
@@ -71,14 +106,11 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 	error,
 ) {
 	rows, err := queryRows[skillRow](ctx, db.pool, `
-		SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description,
-		       s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
-		       s.keywords, s.accepts_data_sources,
-		       s.prompt, s.created_at, f.skill_id IS NOT NULL AS is_favorite
+		SELECT `+skillColumns+`
 		FROM skills s
 		JOIN categories c ON c.id = s.category_id
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
-		WHERE (s.organization_id IS NULL OR s.organization_id = $1) AND `+isListed+`
+		WHERE `+mayUse+` AND `+isListed+`
 		ORDER BY c.position, c.name, c.id, s.position, s.id
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
@@ -92,19 +124,23 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 	return list, nil
 }
 
-// selectSkill begins every query for single skills. Its first two parameters are the actor's organization and user.
-const selectSkill = `
-	SELECT s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name, s.description,
-	       s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions,
-	       s.keywords, s.accepts_data_sources,
-	       s.prompt, s.created_at, f.skill_id IS NOT NULL AS is_favorite
-	FROM skills s
-	LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
-	WHERE (s.organization_id IS NULL OR s.organization_id = $1)`
+// skillColumns are the columns of a skillRow, from the tables skills s and favorite_skills f.
+const skillColumns = `s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name,
+	s.description, s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields,
+	s.suggestions, s.keywords, s.accepts_data_sources, s.owner_id, s.origin <> 'file' AS made,
+	s.created_at,
+	f.skill_id IS NOT NULL AS is_favorite`
 
 // FindSkill implements skill.Store.
 func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error) {
-	row, err := queryRow[skillRow](ctx, db.pool, selectSkill+` AND s.id = $3`, organizationID, userID, skillID)
+	row, err := queryRow[fullSkillRow](ctx, db.pool, `
+		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples, `+documentsOf+` AS documents,
+		       NOT `+mayUse+` AS withdrawn
+		FROM skills s
+		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
+		WHERE s.id = $3 AND (`+mayUse+` OR s.organization_id = $1 AND EXISTS (
+		    SELECT FROM threads t WHERE t.organization_id = $1 AND t.user_id = $2 AND t.skill_id = s.id))`,
+		organizationID, userID, skillID)
 	if isNoRows(err) {
 		return skill.Skill{}, noSkill(err)
 	}
@@ -120,7 +156,7 @@ func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uui
 		FROM favorite_skills f
 		JOIN skills s ON s.id = f.skill_id
 		WHERE f.organization_id = $1 AND f.user_id = $2
-		  AND (s.organization_id IS NULL OR s.organization_id = $1) AND s.retired_at IS NULL
+		  AND `+mayUse+` AND s.retired_at IS NULL AND `+isShown+`
 		ORDER BY f.created_at DESC, f.skill_id
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
@@ -134,7 +170,7 @@ func (db *DB) AddFavoriteSkill(ctx context.Context, organizationID, userID, skil
 			INSERT INTO favorite_skills (organization_id, user_id, skill_id)
 			SELECT $1, $2, s.id
 			FROM skills s
-			WHERE s.id = $3 AND (s.organization_id IS NULL OR s.organization_id = $1)
+			WHERE s.id = $3 AND `+mayUse+`
 			ON CONFLICT (user_id, skill_id) DO NOTHING`,
 			organizationID, userID, skillID)
 		if err != nil || tag.RowsAffected() > 0 {
@@ -142,9 +178,8 @@ func (db *DB) AddFavoriteSkill(ctx context.Context, organizationID, userID, skil
 		}
 		var visible bool
 		err = tx.QueryRow(ctx, `
-			SELECT EXISTS (SELECT FROM skills s
-			               WHERE s.id = $2 AND (s.organization_id IS NULL OR s.organization_id = $1))`,
-			organizationID, skillID).Scan(&visible)
+			SELECT EXISTS (SELECT FROM skills s WHERE s.id = $3 AND `+mayUse+`)`,
+			organizationID, userID, skillID).Scan(&visible)
 		if err == nil && !visible {
 			return noSkill(nil)
 		}
@@ -175,23 +210,28 @@ const saveCategory = `
 // nothing changed.
 const saveSkill = `
 	INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
-	                         form_fields, suggestions, keywords, accepts_data_sources, prompt, organization_id, key)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13, $14, $15, nullif($16::text, ''))
+	                         form_fields, suggestions, keywords, accepts_data_sources, prompt, answer_length, model,
+	                         examples, organization_id, key)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+	        nullif($19::text, ''))
 	ON CONFLICT (id) DO UPDATE
 	SET category_id = excluded.category_id, position = excluded.position, name = excluded.name,
 	    description = excluded.description, icon_path = excluded.icon_path, kind = excluded.kind,
 	    task_type = excluded.task_type, form_type = excluded.form_type, form_fields = excluded.form_fields,
 	    suggestions = excluded.suggestions, keywords = excluded.keywords,
 	    accepts_data_sources = excluded.accepts_data_sources,
-	    prompt = excluded.prompt, retired_at = NULL, updated_at = now()
+	    prompt = excluded.prompt, answer_length = excluded.answer_length, model = excluded.model,
+	    examples = excluded.examples, retired_at = NULL, updated_at = now()
 	WHERE (s.organization_id, s.key) IS NOT DISTINCT FROM (excluded.organization_id, excluded.key)
 	  AND (s.category_id, s.position, s.name, s.description, s.icon_path, s.kind, s.task_type, s.form_type,
-	       s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources, s.prompt, s.retired_at)
+	       s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources, s.prompt,
+	       s.answer_length, s.model, s.examples, s.retired_at)
 	      IS DISTINCT FROM
 	      (excluded.category_id, excluded.position, excluded.name, excluded.description, excluded.icon_path,
 	       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields,
 	       excluded.suggestions, excluded.keywords,
-	       excluded.accepts_data_sources, excluded.prompt, NULL)
+	       excluded.accepts_data_sources, excluded.prompt, excluded.answer_length, excluded.model, excluded.examples,
+	       NULL)
 	RETURNING xmax = 0 AS added`
 
 // skillValues returns the parameters of saveSkill.
@@ -199,7 +239,7 @@ func skillValues(s skill.Skill, key string) []any {
 	return []any{
 		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
 		orEmpty(s.FormFields), orEmpty(s.Suggestions), orEmpty(s.Keywords), s.AcceptsDataSources, s.Prompt,
-		s.OrganizationID, key,
+		s.AnswerLength, s.Model, orEmpty(s.Examples), s.OrganizationID, key,
 	}
 }
 

@@ -145,7 +145,7 @@ func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, 
 	err := tx.QueryRow(ctx, `
 		SELECT name FROM skills
 		WHERE (organization_id IS NULL OR $1::uuid IS NULL OR organization_id = $1)
-		    AND retired_at IS NULL AND name = ANY ($2)
+		    AND owner_id IS NULL AND retired_at IS NULL AND name = ANY ($2)
 		GROUP BY name
 		HAVING count(*) > 1
 		ORDER BY name

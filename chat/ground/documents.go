@@ -37,12 +37,17 @@ const (
 // context, else on the passages that fit the question best.
 func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
 	owner := datasource.Owner(ask.Owner)
-	found, err := g.sources.FindAll(ctx, owner, ask.Question.DataSourceIDs)
+	sources, ids := newTogether(g.sources, ask)
+	found, err := sources.FindAll(ctx, owner, ids)
 	if err != nil {
 		return chat.Grounds{}, err
 	}
 	states := byState(found)
+	states.waiting, states.failed = sources.open(states.waiting), sources.open(states.failed)
 	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusSuccess}
+	if len(states.ready) == 0 && len(ask.Question.DataSourceIDs) == 0 {
+		return chat.Grounds{Prompt: ask.Prompt}, nil
+	}
 	if len(states.ready) == 0 {
 		step.Detail = "使える資料がありません" + states.note()
 		tell(step)
@@ -54,13 +59,18 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 	})
 	prompt := conversation(ask.Prompt, g.context/2)
 	s := search{
-		sources: g.sources, owner: owner, ready: states.ready, question: ask.Question.Content, query: query(ask),
-		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget),
+		sources: sources, owner: owner, ready: states.ready, question: ask.Question.Content, query: query(ask),
+		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget), veiled: sources.veiled,
 	}
 	passages, err := s.choose(ctx)
 	switch {
 	case err != nil:
 		return chat.Grounds{}, err
+	case len(passages) == 0 && len(ask.Question.DataSourceIDs) == 0:
+		// The skill's documents say nothing of it; its instructions do.
+		step.Detail = "スキルの資料に、質問に合う箇所はありませんでした"
+		tell(step)
+		return chat.Grounds{Prompt: ask.Prompt}, nil
 	case len(passages) == 0:
 		step.Detail = "質問に合う箇所はありませんでした" + states.note()
 		tell(step)
@@ -71,9 +81,11 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
 	}
 	tell(step)
-	return chat.Grounds{
-		Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: s.cited(passages),
-	}, nil
+	cited := s.cited(passages)
+	for i := range cited {
+		cited[i].Veiled = sources.veiled(cited[i].DataSourceID)
+	}
+	return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: cited}, nil
 }
 
 // reserve is how much of the context is left for the answer, and for what the estimates miss.
@@ -138,7 +150,8 @@ type search struct {
 	ready    []datasource.Source
 	question string
 	query    string
-	budget   int // Tokens of all passages.
+	budget   int                  // Tokens of all passages.
+	veiled   func(uuid.UUID) bool // Reports whether a data source must not be named. Nil: none.
 
 	passages map[string]datasource.Passage // Those that were read, by their ids.
 	whole    bool                          // All passages were chosen.
@@ -168,7 +181,9 @@ func (s *search) choose(ctx context.Context) ([]answer.Found, error) {
 	} else if !slices.ContainsFunc(found, func(f answer.Found) bool {
 		return answer.Covered(s.question, f.Passage) >= least
 	}) {
-		s.headings = headings(found)
+		s.headings = headings(slices.DeleteFunc(found, func(f answer.Found) bool {
+			return s.veiled != nil && s.veiled(s.ready[f.Document].ID)
+		}))
 		return nil, nil
 	}
 	return answer.Select(found, s.budget, cost, beside), nil

@@ -12,8 +12,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 const rules = "# 就業規則\n\n## 第1章 勤務\n\n第1条 始業は9時とする。\n\n## 第2章 休暇\n\n第12条 年次有給休暇は20日とする。\n\n" +
@@ -179,5 +182,80 @@ func TestR84_OthersDataSourcesGroundNothing(t *testing.T) {
 	if grounds, err = ground.New(f.sources, ground.Config{}).Ground(t.Context(), ask, func(chat.Step) {}); err != nil ||
 		!slices.ContainsFunc(grounds.Sources, func(s chat.Source) bool { return s.DataSourceID == id }) {
 		t.Errorf("the owner gets %+v, %v", grounds, err)
+	}
+}
+
+// TestR84_DocumentsOfASkillAreReadThroughItsAnswers: whoever uses a skill sees of its documents what an answer cites, and
+// nothing else: no other passage, no id, no name before the answer. The documents' owner sees them as their own.
+func TestR84_DocumentsOfASkillAreReadThroughItsAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。[1]"))
+	f.start()
+	document := f.read("人事内規.md", rules)
+	categories, _, err := skill.Builtin()
+	f.must(err)
+	made, err := f.db.SaveSkill(t.Context(), skill.Maker{
+		OrganizationID: f.owner.OrganizationID, UserID: f.owner.UserID, Admin: true, By: org.System(),
+	}, uuid.Nil, skill.Saving{RequestID: newID(), Audience: skill.AudienceOrganization, Content: skill.Content{
+		Name: "規程の相談", Description: "規程に答えます。", Icon: "chat", CategoryID: categories[0].ID, Prompt: "規程に沿って答える。",
+		DocumentIDs: []uuid.UUID{document},
+	}})
+	f.must(err)
+	f.skills["規程の相談"] = made.ID
+
+	own := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
+	if len(own.Citations) == 0 || own.Citations[0].DataSourceID != document {
+		t.Errorf("the owner sees %+v", own.Citations)
+	}
+	f.heard()
+
+	maker := f.owner
+	f.owner = f.member(maker.OrganizationID)
+	answer := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
+	if prompt := f.heard().Messages; !strings.Contains(prompt[len(prompt)-1].Content, "20日") {
+		t.Errorf("the model reads %+v", prompt)
+	}
+	if len(answer.Citations) != 1 {
+		t.Fatalf("got %+v", answer.Citations)
+	}
+	cited := answer.Citations[0]
+	if cited.Filename != "人事内規.md" || cited.Quote == "" || cited.Support == "" ||
+		cited.DataSourceID != uuid.Nil || cited.ChunkEmbeddingID != uuid.Nil {
+		t.Errorf("got %+v", cited)
+	}
+	for _, step := range answer.Steps {
+		if strings.Contains(step.Detail, "人事内規") {
+			t.Errorf("a step names the document: %+v", step)
+		}
+	}
+	for _, c := range f.streamed(answer.ID) {
+		if c.Type == "source-document" {
+			t.Errorf("the stream shows %+v", c)
+		}
+	}
+	if _, err := f.sources.Find(t.Context(), datasource.Owner(f.owner), document); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("the document can be opened: %v", err)
+	}
+
+	// Together with a document of one's own, which stays one's own.
+	mine := f.read("覚え書き.md", "# 休暇の覚え書き\n\n休暇は夏に5日とりたい。")
+	both := f.ask(f.thread("文書に質問"), "休暇は何日ですか", mine)
+	if len(both.Citations) == 0 || both.Citations[0].DataSourceID != mine {
+		t.Errorf("got %+v", both.Citations)
+	}
+}
+
+// TestDocumentsOfASkillThatSayNothing leave the answer to the skill's instructions.
+func TestDocumentsOfASkillThatSayNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, ground.Config{}, llmtest.Say("こんにちは"))
+	ask := chat.Ask{
+		Owner: f.member(f.owner.OrganizationID), Question: chat.Message{Content: "こんにちは"},
+		Skill:  skill.Skill{Documents: []skill.Document{{ID: newID(), OwnerID: f.owner.UserID}}},
+		Prompt: []llm.Message{{Role: llm.RoleSystem}, {Role: llm.RoleUser, Content: "こんにちは"}},
+	}
+	grounds, err := ground.New(f.sources, ground.Config{}).Ground(t.Context(), ask, func(chat.Step) {})
+	if err != nil || grounds.Answer != "" || len(grounds.Prompt) != 2 {
+		t.Errorf("got %+v, %v", grounds, err)
 	}
 }

@@ -1,7 +1,8 @@
 // Package ground finds what an answer is based on: it implements chat.Grounder. Passages of data sources are found by
 // package datasource, and turned into a prompt, and checked citations, by package answer.
 //
-// A question without data sources is based on the conversation alone, and one about a page of the browser on that. The package imports chat and what chat imports;
+// A question without data sources is based on the conversation alone, unless its skill has documents of its own, and
+// one about a page of the browser on that. The package imports chat and what chat imports;
 // it knows no database and no HTTP.
 package ground
 
@@ -63,7 +64,7 @@ func New(sources Sources, cfg Config) *Grounder {
 
 // Ground implements chat.Grounder.
 func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-	if len(ask.Question.DataSourceIDs) == 0 {
+	if len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 {
 		if !ask.Skill.OfExtension() || g.summaries.Model == nil {
 			return chat.Grounds{Prompt: ask.Prompt}, nil
 		}
@@ -71,7 +72,7 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 		defer cancel()
 		return g.page(ctx, ask, tell)
 	}
-	if ask.Skill.TaskType == skill.TaskSummarization && g.summaries.Model != nil {
+	if len(ask.Question.DataSourceIDs) > 0 && ask.Skill.TaskType == skill.TaskSummarization && g.summaries.Model != nil {
 		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 		defer cancel()
 		return g.summary(ctx, ask, tell)

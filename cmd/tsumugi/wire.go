@@ -120,7 +120,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Identity: s.people, Connect: connection.NewService(connection.Config{
 			PublicURL: public, Clients: connection.Clients(origins),
 		}, db, s.people),
-		Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search,
+		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Search: s.search,
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // kind is the kind of thing that an id names.
@@ -29,6 +30,8 @@ const (
 	// A thread of the browser extension.
 	aPageThread kind = "page thread"
 	aSkill      kind = "skill"
+	aMadeSkill  kind = "skill of one's own"
+	aRequest    kind = "request to publish a skill"
 	aMember     kind = "member"
 	aSource     kind = "data source"
 	aPassage    kind = "passage"
@@ -133,11 +136,41 @@ var access = map[string]rule{
 		may: admins, status: 200, body: with(map[string]any{"personal_tokens": true}),
 	},
 	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
-	"GET /v1/skill/{skill_id}":  {may: everybody, status: 200, names: aSkill},
-	"GET /v1/favorite_skill":    {may: everybody, status: 200},
-	"POST /v1/favorite_skill":   {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
-	"DELETE /v1/favorite_skill": {may: everybody, status: 204, body: with(map[string]any{"skill_id": newID()})},
-	"GET /v1/notification":      {may: everybody, status: 200},
+	"GET /v1/skill/{skill_id}": {may: everybody, status: 200, names: aSkill},
+	"POST /v1/skill":           {may: everybody, status: 201, body: func(string) any { return savedSkill("self", 0) }},
+	"GET /v1/skill/library":    {may: everybody, status: 200}, "GET /v1/skill/hidden": {may: admins, status: 200},
+	"POST /v1/skill/import": {may: everybody, status: 400, body: with(map[string]any{"yaml": "x"})},
+	"POST /v1/skill/try": {may: everybody, status: 201, body: func(string) any {
+		return map[string]any{"request_id": newID(), "slot": newID(), "content": skillContent()}
+	}},
+	"GET /v1/skill/request":                    {may: admins, status: 200},
+	"GET /v1/skill/request/{skill_request_id}": {may: admins, status: 200, names: aRequest},
+	"PUT /v1/skill/request/{skill_request_id}": {
+		may: admins, status: 204, names: aRequest, body: with(map[string]any{"approve": false}),
+	},
+	"PUT /v1/skill/{skill_id}": {
+		may: everybody, status: 200, names: aMadeSkill, body: func(string) any { return savedSkill("self", 1) },
+	},
+	"DELETE /v1/skill/{skill_id}":       {may: everybody, status: 204, names: aMadeSkill},
+	"GET /v1/skill/{skill_id}/content":  {may: everybody, status: 200, names: aMadeSkill},
+	"POST /v1/skill/{skill_id}/restore": {may: everybody, status: 200, names: aMadeSkill},
+	"POST /v1/skill/{skill_id}/copy": {
+		may: everybody, status: 201, names: aMadeSkill,
+		body: func(string) any { return map[string]any{"request_id": newID(), "audience": "self"} },
+	},
+	"GET /v1/skill/{skill_id}/version":           {may: everybody, status: 200, names: aMadeSkill},
+	"GET /v1/skill/{skill_id}/version/{version}": {may: everybody, status: 404, names: aMadeSkill},
+	"GET /v1/skill/{skill_id}/export":            {may: everybody, status: 200, names: aMadeSkill},
+	"PUT /v1/skill/{skill_id}/request": {
+		may: everybody, status: 200, names: aMadeSkill, body: with(map[string]any{}),
+	},
+	"DELETE /v1/skill/{skill_id}/request": {may: everybody, status: 200, names: aMadeSkill},
+	// Of a skill that is not there; TestHiddenSkills has the others.
+	"PUT /v1/skill/{skill_id}/hidden": {may: admins, status: 404, body: with(map[string]any{"hidden": true})},
+	"GET /v1/favorite_skill":          {may: everybody, status: 200},
+	"POST /v1/favorite_skill":         {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
+	"DELETE /v1/favorite_skill":       {may: everybody, status: 204, body: with(map[string]any{"skill_id": newID()})},
+	"GET /v1/notification":            {may: everybody, status: 200},
 	"PUT /v1/notification/read": {
 		may: everybody, status: 204,
 		body: with(map[string]any{"ids": []string{newID()}}),
@@ -229,6 +262,24 @@ var access = map[string]rule{
 	"PUT /v1/saml-config/on": {may: supers, status: 200}, "PUT /v1/saml-config/off": {may: supers, status: 200},
 	"POST /v1/saml-config/test":          {may: supers, status: 201},
 	"GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
+}
+
+// skillContent returns the content of a skill with a name of its own.
+func skillContent() map[string]any {
+	categories, _, _ := skill.Builtin()
+	return map[string]any{
+		"name": newID()[18:], "description": "試験のスキルです。", "icon": "chat", "category_id": categories[0].ID,
+		"prompt": "あなたは秘書です。",
+	}
+}
+
+// savedSkill returns the body that saves a skill; version is the one that was edited, 0 for a new skill.
+func savedSkill(audience string, version int) map[string]any {
+	body := map[string]any{"request_id": newID(), "audience": audience, "content": skillContent()}
+	if version > 0 {
+		body["version"] = version
+	}
+	return body
 }
 
 func with(body any) func(string) any { return func(string) any { return body } }
@@ -333,6 +384,15 @@ func (w *world) make(k kind, token, super string) string {
 		return w.personalToken(token, "chat").Connection.ID.String()
 	case aSkill:
 		return w.skills[super]
+	case aMadeSkill:
+		return get[api.MadeSkill](w.fixture, http.StatusCreated, call{
+			method: "POST", path: "/v1/skill", token: token, body: savedSkill("self", 0),
+		}).ID.String()
+	case aRequest:
+		return get[api.MadeSkill](w.fixture, http.StatusOK, call{
+			method: "PUT", path: "/v1/skill/" + w.make(aMadeSkill, token, super) + "/request", token: token,
+			body: map[string]any{},
+		}).Request.ID.String()
 	case aSource:
 		return get[api.DataSource](w.fixture, http.StatusCreated, upload(token, "資料.txt", "本文 "+newID())).ID.String()
 	case aPassage:
@@ -416,7 +476,8 @@ func TestR59_AccessMatrix(t *testing.T) {
 	// What belongs to the other organization is as it was.
 	for route, k := range map[string]kind{
 		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage,
-		"PUT /v1/user/{user_id}":   aMember,
+		"PUT /v1/user/{user_id}":           aMember,
+		"GET /v1/skill/{skill_id}/content": aMadeSkill, "GET /v1/skill/request/{skill_request_id}": aRequest,
 		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/data-source/file/{data_source_id}": aSource,
 		"GET /v1/saml-config/test/{test_id}":                       aTrial,
 		"GET /v1/share/{share_id}":                                 aShare,
@@ -479,7 +540,7 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 	}
 	// Nobody reads a colleague's either, administrators included.
 	if r.names == aThread || r.names == aPageThread || r.names == aMessage || r.names == aSource ||
-		r.names == aPassage || route == "DELETE /v1/connection/{connection_id}" {
+		r.names == aPassage || r.names == aMadeSkill || route == "DELETE /v1/connection/{connection_id}" {
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
 		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
 			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)

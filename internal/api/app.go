@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // apiPrefixes are paths that are never the app's routes.
@@ -58,6 +60,9 @@ const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'se
 
 func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
+	if emoji := skill.EmojiAt("/" + name); emoji != "" {
+		return serveEmoji(w, r, emoji)
+	}
 	info, err := fs.Stat(a.files, name)
 	if name == "" || err != nil || info.IsDir() {
 		if slices.ContainsFunc(apiPrefixes, func(prefix string) bool { return strings.HasPrefix(name+"/", prefix) }) {
@@ -95,6 +100,20 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodHead {
 		// No parts are served: the files are small. The client may be gone: nothing is left to do.
 		_, _ = w.Write(body) //nolint:gosec // A file of the app.
+	}
+	return nil
+}
+
+// serveEmoji serves an emoji as an icon.
+func serveEmoji(w http.ResponseWriter, r *http.Request, emoji string) error {
+	body := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">` +
+		`<text x="16" y="17" font-size="24" text-anchor="middle" dominant-baseline="central">` + emoji + `</text></svg>`
+	h := w.Header()
+	h.Set("Content-Type", "image/svg+xml")
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write([]byte(body)) // The client may be gone.
 	}
 	return nil
 }

@@ -190,6 +190,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.api(&cfg)
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
+	services.Library = skill.NewLibrary(f.db)
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
 	services.Slack = f.slackServices(t, with, log)
 	services.Search, services.Shares = chat.NewSearcher(f.db, log), chat.NewSharer(f.db, f.events)

@@ -49,6 +49,7 @@ type Services struct {
 	Connect  *connection.Service
 	Org      *org.Service
 	Skill    *skill.Service
+	Library  *skill.Library
 	Sources  *datasource.Service
 	Chat     *chat.Service
 	Search   *chat.Searcher

@@ -4,15 +4,24 @@ import (
 	"net/http"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 func (s *Server) listCategories(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
+	var c checks
+	all := c.flag("all", r.URL.Query()["all"])
+	offset, limit := c.page(r)
+	err := c.err()
 	if err != nil {
 		return err
 	}
-	categories, err := s.Skill.Categories(r.Context(), actor.OrganizationID)
+	var categories []skill.Category
+	if all {
+		categories, err = s.Library.Categories(r.Context(), actor.OrganizationID)
+	} else {
+		categories, err = s.Skill.Categories(r.Context(), actor.OrganizationID, actor.ID)
+	}
 	if err != nil {
 		return err
 	}
@@ -33,7 +42,9 @@ func (s *Server) listSkills(w http.ResponseWriter, r *http.Request, actor identi
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, SkillList{Items: convert(skills, toSkill)})
+	return writeJSON(w, http.StatusOK, SkillList{
+		Items: convert(skills, func(found skill.Skill) Skill { return toSkill(actor, found) }),
+	})
 }
 
 func (s *Server) getSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -45,7 +56,7 @@ func (s *Server) getSkill(w http.ResponseWriter, r *http.Request, actor identity
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, toSkill(found))
+	return writeJSON(w, http.StatusOK, toSkill(actor, found))
 }
 
 func (s *Server) listFavoriteSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -95,17 +106,26 @@ func (s *Server) removeFavoriteSkill(w http.ResponseWriter, r *http.Request, act
 	return writeNoContent(w)
 }
 
-func toSkill(s skill.Skill) Skill {
+func toSkill(actor identity.Actor, s skill.Skill) Skill {
+	origin := SkillOriginStandard
+	switch {
+	case s.OwnerID != nil:
+		origin = SkillOriginOwn
+	case s.OrganizationID != nil:
+		origin = SkillOriginOrganization
+	}
 	return Skill{
 		ID: s.ID, Name: s.Name, Description: s.Description, IconPath: s.IconPath, CategoryID: s.CategoryID,
 		Kind: string(s.Kind), TaskType: SkillTaskType(s.TaskType), FormType: SkillFormType(s.FormType),
-		FormFields: convert(s.FormFields, func(f skill.FormField) FormField {
-			return FormField{
-				Name: f.Name, Label: f.Label, Type: FormFieldType(f.Type), Required: f.Required, Options: f.Options,
-				Placeholder: f.Placeholder, MaxLength: f.MaxLength,
-			}
-		}),
-		Suggestions: convert(s.Suggestions, func(t string) string { return t }), Keywords: s.Keywords,
+		FormFields: convert(s.FormFields, toFormField), Suggestions: texts(s.Suggestions), Keywords: s.Keywords,
 		AcceptsDataSources: s.AcceptsDataSources, IsFavorite: s.IsFavorite, UnavailableReason: s.Unavailable,
+		Origin: origin, Editable: s.Made && !s.Withdrawn && (s.OwnerID != nil || org.IsAdmin(actor.Role)),
+	}
+}
+
+func toFormField(f skill.FormField) FormField {
+	return FormField{
+		Name: f.Name, Label: f.Label, Type: FormFieldType(f.Type), Required: f.Required, Options: f.Options,
+		Placeholder: f.Placeholder, MaxLength: f.MaxLength,
 	}
 }

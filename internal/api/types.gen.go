@@ -188,6 +188,7 @@ func (e FeedbackRequestRating) Valid() bool {
 
 // Defines values for FormFieldType.
 const (
+	Date     FormFieldType = "date"
 	File     FormFieldType = "file"
 	Number   FormFieldType = "number"
 	Select   FormFieldType = "select"
@@ -198,6 +199,8 @@ const (
 // Valid indicates whether the value is a known member of the FormFieldType enum.
 func (e FormFieldType) Valid() bool {
 	switch e {
+	case Date:
+		return true
 	case File:
 		return true
 	case Number:
@@ -465,6 +468,27 @@ func (e SkillFormType) Valid() bool {
 	}
 }
 
+// Defines values for SkillOrigin.
+const (
+	SkillOriginOrganization SkillOrigin = "organization"
+	SkillOriginOwn          SkillOrigin = "own"
+	SkillOriginStandard     SkillOrigin = "standard"
+)
+
+// Valid indicates whether the value is a known member of the SkillOrigin enum.
+func (e SkillOrigin) Valid() bool {
+	switch e {
+	case SkillOriginOrganization:
+		return true
+	case SkillOriginOwn:
+		return true
+	case SkillOriginStandard:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SkillTaskType.
 const (
 	DocumentQa    SkillTaskType = "document_qa"
@@ -477,6 +501,48 @@ func (e SkillTaskType) Valid() bool {
 	case DocumentQa:
 		return true
 	case Summarization:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SkillAudience.
+const (
+	SkillAudienceMembers      SkillAudience = "members"
+	SkillAudienceOrganization SkillAudience = "organization"
+	SkillAudienceSelf         SkillAudience = "self"
+)
+
+// Valid indicates whether the value is a known member of the SkillAudience enum.
+func (e SkillAudience) Valid() bool {
+	switch e {
+	case SkillAudienceMembers:
+		return true
+	case SkillAudienceOrganization:
+		return true
+	case SkillAudienceSelf:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SkillRequestState.
+const (
+	SkillRequestStateApproved SkillRequestState = "approved"
+	SkillRequestStatePending  SkillRequestState = "pending"
+	SkillRequestStateRejected SkillRequestState = "rejected"
+)
+
+// Valid indicates whether the value is a known member of the SkillRequestState enum.
+func (e SkillRequestState) Valid() bool {
+	switch e {
+	case SkillRequestStateApproved:
+		return true
+	case SkillRequestStatePending:
+		return true
+	case SkillRequestStateRejected:
 		return true
 	default:
 		return false
@@ -555,6 +621,24 @@ func (e ListAuditEventsParamsKind) Valid() bool {
 	case Administration:
 		return true
 	case SignIn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListMadeSkillsParamsShelf.
+const (
+	ListMadeSkillsParamsShelfOrganization ListMadeSkillsParamsShelf = "organization"
+	ListMadeSkillsParamsShelfOwn          ListMadeSkillsParamsShelf = "own"
+)
+
+// Valid indicates whether the value is a known member of the ListMadeSkillsParamsShelf enum.
+func (e ListMadeSkillsParamsShelf) Valid() bool {
+	switch e {
+	case ListMadeSkillsParamsShelfOrganization:
+		return true
+	case ListMadeSkillsParamsShelfOwn:
 		return true
 	default:
 		return false
@@ -736,10 +820,11 @@ type ChunkEmbedding struct {
 }
 
 // Citation A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come
-// first, in the order of their numbers, then at most 8 others, the most relevant first.
+// first, in the order of their numbers, then at most 8 others, the most relevant first. Of a document that belongs
+// to the skill and not to the person who asked, only cited passages are there, without ids: it cannot be opened.
 type Citation struct {
-	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id"`
-	DataSourceID     openapi_types.UUID `json:"data_source_id"`
+	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id,omitempty,omitzero"`
+	DataSourceID     openapi_types.UUID `json:"data_source_id,omitempty,omitzero"`
 	Filename         string             `json:"filename"`
 	Index            int                `json:"index"`
 
@@ -1208,6 +1293,31 @@ type LiveThreadDeleted struct {
 	Deleted bool               `json:"deleted"`
 	ID      openapi_types.UUID `json:"id"`
 	Type    string             `json:"type"`
+}
+
+// MadeSkill A skill that was made in the app, as those who may edit it see it.
+type MadeSkill struct {
+	Archived bool `json:"archived"`
+
+	// Audience Who may use it: oneself, all members, or the chosen ones.
+	Audience  SkillAudience      `json:"audience"`
+	Content   SkillContent       `json:"content"`
+	Documents []SkillDocument    `json:"documents"`
+	IconPath  string             `json:"icon_path"`
+	ID        openapi_types.UUID `json:"id"`
+	Members   []SkillMember      `json:"members"`
+
+	// Request A request to publish a skill in the organization.
+	Request   SkillRequest `json:"request,omitempty,omitzero"`
+	UpdatedAt time.Time    `json:"updated_at"`
+	UpdatedBy string       `json:"updated_by"`
+	Version   int          `json:"version"`
+}
+
+// MadeSkillList defines model for MadeSkillList.
+type MadeSkillList struct {
+	Items []MadeSkill `json:"items"`
+	Total int         `json:"total"`
 }
 
 // Me defines model for Me.
@@ -1912,19 +2022,25 @@ type Skill struct {
 	AcceptsDataSources bool               `json:"accepts_data_sources"`
 	CategoryID         openapi_types.UUID `json:"category_id"`
 	Description        string             `json:"description"`
-	FormFields         []FormField        `json:"form_fields"`
-	FormType           SkillFormType      `json:"form_type"`
-	IconPath           string             `json:"icon_path"`
-	ID                 openapi_types.UUID `json:"id"`
-	IsFavorite         bool               `json:"is_favorite"`
+
+	// Editable One may edit it. Absent if not.
+	Editable   bool               `json:"editable,omitempty,omitzero"`
+	FormFields []FormField        `json:"form_fields"`
+	FormType   SkillFormType      `json:"form_type"`
+	IconPath   string             `json:"icon_path"`
+	ID         openapi_types.UUID `json:"id"`
+	IsFavorite bool               `json:"is_favorite"`
 
 	// Keywords Words that find the skill although neither its name nor its description has them. Searched, not shown.
 	Keywords []string `json:"keywords"`
 
 	// Kind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain
 	// conversation.
-	Kind        SkillKind     `json:"kind"`
-	Name        string        `json:"name"`
+	Kind SkillKind `json:"kind"`
+	Name string    `json:"name"`
+
+	// Origin Whose it is: everybody's, the organization's, or one's own.
+	Origin      SkillOrigin   `json:"origin"`
 	Suggestions []string      `json:"suggestions"`
 	TaskType    SkillTaskType `json:"task_type,omitempty,omitzero"`
 
@@ -1935,8 +2051,170 @@ type Skill struct {
 // SkillFormType defines model for Skill.FormType.
 type SkillFormType string
 
+// SkillOrigin Whose it is: everybody's, the organization's, or one's own.
+type SkillOrigin string
+
 // SkillTaskType defines model for Skill.TaskType.
 type SkillTaskType string
+
+// SkillAudience Who may use it: oneself, all members, or the chosen ones.
+type SkillAudience string
+
+// SkillChangeRequest defines model for SkillChangeRequest.
+type SkillChangeRequest struct {
+	// Audience Who may use it: oneself, all members, or the chosen ones.
+	Audience  SkillAudience     `json:"audience"`
+	Content   SkillContentInput `json:"content"`
+	MemberIds []string          `json:"member_ids,omitempty,omitzero"`
+	RequestID string            `json:"request_id"`
+
+	// Version The version that was edited.
+	Version int `json:"version"`
+}
+
+// SkillContent defines model for SkillContent.
+type SkillContent struct {
+	AcceptsDataSources bool               `json:"accepts_data_sources"`
+	AnswerLength       string             `json:"answer_length"`
+	CategoryID         openapi_types.UUID `json:"category_id"`
+
+	// Description One or two lines of at most 48 characters together.
+	Description string `json:"description"`
+
+	// DocumentIds At most 10 data sources from which every answer is given.
+	DocumentIds []openapi_types.UUID `json:"document_ids"`
+
+	// Examples At most 5.
+	Examples []SkillExample `json:"examples"`
+
+	// FormFields At most 20. If there are any, people fill in a form.
+	FormFields []FormField `json:"form_fields"`
+
+	// Icon The name of one of the app's icons, or an emoji.
+	Icon string `json:"icon"`
+
+	// Keywords At most 30 of at most 20 characters.
+	Keywords []string `json:"keywords"`
+
+	// Kind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain
+	// conversation.
+	Kind SkillKind `json:"kind"`
+
+	// Model Empty for the default.
+	Model string `json:"model"`
+
+	// Name At most 20 characters.
+	Name string `json:"name"`
+
+	// Prompt At most 60,000 characters. `{{会社名}}` is the place of the value that is entered in the field with that
+	// label or name.
+	Prompt string `json:"prompt"`
+
+	// Suggestions At most 6 of at most 60 characters.
+	Suggestions []string `json:"suggestions"`
+	TaskType    string   `json:"task_type"`
+}
+
+// SkillContentInput defines model for SkillContentInput.
+type SkillContentInput struct {
+	AcceptsDataSources bool   `json:"accepts_data_sources,omitempty,omitzero"`
+	AnswerLength       string `json:"answer_length,omitempty,omitzero"`
+	CategoryID         string `json:"category_id"`
+
+	// Description One or two lines of at most 48 characters together.
+	Description string `json:"description"`
+
+	// DocumentIds At most 10 data sources from which every answer is given.
+	DocumentIds []string `json:"document_ids,omitempty,omitzero"`
+
+	// Examples At most 5.
+	Examples []SkillExample `json:"examples,omitempty,omitzero"`
+
+	// FormFields At most 20. If there are any, people fill in a form.
+	FormFields []FormField `json:"form_fields,omitempty,omitzero"`
+
+	// Icon The name of one of the app's icons, or an emoji.
+	Icon string `json:"icon"`
+
+	// Keywords At most 30 of at most 20 characters.
+	Keywords []string `json:"keywords,omitempty,omitzero"`
+
+	// Kind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain
+	// conversation.
+	Kind SkillKind `json:"kind,omitempty,omitzero"`
+
+	// Model Empty for the default.
+	Model string `json:"model,omitempty,omitzero"`
+
+	// Name At most 20 characters.
+	Name string `json:"name"`
+
+	// Prompt At most 60,000 characters. `{{会社名}}` is the place of the value that is entered in the field with that
+	// label or name.
+	Prompt string `json:"prompt"`
+
+	// Suggestions At most 6 of at most 60 characters.
+	Suggestions []string `json:"suggestions,omitempty,omitzero"`
+	TaskType    string   `json:"task_type,omitempty,omitzero"`
+}
+
+// SkillContentList defines model for SkillContentList.
+type SkillContentList struct {
+	Items []SkillContent `json:"items"`
+}
+
+// SkillCopyRequest defines model for SkillCopyRequest.
+type SkillCopyRequest struct {
+	Audience  SkillAudience `json:"audience"`
+	RequestID string        `json:"request_id"`
+}
+
+// SkillCreateRequest defines model for SkillCreateRequest.
+type SkillCreateRequest struct {
+	// Audience Who may use it: oneself, all members, or the chosen ones.
+	Audience SkillAudience     `json:"audience"`
+	Content  SkillContentInput `json:"content"`
+
+	// MemberIds With the audience `members`, at most 500.
+	MemberIds []string `json:"member_ids,omitempty,omitzero"`
+	RequestID string   `json:"request_id"`
+}
+
+// SkillDecisionRequest defines model for SkillDecisionRequest.
+type SkillDecisionRequest struct {
+	Approve bool `json:"approve"`
+
+	// Reason For the person who asked.
+	Reason string `json:"reason,omitempty,omitzero"`
+}
+
+// SkillDocument A document of a skill. Whoever only uses the skill sees it in citations alone.
+type SkillDocument struct {
+	Filename  string             `json:"filename"`
+	ID        openapi_types.UUID `json:"id"`
+	OwnerName string             `json:"owner_name"`
+	Status    JobStatus          `json:"status"`
+}
+
+// SkillExample defines model for SkillExample.
+type SkillExample struct {
+	// Answer At most 4000 characters.
+	Answer string `json:"answer"`
+
+	// Question At most 4000 characters.
+	Question string `json:"question"`
+}
+
+// SkillHideRequest defines model for SkillHideRequest.
+type SkillHideRequest struct {
+	Hidden bool `json:"hidden"`
+}
+
+// SkillImportRequest defines model for SkillImportRequest.
+type SkillImportRequest struct {
+	// Yaml At most 512 KiB with at most 20 skills.
+	Yaml string `json:"yaml"`
+}
 
 // SkillKind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain
 // conversation.
@@ -1945,6 +2223,69 @@ type SkillKind = string
 // SkillList defines model for SkillList.
 type SkillList struct {
 	Items []Skill `json:"items"`
+}
+
+// SkillMember defines model for SkillMember.
+type SkillMember struct {
+	Email string             `json:"email"`
+	ID    openapi_types.UUID `json:"id"`
+	Name  string             `json:"name"`
+}
+
+// SkillPublishRequest defines model for SkillPublishRequest.
+type SkillPublishRequest struct {
+	// Note For the administrators.
+	Note string `json:"note,omitempty,omitzero"`
+}
+
+// SkillRequest A request to publish a skill in the organization.
+type SkillRequest struct {
+	Content   SkillContent       `json:"content,omitempty,omitzero"`
+	CreatedAt time.Time          `json:"created_at"`
+	DecidedAt time.Time          `json:"decided_at,omitempty,omitzero"`
+	Documents []SkillDocument    `json:"documents,omitempty,omitzero"`
+	IconPath  string             `json:"icon_path"`
+	ID        openapi_types.UUID `json:"id"`
+	Note      string             `json:"note"`
+
+	// Reason Why it was rejected.
+	Reason    string             `json:"reason"`
+	SkillID   openapi_types.UUID `json:"skill_id"`
+	SkillName string             `json:"skill_name"`
+	State     SkillRequestState  `json:"state"`
+	UserEmail string             `json:"user_email"`
+	UserName  string             `json:"user_name"`
+	Version   int                `json:"version"`
+}
+
+// SkillRequestState defines model for SkillRequest.State.
+type SkillRequestState string
+
+// SkillRequestList defines model for SkillRequestList.
+type SkillRequestList struct {
+	Items []SkillRequest `json:"items"`
+	Total int            `json:"total"`
+}
+
+// SkillTryRequest defines model for SkillTryRequest.
+type SkillTryRequest struct {
+	Content   SkillContentInput `json:"content"`
+	RequestID string            `json:"request_id"`
+	Slot      string            `json:"slot"`
+}
+
+// SkillVersion defines model for SkillVersion.
+type SkillVersion struct {
+	Content   SkillContent `json:"content,omitempty,omitzero"`
+	CreatedAt time.Time    `json:"created_at"`
+	UserName  string       `json:"user_name"`
+	Version   int          `json:"version"`
+}
+
+// SkillVersionList defines model for SkillVersionList.
+type SkillVersionList struct {
+	Items []SkillVersion `json:"items"`
+	Total int            `json:"total"`
 }
 
 // SlackCheck defines model for SlackCheck.
@@ -2521,6 +2862,9 @@ type ListAuditEventsParamsKind string
 
 // ListCategoriesParams defines parameters for ListCategories.
 type ListCategoriesParams struct {
+	// All Also those without a skill.
+	All bool `form:"all,omitempty" json:"all,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -2739,6 +3083,66 @@ type ListSkillsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// CreateSkillParams defines parameters for CreateSkill.
+type CreateSkillParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// ListMadeSkillsParams defines parameters for ListMadeSkills.
+type ListMadeSkillsParams struct {
+	// Shelf Whose they are.
+	Shelf ListMadeSkillsParamsShelf `form:"shelf,omitempty" json:"shelf,omitempty,omitzero"`
+
+	// Archived The archived ones instead.
+	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListMadeSkillsParamsShelf defines parameters for ListMadeSkills.
+type ListMadeSkillsParamsShelf string
+
+// ListSkillRequestsParams defines parameters for ListSkillRequests.
+type ListSkillRequestsParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// TrySkillParams defines parameters for TrySkill.
+type TrySkillParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// ChangeSkillParams defines parameters for ChangeSkill.
+type ChangeSkillParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// CopySkillParams defines parameters for CopySkill.
+type CopySkillParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// ListSkillVersionsParams defines parameters for ListSkillVersions.
+type ListSkillVersionsParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
 // ListSlackLinksParams defines parameters for ListSlackLinks.
 type ListSlackLinksParams struct {
 	// Offset How many items to pass over.
@@ -2908,6 +3312,30 @@ type PutSessionLimitsJSONRequestBody = SessionLimits
 
 // CopyShareJSONRequestBody defines body for CopyShare for application/json ContentType.
 type CopyShareJSONRequestBody = ShareCopyRequest
+
+// CreateSkillJSONRequestBody defines body for CreateSkill for application/json ContentType.
+type CreateSkillJSONRequestBody = SkillCreateRequest
+
+// ReadSkillsJSONRequestBody defines body for ReadSkills for application/json ContentType.
+type ReadSkillsJSONRequestBody = SkillImportRequest
+
+// DecideSkillRequestJSONRequestBody defines body for DecideSkillRequest for application/json ContentType.
+type DecideSkillRequestJSONRequestBody = SkillDecisionRequest
+
+// TrySkillJSONRequestBody defines body for TrySkill for application/json ContentType.
+type TrySkillJSONRequestBody = SkillTryRequest
+
+// ChangeSkillJSONRequestBody defines body for ChangeSkill for application/json ContentType.
+type ChangeSkillJSONRequestBody = SkillChangeRequest
+
+// CopySkillJSONRequestBody defines body for CopySkill for application/json ContentType.
+type CopySkillJSONRequestBody = SkillCopyRequest
+
+// HideSkillJSONRequestBody defines body for HideSkill for application/json ContentType.
+type HideSkillJSONRequestBody = SkillHideRequest
+
+// RequestSkillJSONRequestBody defines body for RequestSkill for application/json ContentType.
+type RequestSkillJSONRequestBody = SkillPublishRequest
 
 // PutSlackConfigJSONRequestBody defines body for PutSlackConfig for application/json ContentType.
 type PutSlackConfigJSONRequestBody = SlackConfigPutRequest

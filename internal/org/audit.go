@@ -36,6 +36,14 @@ const (
 	ActionUserDisable      Action = "user.disable"
 	ActionPublish          Action = "notification.publish"
 	ActionSkillImport      Action = "skill.import"
+	ActionSkillCreate      Action = "skill.create" // Of the organization, as the following ones.
+	ActionSkillEdit        Action = "skill.edit"
+	ActionSkillArchive     Action = "skill.archive"
+	ActionSkillRestore     Action = "skill.restore"
+	ActionSkillPublish     Action = "skill.publish" // A member's own skill was approved.
+	ActionSkillReject      Action = "skill.reject"
+	ActionSkillHide        Action = "skill.hide"
+	ActionSkillShow        Action = "skill.show"
 	ActionKeysRotate       Action = "keys.rotate"
 	ActionSecretRotate     Action = "secret.rotate"
 	ActionSlackEdit        Action = "slack.edit"
@@ -81,7 +89,9 @@ func Actions() []Action {
 		ActionSessionEnd, ActionSessionLimits, ActionInstructions,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionSkillImport, ActionKeysRotate, ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
+		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
+		ActionSkillPublish, ActionSkillReject, ActionSkillHide, ActionSkillShow, ActionKeysRotate,
+		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionSignIn,
 		ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,

@@ -203,7 +203,7 @@ func TestSystem(t *testing.T) {
 	// 16:30 in London is already the next day in Japan.
 	now := time.Date(2026, 3, 3, 16, 30, 0, 0, time.UTC)
 	for _, s := range skills {
-		system := s.System(now)
+		system := s.System(now, nil)
 		if want := fmt.Sprintf("<task>%s</task>\nあなたは、", s.Task()); !strings.HasPrefix(system, want) {
 			t.Errorf("%s: the prompt starts with %.60q", s.Name, system)
 		}
@@ -218,7 +218,7 @@ func TestSystem(t *testing.T) {
 		}
 		if s.Task() == "web_search" {
 			s.Unavailable = "ウェブ検索は使えません。"
-			golden(t, "web_search_unavailable.golden", s.System(now))
+			golden(t, "web_search_unavailable.golden", s.System(now, nil))
 		}
 		if s.Task() == "translation" {
 			golden(t, "translation.golden", system)

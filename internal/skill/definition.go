@@ -2,7 +2,6 @@ package skill
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,15 +11,18 @@ import (
 
 // Limits of a skill's texts, in characters. The layouts of cards, chips and prompts rely on them.
 const (
-	maxName            = 20
-	maxCategoryName    = 12
-	maxDescriptionLine = 24
-	maxSuggestion      = 60
-	maxLabel           = 20
-	maxPlaceholder     = 200
-	maxPrompt          = 4000
-	maxOption          = 60
-	maxKeyword         = 20
+	maxName         = 20
+	maxCategoryName = 12
+	maxDescription  = 48 // Both lines together.
+	maxSuggestion   = 60
+	maxLabel        = 20
+	maxPlaceholder  = 200
+	maxPrompt       = 60_000
+	maxOption       = 60
+	maxKeyword      = 20
+	maxModel        = 100
+	maxExample      = 4000
+	maxFieldLength  = 20_000
 )
 
 // maxPosition limits the absolute value of a position.
@@ -32,23 +34,30 @@ const (
 	maxFields      = 20
 	maxOptions     = 50
 	maxKeywords    = 30
+	maxExamples    = 5
+
+	// MaxDocuments is how many data sources belong to a skill.
+	MaxDocuments = 10
 )
 
 // definition is the schema of a skill in a file. Unknown keys are refused.
 type definition struct {
-	Category           string      `yaml:"category"`
-	Position           int         `yaml:"position"`
-	Name               string      `yaml:"name"`
-	Description        string      `yaml:"description"`
-	Icon               string      `yaml:"icon"`
-	Kind               Kind        `yaml:"kind"`
-	TaskType           TaskType    `yaml:"task_type"`
-	FormType           FormType    `yaml:"form_type"`
-	AcceptsDataSources bool        `yaml:"accepts_data_sources"`
-	Keywords           []string    `yaml:"keywords"`
-	Suggestions        []string    `yaml:"suggestions"`
-	FormFields         []FormField `yaml:"form_fields"`
-	Prompt             string      `yaml:"prompt"`
+	Category           string       `yaml:"category"`
+	Position           int          `yaml:"position,omitempty"`
+	Name               string       `yaml:"name"`
+	Description        string       `yaml:"description"`
+	Icon               string       `yaml:"icon"`
+	Kind               Kind         `yaml:"kind,omitempty"`
+	TaskType           TaskType     `yaml:"task_type,omitempty"`
+	FormType           FormType     `yaml:"form_type"`
+	AcceptsDataSources bool         `yaml:"accepts_data_sources,omitempty"`
+	Keywords           []string     `yaml:"keywords,omitempty,flow"`
+	Suggestions        []string     `yaml:"suggestions,omitempty"`
+	FormFields         []FormField  `yaml:"form_fields,omitempty"`
+	AnswerLength       AnswerLength `yaml:"answer_length,omitempty"`
+	Model              string       `yaml:"model,omitempty"`
+	Examples           []Example    `yaml:"examples,omitempty"`
+	Prompt             string       `yaml:"prompt"`
 }
 
 // Paths of the app's icons.
@@ -75,12 +84,16 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 	}
 	s := Skill{
 		ID: id, CategoryID: category, Position: d.Position,
-		Name: d.Name, Description: strings.TrimSpace(d.Description), IconPath: iconFolder + d.Icon + iconSuffix,
+		Name: d.Name, Description: strings.TrimSpace(d.Description), IconPath: iconPath(d.Icon),
 		Kind: d.Kind, TaskType: d.TaskType, FormType: d.FormType,
 		FormFields: fields, Suggestions: append([]string{}, d.Suggestions...),
 		Keywords:           append([]string{}, d.Keywords...),
 		AcceptsDataSources: d.AcceptsDataSources || slices.ContainsFunc(fields, isFile),
-		Prompt:             strings.TrimSpace(d.Prompt),
+		Prompt:             strings.TrimSpace(d.Prompt), AnswerLength: d.AnswerLength, Model: d.Model,
+		Examples: append([]Example{}, d.Examples...),
+	}
+	if !knownIcon(d.Icon) {
+		return s, fmt.Errorf("there is no icon %q, and it is no emoji; there are %s", d.Icon, strings.Join(icons(), ", "))
 	}
 	return s, s.validate()
 }
@@ -93,16 +106,12 @@ func (s Skill) validate() error {
 	if !placed(s.Position) {
 		return fmt.Errorf("position must be from -%d to %d", maxPosition, maxPosition)
 	}
-	if !fits(s.Prompt, maxPrompt) || Neutralize(s.Prompt) != s.Prompt {
-		return fmt.Errorf("prompt must have 1 to %d characters and none of the reserved tags", maxPrompt)
-	}
-	icon := strings.TrimSuffix(strings.TrimPrefix(s.IconPath, iconFolder), iconSuffix)
-	if !slices.Contains(icons(), icon) {
-		return fmt.Errorf("there is no icon %q, but %s", icon, strings.Join(icons(), ", "))
+	if err := s.validatePrompt(); err != nil {
+		return err
 	}
 	lines := strings.Split(s.Description, "\n")
-	if len(lines) != 2 || !fits(lines[0], maxDescriptionLine) || !fits(lines[1], maxDescriptionLine) {
-		return fmt.Errorf("description must be two lines of 1 to %d characters", maxDescriptionLine)
+	if len(lines) > 2 || slices.Contains(lines, "") || !fits(strings.Join(lines, ""), maxDescription) {
+		return fmt.Errorf("description must be one or two lines of 1 to %d characters together", maxDescription)
 	}
 	switch s.TaskType {
 	case "", TaskDocumentQA, TaskSummarization:
@@ -114,8 +123,8 @@ func (s Skill) validate() error {
 	}
 	switch s.FormType {
 	case FormChat:
-		if len(s.FormFields) != 0 || len(s.Suggestions) == 0 || len(s.Suggestions) > maxSuggestions {
-			return fmt.Errorf("a chat skill has 1 to %d suggestions and no fields", maxSuggestions)
+		if len(s.FormFields) != 0 || len(s.Suggestions) > maxSuggestions {
+			return fmt.Errorf("a chat skill has at most %d suggestions and no fields", maxSuggestions)
 		}
 	case FormForm:
 		if len(s.FormFields) == 0 || len(s.FormFields) > maxFields || len(s.Suggestions) != 0 {
@@ -136,9 +145,30 @@ func (s Skill) validate() error {
 	return validateFields(s.FormFields)
 }
 
+// validatePrompt refuses a prompt that would be ambiguous to a model or an engine.
+func (s Skill) validatePrompt() error {
+	if !fits(s.Prompt, maxPrompt) || Neutralize(s.Prompt) != s.Prompt {
+		return fmt.Errorf("prompt must have 1 to %d characters and none of the reserved tags", maxPrompt)
+	}
+	if unknown := unknownVariables(s.Prompt, s.FormFields); len(unknown) > 0 {
+		return fmt.Errorf("prompt: no field has the label or name {{%s}}", strings.Join(unknown, "}}, {{"))
+	}
+	if !slices.Contains(answerLengths(), s.AnswerLength) {
+		return fmt.Errorf("unknown answer length %q", s.AnswerLength)
+	}
+	if utf8.RuneCountInString(s.Model) > maxModel {
+		return fmt.Errorf("model must have at most %d characters", maxModel)
+	}
+	if len(s.Examples) > maxExamples || slices.ContainsFunc(s.Examples,
+		func(e Example) bool { return !fits(e.Question, maxExample) || !fits(e.Answer, maxExample) }) {
+		return fmt.Errorf("there are at most %d examples, of 1 to %d characters each", maxExamples, maxExample)
+	}
+	return nil
+}
+
 // validateFields refuses fields that are ambiguous or cannot be filled in.
 func validateFields(fields []FormField) error {
-	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+	name := fieldName()
 	seen := make(map[string]bool, len(fields))
 	for _, f := range fields {
 		if !name.MatchString(f.Name) || seen[f.Name] {
@@ -149,7 +179,7 @@ func validateFields(fields []FormField) error {
 			return fmt.Errorf("field %s: label, placeholder or length out of bounds", f.Name)
 		}
 		switch f.Type {
-		case FieldText, FieldTextarea, FieldNumber, FieldFile:
+		case FieldText, FieldTextarea, FieldNumber, FieldDate, FieldFile:
 			if len(f.Options) != 0 {
 				return fmt.Errorf("field %s: only a select has options", f.Name)
 			}

@@ -20,7 +20,7 @@ type memoryStore struct {
 	calls      int
 }
 
-func (m *memoryStore) ListCategories(context.Context, uuid.UUID) ([]skill.Category, error) {
+func (m *memoryStore) ListCategories(context.Context, uuid.UUID, uuid.UUID) ([]skill.Category, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.categories), nil

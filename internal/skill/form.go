@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -97,6 +98,11 @@ func (f FormField) check(value string) string {
 			return fmt.Sprintf("%sのファイルを選び直してください。", f.Label)
 		}
 		return ""
+	case FieldDate:
+		if _, err := time.Parse(time.DateOnly, value); err != nil {
+			return fmt.Sprintf("%sの日付を選び直してください。", f.Label)
+		}
+		return ""
 	}
 	if n, limit := utf8.RuneCountInString(normalizeNewlines(value)), f.limit(); n > limit {
 		return fmt.Sprintf("%sは%d文字以内で入力してください（現在%d文字）。", f.Label, limit, n)
@@ -110,7 +116,7 @@ func (f FormField) check(value string) string {
 // missing returns the message for a blank required field.
 func (f FormField) missing() string {
 	switch f.Type {
-	case FieldSelect:
+	case FieldSelect, FieldDate:
 		return fmt.Sprintf("%sを選択してください。", f.Label)
 	case FieldFile:
 		return fmt.Sprintf("%sのファイルを選択してください。", f.Label)
@@ -153,10 +159,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 			shown = append(shown, fmt.Sprintf("**%s** 添付ファイル", field.Label))
 			asked = append(asked, fmt.Sprintf("%s: 添付ファイル", field.Label))
 		default:
-			value = strings.Join(strings.Fields(value), " ")
-			if field.Type == FieldNumber {
-				value = halfWidth(value)
-			}
+			value = field.short(value)
 			firstShort = cmp.Or(firstShort, value)
 			shown = append(shown, fmt.Sprintf("**%s** %s", field.Label, value))
 			asked = append(asked, fmt.Sprintf("%s: %s", field.Label, Neutralize(value)))

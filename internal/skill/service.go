@@ -14,6 +14,7 @@ const MaxPage = 100
 // Texts for skills that cannot be used.
 const (
 	webSearchMissing = "ウェブ検索は、まだご利用いただけません。"
+	withdrawn        = "このスキルは公開が終了したため、新しい質問には使えません。これまでの内容は引き続きご覧いただけます。"
 	modelMissing     = "AIモデルが未設定です。管理者にお知らせください。"
 )
 
@@ -36,12 +37,12 @@ func NewService(store Store, config Config) *Service {
 	return &Service{store: store, config: config}
 }
 
-// Categories returns the categories with a skill that is visible to the organization, in order.
-func (s *Service) Categories(ctx context.Context, organizationID uuid.UUID) ([]Category, error) {
-	return s.store.ListCategories(ctx, organizationID)
+// Categories returns the categories with a skill that is visible to the user, in order.
+func (s *Service) Categories(ctx context.Context, organizationID, userID uuid.UUID) ([]Category, error) {
+	return s.store.ListCategories(ctx, organizationID, userID)
 }
 
-// List returns a page of the skills that are visible to the organization, by category and position. offset must be at
+// List returns a page of the skills that are visible to the user, by category and position. offset must be at
 // least 0 and limit 1 to MaxPage, otherwise the error has the code fault.Invalid.
 func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error) {
 	if err := checkPage(offset, limit); err != nil {
@@ -57,7 +58,7 @@ func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, of
 	return skills, nil
 }
 
-// Get returns one skill. If it is not visible to the organization, the error has the code fault.NotFound.
+// Get returns one skill. If it is not visible to the user, the error has the code fault.NotFound.
 func (s *Service) Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (Skill, error) {
 	found, err := s.store.FindSkill(ctx, organizationID, userID, skillID)
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Service) Favorites(ctx context.Context, organizationID, userID uuid.UUI
 	return s.store.ListFavoriteSkills(ctx, organizationID, userID, offset, limit)
 }
 
-// AddFavorite stars a skill for the user. It may be repeated. If the skill is not visible to the organization, the
+// AddFavorite stars a skill for the user. It may be repeated. If the skill is not visible to the user, the
 // error has the code fault.NotFound.
 func (s *Service) AddFavorite(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
 	return s.store.AddFavoriteSkill(ctx, organizationID, userID, skillID)
@@ -95,6 +96,9 @@ func (s *Service) present(skill Skill) Skill {
 
 // Unavailable returns why a skill cannot be used on this server, or "".
 func (s *Service) Unavailable(skill Skill) string {
+	if skill.Withdrawn {
+		return withdrawn
+	}
 	if skill.Kind == KindWebSearch && !s.config.WebSearch {
 		return webSearchMissing
 	}

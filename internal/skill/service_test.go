@@ -36,7 +36,7 @@ func TestSeedIsIdempotent(t *testing.T) {
 			t.Errorf("%s: the id changed", first[i].Name)
 		}
 	}
-	categories, err := service.Categories(t.Context(), uuid.New())
+	categories, err := service.Categories(t.Context(), uuid.New(), uuid.New())
 	if err != nil || len(categories) != 7 || categories[0].Name != "対話" {
 		t.Errorf("categories = %v, %v", categories, err)
 	}

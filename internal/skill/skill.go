@@ -2,8 +2,10 @@
 // the categories that group them, and each person's favourites. It renders a skill's prompt, checks and renders its
 // form, and embeds the built-in skills that every organization has.
 //
-// The package imports fault and the standard library, uuid for ids and yaml for the embedded built-in skills. It does
-// not know the database, HTTP or the model.
+// A Library is where people make skills of their own, and administrators those of their organization.
+//
+// The package imports fault, identity and org (for the actors and the audit log), the standard library, uuid for ids and
+// yaml for skills in files. It does not know the database, HTTP or the model.
 package skill
 
 import (
@@ -64,15 +66,39 @@ const (
 // FieldType is the type of one field of a form.
 type FieldType string
 
-// The field types of the API. All values are strings: a number in decimal digits, a file as the id of an uploaded data
-// source.
+// The field types of the API. All values are strings: a number in decimal digits, a date as 2026-04-01, a file as the id
+// of an uploaded data source.
 const (
 	FieldText     FieldType = "text"
 	FieldTextarea FieldType = "textarea"
 	FieldSelect   FieldType = "select"
 	FieldNumber   FieldType = "number"
+	FieldDate     FieldType = "date"
 	FieldFile     FieldType = "file"
 )
+
+// AnswerLength is how long answers should be. Empty leaves it to the prompt.
+type AnswerLength string
+
+// The lengths of answers.
+const (
+	AnswerShort    AnswerLength = "short"
+	AnswerStandard AnswerLength = "standard"
+	AnswerLong     AnswerLength = "long"
+)
+
+// Example is a question with the answer that the maker of a skill would like to see.
+type Example struct {
+	Question string `json:"question" yaml:"question"`
+	Answer   string `json:"answer" yaml:"answer"`
+}
+
+// Document is a data source from which a skill answers. It is its owner's; whoever uses the skill reads it only through
+// answers.
+type Document struct {
+	ID      uuid.UUID
+	OwnerID uuid.UUID
+}
 
 // Category is a group of skills. Categories are shown in the order of Position.
 type Category struct {
@@ -111,8 +137,18 @@ type Skill struct {
 	Suggestions        []string    // Suggested questions; empty for a form skill.
 	Keywords           []string    // Search words that occur in neither name nor description.
 	AcceptsDataSources bool
-	Prompt             string // The system prompt. Not part of the API's record.
+	Prompt             string // The system prompt. Not part of the API's record, and not read for lists.
 	CreatedAt          time.Time
+	AnswerLength       AnswerLength
+	Model              string     // The model that the maker wants, "" for the default.
+	Examples           []Example  // Part of the prompt.
+	Documents          []Document // Read for every answer. Not part of the API's record, and not read for lists.
+
+	OwnerID *uuid.UUID // Of a person's own skill. Nil: the organization's, or everybody's.
+	Made    bool       // It was made in the app.
+	// Withdrawn says that the user for whom the skill was read may no longer use it. It is found because they have a
+	// thread with it.
+	Withdrawn bool
 
 	// IsFavorite refers to the user for whom the skill was read. It is not a column of the skill.
 	IsFavorite bool

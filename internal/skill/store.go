@@ -8,21 +8,21 @@ import (
 
 // Store is what the Service needs of a database. Every method is one transaction and is safe for concurrent use.
 //
-// A skill is visible to a user if it is built in (no organization) or belongs to the user's organization. A skill that
-// is not visible is treated exactly as if it did not exist. organizationID and userID name the actor, whom the caller
+// A skill is visible to a user if it is for all organizations, or the user's organization offers it to them, or it is
+// their own. A skill that is not visible is treated exactly as if it did not exist. organizationID and userID name the actor, whom the caller
 // has authenticated.
 type Store interface {
-	// ListCategories returns the categories that have at least one listed skill visible to the organization, by
-	// position, then name, then id.
-	ListCategories(ctx context.Context, organizationID uuid.UUID) ([]Category, error)
+	// ListCategories returns the categories that have at least one listed skill visible to the user, by position, then
+	// name, then id.
+	ListCategories(ctx context.Context, organizationID, userID uuid.UUID) ([]Category, error)
 
-	// ListSkills returns the visible skills that are neither retired nor of the browser extension, in the order of
-	// their categories, then by position, then id, with IsFavorite set for the user. offset and limit count skills; the
-	// caller has checked them.
+	// ListSkills returns the visible skills that are neither retired, hidden nor of the browser extension, in the order
+	// of their categories, then by position, then id, with IsFavorite set for the user. Prompts, examples and documents
+	// are not read. offset and limit count skills; the caller has checked them.
 	ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error)
 
-	// FindSkill returns one visible skill, retired or not, with IsFavorite set for the user. If there is none, the
-	// error has the code fault.NotFound.
+	// FindSkill returns one skill, retired or not, that is visible or that the user has a thread with, in which case
+	// Withdrawn may be set, with IsFavorite set for the user. If there is none, the error has the code fault.NotFound.
 	FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (Skill, error)
 
 	// ListFavoriteSkills returns the user's favourites among the visible skills that are not retired, newest first,

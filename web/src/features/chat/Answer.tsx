@@ -13,7 +13,7 @@ import { Alternatives } from './Alternatives'
 import styles from './Chat.module.css'
 import { Citation, CitationsContext } from './Citation'
 import { focusComposer } from './Composer'
-import { type Source, sortSources, sourcesOf } from './citations'
+import { canOpen, type Source, sortSources, sourcesOf } from './citations'
 import type { Conversation } from './conversation'
 import { streams } from './conversations'
 import { Reasoning, storedThinking } from './Reasoning'
@@ -100,7 +100,9 @@ function useSources(view: AnswerView | null, message: Message) {
     [sources, message.content],
   )
   const citations = useMemo(() => {
-    const steps = [...cited, ...consulted].filter(({ url }) => url === null).map(placeIn)
+    const steps = [...cited, ...consulted]
+      .filter((source) => source.url === null && canOpen(source))
+      .map(placeIn)
     const open = (source: Source) => {
       if (source.url === null) openSource(placeIn(source), steps)
       else window.open(source.url, '_blank', 'noopener,noreferrer')

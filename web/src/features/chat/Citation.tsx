@@ -5,7 +5,7 @@ import type { CitationProps } from '@/lib/markdown'
 import { keepBeside } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
 import styles from './Citation.module.css'
-import { type Source, spokenTitle } from './citations'
+import { canOpen, type Source, spokenTitle } from './citations'
 import { texts } from './texts'
 
 /** The sources of one answer by their numbers, and what opens one. */
@@ -48,7 +48,8 @@ function CitationButton({ source, onOpen }: { source: Source; onOpen: () => void
         data-citation={source.index}
         onClick={() => {
           hide()
-          onOpen()
+          if (canOpen(source)) onOpen()
+          else setShown(!shown)
         }}
         onPointerEnter={({ pointerType }) => {
           if (pointerType === 'touch') return
@@ -100,6 +101,7 @@ function Card({
       <p className={styles.file}>{name}</p>
       {place && <p className={styles.where}>{place}</p>}
       {quote && <p className={styles.quote}>{quote}</p>}
+      {!canOpen(source) && <p className={styles.where}>{texts.citation.ofSkill}</p>}
       {support === 'weak' && (
         <p className={styles.check}>
           <strong>{texts.citation.weak}</strong>

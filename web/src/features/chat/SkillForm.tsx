@@ -187,6 +187,8 @@ function FormControl({ field, value, error, disabled, target, onChange }: Contro
           ))}
         </Select>
       )
+    case 'date':
+      return <TextField {...common} type="date" onChange={(event) => onChange(event.target.value)} />
     default:
       return (
         <TextField

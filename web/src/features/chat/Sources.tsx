@@ -1,6 +1,6 @@
 import { cx } from '@/lib/ui/cx'
 import type { Citations } from './Citation'
-import { placeOf, type Source, spokenTitle, titleOf } from './citations'
+import { canOpen, placeOf, type Source, spokenTitle, titleOf } from './citations'
 import styles from './Sources.module.css'
 import { texts } from './texts'
 
@@ -44,7 +44,11 @@ function List({
     <ol className={styles.list}>
       {sources.map((source) => (
         <li key={`${source.index} ${source.id}`}>
-          {source.url === null ? (
+          {!canOpen(source) ? (
+            <span className={styles.source} title={texts.citation.ofSkill}>
+              <Label source={source} numbered={numbered} />
+            </span>
+          ) : source.url === null ? (
             <button
               type="button"
               className={styles.source}

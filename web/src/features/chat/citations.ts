@@ -17,8 +17,14 @@ export interface Source {
   readonly quote: string
   /** What the check of the answer has found; null for what is not cited, and while nothing is checked. */
   readonly support: Support | null
+  /** Empty for a document of the skill, which only its citations show. */
   readonly dataSourceId: string
   readonly url: string | null
+}
+
+/** Whether a source can be opened. */
+export function canOpen({ dataSourceId, url }: Source): boolean {
+  return url !== null || dataSourceId !== ''
 }
 
 /** The sources of an answer, as its stream tells of them while it is written, and as they are stored after that. */
@@ -84,14 +90,14 @@ export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, tex
 function storedSource(citation: Citation): Source {
   const { index, chunk_embedding_id, data_source_id, filename, page, locator, quote, support } = citation
   return {
-    id: chunk_embedding_id,
+    id: chunk_embedding_id ?? '',
     index,
     name: filename,
     page,
     locator: locator ?? '',
     quote,
     support: support ?? null,
-    dataSourceId: data_source_id,
+    dataSourceId: data_source_id ?? '',
     url: null,
   }
 }
@@ -108,8 +114,8 @@ function givenSource({ id, index, filename, title, page, locator, dataSourceId, 
 function toCitation({ id, index, name, page, locator, quote, support, dataSourceId }: Source): Citation {
   return {
     index,
-    chunk_embedding_id: id,
-    data_source_id: dataSourceId,
+    ...(id && { chunk_embedding_id: id }),
+    ...(dataSourceId && { data_source_id: dataSourceId }),
     filename: name,
     page,
     score: 0,

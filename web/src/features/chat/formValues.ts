@@ -34,7 +34,7 @@ function check(field: FormField, value: string): string {
   const { form } = texts
   if (value.trim() === '') {
     if (!field.required) return ''
-    const chosen = field.type === 'select' || field.type === 'file'
+    const chosen = ['select', 'file', 'date'].includes(field.type)
     return chosen ? form.requiredChoice(field.label) : form.required(field.label)
   }
   const limit = limitOf(field)
@@ -55,6 +55,7 @@ function halfWidth(value: string): string {
 
 function shortValue({ type }: FormField, value: string, fileName: (id: string) => string): string {
   if (type === 'file') return fileName(value)
+  if (type === 'date') return value.replace(/^(\d+)-0?(\d+)-0?(\d+)$/, '$1年$2月$3日')
   return type === 'number' ? halfWidth(value) : value.split(/\s+/).join(' ')
 }
 

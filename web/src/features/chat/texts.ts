@@ -182,6 +182,7 @@ export const texts = {
     weak: '要確認',
     weakMark: '（要確認）',
     weakHint: '回答の数字や日付などが、この箇所では確認できませんでした。原文をご確認ください。',
+    ofSkill: 'スキルの資料のため、ファイルは開けません。',
     others: '参照した箇所',
     consulted: (count: number) => `参照した箇所（${count}件）`,
   },

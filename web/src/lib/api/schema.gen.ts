@@ -652,6 +652,142 @@ export interface paths {
         /** Skills, by category and position */
         get: operations["listSkills"];
         put?: never;
+        /**
+         * Make a skill
+         * @description With the audience `self` it is one's own, otherwise the organization's, which administrators may make. The call may
+         *     be repeated with the same `request_id`; with another content it is 409 `request_id_conflict`.
+         */
+        post: operations["createSkill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/library": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Skills that one may edit, last saved first
+         * @description One's own, or for administrators those of the organization that were made in the app. Their contents have no prompts,
+         *     examples and documents.
+         */
+        get: operations["listMadeSkills"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/hidden": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Skills that the organization does not offer
+         * @description For administrators.
+         */
+        get: operations["listHiddenSkills"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read skills from a file
+         * @description A YAML file as `tsumugi skill import` reads it. Nothing is stored: what is read is saved by createSkill. A category
+         *     that the organization does not have becomes the first one.
+         */
+        post: operations["readSkills"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a skill without saving it
+         * @description A temporary thread with the content as its skill, which only its maker sees; ask in it as in any other thread. The
+         *     thread belongs to the editor that `slot` names: trying another content in the same slot changes the skill of its
+         *     earlier threads as well.
+         */
+        post: operations["trySkill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pending requests to publish skills, oldest first
+         * @description For administrators. Their contents are not told.
+         */
+        get: operations["listSkillRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/request/{skill_request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_request_id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * A request with what would be published
+         * @description For administrators.
+         */
+        get: operations["getSkillRequest"];
+        /**
+         * Approve or reject a request
+         * @description For administrators. An approved skill becomes one of the organization for all members, or a new version of the one
+         *     that was made of it before. Deciding the same again changes nothing.
+         */
+        put: operations["decideSkillRequest"];
         post?: never;
         delete?: never;
         options?: never;
@@ -668,9 +804,202 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One skill */
+        /**
+         * One skill
+         * @description Also one that one may no longer use, as long as one has a thread with it.
+         */
         get: operations["getSkill"];
+        /**
+         * Save a new version of a skill
+         * @description 409 `conflict` if `version` is not the newest one. The call may be repeated with the same `request_id`.
+         */
+        put: operations["changeSkill"];
+        post?: never;
+        /**
+         * Archive a skill
+         * @description It is offered to nobody; its threads stay. Repeating it changes nothing.
+         */
+        delete: operations["archiveSkill"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What a skill is made of
+         * @description For those who may edit it: prompt, examples and documents are shown to nobody else.
+         */
+        get: operations["getSkillContent"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring an archived skill back
+         * @description Repeating it changes nothing.
+         */
+        post: operations["restoreSkill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a skill of another one
+         * @description Of one that one may edit or a built-in one; administrators also of one that an operator has imported. Only one's own
+         *     documents are copied.
+         */
+        post: operations["copySkill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Versions of a skill, newest first
+         * @description For those who may edit it.
+         */
+        get: operations["listSkillVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/version/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+                version: number;
+            };
+            cookie?: never;
+        };
+        /**
+         * One version of a skill
+         * @description For those who may edit it. Documents that are gone are left out.
+         */
+        get: operations["getSkillVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A skill as a file
+         * @description For those who may edit it, in the format of `tsumugi skill import`. Documents are not part of it.
+         */
+        get: operations["exportSkill"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Ask for one's own skill to be published
+         * @description Its newest version, with its documents, in the organization. Asking again replaces a pending request.
+         */
+        put: operations["requestSkill"];
+        post?: never;
+        /**
+         * Take back a pending request
+         * @description Without one nothing happens.
+         */
+        delete: operations["withdrawSkillRequest"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/skill/{skill_id}/hidden": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Have the organization not offer a skill
+         * @description For administrators: a built-in skill, or one that an operator imported for all organizations. Its threads stay.
+         */
+        put: operations["hideSkill"];
         post?: never;
         delete?: never;
         options?: never;
@@ -3047,7 +3376,7 @@ export interface components {
             name: string;
             label: string;
             /** @enum {string} */
-            type: "text" | "textarea" | "select" | "number" | "file";
+            type: "text" | "textarea" | "select" | "number" | "date" | "file";
             required: boolean;
             options?: string[];
             placeholder?: string;
@@ -3073,6 +3402,13 @@ export interface components {
             keywords: string[];
             accepts_data_sources: boolean;
             is_favorite: boolean;
+            /**
+             * @description Whose it is: everybody's, the organization's, or one's own.
+             * @enum {string}
+             */
+            origin: "standard" | "organization" | "own";
+            /** @description One may edit it. Absent if not. */
+            editable?: boolean;
             /** @description Why the skill cannot work on this server at present, for the person to read. Absent when it can. */
             unavailable_reason?: string;
         };
@@ -3084,6 +3420,204 @@ export interface components {
         SkillKind: "" | "web_search" | "proofreading_v2" | "chrome_extension_easy_explain" | "chrome_extension_easy_explanation_follow_up" | "chrome_extension_page_whole_summary" | "chrome_extension_page_whole_summary_follow_up" | "translation" | "mail" | "minutes" | "ideas" | "proposal" | "rephrase" | "spreadsheet" | "code" | "sparring" | "glossary" | "interview" | "job_posting" | "report";
         SkillList: {
             items: components["schemas"]["Skill"][];
+        };
+        SkillExample: {
+            /** @description At most 4000 characters. */
+            question: string;
+            /** @description At most 4000 characters. */
+            answer: string;
+        };
+        SkillContentInput: {
+            /** @description At most 20 characters. */
+            name: string;
+            /** @description One or two lines of at most 48 characters together. */
+            description: string;
+            /** @description The name of one of the app's icons, or an emoji. */
+            icon: string;
+            /** Format: uuid */
+            category_id: string;
+            kind?: components["schemas"]["SkillKind"];
+            /** @enum {string} */
+            task_type?: "" | "document_qa" | "summarization";
+            /** @description At most 20. If there are any, people fill in a form. */
+            form_fields?: components["schemas"]["FormField"][];
+            /** @description At most 6 of at most 60 characters. */
+            suggestions?: string[];
+            /** @description At most 30 of at most 20 characters. */
+            keywords?: string[];
+            accepts_data_sources?: boolean;
+            /**
+             * @description At most 60,000 characters. `{{会社名}}` is the place of the value that is entered in the field with that
+             *     label or name.
+             */
+            prompt: string;
+            /** @enum {string} */
+            answer_length?: "" | "short" | "standard" | "long";
+            /** @description Empty for the default. */
+            model?: string;
+            /** @description At most 5. */
+            examples?: components["schemas"]["SkillExample"][];
+            /** @description At most 10 data sources from which every answer is given. */
+            document_ids?: string[];
+        };
+        SkillContent: {
+            /** @description At most 20 characters. */
+            name: string;
+            /** @description One or two lines of at most 48 characters together. */
+            description: string;
+            /** @description The name of one of the app's icons, or an emoji. */
+            icon: string;
+            /** Format: uuid */
+            category_id: string;
+            kind: components["schemas"]["SkillKind"];
+            /** @enum {string} */
+            task_type: "" | "document_qa" | "summarization";
+            /** @description At most 20. If there are any, people fill in a form. */
+            form_fields: components["schemas"]["FormField"][];
+            /** @description At most 6 of at most 60 characters. */
+            suggestions: string[];
+            /** @description At most 30 of at most 20 characters. */
+            keywords: string[];
+            accepts_data_sources: boolean;
+            /**
+             * @description At most 60,000 characters. `{{会社名}}` is the place of the value that is entered in the field with that
+             *     label or name.
+             */
+            prompt: string;
+            /** @enum {string} */
+            answer_length: "" | "short" | "standard" | "long";
+            /** @description Empty for the default. */
+            model: string;
+            /** @description At most 5. */
+            examples: components["schemas"]["SkillExample"][];
+            /** @description At most 10 data sources from which every answer is given. */
+            document_ids: string[];
+        };
+        SkillContentList: {
+            items: components["schemas"]["SkillContent"][];
+        };
+        /**
+         * @description Who may use it: oneself, all members, or the chosen ones.
+         * @enum {string}
+         */
+        SkillAudience: "self" | "organization" | "members";
+        SkillCreateRequest: {
+            /** Format: uuid */
+            request_id: string;
+            audience: components["schemas"]["SkillAudience"];
+            /** @description With the audience `members`, at most 500. */
+            member_ids?: string[];
+            content: components["schemas"]["SkillContentInput"];
+        };
+        SkillChangeRequest: {
+            /** Format: uuid */
+            request_id: string;
+            /** @description The version that was edited. */
+            version: number;
+            audience: components["schemas"]["SkillAudience"];
+            member_ids?: string[];
+            content: components["schemas"]["SkillContentInput"];
+        };
+        SkillTryRequest: {
+            /** Format: uuid */
+            request_id: string;
+            /** Format: uuid */
+            slot: string;
+            content: components["schemas"]["SkillContentInput"];
+        };
+        SkillCopyRequest: {
+            /** Format: uuid */
+            request_id: string;
+            /** @enum {string} */
+            audience: "self" | "organization";
+        };
+        SkillImportRequest: {
+            /** @description At most 512 KiB with at most 20 skills. */
+            yaml: string;
+        };
+        SkillPublishRequest: {
+            /** @description For the administrators. */
+            note?: string;
+        };
+        SkillDecisionRequest: {
+            approve: boolean;
+            /** @description For the person who asked. */
+            reason?: string;
+        };
+        SkillHideRequest: {
+            hidden: boolean;
+        };
+        SkillMember: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            email: string;
+        };
+        /** @description A document of a skill. Whoever only uses the skill sees it in citations alone. */
+        SkillDocument: {
+            /** Format: uuid */
+            id: string;
+            filename: string;
+            status: components["schemas"]["JobStatus"];
+            owner_name: string;
+        };
+        /** @description A skill that was made in the app, as those who may edit it see it. */
+        MadeSkill: {
+            /** Format: uuid */
+            id: string;
+            audience: components["schemas"]["SkillAudience"];
+            members: components["schemas"]["SkillMember"][];
+            icon_path: string;
+            content: components["schemas"]["SkillContent"];
+            documents: components["schemas"]["SkillDocument"][];
+            version: number;
+            archived: boolean;
+            /** Format: date-time */
+            updated_at: string;
+            updated_by: string;
+            request?: components["schemas"]["SkillRequest"];
+        };
+        MadeSkillList: {
+            items: components["schemas"]["MadeSkill"][];
+            total: number;
+        };
+        SkillVersion: {
+            version: number;
+            user_name: string;
+            /** Format: date-time */
+            created_at: string;
+            content?: components["schemas"]["SkillContent"];
+        };
+        SkillVersionList: {
+            items: components["schemas"]["SkillVersion"][];
+            total: number;
+        };
+        /** @description A request to publish a skill in the organization. */
+        SkillRequest: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            skill_id: string;
+            skill_name: string;
+            icon_path: string;
+            version: number;
+            user_name: string;
+            user_email: string;
+            note: string;
+            /** @enum {string} */
+            state: "pending" | "approved" | "rejected";
+            /** @description Why it was rejected. */
+            reason: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            decided_at?: string;
+            content?: components["schemas"]["SkillContent"];
+            documents?: components["schemas"]["SkillDocument"][];
+        };
+        SkillRequestList: {
+            items: components["schemas"]["SkillRequest"][];
+            total: number;
         };
         FavoriteSkill: {
             /** Format: uuid */
@@ -3449,14 +3983,15 @@ export interface components {
         };
         /**
          * @description A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come
-         *     first, in the order of their numbers, then at most 8 others, the most relevant first.
+         *     first, in the order of their numbers, then at most 8 others, the most relevant first. Of a document that belongs
+         *     to the skill and not to the person who asked, only cited passages are there, without ids: it cannot be opened.
          */
         Citation: {
             index: number;
             /** Format: uuid */
-            chunk_embedding_id: string;
+            chunk_embedding_id?: string;
             /** Format: uuid */
-            data_source_id: string;
+            data_source_id?: string;
             filename: string;
             /** @description 0 where the file has no pages. */
             page: number;
@@ -4752,6 +5287,8 @@ export interface operations {
     listCategories: {
         parameters: {
             query?: {
+                /** @description Also those without a skill. */
+                all?: boolean;
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */
@@ -4801,6 +5338,212 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    createSkill: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillCreateRequest"];
+            };
+        };
+        responses: {
+            /** @description The skill */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkill"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMadeSkills: {
+        parameters: {
+            query?: {
+                /** @description Whose they are. */
+                shelf?: "own" | "organization";
+                /** @description The archived ones instead. */
+                archived?: boolean;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Skills */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkillList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listHiddenSkills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Skills */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readSkills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillImportRequest"];
+            };
+        };
+        responses: {
+            /** @description What was read */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillContentList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    trySkill: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillTryRequest"];
+            };
+        };
+        responses: {
+            /** @description The thread */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSkillRequests: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Requests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillRequestList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSkillRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillRequest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    decideSkillRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillDecisionRequest"];
+            };
+        };
+        responses: {
+            /** @description It is decided */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getSkill: {
         parameters: {
             query?: never;
@@ -4820,6 +5563,283 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Skill"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    changeSkill: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The skill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkill"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    archiveSkill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is archived */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSkillContent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The skill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkill"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    restoreSkill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The skill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkill"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    copySkill: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillCopyRequest"];
+            };
+        };
+        responses: {
+            /** @description The new skill */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkill"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSkillVersions: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Versions, without contents */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillVersionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSkillVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillVersion"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportSkill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    requestSkill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillPublishRequest"];
+            };
+        };
+        responses: {
+            /** @description The skill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkill"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    withdrawSkillRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The skill */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSkill"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    hideSkill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                skill_id: components["parameters"]["SkillId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkillHideRequest"];
+            };
+        };
+        responses: {
+            /** @description It is done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

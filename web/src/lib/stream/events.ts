@@ -44,6 +44,7 @@ export type Support = 'strong' | 'weak'
 /** A passage that the answer cites, or, without `support`, one that was consulted and is not cited. */
 export interface AnswerCitation {
   readonly index: number
+  /** Empty, as the other id, where the document belongs to the skill and the person may not open it. */
   readonly passageId: string
   readonly dataSourceId: string
   readonly filename: string
@@ -225,14 +226,15 @@ function decodeSource(f: Fields): AnswerPart {
 function decodeCitation(f: Fields): AnswerCitation[] {
   const index = count(f.index)
   const passageId = text(f.chunk_embedding_id)
-  if (!index || passageId === '') return []
+  const filename = text(f.filename)
+  if (!index || filename === '') return []
   const { support } = f
   return [
     {
       index,
       passageId,
       dataSourceId: text(f.data_source_id),
-      filename: text(f.filename),
+      filename,
       page: count(f.page) ?? 0,
       locator: text(f.locator),
       score: typeof f.score === 'number' ? f.score : 0,

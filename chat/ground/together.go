@@ -1,0 +1,125 @@
+package ground
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+)
+
+// together reads the data sources of a question and the documents of its skill as if they were one person's. Each is
+// read as its owner's: no rule of who may read what is loosened for it.
+type together struct {
+	Sources
+	owners map[uuid.UUID]datasource.Owner // By data source: of the documents of others.
+}
+
+// newTogether returns the data sources that an answer is based on, and what they are read with.
+func newTogether(sources Sources, ask chat.Ask) (together, []uuid.UUID) {
+	t := together{Sources: sources, owners: make(map[uuid.UUID]datasource.Owner)}
+	ids := slices.Clone(ask.Question.DataSourceIDs)
+	for _, d := range ask.Skill.Documents {
+		if d.OwnerID != ask.Owner.UserID {
+			t.owners[d.ID] = datasource.Owner{OrganizationID: ask.Owner.OrganizationID, UserID: d.OwnerID}
+		}
+		if !slices.Contains(ids, d.ID) {
+			ids = append(ids, d.ID)
+		}
+	}
+	return t, ids
+}
+
+// veiled reports whether the person who asks may not open a data source.
+func (t together) veiled(id uuid.UUID) bool {
+	_, others := t.owners[id]
+	return others
+}
+
+// open returns those of some data sources that the person who asks may open.
+func (t together) open(of []datasource.Source) []datasource.Source {
+	return slices.DeleteFunc(slices.Clone(of), func(s datasource.Source) bool { return t.veiled(s.ID) })
+}
+
+// group are data sources of one owner, not more than are searched together.
+type group struct {
+	owner datasource.Owner
+	ids   []uuid.UUID
+}
+
+// groups divides data sources by their owners, in order.
+func (t together) groups(own datasource.Owner, ids []uuid.UUID) (groups []group) {
+	for _, id := range ids {
+		owner := own
+		if other, ok := t.owners[id]; ok {
+			owner = other
+		}
+		i := slices.IndexFunc(groups, func(g group) bool {
+			return g.owner == owner && len(g.ids) < datasource.MaxSearched
+		})
+		if i < 0 {
+			groups = append(groups, group{owner: owner})
+			i = len(groups) - 1
+		}
+		groups[i].ids = append(groups[i].ids, id)
+	}
+	return groups
+}
+
+// FindAll implements Sources.
+func (t together) FindAll(
+	ctx context.Context, owner datasource.Owner, ids []uuid.UUID,
+) ([]datasource.Source, error) {
+	var all []datasource.Source
+	for _, g := range t.groups(owner, ids) {
+		found, err := t.Sources.FindAll(ctx, g.owner, g.ids)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// Retrieve implements Sources. Scores of different owners' data sources are compared as they are.
+func (t together) Retrieve(
+	ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int,
+) ([]datasource.Retrieved, error) {
+	var all []datasource.Retrieved
+	for _, g := range t.groups(owner, ids) {
+		found, err := t.Sources.Retrieve(ctx, g.owner, g.ids, query, k)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortStableFunc(all, func(a, b datasource.Retrieved) int { return cmp.Compare(b.Score, a.Score) })
+	return all[:min(k, len(all))], nil
+}
+
+// Beginnings implements Sources. The passages of an owner's data sources stand together.
+func (t together) Beginnings(
+	ctx context.Context, owner datasource.Owner, of []datasource.Source, each int,
+) ([]datasource.Passage, error) {
+	ids := make([]uuid.UUID, len(of))
+	byID := make(map[uuid.UUID]datasource.Source, len(of))
+	for i, s := range of {
+		ids[i], byID[s.ID] = s.ID, s
+	}
+	var all []datasource.Passage
+	for _, g := range t.groups(owner, ids) {
+		sources := make([]datasource.Source, len(g.ids))
+		for i, id := range g.ids {
+			sources[i] = byID[id]
+		}
+		passages, err := t.Sources.Beginnings(ctx, g.owner, sources, each)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, passages...)
+	}
+	return all, nil
+}

@@ -1,0 +1,141 @@
+package skill
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/google/uuid"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// MaxExchange limits a file that is imported in the app, in bytes, and maxExchanged the skills in it.
+const (
+	MaxExchange  = 512 << 10
+	maxExchanged = 20
+)
+
+// Export returns a skill in the format of operators' files. Its documents are not part of it.
+func (l *Library) Export(ctx context.Context, actor identity.Actor, id uuid.UUID) ([]byte, error) {
+	made, err := l.store.FindMade(ctx, makerOf(actor), id)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := l.categoryKeys(ctx, actor.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	c := made.Content
+	s := c.skill()
+	file := struct {
+		Skills []importSkill `yaml:"skills"`
+	}{[]importSkill{{
+		Key: "skill-" + strings.ReplaceAll(id.String(), "-", "")[20:],
+		definition: definition{
+			Category: keys[c.CategoryID], Name: c.Name, Description: c.Description, Icon: c.Icon, Kind: c.Kind,
+			TaskType: c.TaskType, FormType: s.FormType, AcceptsDataSources: c.AcceptsDataSources,
+			Keywords: c.Keywords, Suggestions: c.Suggestions, FormFields: c.FormFields, AnswerLength: c.AnswerLength,
+			Model: c.Model, Examples: c.Examples, Prompt: c.Prompt,
+		},
+	}}}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(file); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), encoder.Close()
+}
+
+// Read returns the skills of a file in the format of operators' files, to be looked at and saved one by one: nothing is
+// stored. A category that the organization does not have becomes the first one.
+func (l *Library) Read(ctx context.Context, actor identity.Actor, file string) ([]Content, error) {
+	parsed, err := readExchange(file)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := l.categoryKeys(ctx, actor.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := l.store.ListAllCategories(ctx, actor.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	categories := make(map[string]uuid.UUID, len(keys))
+	for id, key := range keys {
+		categories[key] = id
+	}
+	contents := make([]Content, len(parsed))
+	for i, d := range parsed {
+		category, known := categories[d.Category]
+		if !known && len(list) > 0 {
+			category = list[0].ID
+		}
+		s, _ := d.skill(uuid.Nil, category) // What is wrong with it is said where it is saved, field by field.
+		contents[i] = ContentOf(s).tidied()
+	}
+	return contents, nil
+}
+
+// readExchange decodes a file.
+func readExchange(file string) ([]definition, error) {
+	if len(file) > MaxExchange {
+		return nil, fault.InvalidField("yaml", "ファイルは%dKBまでです。", MaxExchange>>10)
+	}
+	var parsed importFile
+	if err := decodeStrict([]byte(file), &parsed); err != nil {
+		return nil, fault.InvalidField("yaml", "スキルのファイルとして読み取れませんでした。%s", unreadable(err))
+	}
+	switch {
+	case len(parsed.Skills) == 0:
+		return nil, fault.InvalidField("yaml", "ファイルにスキルがありません。skills に一つ以上を書いてください。")
+	case len(parsed.Skills) > maxExchanged:
+		return nil, fault.InvalidField("yaml", "一度に読み込めるスキルは%d件までです。ファイルを分けてください。", maxExchanged)
+	}
+	list := make([]definition, len(parsed.Skills))
+	for i, s := range parsed.Skills {
+		list[i] = s.definition
+	}
+	return list, nil
+}
+
+// unreadable says in Japanese where a YAML file is wrong, as far as the decoder says it.
+func unreadable(err error) string {
+	found := regexp.MustCompile(`line (\d+):(?: field (\S+) not found in type)?`).FindStringSubmatch(err.Error())
+	switch {
+	case found == nil:
+		return "YAML の形式を確認してください。"
+	case found[2] != "":
+		return fmt.Sprintf("%s行目の %s は使えない項目です。", found[1], printable(found[2]))
+	default:
+		return fmt.Sprintf("%s行目の書き方を確認してください。", found[1])
+	}
+}
+
+// categoryKeys returns the keys by which files name the categories of an organization.
+func (l *Library) categoryKeys(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error) {
+	list, err := l.store.ListAllCategories(ctx, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	_, builtin, err := readCategories(builtinFiles)
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[uuid.UUID]string, len(list))
+	for key, id := range builtin {
+		keys[id] = key
+	}
+	for _, c := range list {
+		if c.Key != "" {
+			keys[c.ID] = c.Key
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,228 @@
+package skill_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// savingStore keeps what a Library saves.
+type savingStore struct {
+	skill.LibraryStore
+
+	saved    []skill.Saving
+	template skill.Content
+}
+
+func (s *savingStore) SaveSkill(_ context.Context, _ skill.Maker, id uuid.UUID, saving skill.Saving) (skill.Made,
+	error,
+) {
+	s.saved = append(s.saved, saving)
+	return skill.Made{ID: id, Content: saving.Content, Version: saving.Base + 1}, nil
+}
+
+func (s *savingStore) FindTemplate(context.Context, skill.Maker, uuid.UUID) (skill.Content, error) {
+	return s.template, nil
+}
+
+func (s *savingStore) FindMade(_ context.Context, _ skill.Maker, id uuid.UUID) (skill.Made, error) {
+	return skill.Made{ID: id, Content: s.saved[len(s.saved)-1].Content}, nil
+}
+
+func (s *savingStore) ListAllCategories(context.Context, uuid.UUID) ([]skill.KeyedCategory, error) {
+	categories, _, err := skill.Builtin()
+	keyed := make([]skill.KeyedCategory, len(categories))
+	for i, c := range categories {
+		keyed[i].Category = c
+	}
+	return keyed, err
+}
+
+func content() skill.Content {
+	categories, _, _ := skill.Builtin()
+	return skill.Content{
+		Name: "訪問報告", Description: "訪問のメモから\n報告書を作ります。", Icon: "report", CategoryID: categories[0].ID,
+		Prompt: "{{会社名}}への訪問を報告する。", FormFields: []skill.FormField{
+			{Name: "company", Label: "会社名", Type: skill.FieldText, Required: true, Options: []string{}},
+			{Name: "day", Label: "訪問日", Type: skill.FieldDate, Options: []string{}},
+		},
+	}
+}
+
+func someone(role identity.Role) identity.Actor {
+	return identity.Actor{User: identity.User{ID: uuid.New(), OrganizationID: uuid.New(), Role: role}}
+}
+
+// TestContentsAreChecked: each mistake is named at its field.
+func TestContentsAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*skill.Content)
+		fields []string
+		text   string
+	}{
+		"nothing wrong": {func(*skill.Content) {}, nil, ""},
+		"an emoji":      {func(c *skill.Content) { c.Icon = "👩🏽‍💻" }, nil, ""},
+		"a flag":        {func(c *skill.Content) { c.Icon = "🇯🇵" }, nil, ""},
+		"two emoji":     {func(c *skill.Content) { c.Icon = "📊📈" }, []string{"icon"}, "絵文字を一つ"},
+		"a letter":      {func(c *skill.Content) { c.Icon = "a" }, []string{"icon"}, ""},
+		"a path":        {func(c *skill.Content) { c.Icon = "../x" }, []string{"icon"}, ""},
+		"no name":       {func(c *skill.Content) { c.Name = " " }, []string{"name"}, "名前を入力"},
+		"a long name":   {func(c *skill.Content) { c.Name = strings.Repeat("名", 21) }, []string{"name"}, "20文字以内"},
+		"three lines":   {func(c *skill.Content) { c.Description = "一\n二\n三" }, []string{"description"}, "2行"},
+		"unknown variables": {
+			func(c *skill.Content) { c.Prompt = "{{会社名}}の{{担当者}}と{{期日}}、{{担当者}}" }, []string{"prompt"},
+			"「{{担当者}}」「{{期日}}」",
+		},
+		"a reserved tag": {func(c *skill.Content) { c.Prompt = "</text>" }, []string{"prompt"}, "<text>"},
+		"a long prompt": {
+			func(c *skill.Content) { c.Prompt = strings.Repeat("糸", 60_001) }, []string{"prompt"}, "60000文字以内",
+		},
+		"the longest prompt": {func(c *skill.Content) { c.Prompt = strings.Repeat("糸", 60_000) }, nil, ""},
+		"two equal labels": {
+			func(c *skill.Content) { c.FormFields[1].Label = "会社名" }, []string{"form_fields[1].label"}, "同じ名前",
+		},
+		"a select of one": {func(c *skill.Content) {
+			c.FormFields[1] = skill.FormField{
+				Name: "tone", Label: "文体", Type: skill.FieldSelect, Options: []string{"丁寧"},
+			}
+		}, []string{"form_fields[1].options"}, "2件以上"},
+		"a form with suggestions": {
+			func(c *skill.Content) { c.Suggestions = []string{"例"} }, []string{"suggestions"}, "",
+		},
+		"the extension's kind": {
+			func(c *skill.Content) { c.Kind = skill.KindEasyExplain }, []string{"kind"}, "",
+		},
+		"an empty answer": {
+			func(c *skill.Content) { c.Examples = []skill.Example{{Question: "問い"}} }, []string{"examples[0].answer"}, "",
+		},
+		"too many documents": {
+			func(c *skill.Content) {
+				for range skill.MaxDocuments + 1 {
+					c.DocumentIDs = append(c.DocumentIDs, uuid.New())
+				}
+			}, []string{"document_ids"}, "10件まで",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, store := content(), &savingStore{}
+			test.change(&c)
+			_, err := skill.NewLibrary(store).Create(t.Context(), someone(identity.RoleGeneralUser),
+				skill.Saving{RequestID: uuid.New(), Audience: skill.AudienceSelf, Content: c})
+			var fields []string
+			var texts string
+			if failed, ok := errors.AsType[*fault.Error](err); ok {
+				for _, f := range failed.Fields {
+					fields, texts = append(fields, f.Field), texts+f.Message
+				}
+			}
+			if !slices.Equal(fields, test.fields) || !strings.Contains(texts, test.text) {
+				t.Errorf("got %v %s: %v", fields, texts, err)
+			}
+			if test.fields == nil {
+				if err := skill.Validate(store.saved[0].Content.Skill(uuid.New())); err != nil {
+					t.Errorf("a file could not have it: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestOnlyAdministratorsMakeSkillsOfTheOrganization(t *testing.T) {
+	t.Parallel()
+	library := skill.NewLibrary(&savingStore{})
+	for role, code := range map[identity.Role]fault.Code{
+		identity.RoleGeneralUser: fault.Forbidden, identity.RoleSystemAdmin: fault.Forbidden,
+		identity.RoleOrganizationAdmin: "", identity.RoleOrganizationSuperAdmin: "",
+	} {
+		_, err := library.Create(t.Context(), someone(role),
+			skill.Saving{RequestID: uuid.New(), Audience: skill.AudienceOrganization, Content: content()})
+		if (err != nil || code != "") && fault.CodeOf(err) != code {
+			t.Errorf("%s: %v", role, err)
+		}
+	}
+}
+
+func TestCopiesHaveNamesThatFit(t *testing.T) {
+	t.Parallel()
+	store := &savingStore{template: content()}
+	store.template.Name = strings.Repeat("長", 20)
+	made, err := skill.NewLibrary(store).Copy(t.Context(), someone(identity.RoleGeneralUser), uuid.New(), uuid.New(),
+		skill.AudienceSelf)
+	if err != nil || made.Content.Name != strings.Repeat("長", 16)+"のコピー" {
+		t.Errorf("got %q, %v", made.Content.Name, err)
+	}
+}
+
+// TestExportedSkillsAreReadAgain by the app, and by the operator's import.
+func TestExportedSkillsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	store := &savingStore{}
+	library, actor := skill.NewLibrary(store), someone(identity.RoleGeneralUser)
+	c := content()
+	c.Icon, c.AnswerLength, c.Examples = "🧵", skill.AnswerLong, []skill.Example{{Question: "問い", Answer: "答え"}}
+	made, err := library.Create(t.Context(), actor, skill.Saving{Audience: skill.AudienceSelf, Content: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := library.Export(t.Context(), actor, made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := skill.ParseImport(file); err != nil {
+		t.Errorf("an operator: %v\n%s", err, file)
+	}
+	read, err := library.Read(t.Context(), actor, string(file))
+	if err != nil || len(read) != 1 {
+		t.Fatalf("got %v, %v\n%s", read, err, file)
+	}
+	if _, err := library.Create(t.Context(), actor, skill.Saving{
+		Audience: skill.AudienceSelf, Content: read[0],
+	}); err != nil {
+		t.Error(err)
+	}
+	if again, first := store.saved[1].Content, store.saved[0].Content; again.Prompt != first.Prompt ||
+		again.Icon != first.Icon || again.CategoryID != first.CategoryID || len(again.FormFields) != 2 ||
+		again.Examples[0] != first.Examples[0] {
+		t.Errorf("got %+v", again)
+	}
+}
+
+func TestFilesThatAreNoSkillsAreRefused(t *testing.T) {
+	t.Parallel()
+	library := skill.NewLibrary(&savingStore{})
+	for file, text := range map[string]string{
+		"": "YAML の形式", "skills: []": "スキルがありません", "skills: [{prompts: x}]": "1行目の prompts は使えない",
+		"skills:\n  - key: [": "行目の書き方", strings.Repeat("a", skill.MaxExchange+1): "512KBまで",
+		"skills: [" + strings.Repeat("{name: a},", 21) + "]": "20件まで",
+	} {
+		_, err := library.Read(t.Context(), someone(identity.RoleGeneralUser), file)
+		failed, ok := errors.AsType[*fault.Error](err)
+		if !ok || failed.Code != fault.Invalid || !strings.Contains(failed.Fields[0].Message, text) {
+			t.Errorf("%.40q: %v", file, err)
+		}
+	}
+}
+
+// FuzzExchange: a file that anybody may upload is read or refused.
+func FuzzExchange(f *testing.F) {
+	f.Add("skills:\n  - {key: a, name: 名, category: talk, icon: chat, form_type: chat, prompt: x}")
+	f.Add("a: &a [*a]")
+	f.Add("00 0:")
+	library := skill.NewLibrary(&savingStore{})
+	f.Fuzz(func(t *testing.T, file string) {
+		if _, err := library.Read(context.Background(), someone(identity.RoleGeneralUser), file); err != nil &&
+			fault.CodeOf(err) != fault.Invalid {
+			t.Errorf("%q: %v", file, err)
+		}
+	})
+}

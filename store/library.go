@@ -1,0 +1,296 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+var _ skill.LibraryStore = (*DB)(nil)
+
+// mayEdit is the condition that the user $2 of the organization $1, an administrator if $3, may edit the skill s.
+const mayEdit = `s.organization_id = $1 AND s.origin = 'app'
+	AND CASE WHEN s.owner_id IS NULL THEN $3::boolean ELSE s.owner_id = $2 END`
+
+// madeRow is a skill that was made in the app, without its prompt.
+type madeRow struct {
+	skillRow
+	Audience  skill.Audience
+	Version   int
+	Archived  bool
+	UpdatedAt time.Time
+	UpdatedBy string
+
+	RequestID      *uuid.UUID
+	RequestVersion *int
+	RequestNote    *string
+	RequestState   *skill.RequestState
+	RequestReason  *string
+	RequestedAt    *time.Time
+	DecidedAt      *time.Time
+}
+
+func (r madeRow) made() skill.Made {
+	s := r.skill()
+	m := skill.Made{
+		ID: r.ID, OwnerID: r.OwnerID, Audience: r.Audience, Content: skill.ContentOf(s), Version: r.Version,
+		Archived: r.Archived, UpdatedAt: r.UpdatedAt, UpdatedBy: r.UpdatedBy, Members: []skill.Member{},
+		Documents: []skill.DocumentInfo{},
+	}
+	if r.RequestID != nil {
+		m.Request = &skill.Request{
+			ID: *r.RequestID, SkillID: r.ID, SkillName: r.Name, IconPath: r.IconPath, Version: *r.RequestVersion,
+			Note: *r.RequestNote, State: *r.RequestState, Reason: *r.RequestReason, CreatedAt: *r.RequestedAt,
+			DecidedAt: r.DecidedAt,
+		}
+	}
+	return m
+}
+
+// selectMade begins the queries for skills that the user $2 of the organization $1, an administrator if $3, may edit.
+const selectMade = `
+	SELECT ` + skillColumns + `, s.audience, s.version, s.retired_at IS NOT NULL AS archived, v.created_at AS updated_at,
+	       v.user_name AS updated_by, r.id AS request_id, r.version AS request_version, r.note AS request_note,
+	       r.state AS request_state, r.reason AS request_reason, r.created_at AS requested_at, r.decided_at
+	FROM skills s
+	JOIN skill_versions v ON v.skill_id = s.id AND v.version = s.version
+	LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
+	LEFT JOIN LATERAL (
+	    SELECT * FROM skill_requests q WHERE q.skill_id = s.id ORDER BY q.created_at DESC LIMIT 1
+	) r ON true
+	WHERE ` + mayEdit
+
+// FindMade implements skill.LibraryStore.
+func (db *DB) FindMade(ctx context.Context, m skill.Maker, id uuid.UUID) (made skill.Made, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		made, err = findMade(ctx, tx, m, id)
+		return err
+	})
+	return made, err
+}
+
+func findMade(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID) (skill.Made, error) {
+	row, err := queryRow[madeRow](ctx, tx, selectMade+` AND s.id = $4`, m.OrganizationID, m.UserID, m.Admin, id)
+	if isNoRows(err) {
+		return skill.Made{}, skill.ErrNoSkill
+	}
+	if err != nil {
+		return skill.Made{}, err
+	}
+	made := row.made()
+	err = tx.QueryRow(ctx, `SELECT prompt, answer_length, model, examples FROM skills WHERE id = $1`, id).Scan(
+		&made.Content.Prompt, &made.Content.AnswerLength, &made.Content.Model, &made.Content.Examples)
+	if err != nil {
+		return made, err
+	}
+	if made.Documents, err = documentInfos(ctx, tx, `
+		JOIN skill_documents k ON k.data_source_id = d.id
+		WHERE k.skill_id = $1
+		ORDER BY k.place`, id); err != nil {
+		return made, err
+	}
+	for _, d := range made.Documents {
+		made.Content.DocumentIDs = append(made.Content.DocumentIDs, d.ID)
+	}
+	made.Members, err = queryRows[skill.Member](ctx, tx, `
+		SELECT u.id, u.name, u.email
+		FROM skill_members k
+		JOIN users u ON u.id = k.user_id
+		WHERE k.skill_id = $1
+		ORDER BY u.name, u.id`, id)
+	made.Members = orEmpty(made.Members)
+	return made, err
+}
+
+// documentInfos reads data sources d that a condition chooses.
+func documentInfos(ctx context.Context, tx pgx.Tx, where string, args ...any) ([]skill.DocumentInfo, error) {
+	list, err := queryRows[skill.DocumentInfo](ctx, tx, `
+		SELECT d.id, d.filename, d.status, o.name AS owner_name
+		FROM data_sources d
+		JOIN users o ON o.id = d.user_id`+where, args...)
+	return orEmpty(list), err
+}
+
+// ListMade implements skill.LibraryStore.
+func (db *DB) ListMade(
+	ctx context.Context, m skill.Maker, shelf skill.Shelf, archived bool, offset, limit int,
+) ([]skill.Made, int, error) {
+	const which = ` AND (s.owner_id IS NOT NULL) = $4 AND (s.retired_at IS NOT NULL) = $5`
+	args := []any{m.OrganizationID, m.UserID, m.Admin, shelf == skill.ShelfOwn, archived}
+	var rows []madeRow
+	var total int
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`SELECT count(*) FROM skills s WHERE `+mayEdit+which, args...).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+		batch.Queue(selectMade+which+` ORDER BY v.created_at DESC, s.id OFFSET $6 LIMIT $7`,
+			append(args, offset, limit)...).Query(collect(&rows))
+	})
+	list := make([]skill.Made, len(rows))
+	for i, r := range rows {
+		list[i] = r.made()
+	}
+	return list, total, err
+}
+
+// SetArchived implements skill.LibraryStore.
+func (db *DB) SetArchived(ctx context.Context, m skill.Maker, id uuid.UUID, archived bool) (made skill.Made, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
+			return err
+		}
+		if made, err = findMade(ctx, tx, m, id); err != nil || made.Archived == archived {
+			return err
+		}
+		action := org.ActionSkillArchive
+		if !archived {
+			action = org.ActionSkillRestore
+			if err := checkMadeName(ctx, tx, m, id, made.OwnerID, made.Content.Name); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, `
+			UPDATE skills SET retired_at = CASE WHEN $2 THEN now() END, updated_at = now() WHERE id = $1`, id,
+			archived); err != nil {
+			return err
+		}
+		if made, err = findMade(ctx, tx, m, id); err != nil {
+			return err
+		}
+		return auditMade(ctx, tx, m, action, id, made.OwnerID, made.Content.Name)
+	})
+	return made, err
+}
+
+// auditMade logs a change of the organization's skill. What people do with skills of their own is not logged.
+func auditMade(
+	ctx context.Context, tx pgx.Tx, m skill.Maker, action org.Action, id uuid.UUID, owner *uuid.UUID, name string,
+	details ...org.Change,
+) error {
+	if owner != nil {
+		return nil
+	}
+	return audit(ctx, tx, org.Event{
+		OrganizationID: &m.OrganizationID, By: m.By, Action: action, TargetKind: org.TargetSkill,
+		TargetID: id.String(), TargetLabel: name, Details: details,
+	})
+}
+
+// ListVersions implements skill.LibraryStore.
+func (db *DB) ListVersions(
+	ctx context.Context, m skill.Maker, id uuid.UUID, offset, limit int,
+) ([]skill.Version, int, error) {
+	type row struct {
+		Version   int
+		UserName  string
+		CreatedAt time.Time
+	}
+	var rows []row
+	var total *int
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`SELECT max(s.version) FROM skills s WHERE `+mayEdit+` AND s.id = $4`, m.OrganizationID, m.UserID,
+			m.Admin, id).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+		batch.Queue(`
+			SELECT v.version, v.user_name, v.created_at
+			FROM skills s
+			JOIN skill_versions v ON v.skill_id = s.id
+			WHERE `+mayEdit+` AND s.id = $4
+			ORDER BY v.version DESC
+			OFFSET $5 LIMIT $6`, m.OrganizationID, m.UserID, m.Admin, id, offset, limit).Query(collect(&rows))
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if total == nil {
+		return nil, 0, skill.ErrNoSkill
+	}
+	list := make([]skill.Version, len(rows))
+	for i, r := range rows {
+		list[i] = skill.Version{Version: r.Version, UserName: r.UserName, CreatedAt: r.CreatedAt}
+	}
+	return list, *total, nil
+}
+
+// FindVersion implements skill.LibraryStore. Documents that are gone are left out.
+func (db *DB) FindVersion(ctx context.Context, m skill.Maker, id uuid.UUID, version int) (skill.Version, error) {
+	type row struct {
+		Version   int
+		UserName  string
+		CreatedAt time.Time
+		Content   skill.Content
+	}
+	r, err := queryRow[row](ctx, db.pool, `
+		SELECT v.version, v.user_name, v.created_at, `+contentOf+` AS content
+		FROM skills s
+		JOIN skill_versions v ON v.skill_id = s.id
+		WHERE `+mayEdit+` AND s.id = $4 AND v.version = $5`, m.OrganizationID, m.UserID, m.Admin, id, version)
+	if isNoRows(err) {
+		return skill.Version{}, fault.Wrap(err, fault.NotFound, "版が見つかりません。")
+	}
+	return skill.Version{Version: r.Version, UserName: r.UserName, CreatedAt: r.CreatedAt, Content: &r.Content},
+		translate(err)
+}
+
+// contentOf is the content of the version v, without documents that are gone.
+const contentOf = `jsonb_set(v.content, '{document_ids}', (
+	    SELECT coalesce(jsonb_agg(to_jsonb(w.id) ORDER BY w.place), '[]')
+	    FROM jsonb_array_elements_text(v.content -> 'document_ids') WITH ORDINALITY AS w (id, place)
+	    WHERE EXISTS (SELECT FROM data_sources d WHERE d.organization_id = $1 AND d.id = w.id::uuid)))`
+
+// FindTemplate implements skill.LibraryStore. Documents are the Maker's own.
+func (db *DB) FindTemplate(ctx context.Context, m skill.Maker, id uuid.UUID) (skill.Content, error) {
+	type row struct {
+		skillRow
+		Prompt       string
+		AnswerLength skill.AnswerLength
+		Model        string
+		Examples     []skill.Example
+		DocumentIDs  []uuid.UUID
+	}
+	r, err := queryRow[row](ctx, db.pool, `
+		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples,
+		       ARRAY(SELECT d.id
+		             FROM skill_documents k
+		             JOIN data_sources d ON d.id = k.data_source_id AND d.user_id = $2
+		             WHERE k.skill_id = s.id
+		             ORDER BY k.place) AS document_ids
+		FROM skills s
+		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
+		WHERE s.id = $4 AND NOT starts_with(s.kind, 'chrome_extension_')
+		  AND (`+mayEdit+` OR s.origin = 'file' AND s.retired_at IS NULL AND (
+		      s.organization_id IS NULL AND (s.key IS NULL OR $3) OR s.organization_id = $1 AND $3))`,
+		m.OrganizationID, m.UserID, m.Admin, id)
+	if isNoRows(err) {
+		return skill.Content{}, skill.ErrNoSkill
+	}
+	if err != nil {
+		return skill.Content{}, translate(err)
+	}
+	c := skill.ContentOf(r.skill())
+	c.Prompt, c.AnswerLength, c.Model, c.Examples, c.DocumentIDs = r.Prompt, r.AnswerLength, r.Model, r.Examples,
+		r.DocumentIDs
+	return c, nil
+}
+
+// ListAllCategories implements skill.LibraryStore.
+func (db *DB) ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]skill.KeyedCategory, error) {
+	type row struct {
+		skill.Category
+		Key string
+	}
+	rows, err := queryRows[row](ctx, db.pool, `
+		SELECT c.id, c.name, c.position, coalesce(c.key, '') AS key
+		FROM categories c
+		WHERE c.organization_id IS NULL OR c.organization_id = $1
+		ORDER BY c.position, c.name, c.id`, organizationID)
+	list := make([]skill.KeyedCategory, len(rows))
+	for i, r := range rows {
+		list[i] = skill.KeyedCategory{Category: r.Category, Key: r.Key}
+	}
+	return list, translate(err)
+}

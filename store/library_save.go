@@ -1,0 +1,255 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// savedSkill is a skill that is being saved.
+type savedSkill struct {
+	id      uuid.UUID
+	isNew   bool
+	owner   *uuid.UUID // Nil: the organization's.
+	version int        // The new one.
+	from    *uuid.UUID // The own skill that it is made of.
+	lender  uuid.UUID  // Whose documents may be added.
+	isDraft bool       // Documents of all skills that the Maker may edit are allowed.
+	skill.Saving
+}
+
+// SaveSkill implements skill.LibraryStore.
+func (db *DB) SaveSkill(ctx context.Context, m skill.Maker, id uuid.UUID, s skill.Saving) (made skill.Made, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
+			return err
+		}
+		known, err := findSaved(ctx, tx, m, id, s)
+		if err == nil && known == uuid.Nil {
+			var saved savedSkill
+			if saved, err = placeSkill(ctx, tx, m, id, s); err == nil {
+				known, err = saved.id, saveMade(ctx, tx, m, saved)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		made, err = findMade(ctx, tx, m, known)
+		return err
+	})
+	return made, err
+}
+
+// findSaved returns the skill that a repeated request saved, or uuid.Nil if it is new.
+func findSaved(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, s skill.Saving) (known uuid.UUID, err error) {
+	var same bool
+	err = tx.QueryRow(ctx, `
+		SELECT skill_id, content = $3 FROM skill_versions WHERE user_id = $1 AND request_id = $2`, m.UserID,
+		s.RequestID, s.Content).Scan(&known, &same)
+	switch {
+	case isNoRows(err):
+		return uuid.Nil, nil
+	case err == nil && (!same || id != uuid.Nil && known != id):
+		return uuid.Nil, skill.ErrRequestConflict
+	}
+	return known, err
+}
+
+// placeSkill decides what is saved where: a new skill, or a new version of one that the Maker may edit.
+func placeSkill(
+	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, s skill.Saving,
+) (saved savedSkill, err error) {
+	saved = savedSkill{id: id, version: s.Base + 1, lender: m.UserID, Saving: s}
+	if s.Audience == skill.AudienceSelf {
+		saved.owner = &m.UserID
+	}
+	if id == uuid.Nil {
+		saved.id, saved.isNew = newID(), true
+		return saved, checkSkillRoom(ctx, tx, m, saved.owner)
+	}
+	made, err := findMade(ctx, tx, m, id)
+	switch {
+	case err != nil:
+		return saved, err
+	case made.Archived:
+		return saved, fault.Errorf(fault.Conflict, "アーカイブしたスキルは編集できません。元に戻してから編集してください。")
+	case made.Version != s.Base:
+		return saved, skill.ErrChanged
+	case (made.OwnerID == nil) != (saved.owner == nil):
+		return saved, fault.InvalidField("audience", "自分のスキルを組織で使うには、公開を申請するか、複製してください。")
+	}
+	return saved, nil
+}
+
+// checkSkillRoom refuses more skills than a person or an organization may have.
+func checkSkillRoom(ctx context.Context, tx pgx.Tx, m skill.Maker, owner *uuid.UUID) error {
+	limit := skill.MaxOwn
+	if owner == nil {
+		limit = skill.MaxOrganization
+	}
+	var n int
+	err := tx.QueryRow(ctx, `
+		SELECT count(*) FROM skills
+		WHERE organization_id = $1 AND origin = 'app' AND owner_id IS NOT DISTINCT FROM $2`, m.OrganizationID,
+		owner).Scan(&n)
+	if err == nil && n >= limit {
+		return fault.Errorf(fault.Conflict, "スキルは%d件まで作成できます。使わないスキルを書き換えてご利用ください。", limit)
+	}
+	return err
+}
+
+// saveMade stores a skill with a new version of it.
+func saveMade(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill) error {
+	if err := checkReferences(ctx, tx, m, s); err != nil {
+		return err
+	}
+	if err := checkMadeName(ctx, tx, m, s.id, s.owner, s.Content.Name); err != nil {
+		return err
+	}
+	stored := s.Content.Skill(s.id)
+	stored.OrganizationID = &m.OrganizationID
+	batch := &pgx.Batch{}
+	batch.Queue(saveSkill, skillValues(stored, "")...)
+	batch.Queue(`
+		UPDATE skills SET origin = 'app', owner_id = $2, audience = $3, version = $4,
+		    published_from = coalesce($5, published_from), updated_at = now()
+		WHERE id = $1`, s.id, s.owner, s.Audience, s.version, s.from)
+	batch.Queue(`
+		INSERT INTO skill_versions (organization_id, skill_id, version, user_id, user_name, request_id, content)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.OrganizationID, s.id, s.version, m.UserID, storable(m.By.Name),
+		s.RequestID, s.Content)
+	queueDocuments(batch, m.OrganizationID, s.id, s.Content.DocumentIDs)
+	batch.Queue(`DELETE FROM skill_members WHERE skill_id = $1`, s.id)
+	batch.Queue(`
+		INSERT INTO skill_members (organization_id, skill_id, user_id)
+		SELECT DISTINCT $1::uuid, $2::uuid, w.id FROM unnest($3::uuid[]) AS w (id)`, m.OrganizationID, s.id,
+		orEmpty(s.MemberIDs))
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	action := org.ActionSkillEdit
+	if s.isNew {
+		action = org.ActionSkillCreate
+	}
+	return auditMade(ctx, tx, m, action, s.id, s.owner, s.Content.Name)
+}
+
+// queueDocuments replaces the documents of a skill.
+func queueDocuments(batch *pgx.Batch, organizationID, skillID uuid.UUID, ids []uuid.UUID) {
+	batch.Queue(`DELETE FROM skill_documents WHERE skill_id = $1`, skillID)
+	batch.Queue(`
+		INSERT INTO skill_documents (organization_id, skill_id, data_source_id, place)
+		SELECT $1, $2, w.id, w.place FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, place)`, organizationID, skillID,
+		orEmpty(ids))
+}
+
+// checkReferences refuses a category, members or documents that are not there. Documents must be the lender's, or
+// belong to the skill already.
+func checkReferences(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill) error {
+	var category bool
+	var members, documents []uuid.UUID
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM categories WHERE id = $4 AND (organization_id IS NULL OR organization_id = $1)),
+		       ARRAY(SELECT id FROM users WHERE organization_id = $1 AND id = ANY ($5)),
+		       ARRAY(SELECT d.id FROM data_sources d
+		             WHERE d.organization_id = $1 AND d.id = ANY ($6) AND (d.user_id = $7 OR EXISTS (
+		                 SELECT FROM skill_documents k
+		                 JOIN skills s ON s.id = k.skill_id
+		                 WHERE k.data_source_id = d.id AND (s.id = $8 OR $9 AND `+mayEdit+`))))`,
+		m.OrganizationID, m.UserID, m.Admin, s.Content.CategoryID, orEmpty(s.MemberIDs),
+		orEmpty(s.Content.DocumentIDs), s.lender, s.id, s.isDraft).Scan(&category, &members, &documents)
+	switch {
+	case err != nil:
+		return err
+	case !category:
+		return fault.InvalidField("category_id", "分類を選択してください。")
+	case !containsAll(members, s.MemberIDs):
+		return fault.InvalidField("member_ids", "選択したメンバーの中に、組織にいない人が含まれています。選び直してください。")
+	case !containsAll(documents, s.Content.DocumentIDs):
+		return fault.InvalidField("document_ids", "選択した資料の中に、すでに削除されたものが含まれています。選び直してください。")
+	}
+	return nil
+}
+
+func containsAll(of, ids []uuid.UUID) bool {
+	return !slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !slices.Contains(of, id) })
+}
+
+// checkMadeName refuses a name that the list already has for those who would see the skill: for an owner among what they
+// may use, otherwise among what is the organization's.
+func checkMadeName(
+	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, owner *uuid.UUID, name string,
+) error {
+	var taken bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM skills s
+		               WHERE s.name = $4 AND s.id <> $3 AND `+isListed+`
+		                 AND CASE WHEN $5::boolean THEN `+mayUse+`
+		                     ELSE (s.organization_id IS NULL OR s.organization_id = $1) AND s.owner_id IS NULL END)`,
+		m.OrganizationID, m.UserID, id, name, owner != nil).Scan(&taken)
+	if err == nil && taken {
+		wrong := fault.InvalidField("name", "「%s」という名前のスキルはすでにあります。別の名前を入力してください。", name)
+		wrong.Code = fault.Conflict
+		return wrong
+	}
+	return err
+}
+
+// SaveDraft implements skill.LibraryStore.
+func (db *DB) SaveDraft(
+	ctx context.Context, m skill.Maker, slot uuid.UUID, c skill.Content, slots int,
+) (id uuid.UUID, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		// A person's drafts are counted and replaced by one call at a time.
+		if _, err := tx.Exec(ctx, `
+			SELECT FROM users WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, m.OrganizationID,
+			m.UserID); err != nil {
+			return err
+		}
+		if id, err = findSlot(ctx, tx, m, slot, slots); err != nil {
+			return err
+		}
+		saved := savedSkill{id: id, lender: m.UserID, isDraft: true, Saving: skill.Saving{Content: c}}
+		if err := checkReferences(ctx, tx, m, saved); err != nil {
+			return err
+		}
+		stored := c.Skill(id)
+		stored.OrganizationID = &m.OrganizationID
+		batch := &pgx.Batch{}
+		batch.Queue(saveSkill, skillValues(stored, "")...)
+		batch.Queue(`
+			UPDATE skills SET origin = 'draft', owner_id = $2, audience = 'self', draft_slot = $3, updated_at = now()
+			WHERE id = $1`, id, m.UserID, slot)
+		queueDocuments(batch, m.OrganizationID, id, c.DocumentIDs)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	return id, err
+}
+
+// findSlot returns the id of the draft in a slot, or one for it: of the oldest draft, if there are enough.
+func findSlot(ctx context.Context, tx pgx.Tx, m skill.Maker, slot uuid.UUID, slots int) (uuid.UUID, error) {
+	type row struct {
+		ID        uuid.UUID
+		DraftSlot uuid.UUID
+	}
+	drafts, err := queryRows[row](ctx, tx, `
+		SELECT id, draft_slot FROM skills
+		WHERE organization_id = $1 AND owner_id = $2 AND draft_slot IS NOT NULL
+		ORDER BY updated_at, id`, m.OrganizationID, m.UserID)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if i := slices.IndexFunc(drafts, func(r row) bool { return r.DraftSlot == slot }); i >= 0 {
+		return drafts[i].ID, nil
+	}
+	if len(drafts) >= slots {
+		return drafts[0].ID, nil
+	}
+	return newID(), nil
+}

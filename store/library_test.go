@@ -1,0 +1,428 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// maker returns who makes skills as a user.
+func maker(o chat.Owner, admin bool) skill.Maker {
+	return skill.Maker{
+		OrganizationID: o.OrganizationID, UserID: o.UserID, Admin: admin,
+		By: org.Doer{Kind: org.ByMember, ID: &o.UserID, Name: "人"},
+	}
+}
+
+// saving is a new skill with a name.
+func (f *fixture) saving(name string, audience skill.Audience) skill.Saving {
+	return skill.Saving{RequestID: newID(), Audience: audience, Content: skill.Content{
+		Name: name, Description: "説明", Icon: "chat", CategoryID: f.cats[0].ID, Prompt: "秘密の指示です。",
+		FormFields: []skill.FormField{}, Suggestions: []string{"例"}, Keywords: []string{}, Examples: []skill.Example{},
+		DocumentIDs: []uuid.UUID{},
+	}}
+}
+
+func (f *fixture) save(t *testing.T, m skill.Maker, s skill.Saving) skill.Made {
+	t.Helper()
+	made, err := f.SaveSkill(t.Context(), m, uuid.Nil, s)
+	must(t, err)
+	return made
+}
+
+// document stores a data source of a user.
+func (f *fixture) document(t *testing.T, o chat.Owner, name string) uuid.UUID {
+	t.Helper()
+	id := newID()
+	f.exec(t, `
+		INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, status)
+		VALUES ($1, $2, $3, $4, 'text/plain', 1, sha256(convert_to($4, 'UTF8')), 'success')`, id, o.OrganizationID, o.UserID,
+		name)
+	return id
+}
+
+// listed returns the names of the skills that a user is offered beside the built-in ones.
+func (f *fixture) listed(t *testing.T, o chat.Owner) []string {
+	t.Helper()
+	list, err := f.ListSkills(t.Context(), o.OrganizationID, o.UserID, 0, 100)
+	must(t, err)
+	got := names(slices.DeleteFunc(list, func(s skill.Skill) bool { return !s.Made }))
+	for _, s := range list {
+		if s.Prompt != "" || s.Documents != nil {
+			t.Errorf("the list says the prompt of %s", s.Name)
+		}
+	}
+	return got
+}
+
+// TestR84_SkillsAreFoundByThoseTheyAreFor and by nobody else, in lists, alone, for threads and favourites.
+func TestR84_SkillsAreFoundByThoseTheyAreFor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	carol := f.user(t, f.a, "carol")
+	admin := maker(carol, true)
+	own := f.save(t, maker(f.ann, false), f.saving("アンの", skill.AudienceSelf))
+	all := f.save(t, admin, f.saving("全員の", skill.AudienceOrganization))
+	few := f.saving("選ばれた人の", skill.AudienceMembers)
+	few.MemberIDs = []uuid.UUID{f.bob.UserID}
+	chosen := f.save(t, admin, few)
+	for _, test := range []struct {
+		who  chat.Owner
+		want []string
+	}{
+		{f.ann, []string{"アンの", "全員の"}}, {f.bob, []string{"全員の", "選ばれた人の"}},
+		{carol, []string{"全員の"}}, {f.mallory, []string{}},
+	} {
+		got := f.listed(t, test.who)
+		slices.Sort(got)
+		if !slices.Equal(got, test.want) && len(got)+len(test.want) > 0 {
+			t.Errorf("got %v, want %v", got, test.want)
+		}
+		for _, made := range []skill.Made{own, all, chosen} {
+			may := slices.Contains(test.want, made.Content.Name)
+			_, found := f.FindSkill(t.Context(), test.who.OrganizationID, test.who.UserID, made.ID)
+			starred := f.AddFavoriteSkill(t.Context(), test.who.OrganizationID, test.who.UserID, made.ID)
+			_, began := f.CreateThread(t.Context(), test.who, chat.NewThread{ID: newID(), SkillID: made.ID})
+			for _, err := range []error{found, starred, began} {
+				if may != (err == nil) || !may && fault.CodeOf(err) != fault.NotFound {
+					t.Errorf("%s: %v", made.Content.Name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestR84_OnlyMakersSeeWhatASkillIsMadeOf: what one may not edit is like what does not exist.
+func TestR84_OnlyMakersSeeWhatASkillIsMadeOf(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	admin := maker(f.bob, true)
+	own := f.save(t, maker(f.ann, false), f.saving("アンの", skill.AudienceSelf))
+	shared := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
+	for _, test := range []struct {
+		who  skill.Maker
+		made skill.Made
+		may  bool
+	}{
+		{maker(f.ann, false), own, true}, {admin, own, false}, {maker(f.mallory, true), own, false},
+		{admin, shared, true}, {maker(f.ann, false), shared, false}, {maker(f.mallory, true), shared, false},
+	} {
+		ctx, id := t.Context(), test.made.ID
+		_, find := f.FindMade(ctx, test.who, id)
+		_, _, versions := f.ListVersions(ctx, test.who, id, 0, 10)
+		_, version := f.FindVersion(ctx, test.who, id, 1)
+		_, copied := f.FindTemplate(ctx, test.who, id)
+		change := f.saving(test.made.Content.Name, test.made.Audience)
+		change.Base = 1
+		errs := []error{find, versions, version, copied}
+		if !test.may {
+			_, saved := f.SaveSkill(ctx, test.who, id, change)
+			_, archived := f.SetArchived(ctx, test.who, id, true)
+			_, requested := f.RequestPublication(ctx, test.who, id, "")
+			_, withdrawn := f.WithdrawRequest(ctx, test.who, id)
+			errs = append(errs, saved, archived, requested, withdrawn)
+		}
+		for i, err := range errs {
+			if test.may != (err == nil) || !test.may && fault.CodeOf(err) != fault.NotFound {
+				t.Errorf("%s, call %d: %v", test.made.Content.Name, i, err)
+			}
+		}
+	}
+}
+
+func TestSavingASkillAgainSavesItOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := maker(f.ann, false)
+	s := f.saving("報告", skill.AudienceSelf)
+	first := f.save(t, ann, s)
+	if again := f.save(t, ann, s); again.ID != first.ID || again.Version != 1 {
+		t.Errorf("got %+v", again)
+	}
+	other := s
+	other.Content.Prompt = "別の指示"
+	_, err := f.SaveSkill(t.Context(), ann, uuid.Nil, other)
+	wantCode(t, err, fault.RequestConflict)
+	_, err = f.SaveSkill(t.Context(), ann, uuid.Nil, f.saving("報告", skill.AudienceSelf))
+	wantCode(t, err, fault.Conflict)
+	_, err = f.SaveSkill(t.Context(), ann, uuid.Nil, f.saving("校正", skill.AudienceSelf))
+	wantCode(t, err, fault.Conflict) // A built-in one.
+	f.save(t, maker(f.bob, false), f.saving("報告", skill.AudienceSelf))
+}
+
+func TestVersionsAreKept(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := maker(f.ann, false)
+	made := f.save(t, ann, f.saving("報告", skill.AudienceSelf))
+	change := f.saving("報告書", skill.AudienceSelf)
+	change.Base, change.Content.Prompt = 1, "新しい指示"
+	made, err := f.SaveSkill(t.Context(), ann, made.ID, change)
+	if err != nil || made.Version != 2 || made.Content.Prompt != "新しい指示" || made.UpdatedBy != "人" {
+		t.Fatalf("got %+v, %v", made, err)
+	}
+	stale := f.saving("古い", skill.AudienceSelf)
+	stale.Base = 1
+	_, err = f.SaveSkill(t.Context(), ann, made.ID, stale)
+	wantCode(t, err, fault.Conflict)
+	versions, total, err := f.ListVersions(t.Context(), ann, made.ID, 0, 10)
+	if err != nil || total != 2 || len(versions) != 2 || versions[0].Version != 2 || versions[1].UserName != "人" {
+		t.Errorf("got %+v, %v", versions, err)
+	}
+	first, err := f.FindVersion(t.Context(), ann, made.ID, 1)
+	if err != nil || first.Content.Name != "報告" || first.Content.Prompt != "秘密の指示です。" {
+		t.Errorf("got %+v, %v", first, err)
+	}
+	_, err = f.FindVersion(t.Context(), ann, made.ID, 3)
+	wantCode(t, err, fault.NotFound)
+}
+
+// TestArchivedSkillsKeepTheirThreads and are offered to nobody.
+func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	admin := maker(f.bob, true)
+	made := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
+	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	must(t, err)
+	_, err = f.SetArchived(t.Context(), admin, made.ID, true)
+	must(t, err)
+	if got := f.listed(t, f.ann); len(got) > 0 {
+		t.Errorf("listed: %v", got)
+	}
+	if found, err := f.FindThread(t.Context(), f.ann, thread.ID); err != nil || found.SkillName != "組織の" {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	_, err = f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	wantCode(t, err, fault.NotFound)
+	f.save(t, admin, f.saving("組織の", skill.AudienceOrganization)) // The name is free.
+	_, err = f.SetArchived(t.Context(), admin, made.ID, false)
+	wantCode(t, err, fault.Conflict)
+}
+
+// TestR84_WithdrawnSkillsAnswerNothingMore: who is taken off the chosen members keeps the thread and may not ask in it.
+func TestR84_WithdrawnSkillsAnswerNothingMore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	admin := maker(f.bob, true)
+	few := f.saving("選ばれた人の", skill.AudienceMembers)
+	few.MemberIDs = []uuid.UUID{f.ann.UserID}
+	made := f.save(t, admin, few)
+	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	must(t, err)
+	look := func() bool {
+		looked, err := f.Look(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.Limit{Messages: 1, Bytes: 1})
+		must(t, err)
+		found, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, made.ID)
+		if err != nil || found.Withdrawn != looked.Skill.Withdrawn {
+			t.Errorf("got %+v, %v", found, err)
+		}
+		return looked.Skill.Withdrawn
+	}
+	if look() {
+		t.Error("it is withdrawn from the start")
+	}
+	few.RequestID, few.Base, few.MemberIDs = newID(), 1, []uuid.UUID{f.bob.UserID}
+	_, err = f.SaveSkill(t.Context(), admin, made.ID, few)
+	must(t, err)
+	if !look() {
+		t.Error("it is not withdrawn")
+	}
+}
+
+// TestR84_DocumentsAreTheMakersOwn: nobody can have a skill read what belongs to others.
+func TestR84_DocumentsAreTheMakersOwn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	anns, mallorys := f.document(t, f.ann, "規程.txt"), f.document(t, f.mallory, "秘密.txt")
+	for _, id := range []uuid.UUID{anns, mallorys, newID()} {
+		s := f.saving("資料つき", skill.AudienceOrganization)
+		s.Content.DocumentIDs = []uuid.UUID{id}
+		_, err := f.SaveSkill(t.Context(), maker(f.bob, true), uuid.Nil, s)
+		wantCode(t, err, fault.Invalid)
+		_, err = f.SaveDraft(t.Context(), maker(f.bob, true), newID(), s.Content, 3)
+		wantCode(t, err, fault.Invalid)
+	}
+	s := f.saving("資料つき", skill.AudienceOrganization)
+	s.Content.DocumentIDs = []uuid.UUID{anns}
+	made := f.save(t, maker(f.ann, true), s)
+	found, err := f.FindSkill(t.Context(), f.a, f.bob.UserID, made.ID)
+	if err != nil || len(found.Documents) != 1 || found.Documents[0].OwnerID != f.ann.UserID {
+		t.Errorf("got %+v, %v", found.Documents, err)
+	}
+	// Another administrator keeps what is there already, and tries it, but copies nothing of it.
+	s.RequestID, s.Base = newID(), 1
+	_, err = f.SaveSkill(t.Context(), maker(f.bob, true), made.ID, s)
+	must(t, err)
+	_, err = f.SaveDraft(t.Context(), maker(f.bob, true), newID(), s.Content, 3)
+	must(t, err)
+	copied, err := f.FindTemplate(t.Context(), maker(f.bob, true), made.ID)
+	if err != nil || len(copied.DocumentIDs) != 0 {
+		t.Errorf("got %+v, %v", copied, err)
+	}
+	f.exec(t, `DELETE FROM data_sources WHERE id = $1`, anns)
+	version, err := f.FindVersion(t.Context(), maker(f.bob, true), made.ID, 1)
+	if err != nil || len(version.Content.DocumentIDs) != 0 {
+		t.Errorf("a version has what is gone: %+v, %v", version.Content, err)
+	}
+}
+
+func TestRequestsArePublishedOrRejected(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, admin := maker(f.ann, false), maker(f.bob, true)
+	s := f.saving("報告", skill.AudienceSelf)
+	document := f.document(t, f.ann, "規程.txt")
+	s.Content.DocumentIDs = []uuid.UUID{document}
+	made := f.save(t, ann, s)
+	request := func() skill.Request {
+		made, err := f.RequestPublication(t.Context(), ann, made.ID, "お願いします")
+		must(t, err)
+		return *made.Request
+	}
+	first := request()
+	if again := request(); again.ID != first.ID {
+		t.Error("two requests are pending")
+	}
+	list, total, err := f.ListRequests(t.Context(), admin, 0, 10)
+	if err != nil || total != 1 || list[0].UserEmail != "ann@example.com" || list[0].Content != nil {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	found, err := f.FindRequest(t.Context(), admin, first.ID)
+	if err != nil || found.Content.Prompt != s.Content.Prompt || found.Documents[0].Filename != "規程.txt" {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	_, err = f.FindRequest(t.Context(), maker(f.mallory, true), first.ID)
+	wantCode(t, err, fault.NotFound)
+	wantCode(t, f.DecideRequest(t.Context(), maker(f.mallory, true), first.ID, skill.Decision{Approve: true}),
+		fault.NotFound)
+
+	must(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Reason: "表現を直してください。"}))
+	must(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{}))
+	wantCode(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Approve: true}), fault.Conflict)
+	if made, err = f.FindMade(t.Context(), ann, made.ID); err != nil || made.Request.State != skill.RequestRejected ||
+		made.Request.Reason == "" {
+		t.Errorf("got %+v, %v", made.Request, err)
+	}
+
+	must(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
+	published := value[uuid.UUID](t, f, `SELECT id FROM skills WHERE published_from = $1`, made.ID)
+	shared, err := f.FindMade(t.Context(), admin, published)
+	if err != nil || shared.Audience != skill.AudienceOrganization || len(shared.Documents) != 1 {
+		t.Errorf("got %+v, %v", shared, err)
+	}
+	if got := f.listed(t, f.bob); !slices.Equal(got, []string{"報告"}) {
+		t.Errorf("got %v", got)
+	}
+	s.RequestID, s.Base, s.Content.Prompt = newID(), 1, "第二の指示"
+	s.Content.Name = "報告（新）"
+	_, err = f.SaveSkill(t.Context(), ann, made.ID, s)
+	must(t, err)
+	must(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
+	if shared, err = f.FindMade(t.Context(), admin, published); err != nil || shared.Version != 2 ||
+		shared.Content.Prompt != "第二の指示" {
+		t.Errorf("got %+v, %v", shared, err)
+	}
+	events, _, err := f.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &f.a, Limit: 50})
+	must(t, err)
+	var actions []string
+	for _, e := range slices.Backward(events) {
+		actions = append(actions, string(e.Action))
+	}
+	if got := strings.Join(actions, " "); got != "skill.reject skill.create skill.publish skill.edit skill.publish" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestHiddenSkillsAreNotOffered(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	admin, id := maker(f.bob, true), f.skills[1].ID
+	must(t, f.HideSkill(t.Context(), admin, id, true))
+	must(t, f.HideSkill(t.Context(), admin, id, true))
+	list, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
+	if err != nil || slices.Contains(names(list), "校正") {
+		t.Errorf("got %v, %v", names(list), err)
+	}
+	_, err = f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: id})
+	wantCode(t, err, fault.NotFound)
+	if list, err = f.ListSkills(t.Context(), f.b, f.mallory.UserID, 0, 10); err != nil || len(list) != 2 {
+		t.Errorf("elsewhere: %v, %v", names(list), err)
+	}
+	if hidden, err := f.ListHidden(t.Context(), admin); err != nil || !slices.Equal(names(hidden), []string{"校正"}) {
+		t.Errorf("hidden: %v, %v", names(hidden), err)
+	}
+	f.save(t, admin, f.saving("校正", skill.AudienceOrganization)) // In its place.
+	must(t, f.HideSkill(t.Context(), admin, id, false))
+	wantCode(t, f.HideSkill(t.Context(), admin, newID(), true), fault.NotFound)
+}
+
+// TestDraftsAreFew: a person's editors share a few drafts, which nobody is offered.
+func TestDraftsAreFew(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := maker(f.ann, false)
+	c := f.saving("試す", skill.AudienceSelf).Content
+	slots := []uuid.UUID{newID(), newID(), newID()}
+	ids := make([]uuid.UUID, len(slots))
+	for i, slot := range slots {
+		id, err := f.SaveDraft(t.Context(), ann, slot, c, 2)
+		must(t, err)
+		ids[i] = id
+	}
+	if ids[2] != ids[0] || ids[1] == ids[0] {
+		t.Errorf("got %v", ids)
+	}
+	if got := f.listed(t, f.ann); len(got) > 0 {
+		t.Errorf("listed: %v", got)
+	}
+	if _, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{
+		ID: newID(), SkillID: ids[1], Lifetime: time.Hour,
+	}); err != nil {
+		t.Error(err)
+	}
+	_, err := f.CreateThread(t.Context(), f.bob, chat.NewThread{ID: newID(), SkillID: ids[1], Lifetime: time.Hour})
+	wantCode(t, err, fault.NotFound)
+	_, err = f.FindMade(t.Context(), ann, ids[1])
+	wantCode(t, err, fault.NotFound)
+	// The threads and drafts of a removed member go with them.
+	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)
+	if n := value[int](t, f, `SELECT count(*) FROM skills WHERE origin = 'draft'`); n != 0 {
+		t.Errorf("%d drafts are left", n)
+	}
+}
+
+// TestManyLongSkillsAreListedFast: 200 skills with prompts of 60,000 characters are listed without reading a prompt.
+func TestManyLongSkillsAreListedFast(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	admin, long := maker(f.bob, true), strings.Repeat("長い指示", 15_000)
+	for i := range 200 {
+		s := f.saving(fmt.Sprintf("スキル%d", i), skill.AudienceOrganization)
+		s.Content.Prompt = long
+		f.save(t, admin, s)
+	}
+	fastest := time.Hour
+	for range 5 {
+		began := time.Now()
+		for offset := range 3 {
+			if _, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, offset*100, 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fastest = min(fastest, time.Since(began))
+	}
+	t.Logf("200 skills in three pages: %v", fastest)
+	if fastest > 250*time.Millisecond {
+		t.Errorf("it takes %v", fastest)
+	}
+}
