@@ -178,6 +178,34 @@ func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offse
 	return list, total, nil
 }
 
+// DailyUsage implements org.Store.
+func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+	[]org.MemberDay, error,
+) {
+	rows, err := queryRows[struct {
+		Date                                time.Time
+		Name, Email                         string
+		Messages, InputTokens, OutputTokens int64
+	}](ctx, db.pool, `
+		SELECT d.date, coalesce(u.name, '') AS name, coalesce(u.email, '') AS email, d.messages::bigint AS messages,
+		       d.input_tokens, d.output_tokens
+		FROM usage_daily d
+		LEFT JOIN users u ON u.id = d.user_id AND u.organization_id = d.organization_id
+		WHERE d.organization_id = $1 AND d.date BETWEEN $2::date AND $3::date
+		ORDER BY d.date, u.email, d.user_id
+		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
+	if err != nil {
+		return nil, translate(err)
+	}
+	list := make([]org.MemberDay, len(rows))
+	for i, r := range rows {
+		list[i] = org.MemberDay{Date: r.Date, Name: r.Name, Email: r.Email, Usage: org.Usage{
+			Messages: r.Messages, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+		}}
+	}
+	return list, nil
+}
+
 var _ org.BudgetStore = (*DB)(nil)
 
 // Balance implements org.BudgetStore.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -11,16 +12,11 @@ import (
 const maxAction = 50
 
 func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	query, err := auditQuery(r.URL.Query())
+	if err != nil {
+		return err
+	}
 	var c checks
-	values := r.URL.Query()
-	query := org.AuditQuery{
-		Kind:   org.EventKind(c.text("kind", values["kind"], maxAction)),
-		Action: org.Action(c.text("action", values["action"], maxAction)), Search: c.text("q", values["q"], maxSearch),
-		From: c.time("from", values["from"]), To: c.time("to", values["to"]),
-	}
-	if query.Kind != "" && query.Kind != org.SignIns && query.Kind != org.Administration {
-		c.fail("kind", "sign_in または administration を指定してください。")
-	}
 	query.Offset, query.Limit = c.page(r)
 	if err := c.err(); err != nil {
 		return err
@@ -30,6 +26,20 @@ func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor i
 		return err
 	}
 	return writeJSON(w, http.StatusOK, AuditEventList{Items: convert(events, toAuditEvent), Total: total})
+}
+
+// auditQuery reads the filter of the audit log.
+func auditQuery(values url.Values) (org.AuditQuery, error) {
+	var c checks
+	query := org.AuditQuery{
+		Kind:   org.EventKind(c.text("kind", values["kind"], maxAction)),
+		Action: org.Action(c.text("action", values["action"], maxAction)), Search: c.text("q", values["q"], maxSearch),
+		From: c.time("from", values["from"]), To: c.time("to", values["to"]),
+	}
+	if query.Kind != "" && query.Kind != org.SignIns && query.Kind != org.Administration {
+		c.fail("kind", "sign_in または administration を指定してください。")
+	}
+	return query, c.err()
 }
 
 func toAuditEvent(e org.Event) AuditEvent {

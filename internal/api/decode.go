@@ -215,6 +215,19 @@ func (c *checks) time(field string, values []string) time.Time {
 	return at
 }
 
+// day parses an optional day of the query, the zero time for none.
+func (c *checks) day(field string, values []string) time.Time {
+	if len(values) == 0 {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.DateOnly, values[0])
+	if err != nil || len(values) > 1 {
+		c.fail(field, "日付は 2026-04-01 の形式で指定してください。")
+		return time.Time{}
+	}
+	return at
+}
+
 // choice parses an optional enumeration of the query. The default is "".
 func choice[T interface {
 	~string

@@ -611,16 +611,34 @@ func (e UserState) Valid() bool {
 
 // Defines values for ListAuditEventsParamsKind.
 const (
-	Administration ListAuditEventsParamsKind = "administration"
-	SignIn         ListAuditEventsParamsKind = "sign_in"
+	ListAuditEventsParamsKindAdministration ListAuditEventsParamsKind = "administration"
+	ListAuditEventsParamsKindSignIn         ListAuditEventsParamsKind = "sign_in"
 )
 
 // Valid indicates whether the value is a known member of the ListAuditEventsParamsKind enum.
 func (e ListAuditEventsParamsKind) Valid() bool {
 	switch e {
-	case Administration:
+	case ListAuditEventsParamsKindAdministration:
 		return true
-	case SignIn:
+	case ListAuditEventsParamsKindSignIn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportAuditParamsKind.
+const (
+	ExportAuditParamsKindAdministration ExportAuditParamsKind = "administration"
+	ExportAuditParamsKindSignIn         ExportAuditParamsKind = "sign_in"
+)
+
+// Valid indicates whether the value is a known member of the ExportAuditParamsKind enum.
+func (e ExportAuditParamsKind) Valid() bool {
+	switch e {
+	case ExportAuditParamsKindAdministration:
+		return true
+	case ExportAuditParamsKindSignIn:
 		return true
 	default:
 		return false
@@ -2860,6 +2878,18 @@ type ListAuditEventsParams struct {
 // ListAuditEventsParamsKind defines parameters for ListAuditEvents.
 type ListAuditEventsParamsKind string
 
+// ExportAuditParams defines parameters for ExportAudit.
+type ExportAuditParams struct {
+	Kind   ExportAuditParamsKind `form:"kind,omitempty" json:"kind,omitempty,omitzero"`
+	Action string                `form:"action,omitempty" json:"action,omitempty,omitzero"`
+	Q      string                `form:"q,omitempty" json:"q,omitempty,omitzero"`
+	From   time.Time             `form:"from,omitempty" json:"from,omitempty,omitzero"`
+	To     time.Time             `form:"to,omitempty" json:"to,omitempty,omitzero"`
+}
+
+// ExportAuditParamsKind defines parameters for ExportAudit.
+type ExportAuditParamsKind string
+
 // ListCategoriesParams defines parameters for ListCategories.
 type ListCategoriesParams struct {
 	// All Also those without a skill.
@@ -2883,6 +2913,15 @@ type CompleteChatParams struct {
 type CreateTokenParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// ExportUsageParams defines parameters for ExportUsage.
+type ExportUsageParams struct {
+	// From Default: 29 days before `to`.
+	From openapi_types.Date `form:"from,omitempty" json:"from,omitempty,omitzero"`
+
+	// To Default: today.
+	To openapi_types.Date `form:"to,omitempty" json:"to,omitempty,omitzero"`
 }
 
 // ListMemberUsageParams defines parameters for ListMemberUsage.

@@ -65,6 +65,38 @@ type MemberUsage struct {
 	Usage
 }
 
+// MemberDay is the usage of one member on one day. The name is "" once the member was removed.
+type MemberDay struct {
+	Date  time.Time
+	Name  string
+	Email string
+	Usage
+}
+
+// Period is a range of days, both included, by the calendar of Japan.
+type Period struct{ From, To time.Time }
+
+// maxPeriod is how many days a Period may have.
+const maxPeriod = 366
+
+// completed returns the period with what was left out: today, and the day that makes it UsageDays long.
+func (p Period) completed(now time.Time) (Period, error) {
+	if p.To.IsZero() {
+		year, month, day := now.In(time.FixedZone("JST", 9*60*60)).Date()
+		p.To = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	}
+	if p.From.IsZero() {
+		p.From = p.To.AddDate(0, 0, 1-UsageDays)
+	}
+	switch days := p.To.Sub(p.From).Hours()/24 + 1; {
+	case days < 1:
+		return p, fault.InvalidField("to", "開始日以降の日付を指定してください。")
+	case days > maxPeriod:
+		return p, fault.InvalidField("to", "期間は%d日以内にしてください。", maxPeriod)
+	}
+	return p, nil
+}
+
 // ContractView is a contract with its current usage.
 type ContractView struct {
 	Contract
@@ -94,6 +126,21 @@ func (s *Service) Contract(ctx context.Context, actor identity.Actor) (ContractV
 		return ContractView{}, err
 	}
 	return s.reports.ContractView(ctx, actor.OrganizationID)
+}
+
+// DailyUsage returns a part of the usage by day and member, in this order. A zero time in the period is left out: it
+// ends today, and is UsageDays long. For administrators.
+func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period Period, offset, limit int) ([]MemberDay,
+	error,
+) {
+	if err := administers(actor); err != nil {
+		return nil, err
+	}
+	period, err := period.completed(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return s.reports.DailyUsage(ctx, actor.OrganizationID, period, offset, limit)
 }
 
 // OwnUsage returns what the actor used this month.

@@ -150,6 +150,9 @@ type ReportStore interface {
 	// rows. Removed members are one row.
 	UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]MemberUsage, int, error)
 
+	// DailyUsage returns the usage by day and member, the oldest day first, then by address.
+	DailyUsage(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]MemberDay, error)
+
 	// OwnUsage returns a user's usage this month, by the calendar of Japan.
 	OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (OwnUsage, error)
 

@@ -4,6 +4,7 @@ import { Select, TextField } from '@/components/Field'
 import { EmptyState, ErrorState } from '@/components/States'
 import type { AuditEvent } from '@/lib/api'
 import type { AuditQuery } from '@/lib/api/admin'
+import { exportAudit } from '@/lib/api/csv'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { formatNumber } from '../format'
@@ -11,6 +12,7 @@ import filters from '../parts/Filters.module.css'
 import { LinesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { Paging } from '../parts/Paging'
+import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
 import { auditQuery } from '../queries'
@@ -33,7 +35,11 @@ export function AuditPage() {
   })
   const narrowed = NAMES.some((name) => url.get(name) !== '')
   return (
-    <Page title={words.title} lead={words.lead}>
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={<SaveCsv name="tsumugi-audit" load={() => exportAudit(queryOf(url))} />}
+    >
       <div>
         <Filters url={url} />
         <div className={table.box}>

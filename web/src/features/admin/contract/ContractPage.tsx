@@ -14,6 +14,7 @@ import styles from './ContractPage.module.css'
 import { MemberUsageTable } from './MemberUsageTable'
 import { daysLeft, statusOf } from './status'
 import { Usage } from './Usage'
+import { UsageCsv } from './UsageCsv'
 
 const words = texts.contract
 /** The number of days before its end from which a contract shows a warning. */
@@ -32,6 +33,7 @@ export function ContractPage() {
           <Overview contract={contract} />
           <Usage days={contract.usage} />
           <MemberUsageTable />
+          <UsageCsv today={contract.usage.at(-1)?.date ?? contract.starts_on} />
         </>
       )}
     </Page>

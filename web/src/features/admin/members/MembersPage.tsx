@@ -6,12 +6,14 @@ import { Select } from '@/components/Field'
 import { EmptyState, ErrorState } from '@/components/States'
 import type { Member, MemberFilter, Role } from '@/lib/api'
 import type { MemberQuery } from '@/lib/api/admin'
+import { exportMembers } from '@/lib/api/csv'
 import { meQuery } from '@/lib/api/queries'
 import { formatNumber } from '../format'
 import filters from '../parts/Filters.module.css'
 import { LinesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { Paging } from '../parts/Paging'
+import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
 import { contractQuery, membersQuery, samlQuery } from '../queries'
@@ -45,10 +47,13 @@ export function MembersPage() {
       title={words.title}
       lead={seats && <Seats {...seats} />}
       actions={
-        <Button variant="primary" onClick={() => setOpen({ kind: 'invite' })}>
-          <Plus size={16} aria-hidden />
-          {words.invite}
-        </Button>
+        <>
+          <SaveCsv name="tsumugi-members" load={exportMembers} />
+          <Button variant="primary" onClick={() => setOpen({ kind: 'invite' })}>
+            <Plus size={16} aria-hidden />
+            {words.invite}
+          </Button>
+        </>
       }
     >
       <div>

@@ -1,20 +1,16 @@
 import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { EmptyState, ErrorState } from '@/components/States'
+import type { Counted } from '@/lib/api/admin'
 import { cx } from '@/lib/ui/cx'
 import { useUrlState } from '../urlState'
 import { LinesLoading } from './Loading'
 import { Paging } from './Paging'
 import table from './Table.module.css'
 
-interface PageOf<Item> {
-  items: Item[]
-  total: number
-}
-
 interface PagedTableProps<Item, Key extends QueryKey> {
   /** The query of a page; pages count from 1. */
-  query: (page: number) => UseQueryOptions<PageOf<Item>, Error, PageOf<Item>, Key>
+  query: (page: number) => UseQueryOptions<Counted<Item>, Error, Counted<Item>, Key>
   /** The name of the table. */
   caption: string
   /** What is said in place of an empty list. */
@@ -30,7 +26,7 @@ export function PagedTable<Item, Key extends QueryKey>(props: PagedTableProps<It
   const url = useUrlState()
   const { data, isError, isPlaceholderData, refetch } = useQuery({
     ...props.query(url.page),
-    placeholderData: (before: PageOf<Item> | undefined) => before,
+    placeholderData: (before: Counted<Item> | undefined) => before,
   })
   return (
     <div className={table.box}>

@@ -30,6 +30,10 @@ export const frame = {
     reset: '絞り込みを解除',
     failed: (detail: string) => detail,
   },
+  csv: {
+    save: 'CSVで保存',
+    failed: (why: string) => `CSVを保存できませんでした。${why}`,
+  },
   paging: {
     label: 'ページ',
     range: (first: number, last: number, total: string) => `${first}〜${last}件（全${total}件）`,

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+const (
+	csvBatch   = 500     // Rows that are read at once.
+	maxCSVRows = 100_000 // Rows of a file. A longer list is refused, so that none is cut off without being noticed.
+)
+
+// byteOrderMark makes Excel read a CSV file as UTF-8.
+const byteOrderMark = "\ufeff"
+
+// table is a list that is sent as a CSV file.
+type table struct {
+	name   string // Of the file, without its ending.
+	header []string
+	// rows reads a part of the list.
+	rows func(ctx context.Context, offset, limit int) ([][]string, error)
+}
+
+// writeCSV sends a table. It reads all of it before the first byte is sent, so that a failure is a problem and no file.
+func writeCSV(w http.ResponseWriter, r *http.Request, t table) error {
+	var file bytes.Buffer
+	file.WriteString(byteOrderMark)
+	out := csv.NewWriter(&file)
+	out.UseCRLF = true // RFC 4180.
+	_ = out.Write(t.header)
+	for offset := 0; ; offset += csvBatch {
+		rows, err := t.rows(r.Context(), offset, csvBatch)
+		if err != nil {
+			return err
+		}
+		if offset+len(rows) > maxCSVRows {
+			return fault.InvalidField("from", "%d行を超えるため、CSVにできません。期間を短くしてください。", maxCSVRows)
+		}
+		for _, row := range rows {
+			for i := range row {
+				row[i] = plainCell(row[i])
+			}
+			_ = out.Write(row)
+		}
+		if len(rows) < csvBatch {
+			break
+		}
+	}
+	out.Flush()
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": t.name + ".csv"}))
+	h.Set("Content-Length", strconv.Itoa(file.Len()))
+	h.Set("Cache-Control", "no-store")
+	_, _ = file.WriteTo(patientWriter{w}) // The client may be gone.
+	return nil
+}
+
+// plainCell returns a text that a spreadsheet shows and does not calculate, whatever people have typed: see OWASP, "CSV
+// Injection".
+func plainCell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(text)[0]) {
+		return "'" + text
+	}
+	return text
+}
+
+// local formats a time for people in Japan, "" for none.
+func local(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.In(time.FixedZone("JST", 9*60*60)).Format("2006-01-02 15:04:05")
+}
+
+func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var c checks
+	values := r.URL.Query()
+	period := org.Period{From: c.day("from", values["from"]), To: c.day("to", values["to"])}
+	if err := c.err(); err != nil {
+		return err
+	}
+	return writeCSV(w, r, table{
+		name:   "tsumugi-usage",
+		header: []string{"日付", "名前", "メールアドレス", "回答数", "入力トークン", "出力トークン"},
+		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
+			list, err := s.Org.DailyUsage(ctx, actor, period, offset, limit)
+			return convert(list, func(u org.MemberDay) []string {
+				return []string{
+					u.Date.Format(time.DateOnly), u.Name, u.Email, strconv.FormatInt(u.Messages, 10),
+					strconv.FormatInt(u.InputTokens, 10), strconv.FormatInt(u.OutputTokens, 10),
+				}
+			}), err
+		},
+	})
+}
+
+// Japanese names for CSV files, as on the screens.
+var (
+	roleNames = map[identity.Role]string{
+		identity.RoleGeneralUser:            "一般ユーザー",
+		identity.RoleOrganizationAdmin:      "管理者",
+		identity.RoleOrganizationSuperAdmin: "特権管理者",
+	}
+	stateNames    = map[identity.State]string{identity.StateActive: "有効", identity.StateInactive: "無効"}
+	authTypeNames = map[identity.AuthType]string{
+		identity.AuthCognito: "パスワード", identity.AuthFederated: "シングルサインオン",
+	}
+)
+
+func (s *Server) exportMembers(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return writeCSV(w, r, table{
+		name:   "tsumugi-members",
+		header: []string{"メールアドレス", "名前", "役割", "状態", "ログイン方法", "招待日時", "最終ログイン"},
+		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
+			list, _, err := s.Org.Members(ctx, actor, org.MemberQuery{Offset: offset, Limit: limit})
+			return convert(list, func(m org.Member) []string {
+				return []string{
+					m.Email, m.Name, roleNames[m.Role], stateNames[m.State], authTypeNames[m.AuthType],
+					local(m.InvitedAt), local(m.LastSignedInAt),
+				}
+			}), err
+		},
+	})
+}
+
+func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	query, err := auditQuery(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if query.To.IsZero() {
+		query.To = time.Now() // Entries that are added meanwhile would move the others.
+	}
+	return writeCSV(w, r, table{
+		name:   "tsumugi-audit",
+		header: []string{"日時", "操作", "実行者", "実行者のメールアドレス", "対象", "変更内容", "接続元", "回数", "リクエストID"},
+		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
+			query.Offset, query.Limit = offset, limit
+			list, _, err := s.Org.AuditEvents(ctx, actor, query)
+			return convert(list, auditRow), err
+		},
+	})
+}
+
+func auditRow(e org.Event) []string {
+	changes := convert(e.Details, func(c org.Change) string { return c.Field + ": " + c.Before + " → " + c.After })
+	address := ""
+	if e.By.Address.IsValid() {
+		address = e.By.Address.String()
+	}
+	return []string{
+		local(&e.At), string(e.Action), e.By.Name, e.By.Email, e.TargetLabel, strings.Join(changes, "; "), address,
+		strconv.Itoa(max(e.Times, 1)), e.By.RequestID,
+	}
+}

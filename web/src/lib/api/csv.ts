@@ -1,0 +1,20 @@
+import type { AuditQuery } from './admin'
+import { signed, take } from './http'
+
+// The files are text, with the byte order mark that Excel needs: read as text, it would be lost.
+const blob = async (answer: Promise<unknown>) => (await answer) as Blob
+
+/** The usage by day and member from one day to another, both included. */
+export function exportUsage(from: string, to: string): Promise<Blob> {
+  return blob(take(signed.GET('/v1/contract/usage/csv', { params: { query: { from, to } }, parseAs: 'blob' })))
+}
+
+/** All members. */
+export function exportMembers(): Promise<Blob> {
+  return blob(take(signed.GET('/v1/user/csv', { parseAs: 'blob' })))
+}
+
+/** The entries of the audit log that the query selects. */
+export function exportAudit(query: AuditQuery): Promise<Blob> {
+  return blob(take(signed.GET('/v1/audit/csv', { params: { query }, parseAs: 'blob' })))
+}
