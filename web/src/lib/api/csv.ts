@@ -6,7 +6,9 @@ const blob = async (answer: Promise<unknown>) => (await answer) as Blob
 
 /** The usage by day and member from one day to another, both included. */
 export function exportUsage(from: string, to: string): Promise<Blob> {
-  return blob(take(signed.GET('/v1/contract/usage/csv', { params: { query: { from, to } }, parseAs: 'blob' })))
+  return blob(
+    take(signed.GET('/v1/contract/usage/csv', { params: { query: { from, to } }, parseAs: 'blob' })),
+  )
 }
 
 /** All members. */
