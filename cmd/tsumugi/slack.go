@@ -91,6 +91,7 @@ func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills 
 		Surfaces: map[string]channel.Surface{slack.Name: domain.adapter},
 		Chat:     s.chat, Skills: skills, Sources: s.sources, Log: log,
 	}, channel.Config{PublicURL: public, Lease: c.Lease})
+	s.telemetry.WatchChannels(domain.channels.Stats)
 	domain.sockets = slack.NewSockets(domain.adapter, domain.channels, domain.setup, log)
 	s.slack = domain
 	return nil

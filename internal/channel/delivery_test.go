@@ -57,9 +57,6 @@ func TestR88_AnswerOutlivesItsStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlay(t, slack())
-		p.surface.SetFault(func(c channeltest.Call) channeltest.Fault {
-			return channeltest.Fault{}
-		})
 		s := p.start()
 		defer s.Stop()
 		a := p.ask(newID())

@@ -26,10 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
-	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
-
-func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
 
 // fixture is an organization with two members, a workspace that is connected with it, and a server.
 type fixture struct {

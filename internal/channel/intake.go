@@ -63,18 +63,23 @@ func (in Incoming) lane() string {
 // claimEvents claims events and handles each in a goroutine of its own. A quarter of the places is for events that take
 // no time: a question must not delay a stop.
 func (s *Service) claimEvents(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		s.mu.Lock()
-		free, quick := s.cfg.MaxHandled-len(s.handling), s.asking >= s.cfg.MaxHandled*3/4
+		free, questions := s.cfg.MaxHandled-len(s.handling), s.cfg.MaxHandled*3/4-s.asking
 		s.mu.Unlock()
-		if free <= 0 || ctx.Err() != nil {
+		if free <= 0 {
 			return nil
+		}
+		quick := questions <= 0
+		if !quick {
+			free = min(free, questions)
 		}
 		claimed, err := s.claim(ctx, free, quick)
 		if err != nil || len(claimed) == 0 {
 			return err
 		}
 	}
+	return nil
 }
 
 func (s *Service) claim(ctx context.Context, limit int, quick bool) ([]Event, error) {

@@ -35,8 +35,10 @@ func (w *delivering) perform(ctx context.Context, a action) error {
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	ref, found, err := w.make(calling, a)
-	w.wrote[a.part] = time.Now()
-	w.rested = w.wrote[a.part].Add(w.traits.MinInterval)
+	if !errors.Is(err, ErrCannotAppend) { // That had no effect.
+		w.wrote[a.part] = time.Now()
+		w.rested = w.wrote[a.part].Add(w.traits.MinInterval)
+	}
 	if err != nil {
 		return w.failed(ctx, a, err)
 	}

@@ -336,7 +336,7 @@ func (s *Surface) Find(ctx context.Context, to channel.Target, since time.Time, 
 }
 
 // Open implements channel.Surface.
-func (s *Surface) Open(ctx context.Context, to channel.Target, event, question string) (thread string, _ error) {
+func (s *Surface) Open(ctx context.Context, to channel.Target, event, _ string) (thread string, _ error) {
 	err := s.call(ctx, Call{Method: "open", To: to}, func() error {
 		thread = "thread of " + event
 		return nil
