@@ -97,6 +97,7 @@ func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
 		err = s.Store.ReleaseDelivery(store, w.Delivery, 0)
 	case err == nil:
 		s.counters.delivered.Add(1)
+		w.title(store)
 		err = s.Store.EndDelivery(store, w.Delivery)
 	case errors.Is(err, ErrGone), errors.Is(err, ErrNotInstalled):
 		w.log.InfoContext(ctx, "an answer cannot be delivered: its place is gone", "err", err)
@@ -275,6 +276,21 @@ func (w *delivering) status(ctx context.Context, text string) {
 	defer cancel()
 	if err := w.surface.Status(ctx, w.to, text); err != nil {
 		w.log.InfoContext(ctx, "a status was not shown", "err", err)
+	}
+}
+
+// title names a conversation that nobody else reads after the member's thread. It is no part of the answer either.
+func (w *delivering) title(ctx context.Context) {
+	host, ok := w.surface.(Host)
+	if !ok || !w.to.Direct {
+		return
+	}
+	thread, err := w.Chat.FindThread(ctx, w.Owner(), w.ThreadID)
+	if err == nil && thread.Title != "" {
+		err = host.ShowTitle(ctx, w.to, thread.Title)
+	}
+	if err != nil {
+		w.log.InfoContext(ctx, "a title was not shown", "err", err)
 	}
 }
 

@@ -29,7 +29,8 @@ type envelope struct {
 type authorization struct {
 	EnterpriseID string `json:"enterprise_id"`
 	TeamID       string `json:"team_id"`
-	UserID       string `json:"user_id"` // The assistant's.
+	UserID       string `json:"user_id"`               // The assistant's.
+	Enterprise   bool   `json:"is_enterprise_install"` // For all workspaces of an enterprise.
 }
 
 type messageEvent struct {
@@ -79,15 +80,15 @@ func ParseEvent(body []byte) (Event, error) {
 		Surface: Name, Kind: channel.Ignored, EnterpriseID: e.EnterpriseID, TeamID: e.TeamID, AppID: e.AppID,
 		EventID: e.EventID, Shared: e.Shared,
 	}
-	bot := ""
+	var a authorization
 	if len(e.Authorizations) > 0 {
-		a := e.Authorizations[0]
-		in.EnterpriseID, in.TeamID, bot = or(a.EnterpriseID, in.EnterpriseID), or(a.TeamID, in.TeamID), a.UserID
+		a = e.Authorizations[0]
+		in.EnterpriseID, in.TeamID = or(a.EnterpriseID, in.EnterpriseID), or(a.TeamID, in.TeamID)
 	}
 	if e.Type != "event_callback" || e.EventID == "" {
 		return Event{Incoming: in}, nil
 	}
-	if err := happened(&in, bot, e.Event); err != nil {
+	if err := happened(&in, a, e.Event); err != nil {
 		return Event{}, fault.Wrap(err, fault.Invalid, "Slackのイベントを読み取れません。")
 	}
 	return Event{Incoming: in}, nil
@@ -95,7 +96,7 @@ func ParseEvent(body []byte) (Event, error) {
 
 // happened reads the inner event. Its type comes first: in types that are not known, fields of the same names have
 // other shapes.
-func happened(in *channel.Incoming, bot string, event json.RawMessage) error {
+func happened(in *channel.Incoming, a authorization, event json.RawMessage) error {
 	var head struct {
 		Type string `json:"type"`
 	}
@@ -108,7 +109,7 @@ func happened(in *channel.Incoming, bot string, event json.RawMessage) error {
 		if err := json.Unmarshal(event, &m); err != nil {
 			return err
 		}
-		spoken(in, bot, m, head.Type == "app_mention")
+		spoken(in, a, m, head.Type == "app_mention")
 		return nil
 	case "tokens_revoked":
 		var revoked struct {
@@ -167,16 +168,16 @@ func visited(in *channel.Incoming, kind string, event json.RawMessage) error {
 }
 
 // spoken reads a message. In channels only a mention is a question; its message's edits and deletion come as messages.
-func spoken(in *channel.Incoming, bot string, m messageEvent, mention bool) {
+func spoken(in *channel.Incoming, a authorization, m messageEvent, mention bool) {
 	in.Channel, in.Direct = m.Channel, m.ChannelType == "im" || direct(m.Channel)
 	switch m.SubType {
 	case "", "file_share", "thread_broadcast":
-		if mention == in.Direct || !author(in, bot, m) {
+		if mention == in.Direct || !author(in, a, m) {
 			return
 		}
 		in.Kind, in.Message, in.Thread = channel.Ask, channel.Ref(m.TS), or(m.ThreadTS, m.TS)
 		in.Files = files(m.Files)
-		in.Text = plain(m.Text, bot, nobody)
+		in.Text = plain(m.Text, a.UserID, nobody)
 		if in.Text == "" && len(in.Files) == 0 || isHelp(in.Text) {
 			in.Kind = channel.Help
 		}
@@ -184,19 +185,19 @@ func spoken(in *channel.Incoming, bot string, m messageEvent, mention bool) {
 		if m.Message != nil && m.Message.SubType == "tombstone" {
 			// A message with replies was deleted.
 			m.SubType = "message_deleted"
-			spoken(in, bot, m, mention)
+			spoken(in, a, m, mention)
 			return
 		}
 		if m.Message == nil || m.Previous == nil || m.Message.Text == m.Previous.Text ||
-			!in.Direct && !mentions(m.Message.Text, bot) && !mentions(m.Previous.Text, bot) ||
-			!author(in, bot, *m.Message) {
+			!in.Direct && !mentions(m.Message.Text, a.UserID) && !mentions(m.Previous.Text, a.UserID) ||
+			!author(in, a, *m.Message) {
 			return
 		}
 		in.Kind, in.Message = channel.Edited, channel.Ref(m.Message.TS)
 		in.Thread = or(m.Message.ThreadTS, m.Message.TS)
-		in.Text = plain(m.Message.Text, bot, nobody)
+		in.Text = plain(m.Message.Text, a.UserID, nobody)
 	case "message_deleted":
-		if m.Previous == nil || !in.Direct && !mentions(m.Previous.Text, bot) || !author(in, bot, *m.Previous) {
+		if m.Previous == nil || !in.Direct && !mentions(m.Previous.Text, a.UserID) || !author(in, a, *m.Previous) {
 			return
 		}
 		in.Kind, in.Message = channel.Deleted, channel.Ref(m.Previous.TS)
@@ -205,12 +206,12 @@ func spoken(in *channel.Incoming, bot string, m messageEvent, mention bool) {
 }
 
 // author reads who wrote a message, and reports whether it is a person: messages of this and of other apps are ignored.
-func author(in *channel.Incoming, bot string, m messageEvent) bool {
-	if m.BotID != "" || m.User == "" || m.User == bot || m.User == "USLACKBOT" || m.TS == "" {
+func author(in *channel.Incoming, a authorization, m messageEvent) bool {
+	if m.BotID != "" || m.User == "" || m.User == a.UserID || m.User == "USLACKBOT" || m.TS == "" {
 		return false
 	}
 	in.Person = m.User
-	if team := or(m.UserTeam, m.Team); team != in.TeamID && team != in.EnterpriseID {
+	if team := or(m.UserTeam, m.Team); (team != in.TeamID || a.Enterprise) && team != in.EnterpriseID {
 		in.PersonTeam = team
 	}
 	return true

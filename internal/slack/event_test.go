@@ -145,6 +145,12 @@ func TestParseEvent_Outer(t *testing.T) {
 	if in := got.Incoming; err != nil || in.EnterpriseID != "E1" || in.TeamID != "T1" || in.PersonTeam != "T3" {
 		t.Errorf("Enterprise Grid: %+v, %v", in, err)
 	}
+	got, err = slack.ParseEvent([]byte(`{"type":"event_callback","event_id":"Ev1","team_id":"T1","enterprise_id":"E1",` +
+		`"event":{"type":"app_mention","user":"U1","team":"T1","text":"<@UB> a","ts":"1.1","channel":"C1"},` +
+		`"authorizations":[{"enterprise_id":"E1","user_id":"UB","is_enterprise_install":true}]}`))
+	if in := got.Incoming; err != nil || in.PersonTeam != "T1" { // The installation has no workspace to stream to.
+		t.Errorf("an enterprise's installation: %+v, %v", in, err)
+	}
 	for _, body := range []string{"", "{", `{"type":1}`, `{"type":"event_callback","event_id":"Ev1","event":7}`} {
 		if _, err := slack.ParseEvent([]byte(body)); err == nil {
 			t.Errorf("%q is read", body)

@@ -136,6 +136,9 @@ func commanded(field func(string) string) channel.Incoming {
 	if in.Person == "" || in.Channel == "" || field("trigger_id") == "" {
 		return in
 	}
+	if field("is_enterprise_install") == "true" {
+		in.PersonTeam = in.TeamID
+	}
 	text := plain(field("text"), "", nobody)
 	switch strings.ToLower(text) {
 	case "link", "連携":

@@ -252,7 +252,8 @@ func TestErrors(t *testing.T) {
 func TestR89_Messages(t *testing.T) {
 	t.Parallel()
 	hostile := "<!channel> <!here|here> <@U0TARO0001> <!subteam^S0123> @channel @here `<!channel>` " +
-		"<https://example.com/|a>\n```\n<!everyone>\n```\n" + "| <@U0TARO0001> |\n|---|\n| <!here> |\n\nhttps://example.com/picture.png"
+		"<https://example.com/|a>\n```\n<!everyone>\n```\n" +
+		"| <@U0TARO0001> |\n|---|\n| <!here> |\n\nhttps://example.com/picture.png"
 	for _, streams := range []bool{true, false} {
 		o, ctx := open(t, nil), within(t)
 		if !streams {
