@@ -68,7 +68,7 @@ type slackDomain struct {
 func newSlackSetup(
 	settings slackSettings, db *store.DB, public string, sealing bool, log *slog.Logger,
 ) (*slackDomain, error) {
-	adapter, err := slack.New(slack.Config{APIURL: settings.SlackAPIURL, AppURL: public}, log)
+	adapter, err := slack.New(slack.Config{APIURL: settings.SlackAPIURL}, log)
 	if err != nil {
 		return nil, fmt.Errorf("--slack-api-url (SLACK_API_URL): %w", err)
 	}

@@ -48,7 +48,7 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	if with.slack.intake == nil {
 		with.slack.intake = &taken{}
 	}
-	adapter, err := slack.New(slack.Config{APIURL: with.slack.apiURL, AppURL: issuer}, log)
+	adapter, err := slack.New(slack.Config{APIURL: with.slack.apiURL}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,6 @@ import (
 // Config says how Slack is reached.
 type Config struct {
 	APIURL string // APIURL; another one for a workspace of tests.
-	AppURL string // The public address of the product, without a slash at its end.
 }
 
 // Adapter is the surface of Slack, for all installations.
