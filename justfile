@@ -19,6 +19,11 @@ up-cluster *args: build
     @go build -o bin/cluster ./cmd/cluster
     @exec bin/cluster {{ args }}
 
+# The same beside a Slack workspace in small, which it is connected with; see CONTRIBUTING.md.
+up-slack *args: build
+    @go build -o bin/upslack ./cmd/upslack
+    @exec bin/upslack {{ args }}
+
 # Install the npm packages if the lock file has changed.
 [private]
 packages:

@@ -45,11 +45,18 @@ func TestMessages(t *testing.T) {
 	if replies[0].ReplyCount != 1 {
 		t.Errorf("%d replies", replies[0].ReplyCount)
 	}
+	blocks := client.MsgOptionBlocks(client.NewMarkdownBlock("", "**答え** 3"), client.NewDividerBlock())
+	if _, _, _, err := api.UpdateMessageContext(t.Context(), channel, ts, blocks); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := workspace.Message(channel, ts); m.Shown() != "**答え** 3" {
+		t.Errorf("%+v", m)
+	}
 	if _, _, err := api.DeleteMessageContext(t.Context(), channel, ts); err != nil {
 		t.Fatal(err)
 	}
 	m, _ := workspace.Message(channel, ts)
-	if !m.Deleted || len(m.History) != 2 || m.History[0].Text != "答え" || m.History[1].Text != "**答え** 2" {
+	if !m.Deleted || len(m.History) != 3 || m.History[0].Text != "答え" || m.History[1].Text != "**答え** 2" {
 		t.Errorf("%+v", m)
 	}
 	_, _, err = api.DeleteMessageContext(t.Context(), channel, question)

@@ -89,7 +89,7 @@ func (w *Workspace) Await(ctx context.Context, done func() bool) error {
 // id makes an identifier as Slack's look: a letter and ten digits or letters; w.mu is held.
 func (w *Workspace) id(prefix string) string {
 	w.ids++
-	return fmt.Sprintf("%s0%09s", prefix, strings.ToUpper(strconv.FormatInt(int64(w.ids)+46656, 36)))
+	return fmt.Sprintf("%s0%09s", prefix, strings.ToUpper(strconv.FormatInt(w.ids, 36)))
 }
 
 // ts makes the timestamp that names a message: unique, and later than all before; w.mu is held.

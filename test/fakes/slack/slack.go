@@ -139,7 +139,7 @@ type Workspace struct {
 	url      string
 	changed  chan struct{} // Closed and replaced at each change.
 	version  int
-	ids      int
+	ids      int64
 	lastTS   int64
 	apps     map[string]*App
 	teams    map[string]*Team
@@ -192,6 +192,7 @@ func New(config Config) *Workspace {
 		views: map[string]*View{}, homes: map[string]*View{}, sessions: map[string]*Session{},
 		triggers: map[string]trigger{}, replies: map[string]*replyAddress{}, counted: map[string][]time.Time{},
 		tickets: map[string]string{},
+		ids:     config.Now().UnixMilli(), // A workspace that is started again gives other names.
 	}
 	for _, app := range config.Apps {
 		w.apps[app.ID] = &app

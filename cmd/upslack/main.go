@@ -1,0 +1,187 @@
+// Command upslack runs a server and, beside it, a Slack workspace in small that it is already connected with: people
+// mention the assistant on a page and watch it answer, without Slack.
+//
+//	upslack --listen 127.0.0.1:8080 --slack 127.0.0.1:9913
+//
+// The two demo users of the server are people of the workspace, with the same addresses; they are linked when they
+// first ask. It is not part of the product. It imports packages cluster and slack of test, and clients/go.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
+	"github.com/tsumugi-ai/tsumugi/test/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+)
+
+const (
+	connectTimeout = time.Minute      // For the server to find out its workspace.
+	stopTimeout    = 45 * time.Second // For stopping it; answers in progress get 30 s.
+	headerTimeout  = 5 * time.Minute  // How long a connection to the workspace may be idle.
+
+	admin, user = "admin@demo.example", "user@demo.example" // The demo users.
+	password    = "slack-demo-1"                            //nolint:gosec // Of the demo users, and no secret.
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends this process, and its child with it, at once.
+	context.AfterFunc(ctx, stop)
+	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "upslack:", err)
+		os.Exit(1)
+	}
+}
+
+// command holds the command-line flags.
+type command struct {
+	Listen  string `default:"127.0.0.1:8080" help:"Address and port of the server."`
+	Slack   string `default:"127.0.0.1:9913" help:"Address and port of the workspace; port 0 takes a free one."`
+	Data    string `default:"./data/slack" type:"path" help:"Folder for the server's data. Use it for nothing else: the password of its demo users is known."`
+	Socket  bool   `name:"socket-mode" help:"Deliver events by WebSocket, as to a server behind a firewall."`
+	Program string `default:"bin/tsumugi" type:"path" help:"The built server."`
+}
+
+// run runs both until ctx ends.
+func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
+	var cmd command
+	helped := false
+	parser, err := kong.New(&cmd, kong.Name("upslack"), kong.Writers(stdout, stdout),
+		kong.Exit(func(int) { helped = true }),
+		kong.Description("A Tsumugi server with a Slack workspace in small beside it, already connected. Other settings "+
+			"of the server are taken from the environment; tsumugi serve --help lists them."))
+	if err != nil {
+		return err
+	}
+	if _, err := parser.Parse(args); helped || err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", cmd.Slack)
+	if err != nil {
+		return err
+	}
+	workspace := slack.New(cmd.workspace())
+	workspace.SetURL("http://" + listener.Addr().String())
+	server := &http.Server{Handler: workspace, ReadHeaderTimeout: headerTimeout}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	defer func() {
+		workspace.Close()
+		_ = server.Close() // Nothing is to be saved.
+		<-served
+	}()
+	return cmd.serve(ctx, workspace, environ, stdout)
+}
+
+// workspace is the demonstration's, whose first two people are the demo users of the server.
+func (cmd *command) workspace() slack.Config {
+	config := slack.Demo()
+	config.Tiers = true
+	config.Apps[0].SocketMode = cmd.Socket
+	config.Apps[0].Connect("http://" + cmd.Listen)
+	people := config.Teams[0].People
+	people[0].RealName, people[0].Email = "管理 花子", admin
+	people[1].RealName, people[1].Email = "山田 太郎", user
+	return config
+}
+
+// serve runs the server until ctx ends.
+func (cmd *command) serve(ctx context.Context, workspace *slack.Workspace, environ []string, out io.Writer) error {
+	say := func(text string) { _, _ = fmt.Fprintln(out, "  "+text) } // The user cannot be told otherwise.
+	say("起動しています …")
+	key, err := secretKey(cmd.Data)
+	if err != nil {
+		return err
+	}
+	app := slack.Demo().Apps[0]
+	environ = append(environ, "TSUMUGI_SECRET_KEY="+key, "TSUMUGI_DEMO_PASSWORD="+password,
+		"SLACK_API_URL="+workspace.URL()+"/api/", "SLACK_BOT_TOKEN="+slack.DemoToken,
+		"SLACK_SIGNING_SECRET="+app.SigningSecret, "SLACK_CLIENT_ID="+app.ClientID,
+		"SLACK_CLIENT_SECRET="+app.ClientSecret)
+	if cmd.Socket {
+		environ = append(environ, "SLACK_APP_TOKEN="+app.AppToken)
+	}
+	log := filepath.Join(cmd.Data, "tsumugi.log")
+	process, err := cluster.Launch(ctx, cluster.ProcessConfig{
+		Program: cmd.Program, Listen: cmd.Listen, Data: cmd.Data, Log: log, Environ: environ,
+	})
+	if err != nil {
+		return err
+	}
+	err = link(ctx, "http://"+cmd.Listen)
+	if err == nil {
+		say("試験場         " + workspace.URL() + "  チャンネル「営業」で @Tsumugi に質問できます")
+		say("つむぎ         http://" + cmd.Listen + "  " + admin + " と " + user + "、パスワード " + password)
+		say("ログ           " + log)
+		select {
+		case <-ctx.Done():
+		case <-process.Exited():
+			return errors.New("the server has ended: see " + log)
+		}
+		say("終了しています …（書きかけの回答を最大 30 秒待ちます）")
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return errors.Join(err, process.Stop(stopping))
+}
+
+// secretKey returns the key that seals what the server keeps for others; it is made at the first start.
+func secretKey(data string) (string, error) {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return "", err
+	}
+	name := filepath.Join(data, "secret.key")
+	text, err := os.ReadFile(name)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return strings.TrimSpace(string(text)), err
+	}
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw) // Never fails.
+	key := base64.StdEncoding.EncodeToString(raw)
+	return key, os.WriteFile(name, []byte(key+"\n"), 0o600)
+}
+
+// link waits until the server knows its workspace, and lets it link people by their mail addresses.
+func link(ctx context.Context, server string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := tsumugi.Client{URL: server, HTTP: plain, Token: tsumugi.Password(server, admin, password, plain)}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var config struct {
+			Workspace *struct{} `json:"workspace"`
+		}
+		if err := client.Call(ctx, http.MethodGet, "/v1/slack-config", nil, &config); err != nil {
+			return fmt.Errorf("asking for the workspace: %w", err)
+		}
+		if config.Workspace != nil {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not find its workspace: %w", ctx.Err())
+		}
+	}
+	policy := map[string]any{"auto_link": true, "shared_channels": false, "channels": []string{}}
+	return client.Call(ctx, http.MethodPut, "/v1/slack-config", map[string]any{"policy": policy}, nil)
+}
