@@ -37,7 +37,7 @@ const (
 	headerTimeout  = 5 * time.Minute  // How long a connection to the workspace may be idle.
 
 	admin, user = "admin@demo.example", "user@demo.example" // The demo users.
-	password    = "slack-demo-1"                            //nolint:gosec // Of the demo users, and no secret.
+	password    = "Slack-demo-1"                            //nolint:gosec // Of the demo users, and no secret.
 )
 
 func main() {
@@ -183,5 +183,10 @@ func link(ctx context.Context, server string) error {
 		}
 	}
 	policy := map[string]any{"auto_link": true, "shared_channels": false, "channels": []string{}}
-	return client.Call(ctx, http.MethodPut, "/v1/slack-config", map[string]any{"policy": policy}, nil)
+	if err := client.Call(ctx, http.MethodPut, "/v1/slack-config", map[string]any{"policy": policy}, nil); err != nil {
+		return err
+	}
+	// An address counts as confirmed once its member has signed in.
+	client = tsumugi.Client{URL: server, HTTP: plain, Token: tsumugi.Password(server, user, password, plain)}
+	return client.Call(ctx, http.MethodGet, "/v1/slack-link", nil, nil)
 }

@@ -100,23 +100,12 @@ func (c *call) content(m *Message, limit int, cut bool) ([]string, error) {
 	if metadata != nil {
 		m.Metadata = metadata
 	}
-	m.Text, m.Markdown, m.Blocks = text, blocksMarkdown(blocks), blocks
+	m.Text, m.Markdown, m.Blocks = text, markdown, blocks
 	if markdown != "" {
-		m.Text, m.Markdown, m.Blocks = mrkdwn(markdown), markdown, markdownBlock(markdown, nil)
+		m.Text, m.Blocks = mrkdwn(markdown), markdownBlock(markdown, nil)
 	}
 	m.linkNames = c.flag("link_names") || c.args["parse"] == "full"
 	return warnings, nil
-}
-
-// blocksMarkdown is what the markdown blocks say.
-func blocksMarkdown(blocks json.RawMessage) string {
-	text := ""
-	walk(blocks, func(o map[string]any) {
-		if part, ok := o["text"].(string); ok && o["type"] == "markdown" {
-			text += part
-		}
-	})
-	return text
 }
 
 // markdownBlock is how a message in Markdown looks in blocks; more stand below it.

@@ -19,7 +19,7 @@ type Message struct {
 	User, BotID, AppID    string
 	Subtype               string
 	Text                  string // As clients get it: mrkdwn with entities.
-	Markdown              string // What markdown_text and appends said, or what markdown blocks say.
+	Markdown              string // What markdown_text said; what was appended is added to it.
 	Blocks, Metadata      json.RawMessage
 	For                   string // Who alone sees it; empty if everybody does.
 	Files                 []File
