@@ -57,7 +57,7 @@ func (w *Workspace) Unfurled() []string {
 func (w *Workspace) gather(of func(*Message) []string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var found []string
+	found := []string{}
 	for _, channel := range slices.Sorted(maps.Keys(w.messages)) {
 		for _, m := range w.messages[channel] {
 			found = append(found, of(m)...)
