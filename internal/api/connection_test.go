@@ -643,7 +643,8 @@ func TestFormsAreReadStrictly(t *testing.T) {
 // FuzzBearer: whatever stands in the header, a request without a token is answered 401.
 func FuzzBearer(f *testing.F) {
 	for _, seed := range []string{
-		"Bearer tsa_x", "Bearer tsk_" + strings.Repeat("A", 43), "bearer  forged", "Basic x", "",
+		"Bearer tsa_x", "Bearer tsk_" + strings.Repeat("A", 43), "bearer  forged", "Basic x", "", "Bearer  ",
+		"Bearer \u00a0",
 	} {
 		f.Add(seed)
 	}

@@ -256,11 +256,12 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 
 // bearer returns the bearer token of a request.
 func bearer(r *http.Request) (string, error) {
-	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return "", fault.Errorf(fault.Unauthenticated, "Not authenticated")
 	}
-	return strings.TrimSpace(token), nil
+	return token, nil
 }
 
 // noteUse records the use of the actor's session, bounded by the time limit of a call.
