@@ -193,6 +193,33 @@ for (const [name, change] of [
     expect(await statusWith(server.url, after.accessToken)).toBe(200)
   })
 
+test('R93: the answer to a refresh is lost, and the extension stays signed in', async ({
+  installed: browser,
+  site,
+  server,
+  account,
+}) => {
+  await signIn(browser, server.url, account)
+  const panel = await browser.press(await browser.open(`${site.url}/notice`))
+  await expect(ready(panel)).toBeVisible()
+  const before = await grantOf(panel)
+  let refreshes = 0
+  await browser.context.route('**/v1/oauth2/token', async (route) => {
+    if (refreshes++ > 0) return route.continue()
+    await route.fetch() // The server exchanges the token, and its answer gets lost.
+    await route.abort('connectionreset')
+  })
+  await keep(panel, { expiresAt: 0 })
+  await expect(panel.getByRole('heading', { name: 'サーバーに接続できません' })).toBeVisible()
+  expect((await grantOf(panel)).refreshToken).toBe(before.refreshToken)
+  await panel.getByRole('button', { name: 'やり直す' }).click()
+  await expect(ready(panel)).toBeVisible()
+  const after = await grantOf(panel)
+  expect(refreshes).toBe(2)
+  expect(after.refreshToken).not.toBe(before.refreshToken)
+  expect(await statusWith(server.url, after.accessToken)).toBe(200)
+})
+
 test('R86, R94: a connection that is ended in mid-answer signs the panel out; the next sign-in goes on', async ({
   installed: browser,
   site,

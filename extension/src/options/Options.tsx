@@ -1,6 +1,7 @@
 import { type FormEvent, useCallback, useEffect, useId, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Logo } from '@/components/Logo'
+import { PRIVACY } from '../lib/privacy'
 import { removeUnreviewed, unreviewedSites } from '../lib/review'
 import { checkServer, readServer, type Server, saveServer, toOrigin } from '../lib/server'
 import { onSession, readGrant, sessionFetch } from '../lib/session'
@@ -21,6 +22,10 @@ export function Options() {
     void look()
     return onSession(() => void look())
   }, [look])
+  const shown = signedIn !== null
+  useEffect(() => {
+    if (shown && location.hash === PRIVACY) document.querySelector(PRIVACY)?.scrollIntoView()
+  }, [shown])
   if (signedIn === null) return null
   return (
     <main className={styles.page}>
@@ -40,12 +45,14 @@ export function Options() {
         <h2>{t('reviewTitle')}</h2>
         <Sites />
       </section>
-      <section>
+      <section id={PRIVACY.slice(1)}>
         <h2>{t('privacyTitle')}</h2>
         <ul>
           <li>{t('privacyPoint1')}</li>
           <li>{t('privacyPoint2')}</li>
+          <li>{t('privacyPointPdf')}</li>
           <li>{t('privacyPoint3')}</li>
+          <li>{t('privacyPointHere')}</li>
         </ul>
         <p className={styles.quiet}>{t('shortcuts')}</p>
       </section>

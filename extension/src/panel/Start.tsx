@@ -2,6 +2,7 @@ import { FileText, Lightbulb } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Button } from '@/components/Button'
 import { refusalOf, type Target } from '../lib/pages'
+import { openPrivacy } from '../lib/privacy'
 import { t } from '../lib/texts'
 import { Ask } from './Ask'
 import styles from './Panel.module.css'
@@ -44,6 +45,9 @@ export function Start({
         </Button>
         {children}
         <p className={styles.quiet}>{t('privacy')}</p>
+        <button type="button" className={styles.textButton} onClick={openPrivacy}>
+          {t('privacyLink')}
+        </button>
       </section>
       <Ask
         placeholder={t('askFirst')}
