@@ -6,10 +6,11 @@ export const texts = {
   asks: (client: string) => `「${client}」が、Tsumugi への接続を求めています。`,
   account: '接続するアカウント',
   scopes: '許可すると、このアプリは次のことができます。',
-  leadsTo: (host: string) =>
-    /^(127\.|\[::1\])/.test(host)
-      ? '許可すると、このコンピューターで動いているアプリに戻ります。'
-      : `許可すると、${host} に移動します。`,
+  leadsTo: (host: string) => {
+    if (/^(127\.|\[::1\])/.test(host)) return '許可すると、このコンピューターで動いているアプリに戻ります。'
+    if (host.endsWith('.chromiumapp.org')) return '許可すると、このブラウザーの拡張機能に戻ります。'
+    return `許可すると、${host} に移動します。`
+  },
   later: '接続は、アカウント設定の「接続」でいつでも解除できます。',
   allow: '許可する',
   cancel: 'キャンセル',

@@ -8,12 +8,12 @@ export function SettingNav() {
   return (
     <nav className={styles.nav} aria-label={texts.nav}>
       {readToken()?.authType !== 'federated_idp' && (
-        <NavLink to="/setting/change-password">{texts.title}</NavLink>
+        <NavLink to="/setting/change-password">{texts.tabs.password}</NavLink>
       )}
-      <NavLink to="/setting/about">{texts.about.title}</NavLink>
-      <NavLink to="/setting/session">{texts.sessions.title}</NavLink>
-      <NavLink to="/setting/share">{texts.shares.title}</NavLink>
-      <NavLink to="/setting/connections">{texts.connections.title}</NavLink>
+      <NavLink to="/setting/about">{texts.tabs.about}</NavLink>
+      <NavLink to="/setting/session">{texts.tabs.sessions}</NavLink>
+      <NavLink to="/setting/share">{texts.tabs.shares}</NavLink>
+      <NavLink to="/setting/connections">{texts.tabs.connections}</NavLink>
       <NavLink to="/setting/slack">{texts.slack.title}</NavLink>
     </nav>
   )

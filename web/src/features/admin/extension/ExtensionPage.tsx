@@ -122,7 +122,14 @@ function ByHand() {
     >
       <ol className={saml.steps}>
         {manual.steps.map((step) => (
-          <li key={step}>{step}</li>
+          <li key={step.text}>
+            <div>
+              {step.text}
+              {'picture' in step && (
+                <img {...step.picture} alt={step.picture.alt} className={styles.picture} loading="lazy" />
+              )}
+            </div>
+          </li>
         ))}
       </ol>
     </Section>

@@ -43,10 +43,31 @@ export const extensionScreen = {
       lead: '試用や、管理ポリシーを使っていないパソコン向けの手順です。この方法では自動更新されません。',
       download: 'ZIPファイルをダウンロード',
       steps: [
-        'ZIPファイルをダウンロードし、消さない場所に展開します。',
-        'Chromeで chrome://extensions（Edgeでは edge://extensions）を開き、「デベロッパー モード」をオンにします。',
-        '「パッケージ化されていない拡張機能を読み込む」を選び、展開したフォルダーを指定します。',
-        'ツールバーの拡張機能アイコンから「Tsumugi」を固定します。',
+        { text: 'ZIPファイルをダウンロードし、消さない場所に展開します。' },
+        {
+          text: 'Chromeで chrome://extensions（Edgeでは edge://extensions）を開き、「デベロッパー モード」をオンにします。',
+        },
+        {
+          text: '「パッケージ化されていない拡張機能を読み込む」を選び、展開したフォルダーを指定します。一覧に「Tsumugi（紡）」が表示されます。',
+          picture: {
+            src: '/guide/extension-load.png',
+            alt: 'Chromeの拡張機能の画面。右上の「デベロッパー モード」がオンで、その下に「パッケージ化されていない拡張機能を読み込む」ボタンがあり、一覧に Tsumugi がある',
+            width: 1000,
+            height: 440,
+          },
+        },
+        {
+          text: 'ツールバーの拡張機能アイコン（パズルの形）を押し、「Tsumugi」の横のピンを押して固定します。',
+        },
+        {
+          text: 'ツールバーの「Tsumugi」を押し、開いたパネルの「サインイン」から利用を許可します。',
+          picture: {
+            src: '/guide/extension-sign-in.png',
+            alt: 'サイドパネル。「サインインしてください」の下に「サインイン」ボタンと「コードでサインイン」がある',
+            width: 400,
+            height: 300,
+          },
+        },
       ],
     },
     privacy: {
