@@ -123,6 +123,25 @@ test.describe('connections', () => {
     await expect(page.getByText('この組織では、個人用アクセストークンを使用できません。')).toBeVisible()
     await admin.call('PUT', '/v1/connection-policy', { personal_tokens: true })
   })
+
+  test('a token whose answer was lost is created once, and stands in the list', async ({ page }) => {
+    await page.goto('/setting/connections')
+    let calls = 0
+    await page.route('**/v1/connection/token', async (route) => {
+      if (calls++ > 0) return route.continue()
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    await page.getByRole('button', { name: 'トークンを作成' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('名前').fill('夜間の集計')
+    await dialog.getByRole('button', { name: '作成する' }).click()
+    await expect(page.getByText('作成できませんでした。')).toBeVisible()
+    await dialog.getByRole('button', { name: '作成する' }).click()
+    await expect(page.getByText('このトークンはすでに作成されており')).toBeVisible()
+    await expect(dialog).toBeHidden()
+    await expect(page.getByRole('listitem').filter({ hasText: '夜間の集計' })).toHaveCount(1)
+  })
 })
 
 test.describe('without a session', () => {

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { Page, Route } from '@playwright/test'
+import { Account } from '../support/account'
 import type { Chat } from '../support/chat'
 import { uploadFile } from '../support/files'
 import { hold } from '../support/hold'
@@ -159,6 +161,7 @@ test.describe('at work', () => {
       },
     })
     await shoot(page, { name: 'password', open: at('/setting/change-password', 'パスワードの変更') })
+    await shoot(page, { name: 'sessions', open: at('/setting/session', 'ログイン中の端末') })
     await shoot(page, { name: 'skill', open: () => chat.open() })
     await shoot(page, { name: 'skill-unavailable', only: 'wide', open: () => chat.open('ウェブ検索') })
     await shoot(page, { name: 'skill-form', open: () => chat.open('ビジネスメール作成') })
@@ -290,7 +293,132 @@ test.describe('administration', () => {
     await shoot(page, { name: 'admin-saml-edit', open: at('/admin/saml/edit', 'シングルサインオンの設定') })
     await shoot(page, { name: 'admin-audit', open: at('/admin/audit', '監査ログ') })
   })
+
+  test('connections and the extension', async ({ page, server, account }) => {
+    await connectExtension(server.url, account)
+    const user = await Account.signIn(server.url, 'user')
+    await connectExtension(server.url, user)
+    await createToken(user, '月次の集計')
+    const connections = at('/setting/connections', '接続')
+    await shoot(page, { name: 'connections', open: connections })
+    await shoot(page, { name: 'admin-connection', open: at('/admin/connection', '接続') })
+    const create = async () => {
+      await connections(page)
+      await page.getByRole('button', { name: 'トークンを作成' }).click()
+      await page.getByLabel('名前').fill('週次の集計')
+    }
+    await shoot(page, { name: 'token-create', open: create })
+    await shoot(page, {
+      name: 'token-created',
+      open: async () => {
+        await create()
+        await page.getByRole('dialog').getByRole('button', { name: '作成する' }).click()
+        await expect(page.locator('code')).toHaveText(/^tsk_/)
+        await page.locator('code').evaluate((code) => {
+          code.textContent = `tsk_${'0123456789abcdefghij'.repeat(2)}klm`
+        })
+      },
+    })
+    const extension = at('/admin/extension', 'ブラウザー拡張機能')
+    await shoot(page, {
+      name: 'admin-extension',
+      open: async () => {
+        await extension(page)
+        await nameServer(page, server.url)
+      },
+    })
+    await shoot(page, {
+      name: 'admin-extension-steps',
+      open: async () => {
+        await extension(page)
+        await nameServer(page, server.url)
+        await page.getByRole('heading', { name: '1台ずつ手作業でインストールする' }).scrollIntoViewIfNeeded()
+        const pictures = page.getByRole('main').locator('img')
+        for (const picture of await pictures.all()) {
+          await picture.scrollIntoViewIfNeeded()
+          await expect(picture).toHaveJSProperty('complete', true)
+        }
+        await page
+          .getByRole('heading', { name: '1台ずつ手作業でインストールする' })
+          .evaluate((heading) => heading.scrollIntoView())
+      },
+    })
+    const query = new URLSearchParams(await authorization(server.url))
+    await shoot(page, {
+      name: 'oauth-grant',
+      open: async () => {
+        await page.goto(`/oauth/grant?${query}`)
+        await expect(page.getByRole('button', { name: '許可する' })).toBeVisible()
+      },
+    })
+    await shoot(page, {
+      name: 'oauth-device',
+      open: async () => {
+        const form = new URLSearchParams({ client_id: 'tsumugi-extension', scope: 'extension' })
+        const init = { method: 'POST', body: form, headers: { 'User-Agent': chrome } }
+        const answer = await fetch(`${server.url}/v1/oauth2/device`, init)
+        const { user_code } = (await answer.json()) as { user_code: string }
+        await page.goto(`/oauth/device?user_code=${user_code}`)
+        await page.getByRole('button', { name: '次へ' }).click()
+        await expect(page.getByRole('button', { name: '許可する' })).toBeVisible()
+      },
+    })
+  })
 })
+
+const chrome =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36'
+const verifier = 'verifier-verifier-verifier-verifier-verifier'
+
+/** The extension's request to be connected. */
+async function authorization(server: string): Promise<Record<string, string>> {
+  const updates = await (await fetch(`${server}/extension/updates.xml`)).text()
+  const [, id = ''] = /appid="([a-p]{32})"/.exec(updates) ?? []
+  return {
+    response_type: 'code',
+    client_id: 'tsumugi-extension',
+    redirect_uri: `https://${id}.chromiumapp.org/`,
+    scope: 'extension',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  }
+}
+
+/** Connects the extension to an account. */
+async function connectExtension(server: string, account: Account): Promise<void> {
+  const request = await authorization(server)
+  const allowed = await account.call('POST', '/v1/oauth2/grant', { ...request, allow: true })
+  const { redirect_to } = (await allowed.json()) as { redirect_to: string }
+  const { client_id = '', redirect_uri = '' } = request
+  const body = new URLSearchParams({
+    grant_type: 'authorization_code',
+    client_id,
+    redirect_uri,
+    code: new URL(redirect_to).searchParams.get('code') ?? '',
+    code_verifier: verifier,
+  })
+  const headers = { 'User-Agent': chrome }
+  const answer = await fetch(`${server}/v1/oauth2/token`, { method: 'POST', body, headers })
+  const { access_token } = (await answer.json()) as { access_token: string }
+  await fetch(`${server}/v1/me`, { headers: { ...headers, authorization: `Bearer ${access_token}` } })
+}
+
+async function createToken(account: Account, name: string): Promise<void> {
+  const expires_on = new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10)
+  const token = { request_id: crypto.randomUUID(), name, scopes: ['chat'], expires_on }
+  await account.call('POST', '/v1/connection/token', token)
+}
+
+/** Shows the server by a name instead of the tests' address. */
+async function nameServer(page: Page, server: string): Promise<void> {
+  await page.getByRole('main').evaluate((main, server) => {
+    const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT)
+    while (texts.nextNode()) {
+      const text = texts.currentNode as Text
+      text.data = text.data.replaceAll(server, 'https://tsumugi.example.jp')
+    }
+  }, server)
+}
 
 async function conversation(chat: Chat, model: Model): Promise<void> {
   const { page } = chat

@@ -1,0 +1,11 @@
+import { defineConfig } from '@playwright/test'
+import base from '../../playwright.config'
+
+/** Makes the pictures of the extension, for the guides and for the app's page about it. Run by scripts/screens. */
+export default defineConfig({
+  ...base,
+  testDir: '.',
+  testMatch: 'screens.ts',
+  outputDir: '../../test-results',
+  globalSetup: '../../../web/e2e/support/prepare.ts',
+})
