@@ -2,7 +2,13 @@
 export const texts = {
   home: 'スキル一覧へ',
   nav: 'アカウント設定',
-  tabs: { password: 'パスワード', about: '自分', sessions: '端末', shares: '共有リンク', connections: '接続' },
+  tabs: {
+    password: 'パスワード',
+    about: '自分',
+    sessions: '端末',
+    shares: '共有リンク',
+    connections: '接続',
+  },
   title: 'パスワードの変更',
   current: '現在のパスワード',
   proposed: '新しいパスワード',
