@@ -6,7 +6,7 @@ export const texts = {
     password: 'パスワード',
     about: '自分',
     sessions: '端末',
-    shares: '共有リンク',
+    shares: '共有',
     connections: '接続',
   },
   title: 'パスワードの変更',
