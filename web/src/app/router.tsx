@@ -101,6 +101,26 @@ const routes: RouteObject[] = [
                 shouldRevalidate: never,
               }),
               caught({
+                path: 'library',
+                loader: signedIn(),
+                shouldRevalidate: never,
+                lazy: {
+                  Component: async () => (await import('@/features/skillEditor/routes')).LibraryPage,
+                },
+              }),
+              caught({
+                path: 'new',
+                loader: signedIn(),
+                shouldRevalidate: never,
+                lazy: { Component: async () => (await import('./SkillEditorRoute')).SkillEditorRoute },
+              }),
+              caught({
+                path: ':skillId/edit',
+                loader: signedIn(),
+                shouldRevalidate: never,
+                lazy: { Component: async () => (await import('./SkillEditorRoute')).SkillEditorRoute },
+              }),
+              caught({
                 id: 'skill',
                 path: ':skillId',
                 lazy: { loader: async () => signedIn((await import('./home')).skillLoader) },

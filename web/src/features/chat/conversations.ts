@@ -112,7 +112,7 @@ const events: ConversationEvents = {
   },
 }
 
-function make(skillId: string, thread: Thread | null): Conversation {
+function make(skillId: string, thread: Thread | null, begin = createThread): Conversation {
   const conversation: Conversation = new Conversation(
     skillId,
     {
@@ -124,7 +124,7 @@ function make(skillId: string, thread: Thread | null): Conversation {
         watch: (live) => streams.watch(live),
       },
       api: {
-        createThread,
+        createThread: begin,
         getThread: api.getThread,
         editThread: api.editThread,
         listMessages: api.listMessages,
@@ -214,6 +214,11 @@ function keep(threadId: string, conversation: Conversation): void {
 /** A conversation that has no thread yet; if there is one whose first question has just been refused, that one. */
 export function newConversation(skillId: string): Conversation {
   return unbegun.get(skillId) ?? make(skillId, null)
+}
+
+/** A conversation with a skill that is not saved: its first question begins the thread by `start`. */
+export function newTrial(skillId: string, start: (requestId: string) => Promise<Thread>): Conversation {
+  return make(skillId, null, ({ request_id }) => start(request_id))
 }
 
 /** Has the page of the skill, which is opened next, show a conversation that has been asked something already. */

@@ -1,6 +1,6 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Button } from '@/components/Button'
+import { Button, ButtonLink } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { PageTitle } from '@/components/PageTitle'
 import { SearchField } from '@/components/SearchField'
@@ -74,6 +74,14 @@ function Browser({ query, category, onQuery, onCategory, onReset }: BrowserProps
       <div className={styles.tools}>
         <div className={styles.search}>
           <SearchField label={texts.search} clearLabel={texts.clear} value={query} onChange={onQuery} />
+        </div>
+        <div className={styles.make}>
+          <ButtonLink to="/home/skill/new" size="sm">
+            {texts.make}
+          </ButtonLink>
+          <ButtonLink to="/home/skill/library" size="sm" variant="quiet">
+            {texts.library}
+          </ButtonLink>
         </div>
         <div className={styles.chips} role="group" aria-label={texts.categories}>
           <ChoiceChip selected={category === ''} onClick={() => onCategory('')}>

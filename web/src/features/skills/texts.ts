@@ -5,6 +5,8 @@ export const texts = {
   lead: '今日は何から始めますか。',
   search: 'スキルを検索',
   clear: '検索語をクリア',
+  make: 'スキルを作成',
+  library: 'スキルの管理',
   categories: '分類',
   all: 'すべて',
   recent: '最近使ったスキル',

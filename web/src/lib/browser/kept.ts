@@ -7,7 +7,7 @@ import { caller } from '@/lib/api/caller'
 
 const PREFIX = 'tsumugiKept:'
 const MAX_RECORDS = 40
-const MAX_LENGTH = 64_000
+const MAX_LENGTH = 160_000
 
 interface KeptRecord {
   /** When it was written, in milliseconds since the epoch. */

@@ -1,0 +1,65 @@
+import { useAtomValue } from 'jotai'
+import { useCallback, useState } from 'react'
+import type { Skill, Thread } from '@/lib/api'
+import { preloadMarkdown } from '@/lib/markdown'
+import { cx } from '@/lib/ui/cx'
+import { Announcer } from './Announcer'
+import { Busy } from './Busy'
+import styles from './Chat.module.css'
+import { Composer } from './Composer'
+import type { Question } from './conversationState'
+import { askLater, newTrial } from './conversations'
+import { Failure } from './Failure'
+import { Queue } from './Queue'
+import { Start } from './Start'
+import { Turns } from './Turns'
+import { isWriting } from './turns'
+import { useFollow } from './useFollow'
+
+/** A thread with a skill that is not saved; `start` begins it with the first question. */
+export function Trial({ skill, start }: { skill: Skill; start: (requestId: string) => Promise<Thread> }) {
+  const [conversation] = useState(() => newTrial(skill.id, start))
+  const { thread, turns, failure, stopping } = useAtomValue(conversation.stateAtom)
+  const { scroller, content, toEnd } = useFollow(turns[0]?.key)
+  const empty = turns.length === 0
+  const form = empty && skill.form_type === 'form'
+  const ask = useCallback(
+    (question: Question) => {
+      preloadMarkdown().catch(() => {})
+      void conversation.ask(question)
+      requestAnimationFrame(() => toEnd())
+    },
+    [conversation, toEnd],
+  )
+  const threadId = thread?.id
+  return (
+    <div className={styles.chat}>
+      <div className={styles.scroller} ref={scroller}>
+        <div className={cx(styles.content, empty && styles.empty)} ref={content}>
+          {empty ? (
+            <Start skill={skill} conversation={conversation} onAsk={ask} />
+          ) : (
+            <Turns skill={skill} conversation={conversation} scroller={scroller} />
+          )}
+        </div>
+      </div>
+      <div className={styles.foot}>
+        <Busy turn={turns.at(-1)} />
+        {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
+        {threadId && <Queue conversation={conversation} threadId={threadId} />}
+        {!form && (
+          <Composer
+            skill={skill}
+            conversation={conversation}
+            writing={isWriting(turns.at(-1))}
+            stopping={stopping}
+            focused={false}
+            onAsk={ask}
+            onAskLater={(question) => threadId && askLater(conversation, threadId, question)}
+          />
+        )}
+      </div>
+      <Announcer turn={turns.at(-1)} />
+    </div>
+  )
+}

@@ -1,0 +1,182 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
+import { Button } from '@/components/Button'
+import { Select, TextArea, TextField } from '@/components/Field'
+import { SkillIcon } from '@/components/SkillIcon'
+import type { SkillContent, SkillDocument } from '@/lib/api'
+import { iconPath, icons, linesOf } from './content'
+import { Documents } from './Documents'
+import styles from './Editor.module.css'
+import { Examples } from './Examples'
+import { FormFields } from './FormFields'
+import { allCategoriesQuery } from './queries'
+import { texts } from './texts'
+
+const words = texts.editor
+
+export interface ContentProps {
+  readonly content: SkillContent
+  readonly errorOf: (field: string) => string | undefined
+  readonly onChange: (content: SkillContent) => void
+}
+
+/** What a skill consists of. */
+export function ContentFields({
+  documents,
+  ...props
+}: ContentProps & { documents: readonly SkillDocument[] }) {
+  const { content, errorOf, onChange } = props
+  const set = (change: Partial<SkillContent>) => onChange({ ...content, ...change })
+  const listError = (field: string) => errorOf(field) ?? errorOf(`${field}[0]`)
+  return (
+    <>
+      <Names {...props} />
+      <Prompt {...props} />
+      <FormFields {...props} />
+      <Documents
+        chosen={content.document_ids}
+        saved={documents}
+        error={errorOf('document_ids')}
+        onChange={(document_ids) => set({ document_ids })}
+      />
+      <label className={styles.check}>
+        <input
+          type="checkbox"
+          checked={content.accepts_data_sources}
+          onChange={(event) => set({ accepts_data_sources: event.target.checked })}
+        />
+        {words.accepts}
+      </label>
+      <details className={styles.more}>
+        <summary>{words.more}</summary>
+        {content.form_fields.length === 0 && (
+          <TextArea
+            label={words.suggestions}
+            optional
+            rows={3}
+            error={listError('suggestions')}
+            value={content.suggestions.join('\n')}
+            onChange={(event) => set({ suggestions: linesOf(event.target.value) })}
+          />
+        )}
+        <Select
+          label={words.answerLength}
+          value={content.answer_length}
+          onChange={(event) => set({ answer_length: event.target.value as SkillContent['answer_length'] })}
+        >
+          {(['', 'short', 'standard', 'long'] as const).map((length) => (
+            <option key={length} value={length}>
+              {words.lengths[length]}
+            </option>
+          ))}
+        </Select>
+        <Examples {...props} />
+        <TextArea
+          label={words.keywords}
+          optional
+          rows={2}
+          error={listError('keywords')}
+          value={content.keywords.join('\n')}
+          onChange={(event) => set({ keywords: linesOf(event.target.value) })}
+        />
+      </details>
+    </>
+  )
+}
+
+function Names({ content, errorOf, onChange }: ContentProps) {
+  const categories = useQuery(allCategoriesQuery).data ?? []
+  const set = (change: Partial<SkillContent>) => onChange({ ...content, ...change })
+  const emoji = (icons as readonly string[]).includes(content.icon) ? '' : content.icon
+  return (
+    <>
+      <TextField
+        label={words.name}
+        error={errorOf('name')}
+        value={content.name}
+        onChange={(event) => set({ name: event.target.value })}
+      />
+      <TextArea
+        label={words.description}
+        hint={words.descriptionHint}
+        rows={2}
+        error={errorOf('description')}
+        value={content.description}
+        onChange={(event) => set({ description: event.target.value })}
+      />
+      <fieldset className={styles.icons}>
+        <legend>{words.icon}</legend>
+        <div>
+          {icons.map((icon) => (
+            <label key={icon}>
+              <input
+                type="radio"
+                name="icon"
+                className="visually-hidden"
+                aria-label={icon}
+                checked={content.icon === icon}
+                onChange={() => set({ icon })}
+              />
+              <SkillIcon path={iconPath(icon)} size={28} />
+            </label>
+          ))}
+        </div>
+        <TextField
+          label={words.emoji}
+          hint={words.emojiHint}
+          optional
+          error={errorOf('icon')}
+          value={emoji}
+          onChange={(event) => set({ icon: event.target.value.trim() || 'default' })}
+        />
+      </fieldset>
+      <Select
+        label={words.category}
+        error={errorOf('category_id')}
+        value={content.category_id}
+        onChange={(event) => set({ category_id: event.target.value })}
+      >
+        {categories.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </Select>
+    </>
+  )
+}
+
+function Prompt({ content, errorOf, onChange }: ContentProps) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const insert = (label: string) => {
+    const element = field.current
+    if (element === null) return
+    const text = `{{${label}}}`
+    const { selectionStart: from, selectionEnd: to } = element
+    onChange({ ...content, prompt: content.prompt.slice(0, from) + text + content.prompt.slice(to) })
+    element.focus()
+    requestAnimationFrame(() => element.setSelectionRange(from + text.length, from + text.length))
+  }
+  return (
+    <div className={styles.prompt}>
+      <TextArea
+        ref={field}
+        label={words.prompt}
+        hint={words.promptHint}
+        rows={12}
+        error={errorOf('prompt')}
+        value={content.prompt}
+        onChange={(event) => onChange({ ...content, prompt: event.target.value })}
+      />
+      <div className={styles.variables}>
+        {content.form_fields
+          .filter(({ label }) => label !== '')
+          .map(({ name, label }) => (
+            <Button key={name} size="sm" onClick={() => insert(label)}>
+              {words.insert(label)}
+            </Button>
+          ))}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,48 @@
+import { useQuery } from '@tanstack/react-query'
+import { FieldErrorText } from '@/components/Field'
+import type { SkillDocument } from '@/lib/api'
+import styles from './Editor.module.css'
+import { documentsQuery } from './queries'
+import { texts } from './texts'
+
+const words = texts.editor
+
+interface DocumentsProps {
+  readonly chosen: readonly string[]
+  /** Those that the skill has already: some may be another person's. */
+  readonly saved: readonly SkillDocument[]
+  readonly error: string | undefined
+  readonly onChange: (ids: string[]) => void
+}
+
+/** The documents from which every answer is given. */
+export function Documents({ chosen, saved, error, onChange }: DocumentsProps) {
+  const own = useQuery(documentsQuery).data ?? []
+  const others = saved.filter(({ id }) => !own.some((source) => source.id === id))
+  const list = [
+    ...others.map(({ id, filename, owner_name }) => ({ id, filename, note: words.of(owner_name) })),
+    ...own.map(({ id, filename }) => ({ id, filename, note: '' })),
+  ]
+  return (
+    <fieldset className={styles.checks}>
+      <legend>{words.documents}</legend>
+      <p className={styles.hint}>{list.length === 0 ? words.noDocuments : words.documentsHint}</p>
+      <div className={styles.scroll}>
+        {list.map(({ id, filename, note }) => (
+          <label key={id}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(id)}
+              onChange={(event) =>
+                onChange(event.target.checked ? [...chosen, id] : chosen.filter((other) => other !== id))
+              }
+            />
+            {filename}
+            {note && <small>{note}</small>}
+          </label>
+        ))}
+      </div>
+      <div role="alert">{error && <FieldErrorText>{error}</FieldErrorText>}</div>
+    </fieldset>
+  )
+}

@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from 'react-router'
+import { Button } from '@/components/Button'
+import { SkillIcon } from '@/components/SkillIcon'
+import type { Skill } from '@/lib/api'
+import * as made from '@/lib/api/madeSkills'
+import { skillsQuery } from '@/lib/api/queries'
+import styles from './Library.module.css'
+import { hiddenQuery } from './queries'
+import { act } from './Shelf'
+import { texts } from './texts'
+
+/** The skills that every organization has: to be copied, and by administrators hidden. */
+export function Standard({ admin }: { admin: boolean }) {
+  const offered = useQuery(skillsQuery).data ?? []
+  const hidden = useQuery({ ...hiddenQuery, enabled: admin }).data ?? []
+  return (
+    <ul className={styles.list}>
+      {hidden.map((skill) => (
+        <Line key={skill.id} skill={skill} admin={admin} hidden />
+      ))}
+      {offered
+        .filter(({ origin }) => origin === 'standard')
+        .map((skill) => (
+          <Line key={skill.id} skill={skill} admin={admin} hidden={false} />
+        ))}
+    </ul>
+  )
+}
+
+function Line({ skill, admin, hidden }: { skill: Skill; admin: boolean; hidden: boolean }) {
+  const navigate = useNavigate()
+  const copy = (audience: 'self' | 'organization') =>
+    act(async () => {
+      const done = await made.copySkill(skill.id, { request_id: crypto.randomUUID(), audience })
+      void navigate(`/home/skill/${done.id}/edit`)
+    })
+  return (
+    <li className={styles.line}>
+      <SkillIcon path={skill.icon_path} size={32} />
+      <div>
+        <h2>{skill.name}</h2>
+        <p>{hidden ? texts.isHidden : skill.description}</p>
+      </div>
+      <div className={styles.actions}>
+        <Button size="sm" onClick={() => void copy('self')}>
+          {texts.copyOwn}
+        </Button>
+        {admin && (
+          <>
+            <Button size="sm" onClick={() => void copy('organization')}>
+              {texts.copyOrganization}
+            </Button>
+            <Button size="sm" onClick={() => void act(() => made.hideSkill(skill.id, !hidden))}>
+              {hidden ? texts.show : texts.hide}
+            </Button>
+          </>
+        )}
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,46 @@
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import type { Skill, SkillContent, Thread } from '@/lib/api'
+import * as made from '@/lib/api/madeSkills'
+import styles from './Editor.module.css'
+import type { RenderTrial } from './EditorPage'
+import { texts } from './texts'
+
+interface TrialPaneProps {
+  readonly skill: Skill
+  readonly content: SkillContent
+  readonly slot: string
+  readonly trial: RenderTrial
+}
+
+interface Tried {
+  readonly key: number
+  readonly skill: Skill
+  readonly content: SkillContent
+}
+
+/** Tries what is being edited: as it was when the trial began. */
+export function TrialPane({ skill, content, slot, trial }: TrialPaneProps) {
+  const [tried, setTried] = useState<Tried | null>(null)
+  const begin = () => setTried({ key: (tried?.key ?? 0) + 1, skill, content })
+  const start = (requestId: string): Promise<Thread> =>
+    made.trySkill({ request_id: requestId, slot, content: tried?.content ?? content })
+  return (
+    <section className={styles.trial} aria-label={texts.trial.title}>
+      <header className={styles.trialHead}>
+        <h2>{texts.trial.title}</h2>
+        <Button size="sm" onClick={begin}>
+          {tried ? texts.trial.again : texts.trial.begin}
+        </Button>
+      </header>
+      <p className={styles.hint} role="status">
+        {tried && tried.content !== content ? texts.trial.stale : texts.trial.lead}
+      </p>
+      {tried && (
+        <div className={styles.chat} key={tried.key}>
+          {trial(tried.skill, start)}
+        </div>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,119 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import type { SkillContent, SkillVersion } from '@/lib/api'
+import * as made from '@/lib/api/madeSkills'
+import { formatDate } from '@/lib/ui/dates'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { diffLines } from './content'
+import styles from './Editor.module.css'
+import { texts } from './texts'
+
+const words = texts.versions
+
+interface VersionsProps {
+  readonly skillId: string
+  readonly current: number
+  /** What is being edited. */
+  readonly content: SkillContent
+  readonly onRestore: (content: SkillContent) => void
+  readonly onClose: () => void
+}
+
+/** The versions of a skill: who saved them and when, how they differ, and the way back to one. */
+export function Versions({ skillId, current, content, onRestore, onClose }: VersionsProps) {
+  const list = useQuery({
+    queryKey: ['made-skill', skillId, 'versions'],
+    queryFn: () => made.listSkillVersions(skillId, { offset: 0, limit: 100 }),
+  })
+  const [compared, setCompared] = useState<SkillVersion | null>(null)
+  const read = async (version: number, use: (found: SkillVersion) => void) => {
+    try {
+      use(await made.getSkillVersion(skillId, version))
+    } catch {
+      toastFailure(texts.failed)
+    }
+  }
+  const restore = (found: SkillVersion) => {
+    if (found.content) onRestore(found.content)
+    toast(words.restored(found.version))
+    onClose()
+  }
+  return (
+    <Dialog
+      title={words.title}
+      wide
+      onClose={onClose}
+      actions={<Button onClick={onClose}>{texts.close}</Button>}
+    >
+      <ul className={styles.versions}>
+        {list.data?.items.map(({ version, user_name, created_at }) => (
+          <li key={version}>
+            <span>
+              <strong>{texts.version(version)}</strong>
+              {version === current && <small>{words.current}</small>}
+              <small>{texts.saved(user_name, formatDate(created_at))}</small>
+            </span>
+            <span>
+              <Button size="sm" onClick={() => void read(version, setCompared)}>
+                {words.compare}
+              </Button>
+              <Button size="sm" onClick={() => void read(version, restore)}>
+                {words.restore}
+              </Button>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {compared?.content && (
+        <Comparison version={compared.version} before={compared.content} after={content} />
+      )}
+    </Dialog>
+  )
+}
+
+interface ComparisonProps {
+  readonly version: number
+  readonly before: SkillContent
+  readonly after: SkillContent
+}
+
+function Comparison({ version, before, after }: ComparisonProps) {
+  const lines = diffLines(described(before), described(after))
+  if (lines.every(({ kind }) => kind === 'same')) return <p role="status">{words.same}</p>
+  return (
+    <section aria-label={`${words.before(version)} → ${words.after}`}>
+      <h3>{`${words.before(version)} → ${words.after}`}</h3>
+      <pre className={styles.diff}>
+        {lines.map(({ kind, text }, index) => {
+          const Line = kind === 'removed' ? 'del' : kind === 'added' ? 'ins' : 'span'
+          const mark = { removed: '−', added: '＋', same: '　' }[kind]
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity.
+          return <Line key={index}>{`${mark}${text}\n`}</Line>
+        })}
+      </pre>
+    </section>
+  )
+}
+
+/** A content as lines, so that any difference shows. */
+function described(content: SkillContent): string {
+  const e = texts.editor
+  return [
+    `${e.name}: ${content.name}`,
+    `${e.description}: ${content.description.replace('\n', ' / ')}`,
+    `${e.icon}: ${content.icon}`,
+    `${e.answerLength}: ${e.lengths[content.answer_length]}`,
+    ...content.form_fields.map(
+      (f) =>
+        `${e.fields}: ${f.label}（${e.types[f.type]}${f.required ? '・必須' : ''}）${(f.options ?? []).join('、')}`,
+    ),
+    ...content.suggestions.map((text) => `${e.suggestions}: ${text}`),
+    ...content.keywords.map((text) => `${e.keywords}: ${text}`),
+    ...content.examples.map(({ question, answer }) => `${e.examples}: ${question} → ${answer}`),
+    `${e.documents}: ${content.document_ids.length}件`,
+    `${e.prompt}:`,
+    content.prompt,
+  ].join('\n')
+}

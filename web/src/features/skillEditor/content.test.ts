@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import type { SkillContent } from '@/lib/api'
+import { diffLines, emptyDraft, iconPath, nextFieldName, previewOf } from './content'
+
+const { content } = emptyDraft('c1')
+
+describe('what is being edited', () => {
+  it.each([
+    ['', '/icons/skills/default.svg'],
+    ['mail', '/icons/skills/mail.svg'],
+    ['📊', '/icons/emoji/1f4ca.svg'],
+    ['👩🏽‍💻', '/icons/emoji/1f469-1f3fd-200d-1f4bb.svg'],
+  ])('the icon %s is at %s', (icon, path) => expect(iconPath(icon)).toBe(path))
+
+  it('is tried as people would use it', () => {
+    const field = { name: 'field_1', label: '資料', type: 'file', required: true } as const
+    const form: SkillContent = { ...content, form_fields: [field] }
+    expect(previewOf(content, 's').form_type).toBe('chat')
+    expect(previewOf(form, 's')).toMatchObject({ form_type: 'form', accepts_data_sources: true })
+    expect(nextFieldName(form)).toBe('field_2')
+    expect(nextFieldName({ ...form, form_fields: [{ ...field, name: 'field_2' }] })).toBe('field_3')
+  })
+})
+
+describe('the comparison of two versions', () => {
+  it.each([
+    ['a\nb\nc', 'a\nb\nc', ' a b c'],
+    ['a\nb\nc', 'a\nc', ' a-b c'],
+    ['a\nc', 'a\nb\nc', ' a+b c'],
+    ['a', 'b', '-a+b'],
+    ['', 'a', '-+a'],
+  ])('%j → %j', (before, after, want) => {
+    const marks = { same: ' ', removed: '-', added: '+' }
+    expect(
+      diffLines(before, after)
+        .map(({ kind, text }) => marks[kind] + text)
+        .join(''),
+    ).toBe(want)
+  })
+
+  it('of two long prompts does not take long', () => {
+    const long = Array.from({ length: 3000 }, (_, n) => `行${n}`).join('\n')
+    expect(diffLines(long, `${long}\n終わり`).length).toBeGreaterThan(3000)
+  })
+})

@@ -1,0 +1,154 @@
+import type { MadeSkill, Skill, SkillAudience, SkillContent } from '@/lib/api'
+
+/** The icons of the app, which skills may have beside emoji. */
+export const icons = [
+  'default',
+  'chat',
+  'mail',
+  'report',
+  'minutes',
+  'document-qa',
+  'summary',
+  'translation',
+  'proofreading',
+  'rephrase',
+  'proposal',
+  'ideas',
+  'spreadsheet',
+  'code',
+  'glossary',
+  'interview',
+  'job-posting',
+  'sparring',
+  'page',
+  'web-search',
+] as const
+
+/** What is being edited, as the browser keeps it. */
+export interface Draft {
+  readonly audience: SkillAudience
+  readonly memberIds: readonly string[]
+  readonly content: SkillContent
+  /** The version that was edited; 0 for a new skill. */
+  readonly version: number
+}
+
+/** A new skill of one's own. */
+export function emptyDraft(categoryId: string): Draft {
+  return {
+    audience: 'self',
+    memberIds: [],
+    version: 0,
+    content: {
+      name: '',
+      description: '',
+      icon: 'default',
+      category_id: categoryId,
+      kind: '',
+      task_type: '',
+      form_fields: [],
+      suggestions: [],
+      keywords: [],
+      accepts_data_sources: false,
+      prompt: '',
+      answer_length: '',
+      model: '',
+      examples: [],
+      document_ids: [],
+    },
+  }
+}
+
+/** A saved skill, to be edited. */
+export function draftOf(made: MadeSkill): Draft {
+  return {
+    audience: made.audience,
+    memberIds: made.members.map(({ id }) => id),
+    content: made.content,
+    version: made.version,
+  }
+}
+
+/** The path of an icon, given by its name or as an emoji: as the server has it. */
+export function iconPath(icon: string): string {
+  if ((icons as readonly string[]).includes(icon) || icon === '')
+    return `/icons/skills/${icon || 'default'}.svg`
+  return `/icons/emoji/${[...icon].map((c) => c.codePointAt(0)?.toString(16)).join('-')}.svg`
+}
+
+/** A content as the skill that people would use. */
+export function previewOf(content: SkillContent, slot: string): Skill {
+  return {
+    id: `trial-${slot}`,
+    name: content.name,
+    description: content.description,
+    icon_path: iconPath(content.icon),
+    category_id: content.category_id,
+    kind: content.kind,
+    ...(content.task_type && { task_type: content.task_type as 'document_qa' | 'summarization' }),
+    form_type: content.form_fields.length > 0 ? 'form' : 'chat',
+    form_fields: content.form_fields,
+    suggestions: content.suggestions,
+    keywords: content.keywords,
+    accepts_data_sources:
+      content.accepts_data_sources || content.form_fields.some(({ type }) => type === 'file'),
+    is_favorite: false,
+    origin: 'own',
+  }
+}
+
+/** The name of a new field: one that no other field has. */
+export function nextFieldName(content: SkillContent): string {
+  const taken = new Set(content.form_fields.map(({ name }) => name))
+  let n = content.form_fields.length + 1
+  while (taken.has(`field_${n}`)) n++
+  return `field_${n}`
+}
+
+/** The texts of a field that holds one item a line. */
+export const linesOf = (text: string): string[] => (text === '' ? [] : text.split('\n'))
+
+export interface DiffLine {
+  readonly kind: 'same' | 'removed' | 'added'
+  readonly text: string
+}
+
+/** How one text becomes another, line by line: by the longest common subsequence. */
+export function diffLines(before: string, after: string): DiffLine[] {
+  const a = before.split('\n')
+  const b = after.split('\n')
+  // Long prompts of few common lines: a table of every pair would be too large.
+  if (a.length * b.length > 4_000_000)
+    return [
+      ...a.map((text) => ({ kind: 'removed', text }) as const),
+      ...b.map((text) => ({ kind: 'added', text }) as const),
+    ]
+  const width = b.length + 1
+  const common = new Uint32Array((a.length + 1) * width)
+  for (let i = a.length - 1; i >= 0; i--)
+    for (let j = b.length - 1; j >= 0; j--)
+      common[i * width + j] =
+        a[i] === b[j]
+          ? (common[(i + 1) * width + j + 1] ?? 0) + 1
+          : Math.max(common[(i + 1) * width + j] ?? 0, common[i * width + j + 1] ?? 0)
+  const lines: DiffLine[] = []
+  let i = 0
+  let j = 0
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      lines.push({ kind: 'same', text: a[i] ?? '' })
+      i++
+      j++
+    } else if (
+      j >= b.length ||
+      (i < a.length && (common[(i + 1) * width + j] ?? 0) >= (common[i * width + j + 1] ?? 0))
+    ) {
+      lines.push({ kind: 'removed', text: a[i] ?? '' })
+      i++
+    } else {
+      lines.push({ kind: 'added', text: b[j] ?? '' })
+      j++
+    }
+  }
+  return lines
+}

@@ -1,0 +1,2 @@
+export { EditorPage } from './EditorPage'
+export { LibraryPage } from './LibraryPage'

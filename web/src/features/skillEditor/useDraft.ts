@@ -1,0 +1,31 @@
+import { useCallback, useState } from 'react'
+import { readKept, writeKept } from '@/lib/browser/kept'
+import type { Draft } from './content'
+
+/** What is being edited: kept in the browser from the first change until it is saved or discarded. */
+export function useDraft(key: string, saved: Draft) {
+  const [draft, setDraft] = useState<Draft | null>(() => parse(readKept(key)))
+  const change = useCallback(
+    (next: Draft) => {
+      setDraft(next)
+      writeKept(key, JSON.stringify(next))
+    },
+    [key],
+  )
+  const discard = useCallback(() => {
+    setDraft(null)
+    writeKept(key, '')
+  }, [key])
+  return { draft: draft ?? saved, changed: draft !== null, change, discard }
+}
+
+function parse(text: string): Draft | null {
+  try {
+    const value = JSON.parse(text) as Draft
+    return typeof value?.content?.prompt === 'string' && Array.isArray(value.content.form_fields)
+      ? value
+      : null
+  } catch {
+    return null
+  }
+}

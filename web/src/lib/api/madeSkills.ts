@@ -1,0 +1,153 @@
+import type { Page } from './client'
+import { assertRequired } from './errors'
+import { signed, take } from './http'
+import type {
+  Category,
+  MadeSkill,
+  Skill,
+  SkillAudience,
+  SkillContent,
+  SkillRequest,
+  SkillVersion,
+  Thread,
+} from './types'
+
+/** A list with the number of all items. */
+interface Counted<T> {
+  items: T[]
+  total: number
+}
+
+/** What is saved of a skill. */
+export interface SkillSaving {
+  request_id: string
+  audience: SkillAudience
+  member_ids?: string[]
+  content: SkillContent
+}
+
+const at = (skillId: string) => ({ params: { path: { skill_id: skillId } } })
+
+/** All categories, with skills or without. */
+export async function listAllCategories(signal?: AbortSignal): Promise<Category[]> {
+  const query = { all: true, limit: 100 }
+  return (await take(signed.GET('/v1/category', { params: { query }, signal: signal ?? null }))).items
+}
+
+/** The skills of a shelf that the user may edit, last saved first. */
+export async function listMadeSkills(
+  query: Page & { shelf: 'own' | 'organization'; archived: boolean },
+  signal?: AbortSignal,
+): Promise<Counted<MadeSkill>> {
+  return take(signed.GET('/v1/skill/library', { params: { query }, signal: signal ?? null }))
+}
+
+/** A skill with all that it is made of. */
+export async function getSkillContent(skillId: string, signal?: AbortSignal): Promise<MadeSkill> {
+  assertRequired('getSkillContent', 'skillId', skillId)
+  return take(signed.GET('/v1/skill/{skill_id}/content', { ...at(skillId), signal: signal ?? null }))
+}
+
+/** Makes a skill. */
+export async function createSkill(body: SkillSaving): Promise<MadeSkill> {
+  return take(signed.POST('/v1/skill', { body }))
+}
+
+/** Saves a new version of a skill. */
+export async function changeSkill(
+  skillId: string,
+  body: SkillSaving & { version: number },
+): Promise<MadeSkill> {
+  assertRequired('changeSkill', 'skillId', skillId)
+  return take(signed.PUT('/v1/skill/{skill_id}', { ...at(skillId), body }))
+}
+
+/** Archives a skill, or brings it back. */
+export async function archiveSkill(skillId: string, archived: boolean): Promise<void> {
+  assertRequired('archiveSkill', 'skillId', skillId)
+  if (archived) await take(signed.DELETE('/v1/skill/{skill_id}', at(skillId)))
+  else await take(signed.POST('/v1/skill/{skill_id}/restore', at(skillId)))
+}
+
+/** Makes a skill of another one. */
+export async function copySkill(
+  skillId: string,
+  body: { request_id: string; audience: 'self' | 'organization' },
+): Promise<MadeSkill> {
+  assertRequired('copySkill', 'skillId', skillId)
+  return take(signed.POST('/v1/skill/{skill_id}/copy', { ...at(skillId), body }))
+}
+
+/** The versions of a skill, newest first. */
+export async function listSkillVersions(skillId: string, page: Page): Promise<Counted<SkillVersion>> {
+  assertRequired('listSkillVersions', 'skillId', skillId)
+  const params = { path: { skill_id: skillId }, query: page }
+  return take(signed.GET('/v1/skill/{skill_id}/version', { params }))
+}
+
+/** One version of a skill, with its content. */
+export async function getSkillVersion(skillId: string, version: number): Promise<SkillVersion> {
+  assertRequired('getSkillVersion', 'skillId', skillId)
+  const params = { path: { skill_id: skillId, version } }
+  return take(signed.GET('/v1/skill/{skill_id}/version/{version}', { params }))
+}
+
+/** A skill as a file. */
+export async function exportSkill(skillId: string): Promise<string> {
+  assertRequired('exportSkill', 'skillId', skillId)
+  return take(signed.GET('/v1/skill/{skill_id}/export', { ...at(skillId), parseAs: 'text' }))
+}
+
+/** The skills in a file. */
+export async function readSkills(yaml: string): Promise<SkillContent[]> {
+  return (await take(signed.POST('/v1/skill/import', { body: { yaml } }))).items
+}
+
+/** Begins a thread in which a content is tried that is not saved. */
+export async function trySkill(body: {
+  request_id: string
+  slot: string
+  content: SkillContent
+}): Promise<Thread> {
+  return take(signed.POST('/v1/skill/try', { body }))
+}
+
+/** Asks for a skill of one's own to be published, or with null takes that back. */
+export async function requestSkill(skillId: string, note: string | null): Promise<MadeSkill> {
+  assertRequired('requestSkill', 'skillId', skillId)
+  if (note === null) return take(signed.DELETE('/v1/skill/{skill_id}/request', at(skillId)))
+  return take(signed.PUT('/v1/skill/{skill_id}/request', { ...at(skillId), body: { note } }))
+}
+
+/** The pending requests of the organization, oldest first. */
+export async function listSkillRequests(page: Page, signal?: AbortSignal): Promise<Counted<SkillRequest>> {
+  return take(signed.GET('/v1/skill/request', { params: { query: page }, signal: signal ?? null }))
+}
+
+/** A request with what would be published. */
+export async function getSkillRequest(requestId: string): Promise<SkillRequest> {
+  assertRequired('getSkillRequest', 'requestId', requestId)
+  const params = { path: { skill_request_id: requestId } }
+  return take(signed.GET('/v1/skill/request/{skill_request_id}', { params }))
+}
+
+/** Approves or rejects a request. */
+export async function decideSkillRequest(
+  requestId: string,
+  body: { approve: boolean; reason: string },
+): Promise<void> {
+  assertRequired('decideSkillRequest', 'requestId', requestId)
+  const params = { path: { skill_request_id: requestId } }
+  await take(signed.PUT('/v1/skill/request/{skill_request_id}', { params, body }))
+}
+
+/** The skills that the organization does not offer. */
+export async function listHiddenSkills(signal?: AbortSignal): Promise<Skill[]> {
+  return (await take(signed.GET('/v1/skill/hidden', { signal: signal ?? null }))).items
+}
+
+/** Has the organization not offer a skill, or offer it again. */
+export async function hideSkill(skillId: string, hidden: boolean): Promise<void> {
+  assertRequired('hideSkill', 'skillId', skillId)
+  await take(signed.PUT('/v1/skill/{skill_id}/hidden', { ...at(skillId), body: { hidden } }))
+}
