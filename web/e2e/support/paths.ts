@@ -12,5 +12,8 @@ export const fakeModel = `${root}.cache/e2e/fakemodel`
 /** The identity provider for single sign-on, built before the tests. */
 export const fakeIdp = `${root}.cache/e2e/fakeidp`
 
+/** The Slack workspace in small, built before the tests. */
+export const fakeSlack = `${root}.cache/e2e/fakeslack`
+
 /** The golden streams of package stream's tests. */
 export const goldenStreams = `${root}stream/testdata`

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { fakeIdp, fakeModel, root, tsumugi } from './paths'
+import { fakeIdp, fakeModel, fakeSlack, root, tsumugi } from './paths'
 
 /** Runs once before all tests: the programs that they start must exist. */
 export default function prepare(): void {
@@ -8,6 +8,7 @@ export default function prepare(): void {
   for (const [binary, command] of [
     [fakeModel, './test/fakes/model'],
     [fakeIdp, './test/fakes/idp'],
+    [fakeSlack, './test/fakes/slack/fakeslack'],
   ] as const)
     execFileSync('go', ['build', '-o', binary, command], { cwd: root, stdio: 'inherit' })
 }

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import { Slack } from './support/slack'
+import { test as base, expect } from './support/test'
+import { Tsumugi } from './support/tsumugi'
+
+/** A server that can store secrets, and its Slack: no other test uses them. */
+const test = base.extend<object, { slack: Slack }>({
+  slack: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    async ({}, use) => {
+      const slack = await Slack.start()
+      await use(slack)
+      await slack.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+  server: [
+    async ({ slack }, use) => {
+      const server = await Tsumugi.start(null, {
+        TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
+        SLACK_API_URL: slack.apiURL,
+      })
+      await slack.connect(server.url)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+})
+
+test.describe.configure({ mode: 'serial' })
+test.use({ who: 'admin' })
+
+test('a super-admin connects a workspace with what the page says', async ({ page, slack, server }) => {
+  await page.goto('/admin/slack')
+  await expect(page.getByText('接続していません')).toBeVisible()
+  await expect(page.getByRole('region', { name: 'マニフェスト' })).toContainText(
+    `${server.url}/external/slack/v1/event`,
+  )
+  await expect(page.getByRole('button', { name: 'Slackに追加' })).toBeDisabled()
+  await page.getByRole('button', { name: '登録する' }).click()
+  await expect(page.getByText('登録する値を入力してください。')).toBeVisible()
+  await page.getByLabel('Client ID').fill(Slack.app.clientId)
+  await page.getByLabel('Client Secret').fill(Slack.app.clientSecret)
+  await page.getByLabel('Signing Secret').fill(Slack.app.signingSecret)
+  await page.getByRole('button', { name: '登録する' }).click()
+  await expect(page.getByText('登録しました。')).toBeVisible()
+  await expect(page.getByLabel('Client Secret')).toHaveValue('')
+
+  await test.step('what Slack refuses is said', async () => {
+    await page.getByRole('button', { name: 'Slackに追加' }).click()
+    await slack.answer(page, Slack.hanako.id, false)
+    await expect(page.getByText('Slackで許可されなかったため、接続しませんでした。')).toBeVisible()
+    await page.getByLabel('Bot User OAuth Token').fill('xoxb-wrong')
+    await page.getByRole('button', { name: '登録する' }).click()
+    await expect(page.getByText(/受け付けられません/)).toBeVisible()
+  })
+
+  await page.getByRole('button', { name: 'Slackに追加' }).click()
+  await slack.answer(page, Slack.hanako.id)
+  await page.waitForURL('**/admin/slack?result=installed')
+  await expect(page.getByText('接続しています')).toBeVisible()
+  await expect(page.getByText(`ワークスペース「${Slack.team}」`)).toBeVisible()
+  await page.getByRole('button', { name: '接続を確認' }).click()
+  await expect(page.getByRole('status', { name: '確認の結果' })).toContainText('必要な権限がそろっています。')
+  await expect(page.getByText('要確認')).toHaveCount(0)
+})
+
+test('a person links themselves in one browser, and a forwarded address is refused', async ({
+  page,
+  slack,
+  server,
+  browser,
+  signIn,
+}) => {
+  await slack.say(Slack.hanako.id, '@Tsumugi 糸とは何ですか')
+  const address = await slack.invitation(Slack.hanako.id)
+
+  await test.step('a colleague opens it', async () => {
+    const colleague = await signIn('user')
+    const origins = Object.entries(colleague.storage).map(([name, value]) => ({ name, value }))
+    const context = await browser.newContext({
+      storageState: { cookies: [], origins: [{ origin: server.url, localStorage: origins }] },
+    })
+    const elsewhere = await context.newPage()
+    await elsewhere.goto(address)
+    await expect(elsewhere.getByText(`ご自分が「${Slack.hanako.name}」でない場合は`)).toBeVisible()
+    await elsewhere.getByRole('button', { name: 'Slackと連携する' }).click()
+    await slack.answer(elsewhere, Slack.taro.id)
+    await expect(elsewhere.getByRole('alert')).toContainText('違うため、連携しませんでした。')
+    await context.close()
+  })
+
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Slackと連携する' }).click()
+  await slack.answer(page, Slack.hanako.id)
+  await page.waitForURL('**/setting/slack?result=linked')
+  await expect(page.getByText('Slackと連携しました。')).toBeVisible()
+  await expect(page.getByText(`${Slack.hanako.name}・${Slack.team}`)).toBeVisible()
+
+  await test.step('the question is answered', async () => {
+    await slack.say(Slack.hanako.id, '@Tsumugi 絹糸とは何ですか')
+    await expect
+      .poll(async () => (await slack.messages()).some((m) => m.BotID !== '' && m.For === '' && m.Markdown !== ''))
+      .toBe(true)
+  })
+
+  await test.step('administrators see the link, and end everything', async () => {
+    await page.goto('/admin/slack')
+    await expect(page.getByRole('table', { name: '連携しているメンバー' })).toContainText(Slack.hanako.name)
+    await page.getByRole('button', { name: '接続を解除' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: '接続を解除' }).click()
+    await expect(page.getByText('接続していません')).toBeVisible()
+    await page.goto('/setting/slack')
+    await expect(page.getByText('この組織は、まだSlackと接続していません。')).toBeVisible()
+  })
+})

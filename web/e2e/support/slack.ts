@@ -1,0 +1,95 @@
+import { expect, type Page } from '@playwright/test'
+import { Child } from './child'
+import { fakeSlack } from './paths'
+
+/** A message as the workspace tells it. */
+export interface SlackMessage {
+  readonly TS: string
+  readonly ThreadTS: string
+  readonly BotID: string
+  readonly Text: string
+  readonly Markdown: string
+  /** Who alone sees it; empty if everybody does. */
+  readonly For: string
+  readonly Stream: string
+  readonly Blocks: unknown
+}
+
+/** A Slack workspace in small: test/fakes/slack, with the people of its demonstration. */
+export class Slack {
+  readonly #child: Child
+  readonly url: string
+
+  /** What the app's pages at Slack show. */
+  static readonly app = {
+    clientId: '1000.1001',
+    clientSecret: 'demo-client-secret',
+    signingSecret: '8f742231b10e8888abcd99yyyzzz85a5',
+    botToken: 'xoxb-demo-1',
+  } as const
+  static readonly team = 'デモ商事'
+  static readonly channel = 'C0GENERAL1'
+  static readonly hanako = { id: 'U0HANAKO01', name: '山田 花子' } as const
+  static readonly taro = { id: 'U0TARO0001', name: '鈴木 太郎' } as const
+  static readonly guest = { id: 'U0GUEST001', name: '協力会社 一郎' } as const
+
+  private constructor(child: Child, url: string) {
+    this.#child = child
+    this.url = url
+  }
+
+  static async start(): Promise<Slack> {
+    const child = new Child(fakeSlack, ['--listen', '127.0.0.1:0', '--tiers=false'])
+    const [, url = ''] = await child.says(/^(http:\S+)/)
+    return new Slack(child, url)
+  }
+
+  stop(): Promise<void> {
+    return this.#child.end()
+  }
+
+  /** Where the server finds the API. */
+  get apiURL(): string {
+    return `${this.url}/api/`
+  }
+
+  /** Sends the app's events to a server, as its manifest says. */
+  connect(server: string): Promise<void> {
+    return this.#post('/control/connect', { server })
+  }
+
+  /** Somebody writes in the channel. */
+  say(as: string, text: string): Promise<void> {
+    return this.#post('/ui/act', { act: 'say', as, channel: Slack.channel, text })
+  }
+
+  async messages(): Promise<SlackMessage[]> {
+    return (await fetch(`${this.url}/control/messages?channel=${Slack.channel}`)).json() as Promise<SlackMessage[]>
+  }
+
+  /** The address in the newest notice that only one person sees. */
+  async invitation(person: string): Promise<string> {
+    let found: string | undefined
+    await expect
+      .poll(async () => {
+        const notices = (await this.messages()).filter((message) => message.For === person)
+        found = JSON.stringify(notices.at(-1) ?? '').match(/https?:[^"\s]*\/setting\/slack\?state=[\w-]+/)?.[0]
+        return found
+      })
+      .toBeTruthy()
+    return found as string
+  }
+
+  /** Answers as a person on the page that asks for permission, which must be open. */
+  async answer(page: Page, person: string, allow = true): Promise<void> {
+    await page.waitForURL(`${this.url}/**`)
+    await page.getByLabel('どの人として答えますか').selectOption({ value: person })
+    await page.getByRole('button', { name: allow ? '許可する' : 'キャンセル' }).click()
+  }
+
+  async #post(path: string, body: unknown): Promise<void> {
+    const answer = await fetch(`${this.url}${path}`, { method: 'POST', body: JSON.stringify(body) })
+    const { ok, error } = (await answer.json()) as { ok: boolean; error?: string }
+    if (!ok) throw new Error(`${path}: ${error}`)
+  }
+}
