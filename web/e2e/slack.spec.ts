@@ -101,7 +101,9 @@ test('a person links themselves in one browser, and a forwarded address is refus
   await test.step('the question is answered', async () => {
     await slack.say(Slack.hanako.id, '@Tsumugi 絹糸とは何ですか')
     await expect
-      .poll(async () => (await slack.messages()).some((m) => m.BotID !== '' && m.For === '' && m.Markdown !== ''))
+      .poll(async () =>
+        (await slack.messages()).some((m) => m.BotID !== '' && m.For === '' && m.Markdown !== ''),
+      )
       .toBe(true)
   })
 

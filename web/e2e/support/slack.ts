@@ -29,9 +29,9 @@ export class Slack {
   } as const
   static readonly team = 'デモ商事'
   static readonly channel = 'C0GENERAL1'
-  static readonly hanako = { id: 'U0HANAKO01', name: '山田 花子' } as const
-  static readonly taro = { id: 'U0TARO0001', name: '鈴木 太郎' } as const
-  static readonly guest = { id: 'U0GUEST001', name: '協力会社 一郎' } as const
+  static readonly hanako = { id: 'U0HANAKO01', name: 'hanako' } as const
+  static readonly taro = { id: 'U0TARO0001', name: 'taro' } as const
+  static readonly guest = { id: 'U0GUEST001', name: 'guest' } as const
 
   private constructor(child: Child, url: string) {
     this.#child = child
@@ -64,7 +64,9 @@ export class Slack {
   }
 
   async messages(): Promise<SlackMessage[]> {
-    return (await fetch(`${this.url}/control/messages?channel=${Slack.channel}`)).json() as Promise<SlackMessage[]>
+    return (await fetch(`${this.url}/control/messages?channel=${Slack.channel}`)).json() as Promise<
+      SlackMessage[]
+    >
   }
 
   /** The address in the newest notice that only one person sees. */
@@ -73,7 +75,9 @@ export class Slack {
     await expect
       .poll(async () => {
         const notices = (await this.messages()).filter((message) => message.For === person)
-        found = JSON.stringify(notices.at(-1) ?? '').match(/https?:[^"\s]*\/setting\/slack\?state=[\w-]+/)?.[0]
+        found = JSON.stringify(notices.at(-1) ?? '').match(
+          /https?:[^"\s]*\/setting\/slack\?state=[\w-]+/,
+        )?.[0]
         return found
       })
       .toBeTruthy()

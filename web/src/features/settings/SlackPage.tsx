@@ -91,10 +91,10 @@ function Unlinked({ own, state }: { own: SlackLink; state: string }) {
     <div className={styles.box}>
       {own.asking ? (
         <>
-          <p>{words.asking(own.asking.name, own.workspace)}</p>
+          <p>{words.asking}</p>
           <dl className={styles.facts}>
             <dt>{words.person}</dt>
-            <dd>{own.asking.name}</dd>
+            <dd>{words.of(own.asking.name, own.workspace)}</dd>
             <dt>{words.account}</dt>
             <dd>
               {me.name}（{me.email}）

@@ -106,12 +106,12 @@ export const texts = {
     facts: (name: string, workspace: string) => `${name}・${workspace}`,
     since: (at: string) => `連携 ${at}`,
     automatic: (at: string) => `連携 ${at}・メールアドレスの一致による自動の連携`,
-    asking: (name: string, workspace: string) =>
-      `ワークスペース「${workspace}」の「${name}」を、次のアカウントと連携します。`,
+    asking: '次の二つのアカウントを連携します。',
+    of: (name: string, workspace: string) => `${name}（ワークスペース「${workspace}」）`,
     account: 'Tsumugiのアカウント',
     person: 'Slackのアカウント',
     warning: (name: string) =>
-      `ご自分が「${name}」でない場合は、連携しないでください。次の画面で、Slackにログインしてご本人であることを確認します。`,
+      `ご自分が「${name}」でない場合は、連携しないでください。次に、Slackの画面でご本人であることを確認します。`,
     unlinked: (workspace: string) => `ワークスペース「${workspace}」のアカウントとは、まだ連携していません。`,
     link: 'Slackと連携する',
     leaving: 'Slackに移動しています...',
