@@ -1,32 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { Slack } from './support/slack'
-import { test as base, expect } from './support/test'
-import { Tsumugi } from './support/tsumugi'
-
-/** A server that can store secrets, and its Slack: no other test uses them. */
-const test = base.extend<object, { slack: Slack }>({
-  slack: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
-    async ({}, use) => {
-      const slack = await Slack.start()
-      await use(slack)
-      await slack.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-  server: [
-    async ({ slack }, use) => {
-      const server = await Tsumugi.start(null, {
-        TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
-        SLACK_API_URL: slack.apiURL,
-      })
-      await slack.connect(server.url)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+import { Slack, test } from './support/slack'
+import { expect } from './support/test'
 
 test.describe.configure({ mode: 'serial' })
 test.use({ who: 'admin' })

@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { expect, type Page } from '@playwright/test'
 import { Child } from './child'
 import { fakeSlack } from './paths'
+import { test as base } from './test'
+import { Tsumugi } from './tsumugi'
 
 /** A message as the workspace tells it. */
 export interface SlackMessage {
@@ -97,3 +100,28 @@ export class Slack {
     if (!ok) throw new Error(`${path}: ${error}`)
   }
 }
+
+/** Tests on a server that can store secrets, with a Slack of their own. */
+export const test = base.extend<object, { slack: Slack }>({
+  slack: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    async ({}, use) => {
+      const slack = await Slack.start()
+      await use(slack)
+      await slack.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+  server: [
+    async ({ slack }, use) => {
+      const server = await Tsumugi.start(null, {
+        TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
+        SLACK_API_URL: slack.apiURL,
+      })
+      await slack.connect(server.url)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+})

@@ -53,11 +53,18 @@ function Returned() {
 function Config({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {
   const environment = config.source === 'environment'
   const steps = mayEdit && !environment && config.storable
+  const connected = config.workspace !== undefined
   return (
     <>
       {environment && <Notice level="info">{words.environment}</Notice>}
       {!environment && !config.storable && <Notice level="warning">{words.noKey}</Notice>}
       <StatusSection config={config} mayEdit={mayEdit} />
+      {connected && (
+        <>
+          <PolicySection config={config} mayEdit={mayEdit} />
+          <LinksSection mayEdit={mayEdit} />
+        </>
+      )}
       {steps && (
         <>
           <AppSection />
@@ -65,8 +72,6 @@ function Config({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) 
           <InstallSection config={config} />
         </>
       )}
-      {(steps || config.workspace) && <PolicySection config={config} mayEdit={mayEdit} />}
-      {config.workspace && <LinksSection mayEdit={mayEdit} />}
     </>
   )
 }
