@@ -28,7 +28,7 @@ func (a *Adapter) Notify(ctx context.Context, to channel.Target, n channel.Notic
 	if to.Thread == "" && to.Reply != "" {
 		return a.reply(ctx, client, to, options)
 	}
-	if to.Thread != "" {
+	if to.Thread != "" && a.replied(ctx, to) {
 		options = append(options, slackgo.MsgOptionTS(to.Thread))
 	}
 	_, err := client.PostEphemeralContext(ctx, to.Channel, to.Person, options...)
@@ -37,6 +37,13 @@ func (a *Adapter) Notify(ctx context.Context, to channel.Target, n channel.Notic
 		return a.reply(ctx, client, to, options)
 	}
 	return err
+}
+
+// replied reports whether a thread has replies. Slack shows no ephemeral message in one that has none: there, and where
+// that cannot be found out, the notice stands in the channel.
+func (a *Adapter) replied(ctx context.Context, to channel.Target) bool {
+	messages, _, err := a.replies(ctx, to, replyQuery{})
+	return err == nil && len(messages) > 1
 }
 
 // tellDirectly posts in the conversation between a person and the assistant, which nobody else reads.

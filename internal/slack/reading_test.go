@@ -152,8 +152,19 @@ func TestNotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := o.Ephemeral(o.to.Channel, fake.DemoHanako)
-	if len(told) != 1 || !strings.Contains(string(told[0].Blocks), "state=1") || told[0].ThreadTS != o.to.Thread {
-		t.Fatalf("%+v", told)
+	if len(told) != 1 || !strings.Contains(string(told[0].Blocks), "state=1") || told[0].ThreadTS != "" {
+		t.Fatalf("before a reply: %+v", told)
+	}
+	if _, err := o.Say(fake.Said{
+		Channel: o.to.Channel, User: fake.DemoTaro, Text: "私も知りたいです。", Thread: o.to.Thread,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.adapter.Notify(ctx, o.to, n); err != nil {
+		t.Fatal(err)
+	}
+	if told = o.Ephemeral(o.to.Channel, fake.DemoHanako); len(told) != 2 || told[1].ThreadTS != o.to.Thread {
+		t.Fatalf("after a reply: %+v", told)
 	}
 	if others := o.Ephemeral(o.to.Channel, fake.DemoTaro); len(others) != 0 {
 		t.Errorf("others see %+v", others)

@@ -52,6 +52,18 @@ func TestMessages(t *testing.T) {
 	if m, _ := workspace.Message(channel, ts); m.Shown() != "**答え** 3" {
 		t.Errorf("%+v", m)
 	}
+	whisper := func(thread string) {
+		if _, err := api.PostEphemeralContext(t.Context(), channel, slack.DemoTaro, client.MsgOptionText("秘密", false),
+			client.MsgOptionTS(thread)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone := must[string](t)(workspace.Say(slack.Said{Channel: channel, User: slack.DemoTaro, Text: "独り言"}))
+	whisper(alone) // Shown to nobody: the thread has no reply.
+	whisper(question)
+	if seen := workspace.Ephemeral(channel, slack.DemoTaro); len(seen) != 1 || seen[0].ThreadTS != question {
+		t.Errorf("%+v", seen)
+	}
 	if _, _, err := api.DeleteMessageContext(t.Context(), channel, ts); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +74,7 @@ func TestMessages(t *testing.T) {
 	_, _, err = api.DeleteMessageContext(t.Context(), channel, question)
 	refused(t, err, "cant_delete_message")
 	_, err = api.PostEphemeralContext(t.Context(), slack.DemoSales, slack.DemoTaro, client.MsgOptionText("秘密", false))
-	if got := workspace.Ephemeral(slack.DemoSales, slack.DemoTaro); err != nil || len(got) != 1 || got[0].Text != "秘密" {
+	if got := workspace.Ephemeral(slack.DemoSales, slack.DemoTaro); err != nil || len(got) != 2 || got[1].Text != "秘密" {
 		t.Errorf("%v, %+v", err, got)
 	}
 	_, err = api.PostEphemeralContext(t.Context(), slack.DemoSales, slack.DemoGuest, client.MsgOptionText("秘密", false))

@@ -213,6 +213,7 @@ func (c *call) chatPostEphemeral() (object, error) {
 	}
 	m := c.own(channel, thread)
 	m.For, m.unfurlMedia = c.args["user"], false
+	m.Unseen = thread != "" && !c.active(channel.ID, thread)
 	if _, err := c.content(m, maxText, true); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,9 @@ func (w *Workspace) Message(channelID, ts string) (Message, bool) {
 
 // Ephemeral returns what one person alone sees in a channel.
 func (w *Workspace) Ephemeral(channelID, user string) []Message {
-	return slices.DeleteFunc(w.Messages(channelID), func(m Message) bool { return m.For != user || m.Deleted })
+	return slices.DeleteFunc(w.Messages(channelID), func(m Message) bool {
+		return m.For != user || m.Unseen || m.Deleted
+	})
 }
 
 // Pinged returns every control sequence by which an app notified people, anywhere.

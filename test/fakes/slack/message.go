@@ -22,6 +22,7 @@ type Message struct {
 	Markdown              string // What markdown_text said; what was appended is added to it.
 	Blocks, Metadata      json.RawMessage
 	For                   string // Who alone sees it; empty if everybody does.
+	Unseen                bool   // With For: Slack shows none in a thread that has no reply yet.
 	Files                 []File
 	Edited, Deleted       bool
 	Stream                string // The state of its stream; empty if it never streamed.
@@ -156,12 +157,19 @@ func (w *Workspace) find(channel, ts string) *Message {
 func (w *Workspace) visible(channel, person string) []*Message {
 	var list []*Message
 	for _, m := range w.messages[channel] {
-		if !m.Deleted && (m.For == "" || (person != "" && m.For == person)) {
+		if !m.Deleted && !m.Unseen && (m.For == "" || (person != "" && m.For == person)) {
 			w.expire(m)
 			list = append(list, m)
 		}
 	}
 	return list
+}
+
+// active tells whether a thread has a reply that everybody sees; w.mu is held.
+func (w *Workspace) active(channel, thread string) bool {
+	return slices.ContainsFunc(w.visible(channel, ""), func(m *Message) bool {
+		return m.ThreadTS == thread && m.TS != thread
+	})
 }
 
 // expire ends a stream whose lifetime is over.

@@ -1,0 +1,175 @@
+package system_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+)
+
+// slackRig is servers that are connected with a Slack workspace in small, whose events go to all of them in turn. The
+// demo user is a person of it.
+type slackRig struct {
+	*rig
+
+	workspace *slack.Workspace
+}
+
+// newSlackRig starts n servers beside a workspace.
+func newSlackRig(t *testing.T, n int, socketMode bool, more ...string) *slackRig {
+	t.Helper()
+	config := slack.Demo()
+	config.Apps[0].SocketMode = socketMode
+	config.Teams[0].People[1].Email = demoUser // Of slack.DemoTaro.
+	workspace := slack.New(config)
+	server := httptest.NewServer(workspace)
+	workspace.SetURL(server.URL)
+	t.Cleanup(func() {
+		workspace.Close()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	app := config.Apps[0]
+	more = append(more, "SLACK_API_URL="+server.URL+"/api/", "SLACK_BOT_TOKEN="+slack.DemoToken,
+		"SLACK_SIGNING_SECRET="+app.SigningSecret, "TSUMUGI_SECRET_KEY="+base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	if socketMode {
+		more = append(more, "SLACK_APP_TOKEN="+app.AppToken)
+	}
+	s := &slackRig{newRig(t, n, more...), workspace}
+	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Connect(s.URL()) })
+	s.link(t)
+	return s
+}
+
+// link lets the servers link people by their addresses, which count as confirmed once a member has signed in.
+func (s *slackRig) link(t *testing.T) {
+	t.Helper()
+	admin := signInAs(t, s.URL(), "admin@demo.example")
+	await(t, "the workspace is known", patience, func() bool {
+		var config struct{ Workspace *struct{} }
+		must(t, admin.call(t.Context(), http.MethodGet, s.URL()+"/v1/slack-config", nil, &config))
+		return config.Workspace != nil
+	})
+	policy := map[string]any{"auto_link": true, "shared_channels": false, "channels": []string{}}
+	must(t, admin.call(t.Context(), http.MethodPut, s.URL()+"/v1/slack-config", map[string]any{"policy": policy}, nil))
+	must(t, s.call(t.Context(), http.MethodGet, s.URL()+"/v1/me", nil, nil))
+}
+
+// mention asks a question in a channel and returns its ts.
+func (s *slackRig) mention(t *testing.T, a answer) string {
+	t.Helper()
+	ts, err := s.workspace.Mention(slack.DemoApp, slack.Said{
+		Channel: slack.DemoSales, User: slack.DemoTaro, Text: a.in("").Content,
+	})
+	must(t, err)
+	return ts
+}
+
+// awaitWorkspace waits for something that the workspace shows.
+func (s *slackRig) awaitWorkspace(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := s.workspace.Await(ctx, done); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// answered waits until the answers in a thread are complete, and returns them.
+func (s *slackRig) answered(t *testing.T, ts string) []slack.Message {
+	t.Helper()
+	var answers []slack.Message
+	s.awaitWorkspace(t, "an answer", func() bool {
+		answers = s.workspace.Answers(slack.DemoApp, slack.DemoSales, ts)
+		return len(answers) > 0 && answers[len(answers)-1].Stream == "completed"
+	})
+	return answers
+}
+
+// stored returns the text of the only answer to a question that was asked in Slack.
+func (s *slackRig) stored(t *testing.T) message {
+	t.Helper()
+	var threads struct{ Items []struct{ ID string } }
+	must(t, s.call(t.Context(), http.MethodGet, s.URL()+"/v1/thread", nil, &threads))
+	if len(threads.Items) != 1 {
+		t.Fatalf("%d threads", len(threads.Items))
+	}
+	messages, err := s.messages(t.Context(), s.URL(), threads.Items[0].ID)
+	must(t, err)
+	if len(messages) != 2 {
+		t.Fatalf("%d messages", len(messages))
+	}
+	return messages[1]
+}
+
+// TestR88_OneAnswerToTwentyEvents delivers the event of a mention twenty times at once to three servers, while a client
+// follows the same answer.
+func TestR88_OneAnswerToTwentyEvents(t *testing.T) {
+	t.Parallel()
+	for name, socketMode := range map[string]bool{"by requests": false, "in Socket Mode": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSlackRig(t, 3, socketMode)
+			if socketMode {
+				s.awaitWorkspace(t, "two sockets", func() bool { return s.workspace.Sockets(slack.DemoApp) == 2 })
+			}
+			s.workspace.FailEvents(slack.EventFault{Type: "app_mention", Copies: 19})
+			a := answer{chars: 1_200, rate: 100, seed: 7}
+			ts := s.mention(t, a)
+			s.awaitWorkspace(t, "the beginning", func() bool {
+				return len(s.workspace.Answers(slack.DemoApp, slack.DemoSales, ts)) > 0
+			})
+			want := a.in("").want
+			followed := s.follow(t, want)
+			answers := s.answered(t, ts)
+			if len(answers) != 1 {
+				t.Fatalf("%d answers", len(answers))
+			}
+			followed()
+			stored := s.stored(t)
+			if sha256.Sum256([]byte(stored.Content)) != sha256.Sum256([]byte(want)) {
+				t.Errorf("stored are %d bytes, want %d", len(stored.Content), len(want))
+			}
+			if got, want := bareText(answers[0].Shown()), bareText(want); got != want {
+				t.Errorf("shown is %q, want %q", got, want)
+			}
+			if n := len(s.workspace.Events("app_mention")[0].Deliveries); n != 20 {
+				t.Errorf("%d deliveries", n)
+			}
+			if pinged := s.workspace.Pinged(); len(pinged) > 0 {
+				t.Errorf("notified: %v", pinged)
+			}
+		})
+	}
+}
+
+// bareText is what is left of a text without the markup that differs between Slack and the app.
+func bareText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, html.UnescapeString(text))
+}
+
+// follow follows the answer of the only thread by its stream; the returned function waits for its end.
+func (s *slackRig) follow(t *testing.T, want string) func() {
+	t.Helper()
+	answer := s.stored(t)
+	var all followers
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	all.run(ctx, t, &follower{
+		client: s.client, where: s.anywhere, method: http.MethodGet, path: "/v1/message/" + answer.ID + "/stream",
+	}, want)
+	return sync.OnceFunc(func() { join(ctx, t, &all.wait) })
+}
