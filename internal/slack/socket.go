@@ -18,7 +18,7 @@ import (
 
 const (
 	socketPlaces  = 2                // Servers that hold an installation's sockets: one may die.
-	socketList    = 15 * time.Second // Between looks for installations that are reached by sockets.
+	socketList    = 5 * time.Second  // Between looks for installations that are reached by sockets.
 	socketPing    = 20 * time.Second // Between pings of ours; Slack sends its own.
 	socketSilence = 10 * time.Second // For the answer to one.
 	socketRetry   = time.Second      // Before a failed connection is made again, at first; it doubles,
