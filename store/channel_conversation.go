@@ -65,37 +65,37 @@ const deliveryColumns = `answer_id, organization_id, user_id, thread_id, questio
 	coalesce(claim, '00000000-0000-0000-0000-000000000000') AS claim`
 
 // FindDelivery implements channel.Store.
-func (db *DB) FindDelivery(ctx context.Context, installationID, answerID uuid.UUID) (*channel.Delivery, error) {
+func (db *DB) FindDelivery(ctx context.Context, organizationID, installationID, answerID uuid.UUID) (*channel.Delivery, error) {
 	d, err := queryRow[channel.Delivery](ctx, db.pool, `
 		SELECT `+deliveryColumns+`
 		FROM channel_deliveries
-		WHERE installation_id = $1 AND answer_id = $2`, installationID, answerID)
+		WHERE organization_id = $1 AND installation_id = $2 AND answer_id = $3`, organizationID, installationID, answerID)
 	return found(&d, err)
 }
 
 // ListDeliveries implements channel.Store.
-func (db *DB) ListDeliveries(ctx context.Context, installationID uuid.UUID, in string, message channel.Ref) (
+func (db *DB) ListDeliveries(ctx context.Context, organizationID, installationID uuid.UUID, in string, message channel.Ref) (
 	[]channel.Delivery, error,
 ) {
 	list, err := queryRows[channel.Delivery](ctx, db.pool, `
 		SELECT `+deliveryColumns+`
 		FROM channel_deliveries
-		WHERE installation_id = $1 AND channel = $2 AND message = $3 AND message <> ''
+		WHERE organization_id = $1 AND installation_id = $2 AND channel = $3 AND message = $4 AND message <> ''
 		ORDER BY created_at DESC, answer_id DESC
-		LIMIT 100`, installationID, in, message)
+		LIMIT 100`, organizationID, installationID, in, message)
 	return list, translate(err)
 }
 
 // LastDelivery implements channel.Store.
-func (db *DB) LastDelivery(ctx context.Context, installationID uuid.UUID, in, thread, person string) (
+func (db *DB) LastDelivery(ctx context.Context, organizationID, installationID uuid.UUID, in, thread, person string) (
 	*channel.Delivery, error,
 ) {
 	d, err := queryRow[channel.Delivery](ctx, db.pool, `
 		SELECT `+deliveryColumns+`
 		FROM channel_deliveries
-		WHERE installation_id = $1 AND channel = $2 AND thread = $3 AND person = $4
+		WHERE organization_id = $1 AND installation_id = $2 AND channel = $3 AND thread = $4 AND person = $5
 		ORDER BY created_at DESC, answer_id DESC
-		LIMIT 1`, installationID, in, thread, person)
+		LIMIT 1`, organizationID, installationID, in, thread, person)
 	return found(&d, err)
 }
 

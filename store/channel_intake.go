@@ -110,22 +110,22 @@ func (db *DB) EndEvent(ctx context.Context, e channel.Event) error {
 }
 
 // WithdrawQuestion implements channel.Store.
-func (db *DB) WithdrawQuestion(ctx context.Context, installationID uuid.UUID, in string, message channel.Ref) (busy bool,
-	_ error,
-) {
+func (db *DB) WithdrawQuestion(ctx context.Context, organizationID, installationID uuid.UUID, in string,
+	message channel.Ref,
+) (busy bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE channel_events
 			SET ended_at = now(), payload = NULL, done = '{}', message = '', claim = NULL, claimed_until = NULL
-			WHERE installation_id = $1 AND channel = $2 AND message = $3 AND ended_at IS NULL
-			  AND coalesce(claimed_until, '-infinity') < now()`, installationID, in, message)
+			WHERE organization_id = $1 AND installation_id = $2 AND channel = $3 AND message = $4 AND ended_at IS NULL
+			  AND coalesce(claimed_until, '-infinity') < now()`, organizationID, installationID, in, message)
 		if err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM channel_events
-			               WHERE installation_id = $1 AND channel = $2 AND message = $3 AND ended_at IS NULL)`,
-			installationID, in, message).Scan(&busy)
+			               WHERE organization_id = $1 AND installation_id = $2 AND channel = $3 AND message = $4
+			                 AND ended_at IS NULL)`, organizationID, installationID, in, message).Scan(&busy)
 	})
 	return busy, err
 }

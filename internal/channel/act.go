@@ -13,7 +13,7 @@ import (
 
 // own returns the delivery of an answer that the person has asked for, nil if they were told that there is none.
 func (a *acting) own(ctx context.Context, answerID uuid.UUID) (*Delivery, error) {
-	d, err := a.Store.FindDelivery(ctx, a.event.InstallationID, answerID)
+	d, err := a.Store.FindDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, answerID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -32,7 +32,7 @@ func (a *acting) stop(ctx context.Context) error {
 	if id := a.event.Incoming.AnswerID; id != uuid.Nil {
 		d, err = a.own(ctx, id)
 	} else {
-		d, err = a.Store.LastDelivery(ctx, a.event.InstallationID, a.to.Channel, a.to.Thread, a.to.Person)
+		d, err = a.Store.LastDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.to.Thread, a.to.Person)
 		if err == nil && (d == nil || d.Ended) {
 			return a.refuse(ctx, textNoRunning)
 		}
@@ -53,7 +53,7 @@ func ignoreMissing(err error) error {
 
 // edited offers to answer a question again whose message was edited.
 func (a *acting) edited(ctx context.Context) error {
-	asked, err := a.Store.ListDeliveries(ctx, a.event.InstallationID, a.to.Channel, a.event.Incoming.Message)
+	asked, err := a.Store.ListDeliveries(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.event.Incoming.Message)
 	if err != nil || len(asked) == 0 || asked[0].Person != a.to.Person {
 		return err
 	}
@@ -69,11 +69,11 @@ func (a *acting) edited(ctx context.Context) error {
 // deleted ends the answers to a question whose message was deleted.
 func (a *acting) deleted(ctx context.Context) error {
 	in := a.event.Incoming
-	busy, err := a.Store.WithdrawQuestion(ctx, a.event.InstallationID, in.Channel, in.Message)
+	busy, err := a.Store.WithdrawQuestion(ctx, a.event.OrganizationID, a.event.InstallationID, in.Channel, in.Message)
 	if err != nil {
 		return err
 	}
-	asked, err := a.Store.ListDeliveries(ctx, a.event.InstallationID, in.Channel, in.Message)
+	asked, err := a.Store.ListDeliveries(ctx, a.event.OrganizationID, a.event.InstallationID, in.Channel, in.Message)
 	if err != nil {
 		return err
 	}

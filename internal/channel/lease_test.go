@@ -41,7 +41,7 @@ func TestR88_TakenOverOnADatabase(t *testing.T) {
 	}
 	call.Finish()
 	m := f.answered(1)
-	d, err := f.db.FindDelivery(t.Context(), f.installation.ID, m[0].Draft.AnswerID)
+	d, err := f.db.FindDelivery(t.Context(), f.installation.OrganizationID, f.installation.ID, m[0].Draft.AnswerID)
 	f.must(err)
 	stored, err := f.chat.FindMessage(t.Context(), f.sato, d.AnswerID)
 	f.must(err)

@@ -71,7 +71,7 @@ func TestR88_DeliveredTextIsTheStoredOne(t *testing.T) {
 	}
 	call.Finish()
 	m := f.answered(1)[0]
-	d, err := f.db.FindDelivery(t.Context(), f.installation.ID, m.Draft.AnswerID)
+	d, err := f.db.FindDelivery(t.Context(), f.installation.OrganizationID, f.installation.ID, m.Draft.AnswerID)
 	f.must(err)
 	stored, err := f.chat.FindMessage(t.Context(), f.sato, d.AnswerID)
 	f.must(err)
