@@ -65,7 +65,9 @@ const deliveryColumns = `answer_id, organization_id, user_id, thread_id, questio
 	coalesce(claim, '00000000-0000-0000-0000-000000000000') AS claim`
 
 // FindDelivery implements channel.Store.
-func (db *DB) FindDelivery(ctx context.Context, organizationID, installationID, answerID uuid.UUID) (*channel.Delivery, error) {
+func (db *DB) FindDelivery(ctx context.Context, organizationID, installationID, answerID uuid.UUID) (
+	*channel.Delivery, error,
+) {
 	d, err := queryRow[channel.Delivery](ctx, db.pool, `
 		SELECT `+deliveryColumns+`
 		FROM channel_deliveries
@@ -74,9 +76,9 @@ func (db *DB) FindDelivery(ctx context.Context, organizationID, installationID, 
 }
 
 // ListDeliveries implements channel.Store.
-func (db *DB) ListDeliveries(ctx context.Context, organizationID, installationID uuid.UUID, in string, message channel.Ref) (
-	[]channel.Delivery, error,
-) {
+func (db *DB) ListDeliveries(ctx context.Context, organizationID, installationID uuid.UUID, in string,
+	message channel.Ref,
+) ([]channel.Delivery, error) {
 	list, err := queryRows[channel.Delivery](ctx, db.pool, `
 		SELECT `+deliveryColumns+`
 		FROM channel_deliveries

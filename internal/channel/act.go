@@ -32,7 +32,7 @@ func (a *acting) stop(ctx context.Context) error {
 	if id := a.event.Incoming.AnswerID; id != uuid.Nil {
 		d, err = a.own(ctx, id)
 	} else {
-		d, err = a.Store.LastDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.to.Thread, a.to.Person)
+		d, err = a.last(ctx)
 		if err == nil && (d == nil || d.Ended) {
 			return a.refuse(ctx, textNoRunning)
 		}
@@ -41,6 +41,12 @@ func (a *acting) stop(ctx context.Context) error {
 		return err
 	}
 	return ignoreMissing(a.Chat.StopMessage(ctx, d.Owner(), d.AnswerID))
+}
+
+// last returns the last delivery of the person in the thread, nil for none.
+func (a *acting) last(ctx context.Context) (*Delivery, error) {
+	return a.Store.LastDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.to.Thread,
+		a.to.Person)
 }
 
 // ignoreMissing ignores that something was deleted meanwhile.
@@ -53,7 +59,8 @@ func ignoreMissing(err error) error {
 
 // edited offers to answer a question again whose message was edited.
 func (a *acting) edited(ctx context.Context) error {
-	asked, err := a.Store.ListDeliveries(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.event.Incoming.Message)
+	e := a.event
+	asked, err := a.Store.ListDeliveries(ctx, e.OrganizationID, e.InstallationID, a.to.Channel, e.Incoming.Message)
 	if err != nil || len(asked) == 0 || asked[0].Person != a.to.Person {
 		return err
 	}

@@ -310,7 +310,7 @@ func (a *acting) unheard(ctx context.Context, thread *chat.Thread, said []Said) 
 	if thread == nil || len(said) == 0 {
 		return said, nil
 	}
-	last, err := a.Store.LastDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.to.Thread, a.to.Person)
+	last, err := a.last(ctx)
 	if err != nil || last == nil {
 		return said, err
 	}

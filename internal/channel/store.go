@@ -96,7 +96,8 @@ type EventStore interface {
 	EndEvent(ctx context.Context, e Event) error
 	// WithdrawQuestion deletes the unhandled events that ask what stands in a message, and reports whether one of them
 	// is being handled.
-	WithdrawQuestion(ctx context.Context, organizationID, installationID uuid.UUID, channel string, message Ref) (busy bool, err error)
+	WithdrawQuestion(ctx context.Context, organizationID, installationID uuid.UUID, channel string, message Ref) (
+		busy bool, err error)
 	// ForgetEvents deletes the ids of events that ended longer ago.
 	ForgetEvents(ctx context.Context, ago time.Duration) error
 	// CountEvents returns how many events wait or are being handled.
@@ -114,9 +115,11 @@ type ConversationStore interface {
 	// FindDelivery returns the delivery of an answer of an installation, nil for none.
 	FindDelivery(ctx context.Context, organizationID, installationID, answerID uuid.UUID) (*Delivery, error)
 	// ListDeliveries returns the deliveries for a question's message, newest first.
-	ListDeliveries(ctx context.Context, organizationID, installationID uuid.UUID, channel string, message Ref) ([]Delivery, error)
+	ListDeliveries(ctx context.Context, organizationID, installationID uuid.UUID, channel string, message Ref) (
+		[]Delivery, error)
 	// LastDelivery returns the newest delivery of a person in a thread of a surface, nil for none.
-	LastDelivery(ctx context.Context, organizationID, installationID uuid.UUID, channel, thread, person string) (*Delivery, error)
+	LastDelivery(ctx context.Context, organizationID, installationID uuid.UUID, channel, thread, person string) (
+		*Delivery, error)
 	// FindFile returns the data source that a member has of a file of a surface, nil for none; AddFile stores it.
 	FindFile(ctx context.Context, installationID uuid.UUID, owner chat.Owner, fileID string) (*uuid.UUID, error)
 	AddFile(ctx context.Context, installationID uuid.UUID, owner chat.Owner, fileID string, sourceID uuid.UUID) error
