@@ -26,8 +26,8 @@ func (db *DB) AddEvent(ctx context.Context, e channel.Event) (added bool, err er
 	return tag.RowsAffected() > 0, translate(err)
 }
 
-// ClaimEvents implements channel.Store. An event that another server claims at the same moment is left out, and so is one
-// whose lane has an earlier event.
+// ClaimEvents implements channel.Store. An event that another server claims at the same moment is left out, and so is
+// one whose lane has an earlier event.
 func (db *DB) ClaimEvents(ctx context.Context, limit int, quick bool, lease time.Duration) ([]channel.Event, error) {
 	rows, err := queryRows[incomingRow](ctx, db.pool, `
 		WITH due AS (

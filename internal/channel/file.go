@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// sources returns the files of a thread as data sources of the member, once they are read; never nil, so that a question
-// has no other ones. What is wrong with some of them is told, and the question goes on without them.
+// sources returns the files of a thread as data sources of the member, once they are read; never nil, so that a
+// question has no other ones. What is wrong with some of them is told, and the question goes on without them.
 func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, files []File) ([]uuid.UUID, error) {
 	ids, seen := []uuid.UUID{}, make(map[string]bool)
 	var problems []string

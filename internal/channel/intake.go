@@ -15,9 +15,9 @@ import (
 // maxEventID bounds the id of an event, in bytes.
 const maxEventID = 255
 
-// Take stores an event, once however often it arrives, and returns when it is stored: any server handles it soon. Events
-// of workspaces that are not connected, and those to ignore, are dropped. Errors have the code fault.Unavailable if the
-// event should be sent again.
+// Take stores an event, once however often it arrives, and returns when it is stored: any server handles it soon.
+// Events of workspaces that are not connected, and those to ignore, are dropped. Errors have the code
+// fault.Unavailable if the event should be sent again.
 func (s *Service) Take(ctx context.Context, in Incoming) error {
 	if in.Kind == Ignored {
 		return nil

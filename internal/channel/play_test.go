@@ -19,7 +19,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// play is answers, a surface and the rows of deliveries, all in memory, so that tests can use the fake clock of synctest.
+// play is answers, a surface and the rows of deliveries, all in memory, so that tests can use the fake clock of
+// synctest.
 type play struct {
 	t       *testing.T
 	surface *channeltest.Surface

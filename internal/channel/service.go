@@ -144,7 +144,8 @@ func NewService(n Needs, cfg Config) *Service {
 	}
 }
 
-// Start begins to handle events and to deliver answers, also those of other servers that have died. Stop must be called.
+// Start begins to handle events and to deliver answers, also those of other servers that have died. Stop must be
+// called.
 func (s *Service) Start() {
 	s.loops.Go(func() {
 		s.Store.WatchChannels(s.root, func() {
@@ -158,8 +159,8 @@ func (s *Service) Start() {
 	s.loops.Go(func() { s.every(time.Minute, nil, s.tidy) })
 }
 
-// Stop ends what Start has begun, and waits for it. What is not complete is released: another server goes on with it, or
-// this one after its next start.
+// Stop ends what Start has begun, and waits for it. What is not complete is released: another server goes on with it,
+// or this one after its next start.
 func (s *Service) Stop() {
 	s.cancel()
 	s.loops.Wait()

@@ -17,12 +17,12 @@ type piece struct {
 func (p piece) markdown(text string) string { return p.head + text[p.from:p.to] + p.tail }
 
 // split cuts Markdown into pieces of at most limit characters: where blocks end, if there is such a place in the last
-// eighth, else where a line ends, else in a line. A fence that is cut is closed and opened again, and the head of a table
-// is repeated.
+// eighth, else where a line ends, else in a line. A fence that is cut is closed and opened again, and the head of a
+// table is repeated.
 //
-// The text may go on unless it is complete. What the pieces of a text hold is a prefix of what those of its continuation
-// hold, so that messages can be appended to: beyond the last possible place of an early cut, the last piece ends where a
-// block ends.
+// The text may go on unless it is complete. What the pieces of a text hold is a prefix of what those of its
+// continuation hold, so that messages can be appended to: beyond the last possible place of an early cut, the last
+// piece ends where a block ends.
 func split(text string, limit int, complete bool) []piece {
 	var pieces []piece
 	s := splitter{text: text, limit: limit, soft: limit - limit/8}

@@ -15,8 +15,8 @@ import (
 // Surface is a place where conversations live. An adapter implements it; channeltest holds it to its promises. It is
 // safe for concurrent use.
 //
-// Errors: *RateLimited, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. Any other error is retried after a
-// pause, as the effect of the call is unknown.
+// Errors: *RateLimited, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. Any other error is retried
+// after a pause, as the effect of the call is unknown.
 type Surface interface {
 	Traits() Traits
 
