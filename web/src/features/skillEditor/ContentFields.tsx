@@ -113,7 +113,7 @@ function Names({ content, errorOf, onChange }: ContentProps) {
                 type="radio"
                 name="icon"
                 className="visually-hidden"
-                aria-label={icon}
+                aria-label={words.icons[icon]}
                 checked={content.icon === icon}
                 onChange={() => set({ icon })}
               />
