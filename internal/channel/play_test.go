@@ -244,7 +244,9 @@ func (r *mortalRows) ReleaseDelivery(ctx context.Context, d channel.Delivery, af
 	return r.rows.ReleaseDelivery(ctx, d, after)
 }
 
-func (r *mortalRows) RenewClaims(ctx context.Context, held []channel.Claimed, lease time.Duration) ([]uuid.UUID, error) {
+func (r *mortalRows) RenewClaims(ctx context.Context, held []channel.Claimed, lease time.Duration) ([]uuid.UUID,
+	error,
+) {
 	if r.process.dead.Load() {
 		return nil, errDead
 	}
