@@ -73,7 +73,8 @@ func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	if _, err := parser.Parse(args); helped || err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", cmd.Slack)
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", cmd.Slack)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	defer func() {
 		workspace.Close()
 		_ = server.Close() // Nothing is to be saved.
-		<-served
+		_ = <-served       // It tells that the server was closed.
 	}()
 	return cmd.serve(ctx, workspace, environ, stdout)
 }

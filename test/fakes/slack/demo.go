@@ -1,6 +1,8 @@
 package slack
 
-// The names of the demonstration's parts.
+// The names of the demonstration's parts. Its secrets open nothing.
+//
+//nolint:gosec // As said.
 const (
 	DemoApp     = "A0TSUMUGI1"
 	DemoTeam    = "T0DEMO0001"
@@ -25,7 +27,7 @@ const (
 // Demo is a company with an app, people of all kinds, and a channel that is shared with another company.
 func Demo() Config {
 	return Config{
-		Apps: []App{{
+		Apps: []App{{ //nolint:gosec // Its secrets open nothing.
 			ID: DemoApp, Name: "Tsumugi", ClientID: "1000.1001", ClientSecret: "demo-client-secret",
 			SigningSecret: DemoSecret, AppToken: DemoSocket,
 			Commands:  []Command{{Name: "/tsumugi", Description: "つむぎに質問する"}},

@@ -205,7 +205,7 @@ func (w *Workspace) Verify(ctx context.Context, appID string) error {
 	if err != nil {
 		return err
 	}
-	_, answered, err := w.send(ctx, target, key, "application/json", body)
+	answered, err := w.send(ctx, target, key, "application/json", body)
 	if err != nil {
 		return err
 	}
@@ -219,25 +219,25 @@ func (w *Workspace) Verify(ctx context.Context, appID string) error {
 }
 
 // send posts a signed request once and returns what was answered.
-func (w *Workspace) send(ctx context.Context, target, key, kind string, body []byte) (int, []byte, error) {
+func (w *Workspace) send(ctx context.Context, target, key, kind string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	request.Header.Set("Content-Type", kind)
 	sign(request, key, w.clock.now(), body)
 	response, err := w.client.Do(request)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	answered, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("answered with %s", response.Status)
 	}
-	return response.StatusCode, answered, err
+	return answered, err
 }
 
 // payload is the body of an interaction.

@@ -178,7 +178,7 @@ func TestRetries(t *testing.T) {
 	var mu sync.Mutex
 	times := 0
 	released := make(chan struct{})
-	r := listen(t, workspace, func(w http.ResponseWriter, request *http.Request, _ []byte) {
+	r := listen(t, workspace, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 		mu.Lock()
 		times++
 		now := times

@@ -105,7 +105,7 @@ func (w *Workspace) serveUpload(writer http.ResponseWriter, request *http.Reques
 	w.mu.Lock()
 	file.Content = content
 	w.mu.Unlock()
-	_, _ = fmt.Fprintf(writer, "OK - %d", len(content))
+	_, _ = fmt.Fprintf(writer, "OK - %d", len(content)) //nolint:gosec // A number.
 }
 
 func (c *call) filesComplete() (object, error) {

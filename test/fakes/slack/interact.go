@@ -179,7 +179,7 @@ func (w *Workspace) Command(ctx context.Context, appID, user, channelID, command
 		for name, value := range fields {
 			form.Set(name, value)
 		}
-		_, answered, err = w.send(ctx, app.CommandURL, app.SigningSecret, "application/x-www-form-urlencoded",
+		answered, err = w.send(ctx, app.CommandURL, app.SigningSecret, "application/x-www-form-urlencoded",
 			[]byte(form.Encode()))
 	}
 	if err != nil {
@@ -227,7 +227,7 @@ func (w *Workspace) interact(ctx context.Context, in *App, body object) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	_, answered, err := w.send(ctx, app.InteractionURL, app.SigningSecret, "application/x-www-form-urlencoded", form)
+	answered, err := w.send(ctx, app.InteractionURL, app.SigningSecret, "application/x-www-form-urlencoded", form)
 	return answered, err
 }
 

@@ -196,7 +196,7 @@ func (w *Workspace) record(m *Message, method string) {
 }
 
 // post adds a message; w.mu is held.
-func (w *Workspace) post(m *Message, method string) *Message {
+func (w *Workspace) post(m *Message, method string) {
 	m.TS = w.ts()
 	if parent := w.find(m.Channel, m.ThreadTS); parent != nil {
 		if parent.ThreadTS == "" {
@@ -206,5 +206,4 @@ func (w *Workspace) post(m *Message, method string) *Message {
 	}
 	w.messages[m.Channel] = append(w.messages[m.Channel], m)
 	w.record(m, method)
-	return m
 }

@@ -133,7 +133,7 @@ func (w *Workspace) serveDecision(writer http.ResponseWriter, request *http.Requ
 		http.Error(writer, err.Error(), http.StatusBadRequest)
 		return
 	}
-	http.Redirect(writer, request, address, http.StatusFound)
+	http.Redirect(writer, request, address, http.StatusFound) //nolint:gosec // OAuth sends people back.
 }
 
 // Authorize allows an authorization request as a person, without the page: it returns the address that the browser is
@@ -268,7 +268,7 @@ func (w *Workspace) installed(app *App, team *Team) *installation {
 }
 
 // claims are what Slack tells about a person who signs in.
-func (c *call) claims(app *App, person *Person, scopes []string) jwt.MapClaims {
+func (c *call) claims(person *Person, scopes []string) jwt.MapClaims {
 	team := c.teams[person.teamID]
 	claims := jwt.MapClaims{
 		"sub": person.ID, "https://slack.com/user_id": person.ID, "https://slack.com/team_id": team.ID,
@@ -298,7 +298,7 @@ func (c *call) openidToken() (object, error) {
 	token, now := "xoxp-"+secret(), c.clock.now()
 	c.grants[token] = &grant{app: given.app, person: given.person, scopes: given.scopes}
 	sum := sha256.Sum256([]byte(token))
-	claims := c.claims(given.app, given.person, given.scopes)
+	claims := c.claims(given.person, given.scopes)
 	claims["iss"], claims["aud"], claims["iat"], claims["auth_time"] = c.url, given.app.ClientID, now.Unix(), now.Unix()
 	claims["exp"], claims["at_hash"] = now.Add(5*time.Minute).Unix(), base64.RawURLEncoding.EncodeToString(sum[:16])
 	if given.nonce != "" {
@@ -314,7 +314,7 @@ func (c *call) openidToken() (object, error) {
 }
 
 func (c *call) openidUserInfo() (object, error) {
-	return object(c.claims(c.grant.app, c.grant.person, c.grant.scopes)), nil
+	return object(c.claims(c.grant.person, c.grant.scopes)), nil
 }
 
 // signer returns the key that signs id tokens; w.mu is held.

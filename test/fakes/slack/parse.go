@@ -54,9 +54,7 @@ func (w *Workspace) pings(m *Message) []string {
 	var found []string
 	texts := append([]string{m.Text, m.Markdown}, blockTexts(m.Blocks)...)
 	for _, text := range texts {
-		for _, hit := range mention.FindAllString(text, -1) {
-			found = append(found, hit)
-		}
+		found = append(found, mention.FindAllString(text, -1)...)
 		if m.linkNames {
 			for _, hit := range bareMention.FindAllStringSubmatch(text, -1) {
 				if slices.Contains([]string{"channel", "here", "everyone", "group"}, hit[1]) || w.named(hit[1]) {

@@ -82,12 +82,12 @@ type Install struct {
 
 // Person is an account in a team.
 type Person struct {
-	ID, Name, RealName, Email       string
-	EmailConfirmed                  bool
-	Restricted, UltraRestricted     bool // A guest of several channels; of one channel.
-	Bot, Deleted, Admin, Stranger   bool // Stranger: known only by a shared channel.
-	Locale                          string
-	teamID, appID, botID, avatarHue string
+	ID, Name, RealName, Email     string
+	EmailConfirmed                bool
+	Restricted, UltraRestricted   bool // A guest of several channels; of one channel.
+	Bot, Deleted, Admin, Stranger bool // Stranger: known only by a shared channel.
+	Locale                        string
+	teamID, appID, botID          string
 }
 
 // Channel is a place where people write.

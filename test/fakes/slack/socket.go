@@ -21,8 +21,7 @@ type socket struct {
 	app    *App
 	conn   *websocket.Conn
 	cancel context.CancelFunc
-	number int // In the order of connections; the least used takes the next envelope.
-	sent   int
+	sent   int                             // The least used connection takes the next envelope.
 	acks   map[string]chan json.RawMessage // By envelope.
 }
 
