@@ -119,7 +119,11 @@ type slackTestCommand struct {
 	slackSettings  `embed:""`
 }
 
-var errSlackTest = errors.New("the connection does not work as it should")
+var (
+	errSlackTest       = errors.New("the connection does not work as it should")
+	errNoSlackSettings = errors.New("the server's settings configure this connection: set SLACK_BOT_TOKEN and the " +
+		"others as they are set for the server")
+)
 
 // Validate is called by kong after parsing.
 func (c *slackTestCommand) Validate() error { return c.checkSlack() }
@@ -136,7 +140,11 @@ func (c *slackTestCommand) Run(ctx context.Context, out *output, logs *logOutput
 		return err
 	}
 	defer domain.adapter.Close()
-	if in, err = domain.setup.Installation(ctx, in.ID); err != nil {
+	in, err = domain.setup.Installation(ctx, in.ID)
+	switch {
+	case errors.Is(err, channel.ErrNotInstalled):
+		return errNoSlackSettings
+	case err != nil:
 		return err
 	}
 	failed := false

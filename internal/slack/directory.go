@@ -33,6 +33,9 @@ func (a *Adapter) Identify(ctx context.Context, c channel.Credentials) (channel.
 	w := channel.Workspace{
 		TeamID: test.TeamID, EnterpriseID: test.EnterpriseID, BotUserID: test.UserID, Name: test.Team,
 	}
+	if w.TeamID == w.EnterpriseID {
+		w.TeamID = "" // A token for a whole enterprise names it as its team.
+	}
 	if bot, err := client.GetBotInfoContext(ctx, slackgo.GetBotInfoParameters{Bot: test.BotID}); err == nil {
 		w.AppID = bot.AppID
 	}
