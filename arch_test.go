@@ -17,8 +17,8 @@ const module = "github.com/tsumugi-ai/tsumugi"
 
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
-	"clients/go", "test/leak", "internal/fault", "internal/secret", "internal/ngram", "internal/answer", "migrations", "internal/mail",
-	"internal/crx",
+	"clients/go", "test/leak", "internal/fault", "internal/lru", "internal/secret", "internal/ngram", "internal/answer",
+	"migrations", "internal/mail", "internal/crx",
 	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
@@ -27,11 +27,13 @@ var order = []string{
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest",
 	"internal/datasource/extract", "internal/datasource/extract/extracttest", "internal/datasource/index",
 	"internal/datasource",
-	"internal/datasource/extract/child", "internal/datasource/bucket", "chat", "chat/ground",
+	"internal/datasource/extract/child", "internal/datasource/bucket",
+	"internal/websearch", "internal/websearch/websearchtest", "chat", "chat/ground",
 	"internal/channel", "internal/channel/channeltest",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/slack", "internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
+	"test/fakes/search",
 	"bench/wire", "bench/eval", "bench", "bench/loadgen",
 	"test/cluster", "cmd/cluster", "cmd/upslack", "test/system", "cmd/tsumugi",
 }
@@ -104,6 +106,11 @@ var bans = []struct {
 			module + "/internal/telemetry",
 		},
 		"how the server is measured is decided in cmd: the others count, or use OpenTelemetry's API",
+	},
+	{
+		[]string{"internal/websearch"},
+		[]string{module + "/chat", module + "/internal/llm", module + "/internal/identity", module + "/internal/org"},
+		"a search knows its words alone: not who asks, and not for what",
 	},
 	{[]string{"internal/datasource"}, []string{"os", "syscall", "gocloud.dev"}, "where files are kept is the bucket's"},
 	{

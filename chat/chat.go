@@ -92,17 +92,23 @@ const (
 	FinishError   FinishReason = "error"   // It failed; the text so far is kept.
 )
 
-// Citation names a passage of a document that an answer cites, or that was consulted for it. Its JSON form is that of
-// the store and of the stream. It has no ids if the document belongs to the skill and not to the person who asked.
+// Citation names a passage of a document, or a page of the web, that an answer cites, or that was consulted for it. Its
+// JSON form is that of the store and of the stream. It has no ids if the document belongs to the skill and not to the
+// person who asked.
 type Citation struct {
 	Index            int       `json:"index"`
-	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id,omitzero"`
-	DataSourceID     uuid.UUID `json:"data_source_id,omitzero"`
-	Filename         string    `json:"filename"`
+	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id,omitzero"` // Of a page: made of its URL.
+	DataSourceID     uuid.UUID `json:"data_source_id,omitzero"`     // Not of a page.
+	Filename         string    `json:"filename"`                    // Of a page: its title.
 	Page             int       `json:"page"`
 	Locator          string    `json:"locator,omitempty"` // Where in the document, for a reader.
 	Score            float64   `json:"score"`
 	Quote            string    `json:"quote"`
+
+	// Of a page of the web:
+	URL         string `json:"url,omitempty"` // http or https.
+	Site        string `json:"site,omitempty"`
+	PublishedOn string `json:"published_on,omitempty"` // As 2006-01-02.
 
 	Support answer.Support `json:"support,omitempty"` // Empty if the answer does not cite it.
 }

@@ -198,6 +198,12 @@ func streamStep(s Step) stream.Step {
 }
 
 func streamSource(c Citation) stream.Source {
+	if c.URL != "" {
+		return stream.Source{
+			SourceID: c.ChunkEmbeddingID.String(), Title: c.Filename, Index: c.Index, URL: c.URL, Site: c.Site,
+			PublishedOn: c.PublishedOn,
+		}
+	}
 	format, _ := extract.FormatOf(c.Filename)
 	return stream.Source{
 		SourceID: c.ChunkEmbeddingID.String(), MediaType: format.MediaType, Title: c.Filename, Filename: c.Filename,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -45,7 +44,8 @@ type Grounds struct {
 	Usage   llm.Usage // Tokens that were spent to find them.
 }
 
-// Source is a passage that a model is given and may cite. Its Citation has no Quote and no Support yet.
+// Source is a passage, or a page, that a model is given and may cite. Its Citation has no Support yet. Its Quote, if
+// there is one, is what is shown of the text; else that is its beginning.
 type Source struct {
 	Citation
 
@@ -104,7 +104,8 @@ func passages(sources []Source) []answer.Passage {
 	list := make([]answer.Passage, len(sources))
 	for i, s := range sources {
 		list[i] = answer.Passage{
-			Index: s.Index, Filename: s.Filename, Page: s.Page, Locator: s.Locator, Text: s.Text,
+			Index: s.Index, Filename: s.Filename, Page: s.Page, Locator: s.Locator, Text: s.Text, Site: s.Site,
+			Date: s.PublishedOn,
 		}
 	}
 	return list
@@ -140,7 +141,7 @@ func cite(sources []Source, text string) []Citation {
 		}
 	}
 	slices.SortStableFunc(others, func(a, b Source) int { return cmp.Compare(b.Score, a.Score) })
-	if len(cited) == 0 && strings.HasPrefix(text, answer.Nothing) {
+	if len(cited) == 0 && answer.SaysNothing(text) {
 		return nil // What was consulted does not say it.
 	}
 	kept := slices.Concat(cited, others[:min(maxConsulted, len(others))])
@@ -148,7 +149,7 @@ func cite(sources []Source, text string) []Citation {
 	for quote := maxQuote; ; quote /= 2 {
 		for i, s := range kept {
 			list[i] = s.Citation
-			list[i].Quote = beginning(s.Text, quote)
+			list[i].Quote = beginning(cmp.Or(s.Quote, s.Text), quote)
 		}
 		if encoded, err := json.Marshal(list); err != nil || len(encoded) <= maxCitations || quote == 0 {
 			return list

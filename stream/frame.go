@@ -88,9 +88,9 @@ type Step struct {
 	Total  int    `json:"total,omitempty"`  // 0 if it cannot be counted.
 }
 
-// Source is a passage of a document.
+// Source is a passage of a document, or a page of the web.
 type Source struct {
-	SourceID     string // Id of the passage.
+	SourceID     string // Id of the passage, or the page.
 	MediaType    string
 	Title        string
 	Filename     string
@@ -98,6 +98,11 @@ type Source struct {
 	Page         int
 	DataSourceID string // Id of the document.
 	Locator      string // Where in the document it stands, for a reader.
+
+	// Of a page of the web, which has nothing of the above but id, title and index:
+	URL         string
+	Site        string
+	PublishedOn string // As 2006-01-02; "" if unknown.
 }
 
 // sourceChunk is a source-document chunk. Index and Page are our own, as is what stands in ProviderMetadata, which is
@@ -117,6 +122,26 @@ type sourceMetadata struct {
 	Tsumugi sourcePlace `json:"tsumugi"`
 }
 
+// pageChunk is a source-url chunk, with Index and ProviderMetadata as in a sourceChunk.
+type pageChunk struct {
+	Type             string       `json:"type"`
+	SourceID         string       `json:"sourceId"`
+	URL              string       `json:"url"`
+	Title            string       `json:"title"`
+	Index            int          `json:"index"`
+	ProviderMetadata pageMetadata `json:"providerMetadata"`
+}
+
+type pageMetadata struct {
+	Tsumugi pagePlace `json:"tsumugi"`
+}
+
+type pagePlace struct {
+	Index       int    `json:"index"`
+	Site        string `json:"site,omitempty"`
+	PublishedOn string `json:"published_on,omitempty"`
+}
+
 type sourcePlace struct {
 	Index        int    `json:"index"`
 	Page         int    `json:"page"`
@@ -124,7 +149,13 @@ type sourcePlace struct {
 	Locator      string `json:"locator,omitempty"`
 }
 
-func newSourceChunk(s Source) sourceChunk {
+func newSourceChunk(s Source) any {
+	if s.URL != "" {
+		return pageChunk{
+			Type: "source-url", SourceID: s.SourceID, URL: s.URL, Title: s.Title, Index: s.Index,
+			ProviderMetadata: pageMetadata{pagePlace{s.Index, s.Site, s.PublishedOn}},
+		}
+	}
 	return sourceChunk{
 		Type: "source-document", SourceID: s.SourceID, MediaType: s.MediaType, Title: s.Title, Filename: s.Filename,
 		Index: s.Index, Page: s.Page,

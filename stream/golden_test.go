@@ -60,6 +60,7 @@ func TestGoldenStreams(t *testing.T) {
 		"resumed.sse":   write("1-15", done),
 		"reset.sse":     write("2-15", done),
 		"reasoning.sse": reasoned(),
+		"web.sse":       searched(),
 	} {
 		path := filepath.Join("testdata", name)
 		if *update {
@@ -84,4 +85,19 @@ func reasoned() []byte {
 	text.AppendText("糸を引き出すことです。")
 	text.Finish(done)
 	return drain(text.Watch(""))
+}
+
+// searched is an answer from a page of the web.
+func searched() []byte {
+	text := stream.NewText(goldenHead)
+	w := text.Watch("")
+	text.PutStep(stream.Step{Kind: "web_search", Status: "running", Detail: "検索中「紡ぐ 意味」"})
+	text.PutStep(stream.Step{Kind: "web_search", Status: "success", Detail: "1ページを確認"})
+	text.PutSource(stream.Source{
+		SourceID: "0190f3c2-0000-5000-8000-000000000006", Title: "繭と糸", Index: 1,
+		URL: "https://www.example.jp/thread?a=1&b=2", Site: "example.jp", PublishedOn: "2026-09-01",
+	})
+	text.AppendText("糸を引き出すことです[1]。")
+	text.Finish(done)
+	return drain(w)
 }

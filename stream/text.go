@@ -134,7 +134,7 @@ func appendTo[T string | []byte](t *Text, piece T) {
 // PutStep publishes what the assistant does before it writes. A later step of the same kind replaces it.
 func (t *Text) PutStep(s Step) { t.put("step "+s.Kind, newDataChunk("step", s.Kind, s)) }
 
-// PutSource publishes a passage that the answer rests on.
+// PutSource publishes a passage, or a page, that the answer rests on.
 func (t *Text) PutSource(s Source) {
 	t.put("source "+s.SourceID, newSourceChunk(s))
 }

@@ -133,14 +133,16 @@ func fenced(passages []answer.Found) string {
 }
 
 // query returns what is searched for.
-func query(ask chat.Ask) string {
-	var earlier []string
+func query(ask chat.Ask) string { return answer.Query(ask.Question.Content, earlier(ask)) }
+
+// earlier returns the person's questions before, the last one first.
+func earlier(ask chat.Ask) (questions []string) {
 	for _, m := range slices.Backward(ask.History) {
 		if m.Role == chat.RoleUser {
-			earlier = append(earlier, m.Content)
+			questions = append(questions, m.Content)
 		}
 	}
-	return answer.Query(ask.Question.Content, earlier)
+	return questions
 }
 
 // search chooses passages for a question.

@@ -70,9 +70,12 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	if cfg.Summaries.Budget != nil {
 		cfg.Summaries.Model, cfg.Summaries.Notes = f.listening(model), f.db
 	}
+	if cfg.Searches.Web != nil {
+		cfg.Searches.Model = f.listening(model)
+	}
 	s := chat.NewService(chat.Needs{
-		Store: f.db, Skills: skill.NewService(f.db, skill.Config{}), Model: f.listening(model), Feed: feed,
-		Log: slog.New(slog.DiscardHandler),
+		Store: f.db, Skills: skill.NewService(f.db, skill.Config{WebSearch: cfg.Searches.Web != nil}),
+		Model: f.listening(model), Feed: feed, Log: slog.New(slog.DiscardHandler),
 		Hub: stream.NewHub(stream.HubConfig{}), Grounder: ground.New(f.sources, cfg),
 	}, chat.Config{Alone: true})
 	f.must(s.Start(f.t.Context()))
@@ -189,6 +192,9 @@ func (f *fixture) heard() llm.Request {
 type chunk struct {
 	Type     string
 	SourceID string `json:"sourceId"`
+	URL      string
+	Title    string
+	Data     chat.Step // Of a data-step.
 }
 
 // streamed returns the chunks of an answer's stream.

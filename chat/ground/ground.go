@@ -1,9 +1,9 @@
 // Package ground finds what an answer is based on: it implements chat.Grounder. Passages of data sources are found by
-// package datasource, and turned into a prompt, and checked citations, by package answer.
+// package datasource, pages of the web by package websearch; package answer turns both into a prompt, and checked
+// citations.
 //
-// A question without data sources is based on the conversation alone, unless its skill has documents of its own, and
-// one about a page of the browser on that. The package imports chat and what chat imports;
-// it knows no database and no HTTP.
+// A question of another skill without data sources is based on the conversation alone, unless its skill has documents of
+// its own, and one about a page of the browser on that. The package knows no database and no HTTP.
 package ground
 
 import (
@@ -39,6 +39,9 @@ type Config struct {
 	// Summaries of documents that the model cannot read at once. Without a model, passages of them are searched for as
 	// for any question.
 	Summaries Summaries
+
+	// Searches of the web. Without a Web, no question is answered from it.
+	Searches Searches
 }
 
 // DefaultContextTokens is the context of a model that is not known.
@@ -52,6 +55,7 @@ type Grounder struct {
 	sources   Sources
 	context   int // Tokens.
 	summaries Summaries
+	searches  Searches
 }
 
 // New returns a Grounder.
@@ -59,11 +63,16 @@ func New(sources Sources, cfg Config) *Grounder {
 	if cfg.ContextTokens <= 0 {
 		cfg.ContextTokens = DefaultContextTokens
 	}
-	return &Grounder{sources: sources, context: cfg.ContextTokens, summaries: cfg.Summaries}
+	return &Grounder{sources: sources, context: cfg.ContextTokens, summaries: cfg.Summaries, searches: cfg.Searches}
 }
 
 // Ground implements chat.Grounder.
 func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	if ask.Skill.Kind == skill.KindWebSearch {
+		ctx, cancel := context.WithTimeout(ctx, webTimeout)
+		defer cancel()
+		return g.web(ctx, ask, tell)
+	}
 	if len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 {
 		if !ask.Skill.OfExtension() || g.summaries.Model == nil {
 			return chat.Grounds{Prompt: ask.Prompt}, nil

@@ -76,16 +76,21 @@ type Message struct {
 	Citations []Citation `json:"citations"`
 }
 
-// Citation is a passage of a file that an answer cites as [Index], or that was consulted for it.
+// Citation is a passage of a file, or a page of the web, that an answer cites as [Index], or that was consulted for it.
 type Citation struct {
 	Index        int    `json:"index"`
-	DataSourceID string `json:"data_source_id"`
+	DataSourceID string `json:"data_source_id"` // "" of a page of the web.
 	PassageID    string `json:"chunk_embedding_id"`
-	Filename     string `json:"filename"`
-	Page         int    `json:"page"` // 0 where the file has no pages.
+	Filename     string `json:"filename"` // Of a page its title.
+	Page         int    `json:"page"`     // 0 where the file has no pages.
 	Locator      string `json:"locator"`
 	Quote        string `json:"quote"`
 	Support      string `json:"support"` // "strong" or "weak"; empty if it is not cited.
+
+	// Of a page of the web; else "".
+	URL         string `json:"url"`
+	Site        string `json:"site"`
+	PublishedOn string `json:"published_on"` // As 2006-01-02; "" if it is not known.
 }
 
 // Usage is the tokens of an answer.

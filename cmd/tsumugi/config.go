@@ -36,8 +36,9 @@ type config struct {
 
 	NATSURL string `name:"nats-url" env:"NATS_URL" placeholder:"URL" help:"NATS servers with JetStream that join several servers, as nats://host:4222, with commas between. Needs --database-url. Default: this server is alone."`
 
-	cognito `embed:""`
-	mailing `embed:""`
+	cognito   `embed:""`
+	mailing   `embed:""`
+	searching `embed:""`
 
 	TrustedProxies []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
 	Limits         api.Limits     `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means any number, off none at all."`
@@ -72,11 +73,9 @@ type config struct {
 
 	sealing       `embed:""`
 	slackSettings `embed:""`
-	later         `embed:""`
-
-	Demo         bool   `env:"TSUMUGI_DEMO" default:"true" negatable:"" help:"Make a demo organization with two users on the first start without users."`
-	DemoPassword string `env:"TSUMUGI_DEMO_PASSWORD" placeholder:"PASSWORD" help:"Password of the demo users, for tests and try-outs. Default: random, printed once."`
-	Log          string `env:"TSUMUGI_LOG" enum:"text,json" default:"text" help:"Form of the log: text or json."`
+	Demo          bool   `env:"TSUMUGI_DEMO" default:"true" negatable:"" help:"Make a demo organization with two users on the first start without users."`
+	DemoPassword  string `env:"TSUMUGI_DEMO_PASSWORD" placeholder:"PASSWORD" help:"Password of the demo users, for tests and try-outs. Default: random, printed once."`
+	Log           string `env:"TSUMUGI_LOG" enum:"text,json" default:"text" help:"Form of the log: text or json."`
 }
 
 // extensionOrigin matches the origin of a browser extension.
@@ -121,6 +120,9 @@ func (c *config) Validate() error {
 		return err
 	}
 	if err := c.checkSlack(); err != nil {
+		return err
+	}
+	if err := c.checkSearch(); err != nil {
 		return err
 	}
 	if len(c.ExtensionOrigins) == 1 && c.ExtensionOrigins[0] == "none" {

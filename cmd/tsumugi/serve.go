@@ -52,7 +52,6 @@ type serveCommand struct {
 // Run serves until ctx ends, and then stops gracefully without losing work in progress.
 func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (err error) {
 	log := c.logger(logs)
-	c.warn(log)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen (TSUMUGI_LISTEN) %s: %w", c.Listen, err)

@@ -27,6 +27,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
+	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
@@ -52,6 +53,7 @@ type server struct {
 	files     *bucket.Bucket
 	sources   *datasource.Service
 	slack     *slackDomain
+	web       *websearch.Service // Nil without web search.
 	handler   http.Handler
 	ready     atomic.Bool
 	made      []account // Created by this start.
@@ -103,9 +105,13 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil {
 		return nil, fmt.Errorf("the embedding model's settings (OPENAI_EMBEDDING_MODEL): %w", err)
 	}
-	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"),
+	extractor := c.extractor(log)
+	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
 		datasource.Config{Person: c.PersonStorage << 20, Embedding: embedding})
-	skills := skill.NewService(db, skill.Config{NoModel: !c.modelConnected()})
+	if s.web, err = c.openSearch(extractor); err != nil {
+		return nil, err
+	}
+	skills := skill.NewService(db, skill.Config{WebSearch: c.searches(), NoModel: !c.modelConnected()})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
 	}
@@ -189,14 +195,17 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
+	grounds := ground.Config{
+		ContextTokens: c.ContextTokens,
+		Summaries:     ground.Summaries{Model: model, Name: c.modelName(), Notes: db, Budget: s.budget},
+	}
+	if s.web != nil {
+		grounds.Searches = ground.Searches{Web: s.web, Model: model, Budget: s.budget}
+	}
 	generations := c.Limits[api.KindGeneration]
 	s.chat = chat.NewService(chat.Needs{
 		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Grounder: ground.New(s.sources, ground.Config{
-			ContextTokens: c.ContextTokens,
-			Summaries:     ground.Summaries{Model: model, Name: c.modelName(), Notes: db, Budget: s.budget},
-		}),
-		Log:    s.log.With("part", "chat"),
+		Grounder: ground.New(s.sources, grounds), Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
@@ -280,6 +289,9 @@ func (s *server) close() {
 	}
 	if s.accounts.users != nil {
 		s.accounts.users.Stop(ctx)
+	}
+	if s.web != nil {
+		s.web.Close()
 	}
 	if s.files != nil {
 		_ = s.files.Close() // The only error is that it was closed before.

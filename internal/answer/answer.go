@@ -21,6 +21,10 @@ type Passage struct {
 	Page     int    // From 1; 0 for what has no pages.
 	Locator  string // Where it stands, such as "第1章 > 1.1 目的" or "Sheet1!B12:F20"; "" if unknown.
 	Text     string
+
+	// Of a page of the web, whose Filename is its title:
+	Site string
+	Date string // When it was published, as 2006-01-02; "" if unknown.
 }
 
 // visible returns a text without characters that a reader does not see, such as zero-width and bidirectional ones: they
@@ -37,13 +41,24 @@ func visible(text string) string {
 // Sources returns the passages as a model is told them, one element each:
 //
 //	<source index="1" filename="就業規則.pdf" page="3">…</source>
+//	<source index="2" title="地域別最低賃金" site="www.example.jp" date="2026-10-01">…</source>
 //
 // Texts and names come from people who may not be trusted: the characters that could end an element or an attribute are
 // escaped, so that none closes its own fence. Everything else stays as it is, because models copy what they quote.
 func Sources(passages []Passage) string {
 	var b strings.Builder
 	for _, p := range passages {
-		fmt.Fprintf(&b, `<source index="%d" filename="%s"`, p.Index, attribute(p.Filename))
+		name := "filename"
+		if p.Site != "" {
+			name = "title"
+		}
+		fmt.Fprintf(&b, `<source index="%d" %s="%s"`, p.Index, name, attribute(p.Filename))
+		if p.Site != "" {
+			fmt.Fprintf(&b, ` site="%s"`, attribute(p.Site))
+		}
+		if p.Date != "" {
+			fmt.Fprintf(&b, ` date="%s"`, attribute(p.Date))
+		}
 		if p.Page > 0 {
 			fmt.Fprintf(&b, ` page="%d"`, p.Page)
 		}

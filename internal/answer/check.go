@@ -38,7 +38,7 @@ var citationForm = regexp.MustCompile(`\[([0-9]{1,3})\]`)
 func Check(text string, passages []Passage) []Claim {
 	texts := make(map[int]string, len(passages))
 	for _, p := range passages {
-		texts[p.Index] += fold(p.Filename+"\n"+p.Locator+"\n"+p.Text) + "\n"
+		texts[p.Index] += fold(p.Filename+"\n"+p.Date+"\n"+p.Locator+"\n"+p.Text) + "\n"
 	}
 	var claims []Claim
 	for _, sentence := range sentences(text) {

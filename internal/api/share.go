@@ -139,7 +139,10 @@ func toSharedMessage(m chat.Message) SharedMessage {
 		Role: MessageRole(m.Role), Content: m.Content, FinishReason: MessageFinishReason(m.FinishReason),
 		CreatedAt: m.CreatedAt.UTC(),
 		Citations: convert(m.Cited(), func(c chat.Citation) SharedCitation {
-			return SharedCitation{Index: c.Index, Filename: c.Filename, Page: c.Page}
+			return SharedCitation{
+				Index: c.Index, Filename: c.Filename, Page: c.Page, URL: c.URL, Site: c.Site,
+				PublishedOn: c.PublishedOn,
+			}
 		}),
 	}
 }

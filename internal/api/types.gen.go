@@ -837,14 +837,20 @@ type ChunkEmbedding struct {
 	Text string `json:"text"`
 }
 
-// Citation A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come
-// first, in the order of their numbers, then at most 8 others, the most relevant first. Of a document that belongs
-// to the skill and not to the person who asked, only cited passages are there, without ids: it cannot be opened.
+// Citation A passage of a file, or with `url` a page of the web, that the answer cites as `[index]`, or that was consulted
+// and is not cited. The cited ones come first, in the order of their numbers, then at most 8 others, the most
+// relevant first. Of a document that belongs to the skill and not to the person who asked, only cited passages
+// are there, without ids: it cannot be opened.
 type Citation struct {
+	// ChunkEmbeddingID Of a page made of its URL.
 	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id,omitempty,omitzero"`
-	DataSourceID     openapi_types.UUID `json:"data_source_id,omitempty,omitzero"`
-	Filename         string             `json:"filename"`
-	Index            int                `json:"index"`
+
+	// DataSourceID The file. Not there for a page of the web.
+	DataSourceID openapi_types.UUID `json:"data_source_id,omitempty,omitzero"`
+
+	// Filename Of a page its title.
+	Filename string `json:"filename"`
+	Index    int    `json:"index"`
 
 	// Locator Where in the file it stands, for a reader: headings, a slide, or cells.
 	Locator string `json:"locator,omitempty,omitzero"`
@@ -852,16 +858,25 @@ type Citation struct {
 	// Page 0 where the file has no pages.
 	Page int `json:"page"`
 
+	// PublishedOn When a page of the web was published. Not there if that is not known.
+	PublishedOn string `json:"published_on,omitempty,omitzero"`
+
 	// Quote Its text, at most 400 characters; less where an answer cites very many.
 	Quote string `json:"quote"`
 
 	// Score How well it fits the question. Comparable within one answer only.
 	Score float32 `json:"score"`
 
+	// Site Of a page of the web: the site that it is of.
+	Site string `json:"site,omitempty,omitzero"`
+
 	// Support Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of
 	// a sentence is in none of the passages that it cites, or it shares next to no words with them. Not there
 	// for a passage that is not cited.
 	Support CitationSupport `json:"support,omitempty,omitzero"`
+
+	// URL Of a page of the web: http or https.
+	URL string `json:"url,omitempty,omitzero"`
 }
 
 // CitationSupport Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of
@@ -2007,9 +2022,15 @@ type ShareRequest struct {
 
 // SharedCitation Where an answer has something from; not what stands there.
 type SharedCitation struct {
-	Filename string `json:"filename"`
-	Index    int    `json:"index"`
-	Page     int    `json:"page"`
+	// Filename Of a page of the web its title.
+	Filename    string `json:"filename"`
+	Index       int    `json:"index"`
+	Page        int    `json:"page"`
+	PublishedOn string `json:"published_on,omitempty,omitzero"`
+	Site        string `json:"site,omitempty,omitzero"`
+
+	// URL Of a page of the web: http or https.
+	URL string `json:"url,omitempty,omitzero"`
 }
 
 // SharedMessage defines model for SharedMessage.
@@ -2560,9 +2581,18 @@ type StreamSourceDocument struct {
 	Type     string `json:"type"`
 }
 
-// StreamSourceURL A page of the web that the answer rests on and may cite as `[index]`.
+// StreamSourceURL A page of the web that the model was given and may cite as `[index]`; otherwise as `source-document`.
 type StreamSourceURL struct {
-	Index    int    `json:"index"`
+	Index            int `json:"index"`
+	ProviderMetadata struct {
+		Tsumugi struct {
+			Index       int    `json:"index"`
+			PublishedOn string `json:"published_on,omitempty,omitzero"`
+			Site        string `json:"site,omitempty,omitzero"`
+		} `json:"tsumugi"`
+	} `json:"providerMetadata"`
+
+	// SourceID The `chunk_embedding_id` of its citation.
 	SourceID string `json:"sourceId"`
 	Title    string `json:"title"`
 	Type     string `json:"type"`

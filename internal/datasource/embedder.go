@@ -258,7 +258,7 @@ func (s *Service) openVectors(ctx context.Context, owner Owner, of []Indexed, mo
 	var missing []Indexed
 	var places []int
 	for i, o := range of {
-		if kept, found := s.vectors.get(vectorKey{o.ID, o.Reading}); found {
+		if kept, found := s.vectors.Get(vectorKey{o.ID, o.Reading}); found {
 			vectors[i] = kept
 		} else {
 			missing, places = append(missing, o), append(places, i)
@@ -267,13 +267,13 @@ func (s *Service) openVectors(ctx context.Context, owner Owner, of []Indexed, mo
 	if len(missing) == 0 {
 		return vectors, true, nil
 	}
-	read, ok, err := s.store.FindVectors(ctx, owner, missing, modelID, s.vectors.limit)
+	read, ok, err := s.store.FindVectors(ctx, owner, missing, modelID, s.vectors.Limit())
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	for i, v := range read {
 		vectors[places[i]] = v
-		s.vectors.put(vectorKey{missing[i].ID, missing[i].Reading}, v, 4*len(v.Values))
+		s.vectors.Put(vectorKey{missing[i].ID, missing[i].Reading}, v, 4*len(v.Values))
 	}
 	return vectors, true, nil
 }

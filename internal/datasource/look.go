@@ -40,13 +40,13 @@ func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, pag
 // of it is found there. fault.Unavailable says that too many people look at pages now. The caller has just found the
 // passage, and may see it.
 func (s *Service) Locate(ctx context.Context, owner Owner, passage Passage) ([]extract.Rect, error) {
-	if rects, found := s.places.get(passage.ID); found {
+	if rects, found := s.places.Get(passage.ID); found {
 		return rects, nil
 	}
 	rects, err := s.findPlace(ctx, owner, passage)
 	switch {
 	case err == nil:
-		s.places.put(passage.ID, rects, rectBytes*len(rects))
+		s.places.Put(passage.ID, rects, rectBytes*len(rects))
 	case errors.Is(err, errNoPage), fault.CodeOf(err) == fault.Conflict: // Or too slow to look at just now.
 		return nil, nil
 	}

@@ -149,7 +149,7 @@ func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) 
 			if err := s.rebuild(ctx, owner, o, i); err != nil {
 				return err
 			}
-		} else if kept, found := s.indexes.get(indexKey{of.ID, of.Reading, headPart}); found {
+		} else if kept, found := s.indexes.Get(indexKey{of.ID, of.Reading, headPart}); found {
 			o.documents[i] = kept.(*index.Document)
 		} else {
 			missing = append(missing, of)
@@ -173,7 +173,7 @@ func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) 
 		if o.documents[i], err = index.Open(head); err != nil {
 			return fmt.Errorf("the index of data source %s: %w", of.ID, err)
 		}
-		s.indexes.put(indexKey{of.ID, of.Reading, headPart}, o.documents[i], o.documents[i].Bytes())
+		s.indexes.Put(indexKey{of.ID, of.Reading, headPart}, o.documents[i], o.documents[i].Bytes())
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, 
 		}
 		o.parts[i] = make(map[int][]byte)
 		for _, number := range o.documents[i].Parts(query) {
-			if kept, found := s.indexes.get(indexKey{of.ID, of.Reading, number}); found {
+			if kept, found := s.indexes.Get(indexKey{of.ID, of.Reading, number}); found {
 				o.parts[i][number] = kept.([]byte)
 			} else {
 				missing[i], any = append(missing[i], number), true
@@ -208,7 +208,7 @@ func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, 
 				return errReread
 			}
 			o.parts[i][number] = part
-			s.indexes.put(indexKey{of.ID, of.Reading, number}, part, len(part))
+			s.indexes.Put(indexKey{of.ID, of.Reading, number}, part, len(part))
 		}
 	}
 	return nil

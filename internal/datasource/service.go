@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/lru"
 )
 
 // Codes that only uploads have.
@@ -40,9 +41,9 @@ type Service struct {
 	events    Events
 	readers   *readers
 	embedder  *embedder
-	indexes   *cache[indexKey, any]
-	vectors   *cache[vectorKey, index.Vectors]
-	places    *cache[uuid.UUID, []extract.Rect] // Of passages.
+	indexes   *lru.Cache[indexKey, any]
+	vectors   *lru.Cache[vectorKey, index.Vectors]
+	places    *lru.Cache[uuid.UUID, []extract.Rect] // Of passages.
 	log       *slog.Logger
 
 	lookers chan struct{}      // Holds a value for each page that is looked at.
@@ -63,8 +64,8 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	}
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
-	s.indexes, s.places = newCache[indexKey, any](cfg.Cache), newCache[uuid.UUID, []extract.Rect](placeBytes)
-	s.vectors = newCache[vectorKey, index.Vectors](cfg.Vectors)
+	s.indexes, s.places = lru.New[indexKey, any](cfg.Cache), lru.New[uuid.UUID, []extract.Rect](placeBytes)
+	s.vectors = lru.New[vectorKey, index.Vectors](cfg.Vectors)
 	s.embedder = &embedder{service: s, cfg: cfg.Embedding, woken: make(chan struct{}, 1)}
 	return s
 }

@@ -13,7 +13,7 @@ const MaxPage = 100
 
 // Texts for skills that cannot be used.
 const (
-	webSearchMissing = "ウェブ検索は、まだご利用いただけません。"
+	webSearchMissing = "ウェブ検索の接続先が未設定です。管理者に、TSUMUGI_SEARCH_URL または TSUMUGI_SEARCH_PROVIDER の設定を依頼してください。"
 	withdrawn        = "このスキルは公開が終了したため、新しい質問には使えません。これまでの内容は引き続きご覧いただけます。"
 	modelMissing     = "AIモデルが未設定です。管理者にお知らせください。"
 )
@@ -115,7 +115,7 @@ func needsModel(skill Skill) bool {
 		return false
 	}
 	switch skill.Kind {
-	case KindProofreading, KindMinutes, KindPageWholeSummary, KindPageWholeSummaryFollowUp:
+	case KindProofreading, KindMinutes, KindPageWholeSummary, KindPageWholeSummaryFollowUp, KindWebSearch:
 		return false
 	case "":
 		return skill.FormType == FormForm

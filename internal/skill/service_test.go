@@ -52,6 +52,11 @@ func TestWebSearchIsUnavailable(t *testing.T) {
 		}
 		for _, s := range skills {
 			want := s.Kind == skill.KindWebSearch && !configured
+			for _, setting := range []string{"TSUMUGI_SEARCH_URL", "TSUMUGI_SEARCH_PROVIDER"} {
+				if want && !strings.Contains(s.Unavailable, setting) {
+					t.Errorf("%q does not say what to set", s.Unavailable)
+				}
+			}
 			if got := s.Unavailable != ""; got != want {
 				t.Errorf("web search configured %v: %s unavailable %v, want %v", configured, s.Name, got, want)
 			}
@@ -147,6 +152,7 @@ func TestWithoutAModel(t *testing.T) {
 	accepts := map[string]bool{"汎用チャット": true, "要約": true, "文書に質問": true}
 	open := map[string]bool{
 		"汎用チャット": true, "要約": true, "文書に質問": true, "議事録作成": true, "文章校正": true, "ページの要約": true, "ページへの質問": true,
+		"ウェブ検索": true,
 	}
 	for _, without := range []bool{false, true} {
 		service, _ := newSeeded(t, skill.Config{WebSearch: true, NoModel: without})

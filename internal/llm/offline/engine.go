@@ -31,6 +31,8 @@ func (e *engine) answer(ctx context.Context, messages []llm.Message) string {
 		return title(p)
 	case notesName:
 		return notesTask(ctx, p)
+	case queriesName:
+		return searchQuery(p)
 	case "summarization", pageSummary:
 		return summarizeTask(ctx, p)
 	case "document_qa", pageQuestion:
@@ -41,6 +43,9 @@ func (e *engine) answer(ctx context.Context, messages []llm.Message) string {
 		if text := material(p); text != "" {
 			return e.proof.markdown(text, scopeOf(p.entries))
 		}
+	}
+	if p.task == "web_search" && len(p.sources) > 0 {
+		return answerFrom(p.question, p.earlier, p.sources)
 	}
 	if p.task == "chat" || p.task == "" {
 		if len(p.sources) > 0 {

@@ -14,10 +14,12 @@ import (
 //
 //	<task>KIND</task>                                        in a system message, first line
 //	<source index="1" filename="…" page="3">…</source>       in a system or user message
+//	<source index="1" title="…" site="…" date="…">…</source> in a user message, a page of the web
 //	<notes filename="…">- … [1]</notes>                      in a user message, lines that were noted of documents
 //	<text>…</text>                                           in a user message, what is to be worked on
 //	<field>…</field>, LABEL: VALUE                           in a user message, the other entries of a form
-//	<question>…</question>                                   in a user message, the one that needs a title
+//	<question>…</question>                                   in a user message, the one that needs a title, or queries
+//	<earlier>…</earlier>                                     in a user message, the question before that
 type prompt struct {
 	task     string
 	sources  []source
@@ -174,8 +176,10 @@ func readAttributes(tag string) source {
 		switch strings.TrimSpace(name) {
 		case "index":
 			s.index = onlyDigits(value)
-		case "filename":
+		case "filename", "title":
 			s.filename = value
+		case "site":
+			s.site = value
 		case "page":
 			s.page = onlyDigits(value)
 		}

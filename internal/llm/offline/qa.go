@@ -15,6 +15,7 @@ type source struct {
 	index    string // Its citation number.
 	filename string
 	page     string
+	site     string // Of a page of the web.
 	text     string
 }
 
@@ -93,7 +94,8 @@ func answerFrom(question string, earlier []string, sources []source) string {
 			fmt.Fprintf(&b, "- %s%s\n", escape(p.text), sources[p.source].cite())
 		}
 	}
-	b.WriteString("\n---\n\nAIモデルが未設定のため、文書から関係の深い箇所をそのまま引用しています。前後の文脈は出典でご確認ください。")
+	fmt.Fprintf(&b, "\n---\n\nAIモデルが未設定のため、%sから関係の深い箇所をそのまま引用しています。前後の文脈は出典でご確認ください。",
+		called(sources))
 	return b.String()
 }
 
@@ -143,9 +145,13 @@ func nothingFound(sources []source) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(answer.Nothing + "\n\n")
+	if called(sources) == calledPages {
+		b.WriteString(answer.NothingOnWeb + "\n\n")
+	} else {
+		b.WriteString(answer.Nothing + "\n\n")
+	}
 	if len(names) > 0 {
-		b.WriteString("調べた文書: ")
+		b.WriteString("調べた" + called(sources) + ": ")
 		for i, name := range names {
 			if i > 0 {
 				b.WriteString("、")
@@ -154,9 +160,23 @@ func nothingFound(sources []source) string {
 		}
 		b.WriteString("\n\n")
 	}
-	b.WriteString("文書の中で使われている言葉に言い換えるか、対象の文書が選ばれているかをご確認のうえ、もう一度お試しください。\n\n" +
-		"AIモデルが未設定のため、質問と同じ言葉を含む箇所だけを探しています。")
+	if called(sources) == calledPages {
+		b.WriteString("別の言葉に言い換えるか、範囲を広げて、もう一度お試しください。\n\n")
+	} else {
+		b.WriteString("文書の中で使われている言葉に言い換えるか、対象の文書が選ばれているかをご確認のうえ、もう一度お試しください。\n\n")
+	}
+	b.WriteString("AIモデルが未設定のため、質問と同じ言葉を含む箇所だけを探しています。")
 	return b.String()
+}
+
+const calledPages = "ページ"
+
+// called returns what sources are called.
+func called(sources []source) string {
+	if len(sources) > 0 && sources[0].site != "" {
+		return calledPages
+	}
+	return "文書"
 }
 
 // readPassages splits the sources into sentences. Table rows are passages too, because they often contain the

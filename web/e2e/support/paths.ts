@@ -15,5 +15,9 @@ export const fakeIdp = `${root}.cache/e2e/fakeidp`
 /** The Slack workspace in small, built before the tests. */
 export const fakeSlack = `${root}.cache/e2e/fakeslack`
 
+/** The search server, and a build of the program that reads its pages, built by the tests that need them. */
+export const fakeSearch = `${root}.cache/e2e/fakesearch`
+export const readsFakePages = `${root}.cache/e2e/tsumugi-fakepages`
+
 /** The golden streams of package stream's tests. */
 export const goldenStreams = `${root}stream/testdata`

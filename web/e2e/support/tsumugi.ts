@@ -28,9 +28,11 @@ export class Tsumugi {
   readonly #port: number
   readonly #folder: string
   readonly #env: NodeJS.ProcessEnv
+  readonly #binary: string
   #child: Child | null = null
 
-  private constructor(port: number, folder: string, env: NodeJS.ProcessEnv) {
+  private constructor(port: number, folder: string, env: NodeJS.ProcessEnv, binary: string) {
+    this.#binary = binary
     this.#port = port
     this.#folder = folder
     this.#env = env
@@ -38,7 +40,7 @@ export class Tsumugi {
   }
 
   /** Starts a server that asks this model; without one, its own offline engine answers. */
-  static async start(model: Model | null, extra: NodeJS.ProcessEnv = {}): Promise<Tsumugi> {
+  static async start(model: Model | null, extra: NodeJS.ProcessEnv = {}, binary = tsumugi): Promise<Tsumugi> {
     const folder = await mkdtemp(join(tmpdir(), 'tsumugi-e2e-'))
     // As root, the database runs as another user and has to get in.
     await chmod(folder, 0o755)
@@ -50,7 +52,7 @@ export class Tsumugi {
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),
       ...extra,
     }
-    const server = new Tsumugi(await freePort(), folder, env)
+    const server = new Tsumugi(await freePort(), folder, env, binary)
     try {
       await server.resume()
     } catch (cause) {
@@ -63,7 +65,7 @@ export class Tsumugi {
   /** Restarts it on the same port and data. */
   async resume(): Promise<void> {
     const args = ['serve', '--listen', `127.0.0.1:${this.#port}`, '--data', join(this.#folder, 'data')]
-    this.#child = new Child(tsumugi, args, this.#env)
+    this.#child = new Child(this.#binary, args, this.#env)
     await this.#child.says(/Ctrl-C/)
     const ready = await fetch(`${this.url}/readyz`)
     if (!ready.ok) throw new Error(`not ready: ${ready.status}\n${this.#child.output}`)

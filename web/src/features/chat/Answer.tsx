@@ -103,10 +103,7 @@ function useSources(view: AnswerView | null, message: Message) {
     const steps = [...cited, ...consulted]
       .filter((source) => source.url === null && canOpen(source))
       .map(placeIn)
-    const open = (source: Source) => {
-      if (source.url === null) openSource(placeIn(source), steps)
-      else window.open(source.url, '_blank', 'noopener,noreferrer')
-    }
+    const open = (source: Source) => openSource(placeIn(source), steps)
     return { byIndex: new Map(sources.map((source) => [source.index, source])), open }
   }, [sources, cited, consulted, openSource])
   return { citations, cited, consulted }

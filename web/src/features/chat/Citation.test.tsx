@@ -14,6 +14,8 @@ const source: Source = {
   support: 'weak',
   dataSourceId: 'd',
   url: null,
+  site: '',
+  publishedOn: '',
 }
 
 beforeAll(preloadMarkdown)

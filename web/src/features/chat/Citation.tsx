@@ -1,14 +1,26 @@
-import { createContext, useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  createContext,
+  type FocusEvent,
+  type KeyboardEvent,
+  type PointerEvent,
+  useContext,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { createPortal } from 'react-dom'
+import { PageLink } from '@/components/PageLink'
 import { hasPictures } from '@/entities/source/files'
 import type { CitationProps } from '@/lib/markdown'
 import { keepBeside } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
 import styles from './Citation.module.css'
-import { canOpen, type Source, spokenTitle } from './citations'
+import { canOpen, placeOf, type Source, spokenTitle } from './citations'
 import { texts } from './texts'
 
-/** The sources of one answer by their numbers, and what opens one. */
+/** The sources of one answer by their numbers, and what opens a passage. */
 export interface Citations {
   readonly byIndex: ReadonlyMap<number, Source>
   readonly open: (source: Source) => void
@@ -19,16 +31,19 @@ export const CitationsContext = createContext<Citations | null>(null)
 /** How long the pointer rests on a citation before its card comes, in milliseconds. */
 const REST_MS = 250
 
-/** `[1]` in an answer: a small button that opens the passage. A number without a source stays text. */
+/**
+ * `[1]` in an answer: a small button that opens the passage, or a link to the page of the web. A number without a source
+ * stays text.
+ */
 export function Citation({ index }: CitationProps) {
   const citations = useContext(CitationsContext)
   const source = citations?.byIndex.get(index)
   if (citations == null || source === undefined) return `[${index}]`
-  return <CitationButton source={source} onOpen={() => citations.open(source)} />
+  return <CitationMark source={source} onOpen={() => citations.open(source)} />
 }
 
-function CitationButton({ source, onOpen }: { source: Source; onOpen: () => void }) {
-  const button = useRef<HTMLButtonElement>(null)
+function CitationMark({ source, onOpen }: { source: Source; onOpen: () => void }) {
+  const mark = useRef<HTMLElement>(null)
   const [shown, setShown] = useState(false)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
@@ -37,46 +52,55 @@ function CitationButton({ source, onOpen }: { source: Source; onOpen: () => void
     setShown(false)
   }
   const id = useId()
-  return (
-    <span className={styles.place}>
-      <button
-        ref={button}
-        type="button"
-        className={cx(styles.citation, source.support === 'weak' && styles.weak)}
-        aria-label={spokenTitle(source)}
-        aria-describedby={shown ? id : undefined}
-        data-citation={source.index}
-        onClick={() => {
-          hide()
-          if (canOpen(source)) onOpen()
-          else setShown(!shown)
-        }}
-        onPointerEnter={({ pointerType }) => {
-          if (pointerType === 'touch') return
-          timer.current = setTimeout(() => setShown(true), REST_MS)
-        }}
-        onPointerLeave={hide}
-        onFocus={({ currentTarget }) => setShown(currentTarget.matches(':focus-visible'))}
-        onBlur={hide}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape' || !shown) return
-          event.preventDefault()
-          hide()
-        }}
-      >
-        {/* The brackets are not seen, and copied with the text. */}
+  const shared = {
+    ref: (element: HTMLElement | null) => {
+      mark.current = element
+    },
+    className: cx(styles.citation, source.support === 'weak' && styles.weak),
+    'aria-label': spokenTitle(source),
+    'aria-describedby': shown ? id : undefined,
+    'data-citation': source.index,
+    onPointerEnter: ({ pointerType }: PointerEvent) => {
+      if (pointerType === 'touch') return
+      timer.current = setTimeout(() => setShown(true), REST_MS)
+    },
+    onPointerLeave: hide,
+    onFocus: ({ currentTarget }: FocusEvent) => setShown(currentTarget.matches(':focus-visible')),
+    onBlur: hide,
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || !shown) return
+      event.preventDefault()
+      hide()
+    },
+    // The brackets are not seen, and copied with the text.
+    children: (
+      <>
         <span className={styles.bracket}>[</span>
         {source.index}
         <span className={styles.bracket}>]</span>
-      </button>
-      {shown && button.current && (
-        <Card id={id} source={source} anchor={button.current} onGone={() => setShown(false)} />
+      </>
+    ),
+  }
+  const open = () => {
+    hide()
+    if (canOpen(source)) onOpen()
+    else setShown(!shown)
+  }
+  return (
+    <span className={styles.place}>
+      {source.url === null ? (
+        <button type="button" onClick={open} {...shared} />
+      ) : (
+        <PageLink url={source.url} onClick={hide} {...shared} />
+      )}
+      {shown && mark.current && (
+        <Card id={id} source={source} anchor={mark.current} onGone={() => setShown(false)} />
       )}
     </span>
   )
 }
 
-/** What stands at a citation's place, beside the citation. It is only to be read: the button opens the place itself. */
+/** What stands at a citation's place, beside the citation. It is only to be read: the mark opens the place itself. */
 function Card({
   id,
   source,
@@ -94,8 +118,9 @@ function Card({
     () => (card.current ? keepBeside(card.current, anchor, 'top', 'start', onGone) : undefined),
     [anchor],
   )
-  const { name, page, locator, quote, support } = source
-  const place = [hasPictures(name) && page > 0 && texts.page(page), locator].filter(Boolean).join('・')
+  const { name, page, locator, quote, support, url } = source
+  const inFile = [hasPictures(name) && page > 0 && texts.page(page), locator].filter(Boolean).join('・')
+  const place = url === null ? inFile : placeOf(source)
   return createPortal(
     <div ref={card} id={id} className={styles.card} role="tooltip">
       <p className={styles.file}>{name}</p>

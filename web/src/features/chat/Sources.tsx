@@ -1,3 +1,4 @@
+import { PageLink } from '@/components/PageLink'
 import { cx } from '@/lib/ui/cx'
 import type { Citations } from './Citation'
 import { canOpen, placeOf, type Source, spokenTitle, titleOf } from './citations'
@@ -13,8 +14,11 @@ interface SourcesProps {
 /** What an answer cites, in the order of the numbers in it, and folded away what else was consulted for it. */
 export function Sources({ cited, consulted, onOpen }: SourcesProps) {
   if (cited.length + consulted.length === 0) return null
+  const pages = consulted.every(({ url }) => url !== null)
+  const others = pages ? texts.citation.otherPages : texts.citation.others
+  const summary = pages ? texts.citation.consultedPages : texts.citation.consulted
   return (
-    <section className={styles.sources} aria-label={cited.length > 0 ? texts.sources : texts.citation.others}>
+    <section className={styles.sources} aria-label={cited.length > 0 ? texts.sources : others}>
       {cited.length > 0 && (
         <>
           <h3>{texts.sources}</h3>
@@ -23,7 +27,7 @@ export function Sources({ cited, consulted, onOpen }: SourcesProps) {
       )}
       {consulted.length > 0 && (
         <details className={styles.consulted} data-print="hide">
-          <summary>{texts.citation.consulted(consulted.length)}</summary>
+          <summary>{summary(consulted.length)}</summary>
           <List sources={consulted} onOpen={onOpen} />
         </details>
       )}
@@ -58,9 +62,13 @@ function List({
               <Label source={source} numbered={numbered} />
             </button>
           ) : (
-            <a className={styles.source} href={source.url} target="_blank" rel="noopener noreferrer">
+            <PageLink
+              url={source.url}
+              className={styles.source}
+              aria-label={numbered ? spokenTitle(source) : titleOf(source) + texts.citation.opens}
+            >
               <Label source={source} numbered={numbered} />
-            </a>
+            </PageLink>
           )}
         </li>
       ))}
@@ -69,7 +77,7 @@ function List({
 }
 
 function Label({ source, numbered }: { source: Source; numbered: boolean }) {
-  const place = source.url === null ? placeOf(source) : ''
+  const place = placeOf(source)
   const weak = source.support === 'weak'
   return (
     <>

@@ -22,6 +22,8 @@ const given: AnswerSource = {
   mediaType: 'application/pdf',
   page: 3,
   url: null,
+  site: '',
+  publishedOn: '',
   dataSourceId: 'd',
   locator: '第3章',
 }
@@ -36,6 +38,9 @@ const checked: AnswerCitation = {
   score: 1,
   quote: '本文',
   support: 'weak',
+  url: null,
+  site: '',
+  publishedOn: '',
 }
 
 it('lists what is cited by its numbers, and apart from that what was only consulted', () => {
@@ -69,11 +74,58 @@ it('keeps of an answer that was stopped what its text cites', () => {
 })
 
 it('says where a source stands as its readers know the place', () => {
-  expect(placeOf({ name: '規則.pdf', page: 1200, locator: '第3章' })).toBe('1,200ページ')
-  expect(placeOf({ name: '説明.pptx', page: 4, locator: 'スライド 4' })).toBe('スライド 4')
-  expect(placeOf({ name: '名簿.xlsx', page: 2, locator: '社員!B12:F20' })).toBe('社員!B12:F20')
-  expect(placeOf({ name: '規程.docx', page: 1, locator: '第3章 休暇 > 第12条' })).toBe('第12条')
-  expect(placeOf({ name: 'メモ.txt', page: 0, locator: '' })).toBe('')
+  const inFile = { url: null, site: '', publishedOn: '' }
+  expect(placeOf({ ...inFile, name: '規則.pdf', page: 1200, locator: '第3章' })).toBe('1,200ページ')
+  expect(placeOf({ ...inFile, name: '説明.pptx', page: 4, locator: 'スライド 4' })).toBe('スライド 4')
+  expect(placeOf({ ...inFile, name: '名簿.xlsx', page: 2, locator: '社員!B12:F20' })).toBe('社員!B12:F20')
+  expect(placeOf({ ...inFile, name: '規程.docx', page: 1, locator: '第3章 休暇 > 第12条' })).toBe('第12条')
+  expect(placeOf({ ...inFile, name: 'メモ.txt', page: 0, locator: '' })).toBe('')
+})
+
+const page: Citation = {
+  index: 2,
+  chunk_embedding_id: 'u',
+  filename: '最低賃金の改定',
+  page: 0,
+  score: 3,
+  quote: '時間額1,142円',
+  url: 'https://www.example.jp/wage?a=1',
+  site: 'example.jp',
+  published_on: '2026-09-01',
+  support: 'strong',
+}
+
+it('knows the same of a page while an answer is written, when it has been checked, and when it is stored', () => {
+  const found: AnswerSource = {
+    ...given,
+    id: 'u',
+    index: 2,
+    title: '最低賃金の改定',
+    filename: '',
+    page: null,
+    url: page.url ?? null,
+    site: 'example.jp',
+    publishedOn: '2026-09-01',
+    dataSourceId: '',
+    locator: '',
+  }
+  const wanted = { index: 2, name: '最低賃金の改定', url: page.url, site: 'example.jp', dataSourceId: '' }
+  expect(sourcesOf({ sources: [found], citations: null }, [])).toMatchObject([wanted])
+  const [stored] = sourcesOf(null, [page])
+  expect(stored).toMatchObject({ ...wanted, quote: '時間額1,142円', support: 'strong' })
+  expect(stored && placeOf(stored)).toBe('example.jp 2026年9月1日')
+  expect(stored && spokenTitle(stored)).toMatch(/^出典2、最低賃金の改定 example\.jp 2026年9月1日、新しいタブ/)
+  const ended = citationsOf({ sources: [found], citations: null }, '1,142円です[2]。')
+  expect(ended).toMatchObject([{ index: 2, url: page.url, site: 'example.jp', published_on: '2026-09-01' }])
+  expect(ended[0]).not.toHaveProperty('data_source_id')
+})
+
+it('takes no address but of the web, and writes it where a text leaves the app', () => {
+  const [bad] = sourcesOf(null, [{ ...page, url: 'javascript:alert(1)' }])
+  expect(bad?.url).toBeNull()
+  expect(sourceLines({ citations: [page], content: '' })).toEqual([
+    '[2] 最低賃金の改定 example.jp 2026年9月1日 https://www.example.jp/wage?a=1',
+  ])
 })
 
 it('writes them for texts that leave the app, and says them aloud', () => {

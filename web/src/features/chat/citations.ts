@@ -1,11 +1,12 @@
 import { hasPictures } from '@/entities/source/files'
 import type { Citation, Message } from '@/lib/api'
-import type { AnswerCitation, AnswerSource, AnswerView, Support } from '@/lib/stream'
+import { type AnswerCitation, type AnswerSource, type AnswerView, httpUrl, type Support } from '@/lib/stream'
+import { formatDay } from '@/lib/ui/dates'
 import { texts } from './texts'
 
 /** A source of an answer as the screen shows it: a passage of a document, or a page of the web. */
 export interface Source {
-  /** The passage's id, or the address of the page. */
+  /** The passage's, or the page's. */
   readonly id: string
   readonly index: number
   readonly name: string
@@ -19,7 +20,11 @@ export interface Source {
   readonly support: Support | null
   /** Empty for a document of the skill, which only its citations show. */
   readonly dataSourceId: string
+  /** Of a page of the web, as the two that follow; empty if they are not known. */
   readonly url: string | null
+  readonly site: string
+  /** As 2026-09-01. */
+  readonly publishedOn: string
 }
 
 /** Whether a source can be opened. */
@@ -33,9 +38,7 @@ export function sourcesOf(
   stored: readonly Citation[],
 ): readonly Source[] {
   if (view === null) return stored.map(storedSource)
-  if (view.citations === null) return view.sources.map(givenSource)
-  const pages = view.sources.filter(({ url }) => url !== null)
-  return [...view.citations.map(checkedSource), ...pages.map(givenSource)]
+  return view.citations === null ? view.sources.map(givenSource) : view.citations.map(checkedSource)
 }
 
 /** The sources that an answer cites, in the order of their numbers, and those that were only consulted. */
@@ -44,28 +47,34 @@ export function sortSources(
   text: string,
 ): { readonly cited: readonly Source[]; readonly consulted: readonly Source[] } {
   const checked = sources.some(({ support }) => support !== null)
-  const isCited = ({ index, support, url }: Source) =>
-    url !== null || (checked ? support !== null : text.includes(`[${index}]`))
+  const isCited = ({ index, support }: Source) => (checked ? support !== null : text.includes(`[${index}]`))
   return {
     cited: sources.filter(isCited).sort((a, b) => a.index - b.index),
     consulted: sources.filter((source) => !isCited(source)),
   }
 }
 
-/** Where in its file a source stands, in few words: the page of a PDF, the slide, the cells, the last heading. */
-export function placeOf({ name, page, locator }: Pick<Source, 'name' | 'page' | 'locator'>): string {
+type Place = Pick<Source, 'name' | 'page' | 'locator' | 'url' | 'site' | 'publishedOn'>
+
+/**
+ * Where a source stands, in few words: the page of a PDF, the slide, the cells, the last heading; of a page of the web
+ * its site and its date.
+ */
+export function placeOf({ name, page, locator, url, site, publishedOn }: Place): string {
+  if (url !== null) return [site, publishedOn && formatDay(publishedOn)].filter(Boolean).join(' ')
   if (hasPictures(name) && page > 0) return texts.page(page)
   return locator.split(' > ').at(-1) ?? ''
 }
 
 /** A source by its name and place: 就業規則.pdf 3ページ. */
-export function titleOf(source: Pick<Source, 'name' | 'page' | 'locator'>): string {
+export function titleOf(source: Place): string {
   return [source.name, placeOf(source)].filter(Boolean).join(' ')
 }
 
 /** What a citation is called, to be heard. */
 export function spokenTitle(source: Source): string {
-  return texts.citation.spoken(source.index, titleOf(source), source.support === 'weak')
+  const { index, support, url } = source
+  return texts.citation.spoken(index, titleOf(source), support === 'weak') + (url ? texts.citation.opens : '')
 }
 
 /** The lines of what an answer cites, for texts that leave the app. */
@@ -76,7 +85,7 @@ export function sourceLines({
   const { cited } = sortSources(citations.map(storedSource), content)
   return cited.map((source) => {
     const weak = source.support === 'weak' ? texts.citation.weakMark : ''
-    return `[${source.index}] ${titleOf(source)}${weak}`
+    return [`[${source.index}] ${titleOf(source)}${weak}`, source.url].filter(Boolean).join(' ')
   })
 }
 
@@ -84,11 +93,12 @@ export function sourceLines({
 export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, text: string): Citation[] {
   const sources = sourcesOf(view, [])
   const known = view.citations === null ? sortSources(sources, text).cited : sources
-  return known.filter(({ url }) => url === null).map(toCitation)
+  return known.map(toCitation)
 }
 
 function storedSource(citation: Citation): Source {
   const { index, chunk_embedding_id, data_source_id, filename, page, locator, quote, support } = citation
+  const { url, site, published_on } = citation
   return {
     id: chunk_embedding_id ?? '',
     index,
@@ -98,28 +108,32 @@ function storedSource(citation: Citation): Source {
     quote,
     support: support ?? null,
     dataSourceId: data_source_id ?? '',
-    url: null,
+    url: httpUrl(url ?? ''),
+    site: site ?? '',
+    publishedOn: published_on ?? '',
   }
 }
 
 function checkedSource({ passageId, filename, ...rest }: AnswerCitation): Source {
-  return { ...rest, id: passageId, name: filename, url: null }
+  return { ...rest, id: passageId, name: filename }
 }
 
-function givenSource({ id, index, filename, title, page, locator, dataSourceId, url }: AnswerSource): Source {
-  const name = url === null ? filename : title || url
-  return { id, index, name, page: page ?? 0, locator, quote: '', support: null, dataSourceId, url }
+function givenSource({ filename, title, page, mediaType: _, ...rest }: AnswerSource): Source {
+  const name = rest.url === null ? filename : title || rest.url
+  return { ...rest, name, page: page ?? 0, quote: '', support: null }
 }
 
-function toCitation({ id, index, name, page, locator, quote, support, dataSourceId }: Source): Citation {
+function toCitation(source: Source): Citation {
+  const { id, index, name, page, locator, quote, support, dataSourceId, url, site, publishedOn } = source
   return {
     index,
     ...(id && { chunk_embedding_id: id }),
-    ...(dataSourceId && { data_source_id: dataSourceId }),
     filename: name,
     page,
     score: 0,
     quote,
+    ...(dataSourceId && { data_source_id: dataSourceId }),
+    ...(url !== null && { url, site, ...(publishedOn && { published_on: publishedOn }) }),
     ...(locator && { locator }),
     ...(support && { support }),
   }

@@ -179,12 +179,15 @@ export const texts = {
   citation: {
     spoken: (index: number, title: string, weak: boolean) =>
       `出典${index}、${title}${weak ? '、要確認' : ''}`,
+    opens: '、新しいタブで開きます',
     weak: '要確認',
     weakMark: '（要確認）',
     weakHint: '回答の数字や日付などが、この箇所では確認できませんでした。原文をご確認ください。',
     ofSkill: 'スキルの資料のため、ファイルは開けません。',
     others: '参照した箇所',
     consulted: (count: number) => `参照した箇所（${count}件）`,
+    otherPages: '確認したページ',
+    consultedPages: (count: number) => `そのほかに確認したページ（${count}件）`,
   },
 
   actions: {

@@ -132,6 +132,9 @@ describe('endedMessage', () => {
       score: 4,
       quote: '本文',
       support: 'weak',
+      url: null,
+      site: '',
+      publishedOn: '',
     } as const
     const { citations } = end({ outcome: { kind: 'stopped' }, citations: [checked] })
     expect(citations).toMatchObject([

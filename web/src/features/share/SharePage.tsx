@@ -2,12 +2,14 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLoaderData, useNavigate } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
+import { PageLink } from '@/components/PageLink'
 import { PageTitle } from '@/components/PageTitle'
 import { SkillIcon } from '@/components/SkillIcon'
 import { ApiError, type Share, type SharedMessage } from '@/lib/api'
 import { copyShare } from '@/lib/api/shares'
 import { Markdown } from '@/lib/markdown'
-import { formatFull } from '@/lib/ui/dates'
+import { httpUrl } from '@/lib/stream'
+import { formatDay, formatFull } from '@/lib/ui/dates'
 import { toastFailure } from '@/lib/ui/toast'
 import { sharedMessagesQuery } from './loader'
 import styles from './SharePage.module.css'
@@ -71,10 +73,12 @@ function Message({ message }: { message: SharedMessage }) {
       {ending && <p className={styles.quiet}>{ending}</p>}
       {citations.length > 0 && (
         <ol className={styles.sources} aria-label={texts.sources}>
-          {citations.map(({ index, filename, page }) => (
+          {citations.map(({ index, filename, page, url, site, published_on }) => (
             <li key={index}>
-              [{index}] {filename}
-              {page > 0 && `・${texts.page(page)}`}
+              [{index}] {httpUrl(url ?? '') ? <PageLink url={url ?? ''}>{filename}</PageLink> : filename}
+              {[page > 0 && texts.page(page), site, published_on && formatDay(published_on)]
+                .filter(Boolean)
+                .map((place) => `・${place}`)}
             </li>
           ))}
         </ol>

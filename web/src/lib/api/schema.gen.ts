@@ -3965,8 +3965,17 @@ export interface components {
         /** @description Where an answer has something from; not what stands there. */
         SharedCitation: {
             index: number;
+            /** @description Of a page of the web its title. */
             filename: string;
             page: number;
+            /**
+             * Format: uri
+             * @description Of a page of the web: http or https.
+             */
+            url?: string;
+            site?: string;
+            /** Format: date */
+            published_on?: string;
         };
         SharedMessageList: {
             items: components["schemas"]["SharedMessage"][];
@@ -4042,16 +4051,24 @@ export interface components {
             output_tokens: number;
         };
         /**
-         * @description A passage that the answer cites as `[index]`, or one that was consulted and is not cited. The cited ones come
-         *     first, in the order of their numbers, then at most 8 others, the most relevant first. Of a document that belongs
-         *     to the skill and not to the person who asked, only cited passages are there, without ids: it cannot be opened.
+         * @description A passage of a file, or with `url` a page of the web, that the answer cites as `[index]`, or that was consulted
+         *     and is not cited. The cited ones come first, in the order of their numbers, then at most 8 others, the most
+         *     relevant first. Of a document that belongs to the skill and not to the person who asked, only cited passages
+         *     are there, without ids: it cannot be opened.
          */
         Citation: {
             index: number;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Of a page made of its URL.
+             */
             chunk_embedding_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The file. Not there for a page of the web.
+             */
             data_source_id?: string;
+            /** @description Of a page its title. */
             filename: string;
             /** @description 0 where the file has no pages. */
             page: number;
@@ -4061,6 +4078,18 @@ export interface components {
             score: number;
             /** @description Its text, at most 400 characters; less where an answer cites very many. */
             quote: string;
+            /**
+             * Format: uri
+             * @description Of a page of the web: http or https.
+             */
+            url?: string;
+            /** @description Of a page of the web: the site that it is of. */
+            site?: string;
+            /**
+             * Format: date
+             * @description When a page of the web was published. Not there if that is not known.
+             */
+            published_on?: string;
             /**
              * @description Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of
              *     a sentence is in none of the passages that it cites, or it shares next to no words with them. Not there
@@ -4250,15 +4279,24 @@ export interface components {
                 };
             };
         };
-        /** @description A page of the web that the answer rests on and may cite as `[index]`. */
+        /** @description A page of the web that the model was given and may cite as `[index]`; otherwise as `source-document`. */
         StreamSourceUrl: {
             /** @enum {string} */
             type: "source-url";
+            /** @description The `chunk_embedding_id` of its citation. */
             sourceId: string;
             /** Format: uri */
             url: string;
             title: string;
             index: number;
+            providerMetadata: {
+                tsumugi: {
+                    index: number;
+                    site?: string;
+                    /** Format: date */
+                    published_on?: string;
+                };
+            };
         };
         /** @description The beginning or the end of the text, or of what the model reasons. */
         StreamPart: {

@@ -43,9 +43,40 @@ describe('receive', () => {
         mediaType: 'application/pdf',
         page: 3,
         url: null,
+        site: '',
+        publishedOn: '',
         dataSourceId: 'file',
         locator: '第3章',
       },
+    ])
+  })
+
+  it('takes pages of the web, with no address but of the web', () => {
+    const page = (id: string, url: string): Event => ({
+      data: JSON.stringify({
+        type: 'source-url',
+        sourceId: id,
+        url,
+        title: '最低賃金',
+        index: 1,
+        providerMetadata: { tsumugi: { index: 1, site: 'example.jp', published_on: '2026-09-01' } },
+      }),
+    })
+    const { sources } = feed([
+      event.start(1),
+      page('a', 'https://example.jp/'),
+      page('b', 'javascript:alert(1)'),
+    ]).answer
+    const known = {
+      index: 1,
+      title: '最低賃金',
+      site: 'example.jp',
+      publishedOn: '2026-09-01',
+      dataSourceId: '',
+    }
+    expect(sources).toMatchObject([
+      { ...known, id: 'a', url: 'https://example.jp/' },
+      { ...known, id: 'b', url: null },
     ])
   })
 
@@ -247,6 +278,9 @@ describe('receive', () => {
       score: 4.2,
       quote: '年次有給休暇は…',
       support: 'weak',
+      url: null,
+      site: '',
+      publishedOn: '',
     }
     expect(answer.citations).toEqual([known, { ...known, support: null }])
     expect(feed([event.start(1), event.other('data-citations')]).answer.citations).toBeNull()

@@ -32,7 +32,11 @@ export interface AnswerSource {
   readonly filename: string
   readonly mediaType: string
   readonly page: number | null
+  /** Of a page of the web, as the two that follow; empty if they are not known. */
   readonly url: string | null
+  readonly site: string
+  /** As 2026-09-01. */
+  readonly publishedOn: string
   /** Of a passage: the document, and where in it the passage stands. */
   readonly dataSourceId: string
   readonly locator: string
@@ -41,11 +45,12 @@ export interface AnswerSource {
 /** What the check of an answer has found of a passage: whether the sentences that cite it are supported. */
 export type Support = 'strong' | 'weak'
 
-/** A passage that the answer cites, or, without `support`, one that was consulted and is not cited. */
+/** A passage or a page that the answer cites, or, without `support`, one that was consulted and is not cited. */
 export interface AnswerCitation {
   readonly index: number
   /** Empty, as the other id, where the document belongs to the skill and the person may not open it. */
   readonly passageId: string
+  /** Empty for a page. */
   readonly dataSourceId: string
   readonly filename: string
   readonly page: number
@@ -53,6 +58,9 @@ export interface AnswerCitation {
   readonly score: number
   readonly quote: string
   readonly support: Support | null
+  readonly url: string | null
+  readonly site: string
+  readonly publishedOn: string
 }
 
 export interface AnswerUsage {
@@ -217,6 +225,8 @@ function decodeSource(f: Fields): AnswerPart {
       // 0 stands for a file that has no pages.
       page: count(place.page) || count(f.page) || null,
       url: httpUrl(text(f.url)),
+      site: text(place.site),
+      publishedOn: text(place.published_on),
       dataSourceId: text(place.data_source_id),
       locator: text(place.locator),
     },
@@ -240,6 +250,9 @@ function decodeCitation(f: Fields): AnswerCitation[] {
       score: typeof f.score === 'number' ? f.score : 0,
       quote: text(f.quote),
       support: support === 'strong' || support === 'weak' ? support : null,
+      url: httpUrl(text(f.url)),
+      site: text(f.site),
+      publishedOn: text(f.published_on),
     },
   ]
 }
@@ -273,6 +286,6 @@ function count(value: unknown): number | null {
 }
 
 /** Only web URLs, because a source is shown as a link. */
-function httpUrl(value: string): string | null {
+export function httpUrl(value: string): string | null {
   return /^https?:\/\//i.test(value) ? value : null
 }

@@ -11,14 +11,15 @@ export {
   defaultPolicy,
   type Ending,
 } from './connection'
-export type {
-  AnswerCitation,
-  AnswerSource,
-  AnswerStep,
-  AnswerUsage,
-  StepStatus,
-  Support,
-  ThreadTitle,
+export {
+  type AnswerCitation,
+  type AnswerSource,
+  type AnswerStep,
+  type AnswerUsage,
+  httpUrl,
+  type StepStatus,
+  type Support,
+  type ThreadTitle,
 } from './events'
 export { type FieldError, StreamFailure } from './failure'
 export { browserFrames, type FrameSource } from './frames'

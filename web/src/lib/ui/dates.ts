@@ -25,6 +25,12 @@ export function formatFull(iso: string): string {
   return `${date.getFullYear()}年${date.getMonth() + 1}月${date.getDate()}日 ${formatTime(iso)}`
 }
 
+/** A day without a time, as the server writes it: 2026年9月1日 for 2026-09-01. */
+export function formatDay(day: string): string {
+  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []
+  return year === undefined ? '' : `${year}年${Number(month)}月${Number(date)}日`
+}
+
 /** The groups of a list by date, newest first. */
 export type DateGroup = '今日' | '昨日' | '過去7日間' | 'それ以前'
 

@@ -1,0 +1,350 @@
+package ground
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/websearch"
+)
+
+const (
+	maxPages    = 5      // That are read for a question.
+	maxOfSite   = 2      // Of them, of one site.
+	webTokens   = 12_000 // Of all passages.
+	opening     = 3      // Passages of each page, where no word of the question is in any.
+	queryTokens = 400    // Of what the model says to search for, with what it may think before.
+
+	webTimeout   = time.Minute
+	queryTimeout = 15 * time.Second // For the model to say what to search for. After it, the question is searched for.
+)
+
+// Web searches the web. *websearch.Service is one.
+type Web interface {
+	// Search returns what a search finds for a query, best first.
+	Search(ctx context.Context, query string) ([]websearch.Result, error)
+
+	// Read returns the text of a page. The error is websearch.ErrForbidden if its address must not be asked.
+	Read(ctx context.Context, address string) (websearch.Page, error)
+}
+
+// Searches is what searches of the web need.
+type Searches struct {
+	Web    Web
+	Model  llm.Model // Says what to search for.
+	Budget chat.Budget
+}
+
+// web bases the answer on pages of the web.
+func (g *Grounder) web(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
+	if g.searches.Web == nil { // Another server began the answer.
+		return chat.Grounds{}, fault.Errorf(fault.SkillUnavailable, "このサーバーでは、ウェブ検索をご利用いただけません。管理者にお知らせください。")
+	}
+	step := chat.Step{Kind: chat.StepWebSearch, Status: chat.StatusRunning}
+	say := func(detail string, done, total int) {
+		step.Detail, step.Done, step.Total = detail, done, total
+		tell(step)
+	}
+	say("検索する言葉を選んでいます", 0, 0)
+	queries, usage, err := g.queries(ctx, ask)
+	grounds.Usage = usage
+	if err != nil {
+		return grounds, err
+	}
+	say("検索中"+answer.Quoted(queries), 0, 0)
+	results, err := g.search(ctx, queries)
+	if err != nil {
+		return grounds, err
+	}
+	pages, missing := g.read(ctx, results, func(done int) {
+		say(fmt.Sprintf("%dページを確認中", len(results)), done, len(results))
+	})
+	if err := ctx.Err(); err != nil {
+		return grounds, fault.Wrap(err, fault.Unavailable, "ページの読み取りに時間がかかりすぎています。もう一度お試しください。")
+	}
+	step.Status = chat.StatusSuccess
+	if len(pages) == 0 {
+		say("読み取れるページがありませんでした", 0, 0)
+		grounds.Answer = answer.NoPages(queries)
+		return grounds, nil
+	}
+	prompt := conversation(ask.Prompt, g.context/2)
+	budget := min(max(g.context-g.reserve()-tokens(prompt), leastBudget), webTokens)
+	grounds.Sources, err = rank(pages, query(ask)+"\n"+strings.Join(queries, "\n"), budget)
+	if err != nil {
+		return grounds, err
+	}
+	say(confirmed(len(results)-missing, missing), 0, 0)
+	list := make([]answer.Passage, len(grounds.Sources))
+	for i, s := range grounds.Sources {
+		list[i] = answer.Passage{Index: s.Index, Filename: s.Filename, Site: s.Site, Date: s.PublishedOn, Text: s.Text}
+	}
+	grounds.Prompt = withSources(prompt, answer.WebInstructions, answer.Sources(list))
+	return grounds, nil
+}
+
+// confirmed says how many pages were read.
+func confirmed(read, missing int) string {
+	switch {
+	case missing == 0:
+		return fmt.Sprintf("%dページを確認", read)
+	case read == 0:
+		return fmt.Sprintf("検索結果の抜粋を確認（%dページは読み取れませんでした）", missing)
+	}
+	return fmt.Sprintf("%dページを確認（ほか%dページは読み取れませんでした）", read, missing)
+}
+
+// queries returns what to search for. The usage is that of the model, which may fail: then it is the question.
+func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usage, error) {
+	if err := g.searches.Budget.Check(ctx, ask.Owner.OrganizationID); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	within, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	var said strings.Builder
+	today := time.Now().In(time.FixedZone("JST", 9*60*60))
+	result, err := g.searches.Model.Stream(within, llm.Request{MaxTokens: queryTokens, Messages: []llm.Message{
+		{Role: llm.RoleSystem, Content: answer.QueryInstructions(today)},
+		{Role: llm.RoleUser, Content: answer.QueryPrompt(ask.Question.Content, earlier(ask))},
+	}}, func(text string) {
+		if said.Len() < 4<<10 {
+			said.WriteString(text)
+		}
+	})
+	if err != nil {
+		said.Reset()
+	}
+	return answer.Queries(said.String(), query(ask)), result.Usage, ctx.Err()
+}
+
+// search returns the results to read, best first. A query that fails is passed over unless all do.
+func (g *Grounder) search(ctx context.Context, queries []string) ([]websearch.Result, error) {
+	lists, errs := make([][]websearch.Result, len(queries)), make([]error, len(queries))
+	var work sync.WaitGroup
+	for i, q := range queries {
+		work.Go(func() { lists[i], errs[i] = g.searches.Web.Search(ctx, q) })
+	}
+	work.Wait()
+	if !slices.Contains(errs, nil) {
+		return nil, errs[0]
+	}
+	return merge(lists), nil
+}
+
+// merge returns the first results of some searches, by turns: each page once, and few of one site.
+func merge(lists [][]websearch.Result) (merged []websearch.Result) {
+	known, ofSite := make(map[string]bool), make(map[string]int)
+	for place := 0; ; place++ {
+		left := false
+		for _, list := range lists {
+			if place >= len(list) {
+				continue
+			}
+			left = true
+			r := list[place]
+			site := websearch.Site(r.URL)
+			if known[r.URL] || ofSite[site] == maxOfSite {
+				continue
+			}
+			known[r.URL] = true
+			ofSite[site]++
+			if merged = append(merged, r); len(merged) == maxPages {
+				return merged
+			}
+		}
+		if !left {
+			return merged
+		}
+	}
+}
+
+// page is a page that was read, or of which the search has shown an excerpt.
+type page struct {
+	websearch.Result
+
+	passages []extract.Passage
+}
+
+// read returns the pages of results, in their order, and how many could not be read. Of those the search's excerpt is
+// taken, unless their address is forbidden. told is called as they come.
+func (g *Grounder) read(ctx context.Context, results []websearch.Result, told func(done int)) (pages []page,
+	missing int,
+) {
+	type outcome struct {
+		at   int
+		page websearch.Page
+		err  error
+	}
+	outcomes := make(chan outcome, len(results))
+	var work sync.WaitGroup
+	defer work.Wait()
+	for i, r := range results {
+		work.Go(func() {
+			read, err := g.searches.Web.Read(ctx, r.URL)
+			outcomes <- outcome{i, read, err}
+		})
+	}
+	found := make([]page, len(results))
+	for done := range results {
+		told(done)
+		o := <-outcomes
+		r := results[o.at]
+		switch {
+		case o.err == nil && len(o.page.Passages) > 0:
+			r.URL, r.Published = o.page.URL, firstDate(r.Published, o.page.Published)
+			found[o.at] = page{r, o.page.Passages}
+		default:
+			missing++
+			if r.Snippet != "" && !errors.Is(o.err, websearch.ErrForbidden) {
+				found[o.at] = page{r, []extract.Passage{{Text: r.Snippet}}}
+			}
+		}
+	}
+	known := make(map[string]bool)
+	for _, p := range found { // Two results may lead to one page.
+		if len(p.passages) > 0 && !known[p.URL] {
+			known[p.URL] = true
+			pages = append(pages, p)
+		}
+	}
+	return pages, missing
+}
+
+func firstDate(dates ...time.Time) time.Time {
+	for _, d := range dates {
+		if !d.IsZero() {
+			return d
+		}
+	}
+	return time.Time{}
+}
+
+// rank chooses the passages that fit a query best, and returns a source for each page with some.
+func rank(pages []page, query string, budget int) ([]chat.Source, error) {
+	packed := make([]index.Packed, len(pages))
+	documents := make([]*index.Document, len(pages))
+	for i, p := range pages {
+		texts := make([]index.Passage, len(p.passages))
+		for j, passage := range p.passages {
+			texts[j] = index.Passage{Text: passage.Text, Headings: extract.Headings(passage.Locator)}
+		}
+		packed[i] = index.Build(p.Title, texts)
+		var err error
+		if documents[i], err = index.Open(packed[i].Head); err != nil {
+			return nil, err
+		}
+	}
+	scores, err := index.Collection{
+		Documents: documents, Part: func(document, part int) []byte { return packed[document].Parts[part] },
+	}.Scores(index.NewQuery(query))
+	if err != nil {
+		return nil, err
+	}
+	r := ranking{pages: pages}
+	for _, hit := range index.Best(scores, candidates) {
+		if len(r.found) > 0 && hit.Score < tail*r.found[0].Score {
+			break
+		}
+		r.add(hit.Document, hit.Passage, hit.Score)
+	}
+	if len(r.found) == 0 {
+		for i, p := range pages {
+			for j := range p.passages[:min(len(p.passages), opening)] {
+				r.add(i, j, 0)
+			}
+		}
+	}
+	return r.sources(answer.Select(r.found, budget, cost, r.beside)), nil
+}
+
+// ranking is the passages of pages that fit a query, best first.
+type ranking struct {
+	pages []page
+	found []answer.Found
+}
+
+func (r *ranking) add(document, ordinal int, score float64) {
+	r.found = append(r.found, r.passage(document, ordinal, score))
+}
+
+func (r *ranking) passage(document, ordinal int, score float64) answer.Found {
+	p := r.pages[document]
+	return answer.Found{
+		Passage: answer.Passage{
+			Filename: p.Title, Site: websearch.Site(p.URL), Date: day(p.Published), Text: p.passages[ordinal].Text,
+		},
+		Document: document, Ordinal: ordinal, Score: score,
+	}
+}
+
+// beside returns the passages before and after one.
+func (r *ranking) beside(f answer.Found) (list []answer.Found) {
+	for _, ordinal := range []int{f.Ordinal - 1, f.Ordinal + 1} {
+		if ordinal >= 0 && ordinal < len(r.pages[f.Document].passages) {
+			list = append(list, r.passage(f.Document, ordinal, 0))
+		}
+	}
+	return list
+}
+
+// sources returns a source for each page with chosen passages, numbered in the order of the pages. Its quote is the
+// passage that fits best.
+func (r *ranking) sources(chosen []answer.Found) (list []chat.Source) {
+	for from := 0; from < len(chosen); {
+		to := from
+		for to < len(chosen) && chosen[to].Document == chosen[from].Document {
+			to++
+		}
+		of := chosen[from:to]
+		p := r.pages[of[0].Document]
+		best := slices.MaxFunc(of, func(a, b answer.Found) int { return cmp.Compare(a.Score, b.Score) })
+		list = append(list, chat.Source{
+			Citation: chat.Citation{
+				Index: len(list) + 1, ChunkEmbeddingID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.URL)),
+				Filename: p.Title, URL: p.URL, Site: websearch.Site(p.URL), PublishedOn: day(p.Published),
+				Score: math.Round(best.Score*100) / 100, Quote: best.Text,
+			},
+			Text: joined(of),
+		})
+		from = to
+	}
+	return list
+}
+
+// joined returns passages of a page as one text, with a mark where something is left out.
+func joined(of []answer.Found) string {
+	var b strings.Builder
+	for i, f := range of {
+		switch {
+		case i == 0:
+		case f.Ordinal == of[i-1].Ordinal+1:
+			b.WriteString("\n\n")
+		default:
+			b.WriteString("\n\n……\n\n")
+		}
+		b.WriteString(f.Text)
+	}
+	return b.String()
+}
+
+// day returns a date as it is stored and shown, "" for none.
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}

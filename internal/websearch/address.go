@@ -1,0 +1,61 @@
+package websearch
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// ErrForbidden says that an address must not be asked: it is none of the public web.
+var ErrForbidden = errors.New("websearch: not an address of the public web")
+
+// prefixes parses networks that are written here.
+func prefixes(list ...string) []netip.Prefix {
+	parsed := make([]netip.Prefix, len(list))
+	for i, p := range list {
+		parsed[i] = netip.MustParsePrefix(p)
+	}
+	return parsed
+}
+
+var (
+	// special are the networks of IPv4 that are not of the public internet (IANA's special-purpose registry), multicast
+	// and future use, and the address at which Azure tells a machine of itself.
+	special = prefixes(
+		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+		"192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
+		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "168.63.129.16/32",
+	)
+	// global is what of IPv6 is given to the internet. special6 are the networks in it that are not of the public one,
+	// or that lead to an IPv4 address which they name.
+	global   = netip.MustParsePrefix("2000::/3")
+	special6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
+)
+
+// public reports whether an address is one of the public internet. Private and local ones, those of this machine, and
+// those at which clouds tell machines of themselves, are not, in whatever form.
+func public(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	within := func(p netip.Prefix) bool { return p.Contains(addr) }
+	if addr.Is4() {
+		return !slices.ContainsFunc(special, within)
+	}
+	return global.Contains(addr) && !slices.ContainsFunc(special6, within)
+}
+
+// checkDial refuses connections to what is not the public web. It is called with the address that is about to be
+// connected to, after names are resolved, so that no name and no redirect leads elsewhere.
+func checkDial(address string, allow func(netip.AddrPort) bool) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %q", ErrForbidden, address)
+	}
+	if allow != nil && allow(at) {
+		return nil
+	}
+	if !public(at.Addr()) || at.Port() != 80 && at.Port() != 443 {
+		return fmt.Errorf("%w: %s", ErrForbidden, at)
+	}
+	return nil
+}

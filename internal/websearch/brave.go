@@ -1,0 +1,47 @@
+package websearch
+
+import (
+	"context"
+	"encoding/json"
+	"html"
+	"net/http"
+	"net/url"
+)
+
+// brave asks the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
+type brave struct{ base, key string }
+
+func (b brave) request(ctx context.Context, query string) (*http.Request, error) {
+	request, err := get(ctx, b.base+"/res/v1/web/search", url.Values{
+		"q": {cut(query, 400)}, "count": {"10"}, "country": {"JP"}, "search_lang": {"jp"}, "ui_lang": {"ja-JP"},
+		"result_filter": {"web"}, "text_decorations": {"false"},
+	})
+	if err == nil {
+		request.Header.Set("X-Subscription-Token", b.key)
+	}
+	return request, err
+}
+
+func (brave) results(body []byte) ([]Result, error) {
+	var response struct {
+		Web struct {
+			Results []struct {
+				URL         string `json:"url"`
+				Title       string `json:"title"`
+				Description string `json:"description"`
+				PageAge     string `json:"page_age"`
+			} `json:"results"`
+		} `json:"web"`
+	}
+	if err := json.Unmarshal(body, &response); err != nil {
+		return nil, err
+	}
+	list := make([]Result, len(response.Web.Results))
+	for i, r := range response.Web.Results {
+		list[i] = Result{
+			URL: r.URL, Title: html.UnescapeString(r.Title), Snippet: html.UnescapeString(r.Description),
+			Published: date(r.PageAge),
+		}
+	}
+	return list, nil
+}

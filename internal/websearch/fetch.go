@@ -1,0 +1,228 @@
+package websearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+const (
+	maxBody      = 2 << 20 // Bytes of a page. Of longer texts the beginning is read.
+	maxText      = 400_000 // Bytes of a page's text.
+	maxRedirects = 5
+	maxHeader    = 64 << 10
+
+	dialTimeout = 4 * time.Second
+	textTimeout = 10 * time.Second // To extract the text of a page.
+	pdfTimeout  = 30 * time.Second // Of a PDF file: the first one waits until the reader is compiled.
+	extractions = 4                // At once.
+
+	// agent is how requests name themselves, and robot is the name by which robots.txt addresses them.
+	robot = "TsumugiBot"
+	agent = robot + "/1.0 (reads pages that a person's question has found)"
+)
+
+// Why a page is not read.
+var (
+	errRobots      = errors.New("websearch: robots.txt does not allow it")
+	errRedirects   = errors.New("websearch: too many redirects")
+	errUnsupported = errors.New("websearch: no format that can be read")
+	errTooLarge    = errors.New("websearch: too large")
+)
+
+// fetcher reads pages.
+type fetcher struct {
+	client    *http.Client
+	robots    *robots
+	extractor Extractor
+	timeout   time.Duration
+	slots     chan struct{} // Holds a value for each extraction that runs.
+}
+
+func newFetcher(cfg Config) *fetcher {
+	dialer := &net.Dialer{
+		Timeout: dialTimeout,
+		Control: func(_, address string, _ syscall.RawConn) error { return checkDial(address, cfg.Allow) },
+	}
+	f := &fetcher{
+		client: &http.Client{
+			// A proxy would resolve names itself: none is used, whatever the environment says.
+			Transport: &http.Transport{
+				DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
+				MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: dialTimeout,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		extractor: cfg.Extractor, timeout: cfg.PageTimeout, slots: make(chan struct{}, extractions),
+	}
+	f.robots = newRobots(f, cfg.Keep)
+	return f
+}
+
+// read fetches a page and extracts its text.
+func (f *fetcher) read(ctx context.Context, address string) (Page, error) {
+	content, at, name, err := f.fetch(ctx, address)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{URL: at}
+	if name == htmlName {
+		page.Published = published(content)
+	}
+	page.Passages, err = f.extract(ctx, name, content)
+	return page, err
+}
+
+// fetch returns the content of a page, where it is after redirects, and a file name that says its format.
+func (f *fetcher) fetch(ctx context.Context, address string) (content []byte, at, name string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	response, err := f.follow(ctx, address, f.robots.check)
+	if err != nil {
+		return nil, "", "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, "", "", fmt.Errorf("websearch: %s", response.Status)
+	}
+	declared, known := formatOf(response.Header.Get("Content-Type"))
+	if known && declared == "" {
+		return nil, "", "", errUnsupported
+	}
+	content, err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	if err != nil {
+		return nil, "", "", err
+	}
+	if name = declared; !known {
+		name, _ = formatOf(http.DetectContentType(content))
+	}
+	switch {
+	case name == "":
+		return nil, "", "", errUnsupported
+	case len(content) > maxBody && name == pdfName:
+		return nil, "", "", errTooLarge
+	}
+	return content[:min(len(content), maxBody)], response.Request.URL.String(), name, nil
+}
+
+// follow asks for an address and those that it leads to. check is asked before each of them. The caller closes the
+// response's body.
+func (f *fetcher) follow(ctx context.Context, address string, check func(context.Context, *url.URL) error) (
+	*http.Response, error,
+) {
+	for range maxRedirects + 1 {
+		u, err := parseURL(address)
+		if err != nil {
+			return nil, err
+		}
+		if err := check(ctx, u); err != nil {
+			return nil, err
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("User-Agent", agent)
+		request.Header.Set("Accept", "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8")
+		request.Header.Set("Accept-Language", "ja,en;q=0.5")
+		response, err := f.client.Do(request) //nolint:bodyclose // The caller closes it, or what follows.
+		if err != nil {
+			return nil, err
+		}
+		target := response.Header.Get("Location")
+		if response.StatusCode < 300 || response.StatusCode > 399 || target == "" {
+			return response, nil
+		}
+		_ = response.Body.Close()
+		next, err := u.Parse(target)
+		if err != nil {
+			return nil, ErrForbidden
+		}
+		address = next.String()
+	}
+	return nil, errRedirects
+}
+
+// Names of files that stand for the formats of pages.
+const (
+	htmlName = "page.html"
+	pdfName  = "page.pdf"
+	textName = "page.txt"
+)
+
+// formatOf returns the file name for a content type, "" if pages of it cannot be read. known is false for content types
+// that say nothing.
+func formatOf(contentType string) (name string, known bool) {
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		mediaType, _, _ = strings.Cut(strings.ToLower(contentType), ";")
+	}
+	switch strings.TrimSpace(mediaType) {
+	case "text/html", "application/xhtml+xml":
+		return htmlName, true
+	case "application/pdf":
+		return pdfName, true
+	case "text/plain":
+		return textName, true
+	case "", "application/octet-stream", "binary/octet-stream":
+		return "", false
+	}
+	return "", true
+}
+
+// errEnough ends the extraction of a long page.
+var errEnough = errors.New("websearch: enough was read")
+
+// extract returns the passages of a page.
+func (f *fetcher) extract(ctx context.Context, name string, content []byte) ([]extract.Passage, error) {
+	within := textTimeout
+	if name == pdfName {
+		within = pdfTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	select {
+	case f.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-f.slots }()
+	var pages []extract.Page
+	size := 0
+	err := f.extractor.Extract(ctx, name, bytes.NewReader(content), func(p extract.Page, _ int) error {
+		p.Text, p.Marks = beginning(p, maxText-size)
+		pages = append(pages, p)
+		if size += len(p.Text); size >= maxText {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	return extract.Split(pages), nil
+}
+
+// beginning returns the first bytes of a page's text, up to the end of a character, and the marks in it.
+func beginning(p extract.Page, most int) (string, []extract.Mark) {
+	if len(p.Text) <= most {
+		return p.Text, p.Marks
+	}
+	text := strings.ToValidUTF8(p.Text[:most], "")
+	marks := p.Marks
+	for len(marks) > 0 && marks[len(marks)-1].Offset >= len(text) {
+		marks = marks[:len(marks)-1]
+	}
+	return text, marks
+}

@@ -1,0 +1,179 @@
+package websearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// Kind names a search API.
+type Kind string
+
+// The search APIs.
+const (
+	SearXNG Kind = "searxng" // A server of one's own.
+	Brave   Kind = "brave"
+	Tavily  Kind = "tavily"
+	Google  Kind = "google" // Custom Search JSON API.
+)
+
+// ProviderConfig says which search is asked.
+type ProviderConfig struct {
+	Kind     Kind
+	URL      string // Where it is. Default: the service's own address; SearXNG has none.
+	Key      string // Of all but SearXNG.
+	EngineID string // Of Google's search engine.
+}
+
+// providerTimeout bounds a search.
+const providerTimeout = 8 * time.Second
+
+const maxResponse = 4 << 20 // Bytes of the results of a query.
+
+// Refused is the code of a search that is not allowed, by its key or its settings.
+const Refused fault.Code = "search_refused"
+
+// Texts for people whose search has failed.
+const (
+	detailAway    = "検索サーバーに接続できませんでした。少し時間をおいて、もう一度お試しください。続く場合は、管理者にお知らせください。"
+	detailBad     = "検索サーバーの応答を読み取れませんでした。少し時間をおいて、もう一度お試しください。続く場合は、管理者にお知らせください。"
+	detailLimited = "ウェブ検索の利用が上限に達しています。しばらく時間をおいて、もう一度お試しください。続く場合は、管理者にお知らせください。"
+	detailRefused = "検索サーバーに検索を断られました。管理者に、ウェブ検索の設定の確認を依頼してください。"
+)
+
+// adapter speaks one search API.
+type adapter interface {
+	// request asks for the results of a query.
+	request(ctx context.Context, query string) (*http.Request, error)
+	// results reads the response. errEngines says that the search itself got no answer.
+	results(body []byte) ([]Result, error)
+}
+
+var errEngines = errors.New("websearch: no search engine has answered")
+
+// Provider is a search that can be asked. It is safe for concurrent use.
+type Provider struct {
+	adapter adapter
+	client  *http.Client
+}
+
+// NewProvider returns the provider that a configuration names, or what is wrong with the configuration.
+func NewProvider(cfg ProviderConfig) (Provider, error) {
+	base := strings.TrimRight(cfg.URL, "/")
+	p := Provider{client: &http.Client{
+		Transport: http.DefaultTransport.(*http.Transport).Clone(),
+		// The key stays with the server that it is for.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if cfg.Kind != SearXNG && cfg.Key == "" {
+		return Provider{}, fmt.Errorf("%s needs a key", cfg.Kind)
+	}
+	switch cfg.Kind {
+	case SearXNG:
+		if base == "" {
+			return Provider{}, errors.New("the address of the SearXNG server is missing")
+		}
+		p.adapter = searxng{strings.TrimSuffix(base, "/search")}
+	case Brave:
+		p.adapter = brave{or(base, "https://api.search.brave.com"), cfg.Key}
+	case Tavily:
+		p.adapter = tavily{or(base, "https://api.tavily.com"), cfg.Key}
+	case Google:
+		if cfg.EngineID == "" {
+			return Provider{}, errors.New("google needs the id of a search engine")
+		}
+		p.adapter = google{or(base, "https://www.googleapis.com"), cfg.Key, cfg.EngineID}
+	default:
+		return Provider{}, fmt.Errorf("%q is no search that is known", cfg.Kind)
+	}
+	return p, nil
+}
+
+func or(value, standard string) string {
+	if value == "" {
+		return standard
+	}
+	return value
+}
+
+// Search returns what is found for a query, best first, cleaned. An error is a *fault.Error with a text for people.
+func (p Provider) Search(ctx context.Context, query string) ([]Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
+	defer cancel()
+	body, err := p.ask(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	results, err := p.adapter.results(body)
+	switch {
+	case errors.Is(err, errEngines):
+		return nil, fault.Wrap(err, fault.Unavailable, detailAway)
+	case err != nil:
+		return nil, fault.Wrap(err, fault.Unavailable, detailBad)
+	}
+	return clean(results), nil
+}
+
+// ask returns the body of a response that succeeded.
+func (p Provider) ask(ctx context.Context, query string) ([]byte, error) {
+	request, err := p.adapter.request(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept-Language", "ja")
+	request.Header.Set("User-Agent", agent)
+	response, err := p.client.Do(request)
+	if err != nil {
+		if failure, ok := errors.AsType[*url.Error](err); ok {
+			err = failure.Err // Without the URL, which may have a key.
+		}
+		return nil, fault.Wrap(err, fault.Unavailable, detailAway)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, detailAway)
+	}
+	if response.StatusCode == http.StatusOK {
+		return body, nil
+	}
+	said := fmt.Errorf("websearch: %s: %.300s", response.Status, body)
+	switch response.StatusCode {
+	case http.StatusTooManyRequests, http.StatusPaymentRequired, statusPlanLimit, statusSpendLimit:
+		return nil, fault.Wrap(said, fault.Unavailable, detailLimited)
+	case http.StatusRequestTimeout:
+		return nil, fault.Wrap(said, fault.Unavailable, detailAway)
+	}
+	if response.StatusCode >= http.StatusInternalServerError {
+		return nil, fault.Wrap(said, fault.Unavailable, detailAway)
+	}
+	return nil, fault.Wrap(said, Refused, detailRefused)
+}
+
+// Statuses of Tavily: the limits of the plan, and of what may be paid beyond it.
+const (
+	statusPlanLimit  = 432
+	statusSpendLimit = 433
+)
+
+// get returns a request for a URL with a query.
+func get(ctx context.Context, address string, query url.Values) (*http.Request, error) {
+	return http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+query.Encode(), nil)
+}
+
+// cut returns the first characters of a query.
+func cut(query string, most int) string {
+	if utf8.RuneCountInString(query) <= most {
+		return query
+	}
+	return string([]rune(query)[:most])
+}

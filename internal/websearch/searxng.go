@@ -1,0 +1,41 @@
+package websearch
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+)
+
+// searxng asks a SearXNG server, whose settings must have json among search.formats
+// (https://docs.searxng.org/dev/search_api.html).
+type searxng struct{ base string }
+
+func (s searxng) request(ctx context.Context, query string) (*http.Request, error) {
+	return get(ctx, s.base+"/search", url.Values{
+		"q": {query}, "format": {"json"}, "categories": {"general"}, "language": {"ja"}, "safesearch": {"1"},
+	})
+}
+
+func (searxng) results(body []byte) ([]Result, error) {
+	var response struct {
+		Results []struct {
+			URL           string `json:"url"`
+			Title         string `json:"title"`
+			Content       string `json:"content"`
+			PublishedDate string `json:"publishedDate"` //nolint:tagliatelle // SearXNG's name.
+		} `json:"results"`
+		UnresponsiveEngines []json.RawMessage `json:"unresponsive_engines"`
+	}
+	if err := json.Unmarshal(body, &response); err != nil {
+		return nil, err
+	}
+	if len(response.Results) == 0 && len(response.UnresponsiveEngines) > 0 {
+		return nil, errEngines
+	}
+	list := make([]Result, len(response.Results))
+	for i, r := range response.Results {
+		list[i] = Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Published: date(r.PublishedDate)}
+	}
+	return list, nil
+}

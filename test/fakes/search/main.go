@@ -1,0 +1,68 @@
+// Command fakesearch serves a search, as a SearXNG server does, and the pages that it finds, for browser tests and for
+// trials without a network.
+//
+//	fakesearch --listen 127.0.0.1:9912
+//	FAKE_PAGES=127.0.0.1:9912 TSUMUGI_SEARCH_URL=http://127.0.0.1:9912 tsumugi serve
+//
+// Pages on this machine are read by a server that was built with the tag fakepages only. Others show what the search
+// says of them.
+//
+// Package internal/websearch/websearchtest describes the pages. --hostile FILE adds pages of a JSON list of objects
+// with Name and Text, as chat/ground/testdata/hostile.json is one. It is not part of the product.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
+	"github.com/tsumugi-ai/tsumugi/test/fakes"
+)
+
+func main() { fakes.Main("fakesearch", run) }
+
+const headerTimeout = time.Minute
+
+// run serves until ctx ends. Its output is the URL.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("fakesearch", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	listen := flags.String("listen", "127.0.0.1:9912", "address to serve on; port 0 takes a free one")
+	hostile := flags.String("hostile", "", "file with hostile pages")
+	if err := fakes.Parse(flags, args); err != nil {
+		return err
+	}
+	more, err := pages(*hostile)
+	if err != nil {
+		return err
+	}
+	return fakes.Serve(ctx, *listen, headerTimeout, stdout, func(url string) (http.Handler, string, error) {
+		return websearchtest.New(url, more...), url + "\n", nil
+	})
+}
+
+// pages returns the pages of a file, none without one.
+func pages(name string) ([]websearchtest.Page, error) {
+	if name == "" {
+		return nil, nil
+	}
+	content, err := os.ReadFile(name) //nolint:gosec // Of who starts the command.
+	if err != nil {
+		return nil, err
+	}
+	var list []websearchtest.Hostile
+	if err := json.Unmarshal(content, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	pages := make([]websearchtest.Page, len(list))
+	for i, h := range list {
+		pages[i] = h.Page(i)
+	}
+	return pages, nil
+}

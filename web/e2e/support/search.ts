@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process'
+import { Child } from './child'
+import { fakeSearch, readsFakePages, root } from './paths'
+
+/** A search server with pages: test/fakes/search. */
+export class Search {
+  readonly #child: Child
+  readonly url: string
+
+  private constructor(child: Child, url: string) {
+    this.#child = child
+    this.url = url
+  }
+
+  /** Builds what is needed, as no other test needs it, and starts it. */
+  static async start(): Promise<Search> {
+    for (const [binary, args] of [
+      [fakeSearch, ['./test/fakes/search']],
+      [readsFakePages, ['-tags', 'fakepages', './cmd/tsumugi']],
+    ] as const)
+      execFileSync('go', ['build', '-o', binary, ...args], { cwd: root, stdio: 'inherit' })
+    const child = new Child(fakeSearch, ['--listen', '127.0.0.1:0'])
+    const [url] = await child.says(/http:\/\/\S+/)
+    return new Search(child, url)
+  }
+
+  /** The settings of a server that asks it, and that reads its pages although they are on this machine. */
+  get settings(): NodeJS.ProcessEnv {
+    return { TSUMUGI_SEARCH_URL: this.url, FAKE_PAGES: new URL(this.url).host }
+  }
+
+  stop(): Promise<void> {
+    return this.#child.end()
+  }
+}
