@@ -83,6 +83,8 @@ func sourceList(citations []chat.Citation) string {
 		seen[c.Index] = true
 		line := fmt.Sprintf("\n[%d] %s", c.Index, c.Filename)
 		switch {
+		case c.URL != "":
+			line += " " + c.URL
 		case c.Page > 0:
 			line += fmt.Sprintf(" %dページ", c.Page)
 		case c.Locator != "":

@@ -1,30 +1,9 @@
 import type { Locator } from '@playwright/test'
 import { breaches } from './support/inspect'
 import { readsFakePages } from './support/paths'
-import { Search } from './support/search'
+import { searching as test } from './support/search'
 import { test as base, expect } from './support/test'
 import { Tsumugi } from './support/tsumugi'
-
-/** A server that searches the web, which is on this machine, and asks the scripted model. */
-const test = base.extend<object, { search: Search; server: Tsumugi }>({
-  search: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
-    async ({}, use) => {
-      const search = await Search.start()
-      await use(search)
-      await search.stop()
-    },
-    { scope: 'worker', timeout: 300_000 },
-  ],
-  server: [
-    async ({ model, search }, use) => {
-      const server = await Tsumugi.start(model, search.settings, readsFakePages)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 300_000 },
-  ],
-})
 
 /** The same without a model. */
 const offline = test.extend<object, { server: Tsumugi }>({

@@ -7,6 +7,7 @@ import { hold } from '../support/hold'
 import { Idp } from '../support/idp'
 import type { Model } from '../support/model'
 import { pdfOf, print } from '../support/pdf'
+import { searching } from '../support/search'
 import { openSkills } from '../support/skills'
 import { expect, test } from '../support/test'
 import * as sample from './sample'
@@ -257,6 +258,34 @@ test('documents', async ({ page, browser, server, account, model, chat }) => {
   await chat.finished()
   await shoot(page, {
     name: 'chat-cited',
+    open: async (_, size) => {
+      await chat.answer.scrollIntoViewIfNeeded()
+      if (size === 'wide') await chat.answer.locator('[data-citation]').first().hover()
+      if (size === 'wide') await expect(page.getByRole('tooltip')).toBeVisible()
+    },
+  })
+})
+
+searching('web search', async ({ page, account, model, chat }) => {
+  await account.reset()
+  model.script(
+    sample.searched,
+    { text: 'つむぎ県 最低賃金' },
+    { text: sample.found, title: 'つむぎ県の最低賃金' },
+  )
+  await chat.open('ウェブ検索')
+  await chat.ask(sample.searched)
+  await chat.finished()
+  // The pages are on this machine; the picture shows sites.
+  await page.route('**/v1/message?*', async (route) => {
+    const response = await route.fetch()
+    const sites = ['labor.example.jp', 'news.example.jp']
+    const body = (await response.text()).replace(/"site":"127\.0\.0\.1"/g, () => `"site":"${sites.shift()}"`)
+    await route.fulfill({ response, body })
+  })
+  await page.reload()
+  await shoot(page, {
+    name: 'chat-web',
     open: async (_, size) => {
       await chat.answer.scrollIntoViewIfNeeded()
       if (size === 'wide') await chat.answer.locator('[data-citation]').first().hover()

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { Child } from './child'
 import { fakeSearch, readsFakePages, root } from './paths'
+import { test } from './test'
+import { Tsumugi } from './tsumugi'
 
 /** A search server with pages: test/fakes/search. */
 export class Search {
@@ -33,3 +35,24 @@ export class Search {
     return this.#child.end()
   }
 }
+
+/** Tests on a server that searches the web, which is on this machine, and asks the scripted model. */
+export const searching = test.extend<object, { search: Search; server: Tsumugi }>({
+  search: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    async ({}, use) => {
+      const search = await Search.start()
+      await use(search)
+      await search.stop()
+    },
+    { scope: 'worker', timeout: 300_000 },
+  ],
+  server: [
+    async ({ model, search }, use) => {
+      const server = await Tsumugi.start(model, search.settings, readsFakePages)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 300_000 },
+  ],
+})
