@@ -316,7 +316,7 @@ func (r *ranking) sources(chosen []answer.Found) (list []chat.Source) {
 			Citation: chat.Citation{
 				Index: len(list) + 1, ChunkEmbeddingID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.URL)),
 				Filename: p.Title, URL: p.URL, Site: websearch.Site(p.URL), PublishedOn: day(p.Published),
-				Score: math.Round(best.Score*100) / 100, Quote: best.Text,
+				Score: math.Round(best.Score*100) / 100, Quote: strings.TrimLeft(best.Text, "# "),
 			},
 			Text: joined(of),
 		})

@@ -64,7 +64,7 @@ function List({
           ) : (
             <PageLink
               url={source.url}
-              className={styles.source}
+              className={cx(styles.source, styles.page)}
               aria-label={numbered ? spokenTitle(source) : titleOf(source) + texts.citation.opens}
             >
               <Label source={source} numbered={numbered} />
