@@ -21,7 +21,8 @@ func TestRobots(t *testing.T) {
 		"another robot": {"User-agent: Tsumugi\nDisallow: /\nUser-agent: other\nDisallow: /\n", []string{"/"}, nil},
 		"groups of some": {
 			"user-agent: other\nUSER-AGENT: TsumugiBot # ours\nDisallow: /a # not this\n\nuser-agent: x\nDisallow: /\n",
-			[]string{"/b"}, []string{"/a", "/ab"},
+			[]string{"/b"},
+			[]string{"/a", "/ab"},
 		},
 		"nothing for this robot": {"User-agent: *\nDisallow: /\nUser-agent: TsumugiBot\nDisallow:\n", []string{"/a"}, nil},
 		"two groups of one":      {"User-agent: *\nDisallow: /a\nUser-agent: *\nDisallow: /b", []string{"/c"}, []string{"/a", "/b"}},
@@ -29,11 +30,13 @@ func TestRobots(t *testing.T) {
 		"equal rules":            {"User-agent: *\nDisallow: /a\nAllow: /a\n", []string{"/a"}, nil},
 		"wildcards": {
 			"User-agent: *\nDisallow: /*.pdf$\nDisallow: /a*b*c\nDisallow: /*?s=\n",
-			[]string{"/x.pdf.html", "/ab", "/?p=1"}, []string{"/x.pdf", "/axxbyyc/d", "/x?s=1"},
+			[]string{"/x.pdf.html", "/ab", "/?p=1"},
+			[]string{"/x.pdf", "/axxbyyc/d", "/x?s=1"},
 		},
 		"spellings": {
 			"User-agent: *\nDisallow: /規程/\nDisallow: /%7euser\nDisallow: /a%2fb\n",
-			[]string{"/a/b"}, []string{"/%E8%A6%8F%E7%A8%8B/1", "/~user/x", "/a%2Fb"},
+			[]string{"/a/b"},
+			[]string{"/%E8%A6%8F%E7%A8%8B/1", "/~user/x", "/a%2Fb"},
 		},
 		"carriage returns": {"User-agent: *\rDisallow: /a\r\nDisallow: /b", []string{"/c"}, []string{"/a", "/b"}},
 		"no group":         {"Disallow: /\n", []string{"/"}, nil},

@@ -268,11 +268,8 @@ test('documents', async ({ page, browser, server, account, model, chat }) => {
 
 searching('web search', async ({ page, account, model, chat }) => {
   await account.reset()
-  model.script(
-    sample.searched,
-    { text: 'つむぎ県 最低賃金' },
-    { text: sample.found, title: 'つむぎ県の最低賃金' },
-  )
+  const title = 'つむぎ県の最低賃金'
+  model.script(sample.searched, { text: 'つむぎ県 最低賃金', title }, { text: sample.found })
   await chat.open('ウェブ検索')
   await chat.ask(sample.searched)
   await chat.finished()
