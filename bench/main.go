@@ -45,6 +45,7 @@ func sections() []section {
 		{"one", measureOne},
 		{"start", measureStart},
 		{"browser", measureBrowser},
+		{"panel", measurePanel},
 		{"chat", measureChat},
 		{"burst", measureBurst},
 		{"paced", measurePaced},
@@ -55,6 +56,7 @@ func sections() []section {
 		{"search", measureSearch},
 		{"retrieve", measureRetrieve},
 		{"documents", measureDocuments},
+		{"slack", measureSlack},
 	}
 }
 

@@ -34,6 +34,7 @@ type product struct {
 	took     time.Duration // From the start of the process until it is ready.
 	client   *tsumugi.Client
 	skill    tsumugi.Skill // For chats.
+	environ  []string      // Further settings.
 }
 
 // startProduct starts both on free ports and signs the demo user in.
@@ -56,7 +57,7 @@ func (p *product) start(ctx context.Context, b *bench) error {
 		return err
 	}
 	began := time.Now()
-	if p.server, err = startProcess(ctx, b.dir, "tsumugi", append(limits,
+	if p.server, err = startProcess(ctx, b.dir, "tsumugi", append(append(limits, p.environ...),
 		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench",
 		"DATABASE_URL="+p.database,
 		"TSUMUGI_PUBLIC_URL=", "TSUMUGI_DEMO=true", "OPENAI_FALLBACK_MODEL=", "HTTP_PROXY=", "http_proxy=",

@@ -5,11 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"html"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
@@ -173,3 +176,63 @@ func (s *slackRig) follow(t *testing.T, want string) func() {
 	}, want)
 	return sync.OnceFunc(func() { join(ctx, t, &all.wait) })
 }
+
+// TestR88_KilledServers kills servers at random moments while answers are written into Slack: each mention gets one
+// message, with the text that is stored.
+func TestR88_KilledServers(t *testing.T) {
+	t.Parallel()
+	s := newSlackRig(t, 3, false, shortLease)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	enough := make(chan struct{})
+	var talkers sync.WaitGroup
+	var mu sync.Mutex
+	asked := make(map[string]string) // What the answer to a mention is to say, by the mention's ts.
+	for talker := range 3 {
+		talkers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-enough:
+					return
+				default:
+				}
+				a := answer{chars: 150, rate: 150, seed: uint64(1000*talker + n)} //nolint:gosec // Small.
+				ts := s.mention(t, a)
+				want := bareText(a.in("").want)
+				mu.Lock()
+				asked[ts] = want
+				mu.Unlock()
+				if err := s.workspace.Await(ctx, func() bool { return s.says(ts, want) }); err != nil {
+					t.Errorf("%s is not answered: %q", ts, s.shown(ts))
+					return
+				}
+			}
+		})
+	}
+	for range kills {
+		pause(ctx, rand.N(700*time.Millisecond))
+		i := rand.N(s.Len())
+		s.Kill(i)
+		must(t, s.Restart(ctx, i))
+	}
+	close(enough)
+	talkers.Wait()
+	t.Logf("%d mentions", len(asked))
+	for ts, want := range asked { // A message that is superseded may be deleted a little later.
+		s.awaitWorkspace(t, "one message with the whole answer", func() bool {
+			shown := s.shown(ts)
+			return len(shown) == 1 && shown[0] == want
+		})
+	}
+}
+
+// shown returns the texts of the answers to a mention.
+func (s *slackRig) shown(ts string) (texts []string) {
+	for _, m := range s.workspace.Answers(slack.DemoApp, slack.DemoSales, ts) {
+		texts = append(texts, bareText(m.Shown()))
+	}
+	return texts
+}
+
+// says reports whether one of the answers to a mention has a text.
+func (s *slackRig) says(ts, text string) bool { return slices.Contains(s.shown(ts), text) }
