@@ -114,7 +114,7 @@ func TestR63_BodiesThatAreNoObjectsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := malformedFixture(t)
 	eachOperation(t, func(route, path string, operation *openapi3.Operation) {
-		if jsonBody(operation) == nil {
+		if jsonBody(operation) == nil || strings.Contains(path, "/external/slack/") { // See TestR71.
 			return
 		}
 		method, _, _ := strings.Cut(route, " ")
@@ -145,7 +145,8 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 			}
 		}
 		for _, p := range operation.Parameters {
-			if p.Value.In == openapi3.ParameterInQuery {
+			// Slack sends browsers to its callbacks: what is wrong there is said on the page that follows.
+			if p.Value.In == openapi3.ParameterInQuery && !strings.HasPrefix(path, "/external/slack/") {
 				found++
 				f.refused(route+"?"+p.Value.Name, call{
 					method: method, path: path + "?" + p.Value.Name + "=a%00b",

@@ -145,7 +145,8 @@ func TestTheSameCallAgainResumes(t *testing.T) {
 	for first.text != "繭から" {
 		first.next(t)
 	}
-	if first.id != "1-9" || !slices.Equal(first.types, []string{"start", "text-start", "text-delta"}) {
+	types := slices.DeleteFunc(slices.Clone(first.types), func(s string) bool { return s == "data-title" })
+	if first.id != "1-9" || !slices.Equal(types, []string{"start", "text-start", "text-delta"}) {
 		t.Errorf("got %q, %v", first.id, first.types)
 	}
 	_ = first.body.Close()

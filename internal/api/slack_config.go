@@ -140,8 +140,16 @@ func (s *Server) unlinkSlackMember(w http.ResponseWriter, r *http.Request, actor
 	return writeNoContent(w)
 }
 
+// maxSlackState bounds the state of an attempt to link, in characters.
+const maxSlackState = 200
+
 func (s *Server) getSlackLink(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	own, err := s.Slack.Links.Own(r.Context(), actor, r.URL.Query().Get("state"))
+	var c checks
+	state := c.text("state", r.URL.Query()["state"], maxSlackState)
+	if err := c.err(); err != nil {
+		return err
+	}
+	own, err := s.Slack.Links.Own(r.Context(), actor, state)
 	if err != nil {
 		return err
 	}
