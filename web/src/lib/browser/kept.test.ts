@@ -39,7 +39,7 @@ describe('what is kept', () => {
     }
     expect(readKept('4')).toBe('')
     expect(readKept('5')).toBe('x')
-    writeKept('5', 'x'.repeat(64_001))
+    writeKept('5', 'x'.repeat(160_001))
     expect(readKept('5')).toBe('')
   })
 
