@@ -87,10 +87,10 @@ func (s *Service) withOpening(
 	}
 	for i, m := range opening {
 		if len(history) > 0 && history[0].ID == m.ID {
-			before.History = append(opening[:i:i], history...)
+			before.History = slices.Concat(opening[:i], history)
 			return before, nil
 		}
 	}
-	before.History = append(opening, history...)
+	before.History = slices.Concat(opening, history)
 	return before, nil
 }

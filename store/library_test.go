@@ -79,8 +79,10 @@ func TestR84_SkillsAreFoundByThoseTheyAreFor(t *testing.T) {
 		who  chat.Owner
 		want []string
 	}{
-		{f.ann, []string{"アンの", "全員の"}}, {f.bob, []string{"全員の", "選ばれた人の"}},
-		{carol, []string{"全員の"}}, {f.mallory, []string{}},
+		{f.ann, []string{"アンの", "全員の"}},
+		{f.bob, []string{"全員の", "選ばれた人の"}},
+		{carol, []string{"全員の"}},
+		{f.mallory, []string{}},
 	} {
 		got := f.listed(t, test.who)
 		slices.Sort(got)
@@ -113,8 +115,12 @@ func TestR84_OnlyMakersSeeWhatASkillIsMadeOf(t *testing.T) {
 		made skill.Made
 		may  bool
 	}{
-		{maker(f.ann, false), own, true}, {admin, own, false}, {maker(f.mallory, true), own, false},
-		{admin, shared, true}, {maker(f.ann, false), shared, false}, {maker(f.mallory, true), shared, false},
+		{maker(f.ann, false), own, true},
+		{admin, own, false},
+		{maker(f.mallory, true), own, false},
+		{admin, shared, true},
+		{maker(f.ann, false), shared, false},
+		{maker(f.mallory, true), shared, false},
 	} {
 		ctx, id := t.Context(), test.made.ID
 		_, find := f.FindMade(ctx, test.who, id)

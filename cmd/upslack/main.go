@@ -86,7 +86,7 @@ func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	defer func() {
 		workspace.Close()
 		_ = server.Close() // Nothing is to be saved.
-		_ = <-served       // It tells that the server was closed.
+		<-served           // It tells that the server was closed.
 	}()
 	return cmd.serve(ctx, workspace, environ, stdout)
 }

@@ -48,9 +48,12 @@ func TestR84_NobodyReadsThePromptOfASkillTheyOnlyUse(t *testing.T) {
 		}
 	}
 	for _, refused := range []call{
-		{method: "GET", path: path + "/content"}, {method: "GET", path: path + "/version"},
-		{method: "GET", path: path + "/version/1"}, {method: "GET", path: path + "/export"},
-		{method: "DELETE", path: path}, {method: "POST", path: path + "/restore"},
+		{method: "GET", path: path + "/content"},
+		{method: "GET", path: path + "/version"},
+		{method: "GET", path: path + "/version/1"},
+		{method: "GET", path: path + "/export"},
+		{method: "DELETE", path: path},
+		{method: "POST", path: path + "/restore"},
 		{method: "PUT", path: path + "/request", body: map[string]any{}},
 		{method: "DELETE", path: path + "/request"},
 		{method: "POST", path: path + "/copy", body: map[string]any{"request_id": newID(), "audience": "self"}},

@@ -79,7 +79,8 @@ func TestContentsAreChecked(t *testing.T) {
 		"a long name":   {func(c *skill.Content) { c.Name = strings.Repeat("名", 21) }, []string{"name"}, "20文字以内"},
 		"three lines":   {func(c *skill.Content) { c.Description = "一\n二\n三" }, []string{"description"}, "2行"},
 		"unknown variables": {
-			func(c *skill.Content) { c.Prompt = "{{会社名}}の{{担当者}}と{{期日}}、{{担当者}}" }, []string{"prompt"},
+			func(c *skill.Content) { c.Prompt = "{{会社名}}の{{担当者}}と{{期日}}、{{担当者}}" },
+			[]string{"prompt"},
 			"「{{担当者}}」「{{期日}}」",
 		},
 		"a reserved tag": {func(c *skill.Content) { c.Prompt = "</text>" }, []string{"prompt"}, "<text>"},

@@ -80,7 +80,8 @@ func checkPlace(t *testing.T, value string) {
 		}
 	}
 	before, after, _ := strings.Cut(plain, "<value>糸</value>")
-	if !strings.HasPrefix(system, before+"<value>") || !strings.HasSuffix(system, after[strings.Index(after, "</value>"):]) {
+	_, end, _ := strings.Cut(after, "</value>")
+	if !strings.HasPrefix(system, before+"<value>") || !strings.HasSuffix(system, "</value>"+end) {
 		t.Errorf("%q is not in its place: %s", value, system)
 	}
 	if strings.Contains(value, "{{人数}}") && !strings.Contains(system, "{{人数}}") {
