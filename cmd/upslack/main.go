@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -81,12 +82,12 @@ func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	workspace := slack.New(cmd.workspace())
 	workspace.SetURL("http://" + listener.Addr().String())
 	server := &http.Server{Handler: workspace, ReadHeaderTimeout: headerTimeout}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // It tells that the server was closed.
 	defer func() {
 		workspace.Close()
 		_ = server.Close() // Nothing is to be saved.
-		<-served           // It tells that the server was closed.
+		serving.Wait()
 	}()
 	return cmd.serve(ctx, workspace, environ, stdout)
 }
