@@ -34,7 +34,9 @@ export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdi
         <p className={saml.state} data-on={workspace ? true : undefined}>
           {workspace ? words.on : words.off}
         </p>
-        <p>{workspace ? words.onBody(workspace.name) : mayEdit ? words.offBody : words.offReadOnly}</p>
+        {workspace && <p>{words.onBody(workspace.name)}</p>}
+        {!workspace && !mayEdit && <p>{words.offReadOnly}</p>}
+        {!workspace && mayEdit && config.storable && <p>{words.offBody}</p>}
       </div>
       {mayEdit && workspace && (
         <div className={saml.statusActions}>
