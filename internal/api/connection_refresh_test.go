@@ -52,7 +52,7 @@ func TestR85_AReusedRefreshTokenEndsItsFamily(t *testing.T) {
 }
 
 // TestR85_ALostAnswerIsGivenAgain: a refresh may be repeated for a while if nothing that it was answered with was used.
-// Those tokens are void then: whoever comes with them has a token that somebody else used, too.
+// Those tokens are void then: a client that sends one has a token that another client used, too.
 func TestR85_ALostAnswerIsGivenAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -18,7 +18,7 @@ func TestR59_Scopes(t *testing.T) {
 	}
 	for _, route := range routesOf(t, w.handler) {
 		if access[route].may == nil {
-			continue // Nobody authenticates there, or by other means.
+			continue // It takes no token of a session.
 		}
 		for scope, token := range tokens {
 			resp := w.do(access[route].call(route, token, newID()))

@@ -105,7 +105,7 @@ func (s *Server) takeSlack(w http.ResponseWriter, r *http.Request, parse func([]
 	return nil
 }
 
-// acknowledge tells Slack that a request was received. An empty text shows nothing to whoever pressed a button.
+// acknowledge tells Slack that a request was received. An empty text shows nothing to the person who pressed a button.
 func acknowledge(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
