@@ -185,8 +185,8 @@ func TestR84_OthersDataSourcesGroundNothing(t *testing.T) {
 	}
 }
 
-// TestR84_DocumentsOfASkillAreReadThroughItsAnswers: people who use a skill see what an answer cites of its documents, and
-// nothing else: no other passage, no id, no name before the answer. The documents' owner sees them as their own.
+// TestR84_DocumentsOfASkillAreReadThroughItsAnswers: people who use a skill see what an answer cites of its documents,
+// and nothing else: no other passage, no id, no name before the answer. The documents' owner sees them as their own.
 func TestR84_DocumentsOfASkillAreReadThroughItsAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。[1]"))
