@@ -135,7 +135,7 @@ func (s *Server) slackSigners(ctx context.Context, header http.Header, body []by
 var errForeign = errors.New("signed by another app")
 
 // speaksFor reports whether there is something to store for an installation whose secret the request is signed with.
-// A body names its workspace itself: without this, whoever has set up one workspace could speak for any other.
+// A body names its workspace itself: without this, an app of one workspace could speak for any other.
 func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in channel.Incoming) (bool, error) {
 	if in.Kind == channel.Ignored {
 		return false, nil
@@ -166,7 +166,7 @@ func (s *Server) slackInstalled(w http.ResponseWriter, r *http.Request) error {
 	return s.returned(w, r, slackInstallCookie, slackAdminPage, "installed", s.Slack.Setup.FinishInstall)
 }
 
-// slackLinked links the member who has begun it in this browser with whoever has signed in at Slack.
+// slackLinked links the member who has begun it in this browser with the person who has signed in at Slack.
 func (s *Server) slackLinked(w http.ResponseWriter, r *http.Request) error {
 	return s.returned(w, r, slackLinkCookie, slackSettingPage, "linked", s.Slack.Links.Finish)
 }

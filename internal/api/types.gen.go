@@ -2227,7 +2227,7 @@ type SkillDecisionRequest struct {
 	Reason string `json:"reason,omitempty,omitzero"`
 }
 
-// SkillDocument A document of a skill. Whoever only uses the skill sees it in citations alone.
+// SkillDocument A document of a skill. People who only use the skill see it in citations alone.
 type SkillDocument struct {
 	Filename  string             `json:"filename"`
 	ID        openapi_types.UUID `json:"id"`

@@ -279,7 +279,7 @@ func (w *delivering) status(ctx context.Context, text string) {
 	}
 }
 
-// title names a conversation that nobody else reads after the member's thread. It is no part of the answer either.
+// title names a direct conversation after the member's thread. It is no part of the answer either.
 func (w *delivering) title(ctx context.Context) {
 	host, ok := w.surface.(Host)
 	if !ok || !w.to.Direct {

@@ -105,7 +105,7 @@ type Linked struct {
 type Links interface {
 	// FindLink returns the member of Target.Person.
 	FindLink(ctx context.Context, to Target) (Linked, error)
-	// Invite returns an address at which Target.Person, and nobody else, can link themselves with a member.
+	// Invite returns an address at which only Target.Person can be linked with a member.
 	Invite(ctx context.Context, to Target) (url string, err error)
 	// RemoveLink removes the link of Target.Person, and reports whether there was one.
 	RemoveLink(ctx context.Context, to Target) (bool, error)

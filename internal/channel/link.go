@@ -266,8 +266,8 @@ func (l *Linker) Begin(ctx context.Context, actor identity.Actor, state string) 
 
 func (l *Linker) redirect() string { return l.cfg.PublicURL + "/external/slack/v1/link/callback" }
 
-// Finish links the member of a proof with whoever has signed in to the surface in the same browser. Of another browser
-// the error is ErrProofState; of somebody else than the notice was for, ErrOtherPerson.
+// Finish links the member of a proof with the person who has signed in to the surface in the same browser. Of another
+// browser the error is ErrProofState; of somebody else than the notice was for, ErrOtherPerson.
 func (l *Linker) Finish(ctx context.Context, state, browser, code string) error {
 	proof, err := l.store.TakeProof(ctx, opaque.Hash(state), opaque.Hash(browser), l.cfg.Clock())
 	if err != nil {

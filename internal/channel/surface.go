@@ -85,7 +85,7 @@ type Target struct {
 	Thread       string // "" outside of a thread.
 	Person       string // Who asked, or is told.
 	PersonTeam   string // Their workspace, where it is not the installation's; "".
-	Direct       bool   // Nobody else reads it.
+	Direct       bool   // Only that person reads it.
 	Reply        string // Where the event that is handled can be answered (Slack's response_url); "".
 }
 

@@ -181,7 +181,17 @@ func (s *slackRig) follow(t *testing.T, want string) func() {
 // message, with the text that is stored.
 func TestR88_KilledServers(t *testing.T) {
 	t.Parallel()
-	s := newSlackRig(t, 3, false, shortLease)
+	for name, socketMode := range map[string]bool{"by requests": false, "in Socket Mode": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newSlackRig(t, 3, socketMode, shortLease).survivesKills(t)
+		})
+	}
+}
+
+// survivesKills asks and kills at the same time.
+func (s *slackRig) survivesKills(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
 	enough := make(chan struct{})

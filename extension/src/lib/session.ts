@@ -34,7 +34,7 @@ export async function saveGrant(grant: Grant | null): Promise<void> {
   if (grant !== null) await chrome.storage.local.set({ [KEY]: grant })
 }
 
-/** Why nobody is signed in at a server. Another page of the extension may be the one that was told. */
+/** Why there is no session at a server. Another page of the extension may have received the refusal. */
 export async function whySignedOut(origin: string): Promise<SignedOut['reason']> {
   const ended = (await chrome.storage.local.get(ENDED))[ENDED] as Ended | undefined
   return ended?.origin === origin ? ended.reason : 'none'

@@ -3613,7 +3613,7 @@ export interface components {
             name: string;
             email: string;
         };
-        /** @description A document of a skill. Whoever only uses the skill sees it in citations alone. */
+        /** @description A document of a skill. People who only use the skill see it in citations alone. */
         SkillDocument: {
             /** Format: uuid */
             id: string;
