@@ -105,6 +105,13 @@ type Source struct {
 	PublishedOn string // As 2006-01-02; "" if unknown.
 }
 
+// proofreadBlock is a block of a text that is proofread.
+type proofreadBlock struct {
+	Index  int    `json:"index"`
+	Offset int    `json:"offset"`
+	Text   string `json:"text"`
+}
+
 // sourceChunk is a source-document chunk. Index and Page are our own, as is what stands in ProviderMetadata, which is
 // all of it that the AI SDK keeps.
 type sourceChunk struct {

@@ -61,6 +61,7 @@ func TestGoldenStreams(t *testing.T) {
 		"reset.sse":     write("2-15", done),
 		"reasoning.sse": reasoned(),
 		"web.sse":       searched(),
+		"proofread.sse": proofread(),
 	} {
 		path := filepath.Join("testdata", name)
 		if *update {
@@ -98,6 +99,22 @@ func searched() []byte {
 		URL: "https://www.example.jp/thread?a=1&b=2", Site: "example.jp", PublishedOn: "2026-09-01",
 	})
 	text.AppendText("糸を引き出すことです[1]。")
+	text.Finish(done)
+	return drain(w)
+}
+
+// proofread is the stream of a text that is proofread, as a client reads it that comes when a change is known.
+func proofread() []byte {
+	text := stream.NewText(goldenHead)
+	text.PutProofreadText(0, 0, "明日の会議に行ます。\n")
+	text.PutProofreadText(1, 11, "🧵を持参下さい。")
+	text.PutChange(1, json.RawMessage(`{"id":1,"start":6,"end":7,"before":"行","after":"行き","kind":"typo",`+
+		`"reason":"送り仮名の抜け"}`))
+	w := text.Watch("")
+	text.AppendText("## 直した箇所\n\n- 「会議に行ます」→「会議に行きます」（誤字）送り仮名の抜け\n")
+	text.PutChange(2, json.RawMessage(`{"id":2,"start":16,"end":19,"before":"下さい","after":"ください",`+
+		`"kind":"variation","reason":"補助動詞は仮名書き","question":true}`))
+	text.PutProofread(json.RawMessage(`{"changes":2,"dropped":1}`))
 	text.Finish(done)
 	return drain(w)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,7 +74,7 @@ func (t *Text) unlock() {
 	}
 }
 
-// Part is something beside the text: the latest step of a kind, a source, the title.
+// Part is something beside the text: the latest step of a kind, a source, a change, the title.
 type Part struct {
 	Seq  int    // From 1, in the order of publication.
 	Key  string // A later part replaces an earlier one with the same key.
@@ -142,6 +143,22 @@ func (t *Text) PutSource(s Source) {
 // PutCitations publishes what an answer cites, as JSON that is already encoded: a list.
 func (t *Text) PutCitations(citations json.RawMessage) {
 	t.put("citations", newDataChunk("citations", "", map[string]json.RawMessage{"citations": citations}))
+}
+
+// PutProofreadText publishes a block of the text that is proofread. Its offset counts UTF-16 code units.
+func (t *Text) PutProofreadText(index, offset int, text string) {
+	id := strconv.Itoa(index)
+	t.put("proofread-text "+id, newDataChunk("proofread-text", id, proofreadBlock{index, offset, text}))
+}
+
+// PutChange publishes a change to the text that is proofread, as JSON that is already encoded.
+func (t *Text) PutChange(id int, change json.RawMessage) {
+	t.put("change "+strconv.Itoa(id), newDataChunk("change", strconv.Itoa(id), change))
+}
+
+// PutProofread publishes what the proofreading has come to, as JSON that is already encoded.
+func (t *Text) PutProofread(summary json.RawMessage) {
+	t.put("proofread", newDataChunk("proofread", "", summary))
 }
 
 // PutTitle publishes the title of the answer's thread. updatedAt lets a client that has a later title ignore it.

@@ -1410,6 +1410,10 @@ type Message struct {
 	// ParentID The message that it follows. Not there for a question that begins the thread.
 	ParentID openapi_types.UUID `json:"parent_id,omitempty,omitzero"`
 
+	// Proofread Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
+	// the same as Markdown. All positions are offsets in UTF-16 code units of `text`, as JavaScript counts.
+	Proofread Proofread `json:"proofread,omitempty,omitzero"`
+
 	// Reasoning What the model thought before its answer, Markdown; not there where it told nothing. No part of the content: it is not copied, exported or searched with it, and no model is told of it again.
 	Reasoning string `json:"reasoning,omitempty,omitzero"`
 
@@ -1785,6 +1789,62 @@ type Problem struct {
 
 	// Type Example: about:blank
 	Type string `json:"type"`
+}
+
+// Proofread Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
+// the same as Markdown. All positions are offsets in UTF-16 code units of `text`, as JavaScript counts.
+type Proofread struct {
+	// Changes In the order of the text. They do not overlap.
+	Changes []ProofreadChange `json:"changes"`
+
+	// Dropped How many changes of the model were left out, because they fit nowhere in the text or overlap others.
+	Dropped int `json:"dropped"`
+
+	// File The file that the text is from. It may have been deleted since.
+	File ProofreadFile `json:"file,omitempty,omitzero"`
+
+	// Text The original text, with \n for every line end.
+	Text string `json:"text"`
+
+	// Unchecked What could not be checked, in the order of the text. Not there if all of it was.
+	Unchecked []ProofreadRange `json:"unchecked,omitempty,omitzero"`
+}
+
+// ProofreadChange A change to a piece of one paragraph: neither `before` nor `after` has a line end. An insertion replaces a
+// character beside it, so that `before` is never empty; `after` is empty where something is deleted.
+type ProofreadChange struct {
+	After string `json:"after"`
+
+	// Before The text from `start` to `end`.
+	Before string `json:"before"`
+	End    int    `json:"end"`
+
+	// ID In the order of publication. It does not change.
+	ID   int    `json:"id"`
+	Kind string `json:"kind"`
+
+	// Question Only the writer can decide, so that it is applied only where it is accepted by itself. `after` is the same
+	// as `before` where nothing is proposed. Always so for the kind `fact`.
+	Question bool `json:"question,omitempty,omitzero"`
+
+	// Reason Japanese, short; may be empty.
+	Reason string `json:"reason"`
+	Start  int    `json:"start"`
+}
+
+// ProofreadFile The file that the text is from. It may have been deleted since.
+type ProofreadFile struct {
+	DataSourceID openapi_types.UUID `json:"data_source_id"`
+
+	// Docx The changes can be written into it as tracked changes.
+	Docx     bool   `json:"docx"`
+	Filename string `json:"filename"`
+}
+
+// ProofreadRange defines model for ProofreadRange.
+type ProofreadRange struct {
+	End   int `json:"end"`
+	Start int `json:"start"`
 }
 
 // Rect A rectangle from its upper left corner, in fractions of the page.
@@ -2485,6 +2545,16 @@ type StreamAbort struct {
 	Type   string `json:"type"`
 }
 
+// StreamChange A change, told as soon as it is found and known to fit the text. The id is that of the change.
+type StreamChange struct {
+	// Data A change to a piece of one paragraph: neither `before` nor `after` has a line end. An insertion replaces a
+	// character beside it, so that `before` is never empty; `after` is empty where something is deleted.
+	Data      ProofreadChange `json:"data"`
+	ID        string          `json:"id"`
+	Transient bool            `json:"transient"`
+	Type      string          `json:"type"`
+}
+
 // StreamChunk The data of an event of a stream, but for the last event, whose data is `[DONE]`: a chunk of the AI SDK's UI
 // message stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the
 // cursor `<run>-<offset>`; the others have none. A client passes over types that it does not know.
@@ -2546,7 +2616,41 @@ type StreamPart struct {
 	Type string `json:"type"`
 }
 
-// StreamReset The client forgets the text, steps and sources that it has: the whole follows.
+// StreamProofread What the answer stores of the proofreading beside its text and its changes. It comes before the end, also where
+// the answer is stopped or fails.
+type StreamProofread struct {
+	Data struct {
+		// Changes How many there are.
+		Changes int `json:"changes"`
+		Dropped int `json:"dropped"`
+
+		// File The file that the text is from. It may have been deleted since.
+		File      ProofreadFile    `json:"file,omitempty,omitzero"`
+		Unchecked []ProofreadRange `json:"unchecked,omitempty,omitzero"`
+	} `json:"data"`
+	Transient bool   `json:"transient"`
+	Type      string `json:"type"`
+}
+
+// StreamProofreadText A block of the text that is proofread, `Message.proofread.text`. All blocks come before the first change. One
+// with the same id takes the place of an earlier one.
+type StreamProofreadText struct {
+	Data struct {
+		// Index Of the block.
+		Index int `json:"index"`
+
+		// Offset Of the block in the text, in UTF-16 code units.
+		Offset int `json:"offset"`
+
+		// Text At most 32 KiB in UTF-8.
+		Text string `json:"text"`
+	} `json:"data"`
+	ID        string `json:"id"`
+	Transient bool   `json:"transient"`
+	Type      string `json:"type"`
+}
+
+// StreamReset The client forgets the text, steps, sources and changes that it has: the whole follows.
 type StreamReset struct {
 	Data struct {
 		Run int64 `json:"run"`

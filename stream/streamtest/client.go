@@ -19,7 +19,8 @@ type Client struct {
 	Done      bool   // [DONE] was read.
 	Resets    int
 	Titles    []string
-	Steps     []string // "kind status".
+	Steps     []string          // "kind status".
+	Changes   map[string]string // What they replace by what, by id.
 	Run       int
 }
 
@@ -60,6 +61,8 @@ type chunk struct {
 	Data struct {
 		Status string `json:"status"`
 		Title  string `json:"title"`
+		Before string `json:"before"`
+		After  string `json:"after"`
 	} `json:"data"`
 }
 
@@ -80,6 +83,7 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 		c.Run = ch.Metadata.Run
 		if c.Cursor == "" {
 			c.Reasoning = "" // It requested the text from its start.
+			clear(c.Changes)
 		}
 	case "reasoning-start":
 		if c.Reasoning != "" {
@@ -94,11 +98,17 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 		text = append(text, ch.Delta...)
 	case "data-reset":
 		text, c.Reasoning = text[:0], ""
+		clear(c.Changes)
 		c.Resets++
 	case "data-title":
 		c.Titles = append(c.Titles, ch.Data.Title)
 	case "data-step":
 		c.Steps = append(c.Steps, ch.ID+" "+ch.Data.Status)
+	case "data-change":
+		if c.Changes == nil {
+			c.Changes = make(map[string]string)
+		}
+		c.Changes[ch.ID] = ch.Data.Before + " → " + ch.Data.After
 	case "finish", "abort", "error":
 		c.End = ch.Type
 	}

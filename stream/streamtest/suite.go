@@ -99,6 +99,11 @@ func Suite(t *testing.T, newWorld func(t *testing.T) World) {
 	}
 }
 
+// change returns a change to a text that is proofread.
+func change(before, after string) json.RawMessage {
+	return fmt.Appendf(nil, `{"id":1,"start":0,"end":1,"before":%q,"after":%q,"kind":"typo","reason":""}`, before, after)
+}
+
 // within returns a context with testTimeout.
 func within(t *testing.T) context.Context {
 	t.Helper()
@@ -133,7 +138,10 @@ func testEnds(t *testing.T, w World) {
 		h := head()
 		text := w.Writer.Hub.Open(h)
 		text.PutStep(stream.Step{Kind: "retrieval", Status: "running"})
+		text.PutProofreadText(0, 0, "絹を\n紡ぐ🧵")
+		text.PutChange(1, change("絹", "糸"))
 		text.AppendText(strings.Repeat("絹糸", 300))
+		text.PutProofread(json.RawMessage(`{"changes":1,"dropped":0}`))
 		text.Finish(end)
 		text.AppendText("もっと")
 		text.PutTitle("見出し", time.Time{})
@@ -250,6 +258,8 @@ func testNextRun(t *testing.T, w World) {
 	ctx := within(t)
 	h := head()
 	first := w.Writer.Hub.Open(h)
+	first.PutChange(1, change("古", "旧"))
+	first.PutChange(2, change("消", "える"))
 	first.AppendText("途中まで")
 	var c Client
 	if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return c.Text == "途中まで" }); err != nil {
@@ -271,6 +281,7 @@ func testNextRun(t *testing.T, w World) {
 	})
 	h.Run = 2
 	second := w.Successor.Hub.Open(h)
+	second.PutChange(1, change("新", "改"))
 	second.AppendText("はじめから")
 	select {
 	case <-begun:
@@ -286,6 +297,9 @@ func testNextRun(t *testing.T, w World) {
 	equal(t, &c, "はじめから書きます")
 	if c.Run != 2 || c.Resets == 0 {
 		t.Errorf("run %d, %d resets", c.Run, c.Resets)
+	}
+	if len(c.Changes) != 1 || c.Changes["1"] != "新 → 改" {
+		t.Errorf("changes %q", c.Changes)
 	}
 	w.Writer.Hub.Close(first)
 	w.Successor.Hub.Close(second)

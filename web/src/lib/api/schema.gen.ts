@@ -4149,11 +4149,61 @@ export interface components {
             usage?: components["schemas"]["Usage"];
             citations: components["schemas"]["Citation"][];
             steps: components["schemas"]["Step"][];
+            proofread?: components["schemas"]["Proofread"];
             feedback?: components["schemas"]["MessageFeedback"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
             completed_at?: string;
+        };
+        /**
+         * @description Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
+         *     the same as Markdown. All positions are offsets in UTF-16 code units of `text`, as JavaScript counts.
+         */
+        Proofread: {
+            /** @description The original text, with \n for every line end. */
+            text: string;
+            file?: components["schemas"]["ProofreadFile"];
+            /** @description In the order of the text. They do not overlap. */
+            changes: components["schemas"]["ProofreadChange"][];
+            /** @description How many changes of the model were left out, because they fit nowhere in the text or overlap others. */
+            dropped: number;
+            /** @description What could not be checked, in the order of the text. Not there if all of it was. */
+            unchecked?: components["schemas"]["ProofreadRange"][];
+        };
+        /** @description The file that the text is from. It may have been deleted since. */
+        ProofreadFile: {
+            /** Format: uuid */
+            data_source_id: string;
+            filename: string;
+            /** @description The changes can be written into it as tracked changes. */
+            docx: boolean;
+        };
+        /**
+         * @description A change to a piece of one paragraph: neither `before` nor `after` has a line end. An insertion replaces a
+         *     character beside it, so that `before` is never empty; `after` is empty where something is deleted.
+         */
+        ProofreadChange: {
+            /** @description In the order of publication. It does not change. */
+            id: number;
+            start: number;
+            end: number;
+            /** @description The text from `start` to `end`. */
+            before: string;
+            after: string;
+            /** @enum {string} */
+            kind: "typo" | "variation" | "honorific" | "wordy" | "fact";
+            /** @description Japanese, short; may be empty. */
+            reason: string;
+            /**
+             * @description Only the writer can decide, so that it is applied only where it is accepted by itself. `after` is the same
+             *     as `before` where nothing is proposed. Always so for the kind `fact`.
+             */
+            question?: boolean;
+        };
+        ProofreadRange: {
+            start: number;
+            end: number;
         };
         MessageError: {
             code: string;
@@ -4208,7 +4258,7 @@ export interface components {
          *     message stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the
          *     cursor `<run>-<offset>`; the others have none. A client passes over types that it does not know.
          */
-        StreamChunk: components["schemas"]["StreamStart"] | components["schemas"]["StreamReset"] | components["schemas"]["StreamStep"] | components["schemas"]["StreamSourceDocument"] | components["schemas"]["StreamSourceUrl"] | components["schemas"]["StreamPart"] | components["schemas"]["StreamDelta"] | components["schemas"]["StreamTitle"] | components["schemas"]["StreamCitations"] | components["schemas"]["StreamFinish"] | components["schemas"]["StreamAbort"] | components["schemas"]["StreamError"];
+        StreamChunk: components["schemas"]["StreamStart"] | components["schemas"]["StreamReset"] | components["schemas"]["StreamStep"] | components["schemas"]["StreamSourceDocument"] | components["schemas"]["StreamSourceUrl"] | components["schemas"]["StreamPart"] | components["schemas"]["StreamDelta"] | components["schemas"]["StreamTitle"] | components["schemas"]["StreamCitations"] | components["schemas"]["StreamProofreadText"] | components["schemas"]["StreamChange"] | components["schemas"]["StreamProofread"] | components["schemas"]["StreamFinish"] | components["schemas"]["StreamAbort"] | components["schemas"]["StreamError"];
         /** @description The first chunk of each connection. */
         StreamStart: {
             /** @enum {string} */
@@ -4233,7 +4283,7 @@ export interface components {
                 user_message_id?: string;
             };
         };
-        /** @description The client forgets the text, steps and sources that it has: the whole follows. */
+        /** @description The client forgets the text, steps, sources and changes that it has: the whole follows. */
         StreamReset: {
             /** @enum {string} */
             type: "data-reset";
@@ -4350,6 +4400,51 @@ export interface components {
             type: "data-citations";
             data: {
                 citations: components["schemas"]["Citation"][];
+            };
+            /** @enum {boolean} */
+            transient: true;
+        };
+        /**
+         * @description A block of the text that is proofread, `Message.proofread.text`. All blocks come before the first change. One
+         *     with the same id takes the place of an earlier one.
+         */
+        StreamProofreadText: {
+            /** @enum {string} */
+            type: "data-proofread-text";
+            id: string;
+            data: {
+                /** @description Of the block. */
+                index: number;
+                /** @description Of the block in the text, in UTF-16 code units. */
+                offset: number;
+                /** @description At most 32 KiB in UTF-8. */
+                text: string;
+            };
+            /** @enum {boolean} */
+            transient: true;
+        };
+        /** @description A change, told as soon as it is found and known to fit the text. The id is that of the change. */
+        StreamChange: {
+            /** @enum {string} */
+            type: "data-change";
+            id: string;
+            data: components["schemas"]["ProofreadChange"];
+            /** @enum {boolean} */
+            transient: true;
+        };
+        /**
+         * @description What the answer stores of the proofreading beside its text and its changes. It comes before the end, also where
+         *     the answer is stopped or fails.
+         */
+        StreamProofread: {
+            /** @enum {string} */
+            type: "data-proofread";
+            data: {
+                /** @description How many there are. */
+                changes: number;
+                dropped: number;
+                unchecked?: components["schemas"]["ProofreadRange"][];
+                file?: components["schemas"]["ProofreadFile"];
             };
             /** @enum {boolean} */
             transient: true;
