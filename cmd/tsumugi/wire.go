@@ -200,6 +200,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 		Summaries:     ground.Summaries{Model: model, Name: c.modelName(), Notes: db, Budget: s.budget},
 	}
 	if s.web != nil {
+		s.telemetry.WatchWebSearch(s.web.Stats)
 		grounds.Searches = ground.Searches{Web: s.web, Model: model, Budget: s.budget}
 	}
 	generations := c.Limits[api.KindGeneration]

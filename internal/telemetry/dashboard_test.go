@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
+	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -24,6 +25,7 @@ func everything(t *testing.T) string {
 	tel.WatchStreams(func() sse.Stats { return sse.Stats{} }, func() stream.HubStats { return stream.HubStats{} })
 	tel.WatchGenerations(func() chat.Stats { return chat.Stats{} })
 	tel.WatchChannels(func() channel.Stats { return channel.Stats{} })
+	tel.WatchWebSearch(func() websearch.Stats { return websearch.Stats{} })
 	tel.WatchBridge(func() bool { return true })
 	tel.WatchLive(func() int { return 1 })
 	tel.Generations().GenerationEnded(chat.OutcomeSuccess, 1, 1)

@@ -193,6 +193,15 @@ func TestResultsAndPagesAreKept(t *testing.T) {
 			t.Errorf("%s was asked for %d times", path, n)
 		}
 	}
+	if _, err := f.Read(t.Context(), "http://169.254.169.254/"); err == nil {
+		t.Error("an address of this network was read")
+	}
+	if _, err := f.Read(t.Context(), f.url+"/nothing"); err == nil {
+		t.Error("a page that does not exist was read")
+	}
+	if got, want := f.Stats(), (websearch.Stats{Searches: 1, Read: 1, Unread: 1, Forbidden: 1, FromMemory: 2}); got != want {
+		t.Errorf("counted %+v, want %+v", got, want)
+	}
 	short := serve(t, websearch.Config{Keep: time.Nanosecond})
 	for range 2 {
 		if _, err := short.Search(t.Context(), "最低賃金"); err != nil {

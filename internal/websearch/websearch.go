@@ -8,10 +8,12 @@ package websearch
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -68,6 +70,26 @@ type Service struct {
 	keep     time.Duration
 	results  *lru.Cache[string, kept[[]Result]]
 	pages    *lru.Cache[string, kept[Page]]
+
+	searches, failed, read, unread, forbidden, fromMemory atomic.Int64 // See Stats.
+}
+
+// Stats counts what a Service has done.
+type Stats struct {
+	Searches   int64 // Queries that the search has answered.
+	Failed     int64 // Queries that it has not answered.
+	Read       int64 // Pages that were fetched and read.
+	Unread     int64 // Pages that could not be read: away, of another format, or not for robots.
+	Forbidden  int64 // Pages whose address, or one that they lead to, must not be asked.
+	FromMemory int64 // Queries and pages that were known already.
+}
+
+// Stats returns what the Service has done since it began.
+func (s *Service) Stats() Stats {
+	return Stats{
+		Searches: s.searches.Load(), Failed: s.failed.Load(), Read: s.read.Load(), Unread: s.unread.Load(),
+		Forbidden: s.forbidden.Load(), FromMemory: s.fromMemory.Load(),
+	}
 }
 
 // kept is a value and when it was found.
@@ -104,12 +126,15 @@ func (s *Service) Close() {
 // a text for people.
 func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
 	if found, ok := s.results.Get(query); ok && time.Since(found.at) < s.keep {
+		s.fromMemory.Add(1)
 		return found.value, nil
 	}
 	results, err := s.provider.Search(ctx, query)
 	if err != nil {
+		s.failed.Add(1)
 		return nil, err
 	}
+	s.searches.Add(1)
 	size := len(query)
 	for _, r := range results {
 		size += len(r.URL) + len(r.Title) + len(r.Snippet) + 100
@@ -122,12 +147,19 @@ func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
 // asked.
 func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 	if found, ok := s.pages.Get(address); ok && time.Since(found.at) < s.keep {
+		s.fromMemory.Add(1)
 		return found.value, nil
 	}
 	page, err := s.fetcher.read(ctx, address)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrForbidden):
+		s.forbidden.Add(1)
+		return Page{}, err
+	case err != nil:
+		s.unread.Add(1)
 		return Page{}, err
 	}
+	s.read.Add(1)
 	size := 0
 	for _, p := range page.Passages {
 		size += len(p.Text) + len(p.Locator) + 100
