@@ -18,6 +18,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
 	"clients/go", "test/leak", "internal/fault", "internal/lru", "internal/secret", "internal/ngram", "internal/answer",
+	"internal/redline",
 	"migrations", "internal/mail", "internal/crx",
 	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",

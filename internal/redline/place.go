@@ -1,0 +1,180 @@
+package redline
+
+import (
+	"slices"
+	"strings"
+)
+
+// editor writes changes into a document.
+type editor struct {
+	doc     *document
+	by      *Author // Nil to apply the changes.
+	taken   map[string]bool
+	last    int // The last number given as an id.
+	busy    map[*piece]bool
+	cuts    map[*run][]cut
+	edits   []edit
+	remarks []remark
+}
+
+// edit is a range of the part that is written anew: a run, or the end of a paragraph without one.
+type edit struct {
+	span
+	run     *run
+	close   string // The name of an element that closes itself, and must not.
+	changes []*placed
+}
+
+// placed is a change and what becomes of it.
+type placed struct {
+	before, after string
+	note          string // Its comment.
+	tracked       bool   // Or else it is only a comment.
+	like          *run   // Whose properties the new text has.
+	id            string // Of its comment.
+}
+
+// cut is a change's share of a piece: a range of its text.
+type cut struct {
+	*placed
+	child    int
+	from, to int
+	opens    bool // The change begins here,
+	inserts  bool // its new text stands behind this,
+	closes   bool // and it ends here.
+}
+
+// remark is a comment to be written.
+type remark struct{ id, text string }
+
+func newEditor(d *document, by *Author, comments map[string]bool) *editor {
+	for id := range comments {
+		d.ids[id] = true
+	}
+	return &editor{doc: d, by: by, taken: d.ids, busy: make(map[*piece]bool), cuts: make(map[*run][]cut)}
+}
+
+// place finds where a change stands. Changes come in order.
+func (e *editor) place(c Change) {
+	start, end := c.Start, c.Start+len(c.Before)
+	change := &placed{before: c.Before, after: c.After, note: c.Comment, tracked: c.After != c.Before}
+	pieces := e.within(start, end)
+	if slices.ContainsFunc(pieces, func(p *piece) bool { return p.run == nil }) {
+		change.tracked = false
+		pieces = slices.DeleteFunc(slices.Clone(pieces), func(p *piece) bool { return p.run == nil })
+	}
+	if len(pieces) > 0 {
+		e.cover(change, pieces, start, end)
+		return
+	}
+	at, offset := e.anchor(start)
+	if at == nil {
+		e.atEnd(change, start)
+		return
+	}
+	e.cover(change, []*piece{at}, at.start+offset, at.start+offset)
+}
+
+// within returns the pieces of a range of the text.
+func (e *editor) within(start, end int) []*piece {
+	if start == end {
+		return nil
+	}
+	from, _ := slices.BinarySearchFunc(e.doc.pieces, start, func(p *piece, at int) int { return p.end() - at - 1 })
+	to := from
+	for to < len(e.doc.pieces) && e.doc.pieces[to].start < end {
+		to++
+	}
+	return e.doc.pieces[from:to]
+}
+
+// anchor returns the piece in which new text at a place of the text goes, the one before it at best, and where in it.
+func (e *editor) anchor(at int) (*piece, int) {
+	for _, p := range slices.Concat(e.within(max(at-1, 0), at), e.within(at, at+1)) {
+		if p.run != nil {
+			return p, at - p.start
+		}
+	}
+	return nil, 0
+}
+
+// cover has a change take the range of the text that stands in pieces.
+func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
+	first, last := pieces[0], pieces[len(pieces)-1]
+	change.like = first.run
+	if change.tracked {
+		e.widen(change, pieces, start, end)
+	}
+	if !change.comments(e.by) && !change.tracked {
+		return
+	}
+	together := first.run.parent.tag == last.run.parent.tag
+	for _, p := range pieces {
+		e.cuts[p.run] = append(e.cuts[p.run], cut{
+			placed: change, child: p.child, from: max(start, p.start) - p.start, to: min(end, p.end()) - p.start,
+			opens: p == first, closes: p == last,
+			inserts: change.tracked && (p == last && together || p == first && !together),
+		})
+		e.edits = append(e.edits, edit{span: p.run.span, run: p.run})
+	}
+}
+
+// widen has a change that takes a part of something that cannot be split take all of it, and write the rest again.
+func (e *editor) widen(change *placed, pieces []*piece, start, end int) {
+	before, after := "", ""
+	for _, p := range pieces {
+		from, to := max(start, p.start), min(end, p.end())
+		if p.run.children[p.child].kind != whole || from == p.start && to == p.end() ||
+			from == to && (from == p.start || to == p.end()) {
+			continue
+		}
+		if e.busy[p] {
+			change.tracked = false
+			return
+		}
+		e.busy[p] = true
+		if from > p.start {
+			before = p.text[:from-p.start]
+		}
+		if to < p.end() {
+			after = p.text[to-p.start:]
+		}
+	}
+	change.after = before + change.after + after
+}
+
+// atEnd puts a change at the end of the paragraph where it stands, which has no text there that can be changed.
+func (e *editor) atEnd(change *placed, at int) {
+	i, _ := slices.BinarySearchFunc(e.doc.paragraphs, at, func(p *paragraph, at int) int { return p.end - at })
+	if i == len(e.doc.paragraphs) {
+		return
+	}
+	p := e.doc.paragraphs[i]
+	if at < p.end {
+		change.tracked = false
+	}
+	if !change.comments(e.by) && !change.tracked {
+		return
+	}
+	place := edit{span: span{p.closing.from, p.closing.from}}
+	if p.closing.from == p.closing.to { // <w:p/>
+		place = edit{span: span{p.tag.to - len("/>"), p.tag.to}, close: p.name}
+	}
+	place.changes = []*placed{change}
+	if last := len(e.edits) - 1; last >= 0 && e.edits[last].span == place.span && e.edits[last].run == nil {
+		e.edits[last].changes = append(e.edits[last].changes, change)
+		return
+	}
+	e.edits = append(e.edits, place)
+}
+
+// comments reports whether the change gets a comment, which says what it would be if that cannot be tracked.
+func (c *placed) comments(by *Author) bool {
+	if by == nil {
+		return false
+	}
+	if !c.tracked && c.after != c.before {
+		c.note = strings.TrimSuffix("「"+c.before+"」→「"+c.after+"」\n"+c.note, "\n")
+	}
+	return c.note != ""
+}

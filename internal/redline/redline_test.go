@@ -1,0 +1,301 @@
+package redline_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
+)
+
+var author = redline.Author{Name: "紡", Time: time.Date(2026, 11, 23, 18, 30, 0, 0, time.UTC)}
+
+const head = `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" ` +
+	`xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" ` +
+	`xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><w:body>`
+
+// pack returns a document with a body.
+func pack(t testing.TB, body string) []byte {
+	t.Helper()
+	return packParts(t, map[string]string{"word/document.xml": head + body + `</w:body></w:document>`})
+}
+
+// packParts returns a document with other parts than New makes, or more of them.
+func packParts(t testing.TB, parts map[string]string) []byte {
+	t.Helper()
+	file, err := redline.New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, name := range append(names(t, file), "") {
+		if _, ok := parts[name]; !ok && name != "" {
+			put(t, w, name, content(t, file, name))
+		}
+	}
+	for name, text := range parts {
+		put(t, w, name, text)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func put(t testing.TB, w *zip.Writer, name, text string) {
+	t.Helper()
+	part, err := w.Create(name)
+	if err == nil {
+		_, err = io.WriteString(part, text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func archive(t testing.TB, file []byte) *zip.Reader {
+	t.Helper()
+	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func names(t testing.TB, file []byte) (all []string) {
+	t.Helper()
+	for _, f := range archive(t, file).File {
+		all = append(all, f.Name)
+	}
+	return all
+}
+
+// content returns a part of a file, "" if it is not there.
+func content(t testing.TB, file []byte, name string) string {
+	t.Helper()
+	for _, f := range archive(t, file).File {
+		if f.Name != name {
+			continue
+		}
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	return ""
+}
+
+func body(t testing.TB, file []byte) string {
+	t.Helper()
+	inner := strings.TrimPrefix(content(t, file, "word/document.xml"), head)
+	return strings.TrimSuffix(inner, "</w:body></w:document>")
+}
+
+func text(t testing.TB, file []byte) string {
+	t.Helper()
+	got, err := redline.Text(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// replace returns the change of the nth place, from 0, where before stands in a text.
+func replace(t testing.TB, text, before, after, comment string, nth int) redline.Change {
+	t.Helper()
+	at := 0
+	for range nth + 1 {
+		i := strings.Index(text[at:], before)
+		if i < 0 {
+			t.Fatalf("no %q in %q", before, text)
+		}
+		at += i + len(before)
+	}
+	return redline.Change{Start: at - len(before), Before: before, After: after, Comment: comment}
+}
+
+// applied returns a text with changes.
+func applied(text string, changes []redline.Change) string {
+	var out strings.Builder
+	at := 0
+	for _, c := range changes {
+		out.WriteString(text[at:c.Start] + c.After)
+		at = c.Start + len(c.Before)
+	}
+	return out.String() + text[at:]
+}
+
+var (
+	inserted = regexp.MustCompile(`(?s)<w:ins( xmlns:w="[^"]*")? w:id="\d+" w:author="紡"[^>]*>.*?</w:ins>`)
+	deleted  = regexp.MustCompile(`(?s)<w:del( xmlns:w="[^"]*")? w:id="\d+" w:author="紡"[^>]*>(.*?)</w:del>`)
+)
+
+// rejected returns a file without the author's tracked changes.
+func rejected(t testing.TB, file []byte) []byte {
+	t.Helper()
+	parts := make(map[string]string)
+	for _, name := range names(t, file) {
+		parts[name] = content(t, file, name)
+	}
+	part := inserted.ReplaceAllString(parts["word/document.xml"], "")
+	part = deleted.ReplaceAllStringFunc(part, func(s string) string {
+		return strings.ReplaceAll(deleted.FindStringSubmatch(s)[2], "delText", "t")
+	})
+	parts["word/document.xml"] = part
+	return packParts(t, parts)
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ body, want string }{
+		"paragraphs": {`<w:p><w:r><w:t>一</w:t></w:r></w:p><w:p/><w:p><w:r><w:t>二</w:t></w:r></w:p>`, "一\n\n二"},
+		"runs":       {`<w:p><w:r><w:t>東</w:t></w:r><w:proofErr w:type="x"/><w:r><w:t>京</w:t></w:r></w:p>`, "東京"},
+		"spaces": {
+			`<w:p><w:r><w:t xml:space="preserve">a </w:t><w:t> b </w:t><w:t xml:space="preserve"> c&#10;d</w:t></w:r></w:p>`,
+			"a b c d",
+		},
+		"entities": {`<w:p><w:r><w:t>&lt;A&amp;B&gt;&#x7D21;<![CDATA[<c>]]></w:t></w:r></w:p>`, "<A&B>紡<c>"},
+		"tabs and breaks": {
+			`<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>d</w:t></w:r></w:p>`,
+			"a\tb\nc\u2011d",
+		},
+		"ruby": {`<w:p><w:r><w:t>私は</w:t></w:r><w:r><w:ruby><w:rt><w:r><w:t>つむぎ</w:t></w:r></w:rt><w:rubyBase>` +
+			`<w:r><w:t>紡</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:t>です</w:t></w:r></w:p>`, "私は紡です"},
+		"tracked": {`<w:p><w:r><w:t>a</w:t></w:r><w:del w:id="1"><w:r><w:delText>b</w:delText></w:r></w:del>` +
+			`<w:ins w:id="2"><w:r><w:t>c</w:t></w:r></w:ins><w:moveFrom w:id="3"><w:r><w:t>d</w:t></w:r></w:moveFrom>` +
+			`<w:moveTo w:id="4"><w:r><w:t>e</w:t></w:r></w:moveTo></w:p>`, "ace"},
+		"deleted end": {`<w:p><w:pPr><w:rPr><w:del w:id="1"/></w:rPr></w:pPr><w:r><w:t>前</w:t></w:r></w:p>` +
+			`<w:p><w:r><w:t>後</w:t></w:r></w:p>`, "前後"},
+		"hidden": {`<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>a</w:t></w:r>` +
+			`<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>b</w:t></w:r></w:p>`, "b"},
+		"field": {`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>` +
+			`<w:r><w:t>code</w:t></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>結果</w:t></w:r>` +
+			`<w:r><w:fldChar w:fldCharType="end"/></w:r><w:fldSimple w:instr="DATE"><w:r><w:t>今日</w:t></w:r></w:fldSimple></w:p>`,
+			"結果今日"},
+		"containers": {`<w:p><w:hyperlink w:anchor="x"><w:r><w:t>a</w:t></w:r></w:hyperlink><w:smartTag><w:r><w:t>b</w:t></w:r>` +
+			`</w:smartTag><w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent><w:r><w:t>c</w:t></w:r></w:sdtContent></w:sdt>` +
+			`<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>入力してください</w:t></w:r></w:sdtContent></w:sdt></w:p>`,
+			"abc"},
+		"table": {`<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr/><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r>` +
+			`</w:p></w:tc></w:tr></w:tbl><w:p><w:r><w:t>c</w:t></w:r></w:p>`, "a\nb\nc"},
+		"text box": {`<w:p><w:r><w:t>a</w:t></w:r><w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` +
+			`<w:p><w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent><w:p>` +
+			`<w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>b</w:t></w:r></w:p>` +
+			`<w:p><w:r><w:t>c</w:t></w:r></w:p>`, "ab\n箱\nc"},
+		"formula": {`<w:p><w:r><w:t>式</w:t></w:r><m:oMath><m:r><m:t>x=1</m:t></m:r></m:oMath><w:r><w:t>を</w:t></w:r></w:p>`, "式x=1を"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := text(t, pack(t, test.body)); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+const (
+	by  = ` w:author="紡" w:date="2026-11-23T18:30:00Z"`
+	pre = ` xml:space="preserve"`
+)
+
+// What is written, byte for byte.
+func TestRedline(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ body, before, after, comment, want string }{
+		"within a run": {
+			`<w:p><w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:t>弊社をご利用頂く</w:t></w:r></w:p>`, "頂", "いただ", "",
+			`<w:p><w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:t` + pre + `>弊社をご利用</w:t></w:r>` +
+				`<w:del w:id="1"` + by + `><w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:delText` + pre + `>頂</w:delText></w:r></w:del>` +
+				`<w:ins w:id="2"` + by + `><w:r><w:rPr><w:b/></w:rPr><w:t` + pre + `>いただ</w:t></w:r></w:ins>` +
+				`<w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:t` + pre + `>く</w:t></w:r></w:p>`,
+		},
+		"over runs, with a comment": {
+			`<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>東</w:t></w:r><w:bookmarkEnd w:id="7"/><w:r><w:t>京</w:t></w:r></w:p>`,
+			"東京", "大阪", "支社の名前です。",
+			`<w:p><w:commentRangeStart w:id="1"/><w:del w:id="2"` + by + `><w:r><w:rPr><w:b/></w:rPr><w:delText` + pre +
+				`>東</w:delText></w:r></w:del><w:bookmarkEnd w:id="7"/><w:del w:id="3"` + by + `><w:r><w:delText` + pre +
+				`>京</w:delText></w:r></w:del><w:ins w:id="4"` + by + `><w:r><w:rPr><w:b/></w:rPr><w:t` + pre +
+				`>大阪</w:t></w:r></w:ins><w:commentRangeEnd w:id="1"/><w:r><w:commentReference w:id="1"/></w:r></w:p>`,
+		},
+		"insertion": {
+			`<w:p><w:r><w:t>ab</w:t></w:r></w:p>`, "", "x\ty", "",
+			`<w:p><w:ins w:id="1"` + by + `><w:r><w:t` + pre + `>x</w:t><w:tab/><w:t` + pre + `>y</w:t></w:r></w:ins>` +
+				`<w:r><w:t` + pre + `>ab</w:t></w:r></w:p>`,
+		},
+		"a footnote stays": {
+			`<w:p><w:r><w:t>誤</w:t><w:footnoteReference w:id="2"/><w:t>字</w:t></w:r></w:p>`, "誤字", "", "",
+			`<w:p><w:del w:id="1"` + by + `><w:r><w:delText` + pre + `>誤</w:delText></w:r></w:del>` +
+				`<w:r><w:footnoteReference w:id="2"/></w:r>` +
+				`<w:del w:id="3"` + by + `><w:r><w:delText` + pre + `>字</w:delText></w:r></w:del></w:p>`,
+		},
+		"within another's insertion": {
+			`<w:p><w:ins w:id="5" w:author="A&amp;B" w:date="D"><w:r><w:t>追加</w:t></w:r></w:ins></w:p>`, "加", "記", "",
+			`<w:p><w:ins w:id="5" w:author="A&amp;B" w:date="D"><w:r><w:t` + pre + `>追</w:t></w:r>` +
+				`<w:del w:id="1"` + by + `><w:r><w:delText` + pre + `>加</w:delText></w:r></w:del></w:ins>` +
+				`<w:ins w:id="2"` + by + `><w:r><w:t` + pre + `>記</w:t></w:r></w:ins>` +
+				`<w:ins w:id="3" w:author="A&amp;B" w:date="D"></w:ins></w:p>`,
+		},
+		"changed properties": {
+			`<w:p><w:r><w:rPr><w:b/><w:rPrChange w:id="5" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange></w:rPr>` +
+				`<w:t>ab</w:t></w:r></w:p>`, "b", "c", "",
+			`<w:p><w:r><w:rPr><w:b/><w:rPrChange w:id="5" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange></w:rPr>` +
+				`<w:t` + pre + `>a</w:t></w:r><w:del w:id="1"` + by + `><w:r><w:rPr><w:b/>` +
+				`<w:rPrChange w:id="2" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange></w:rPr>` +
+				`<w:delText` + pre + `>b</w:delText></w:r></w:del><w:ins w:id="3"` + by + `><w:r><w:rPr><w:b/></w:rPr>` +
+				`<w:t` + pre + `>c</w:t></w:r></w:ins></w:p>`,
+		},
+		"a part of what has ruby": {
+			`<w:p><w:r><w:ruby><w:rt><w:r><w:t>とうきょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby></w:r></w:p>`,
+			"京", "都", "",
+			`<w:p><w:del w:id="1"` + by + `><w:r><w:ruby><w:rt><w:r><w:delText>とうきょう</w:delText></w:r></w:rt><w:rubyBase>` +
+				`<w:r><w:delText>東京</w:delText></w:r></w:rubyBase></w:ruby></w:r></w:del>` +
+				`<w:ins w:id="2"` + by + `><w:r><w:t` + pre + `>東都</w:t></w:r></w:ins></w:p>`,
+		},
+		"across paragraphs, only a comment": {
+			`<w:p><w:r><w:t>a</w:t></w:r></w:p><w:p><w:r><w:t>b</w:t></w:r></w:p>`, "a\nb", "ab", "",
+			`<w:p><w:commentRangeStart w:id="1"/><w:r><w:t` + pre + `>a</w:t></w:r></w:p><w:p><w:r><w:t` + pre + `>b</w:t></w:r>` +
+				`<w:commentRangeEnd w:id="1"/><w:r><w:commentReference w:id="1"/></w:r></w:p>`,
+		},
+		"in an empty paragraph": {
+			`<w:p />`, "", "追記", "",
+			`<w:p ><w:ins w:id="1"` + by + `><w:r><w:t` + pre + `>追記</w:t></w:r></w:ins></w:p>`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := pack(t, test.body)
+			original := text(t, file)
+			change := replace(t, original, test.before, test.after, test.comment, 0)
+			got, err := redline.Redline(file, []redline.Change{change}, author)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body := body(t, got); body != test.want {
+				t.Errorf("got  %s\nwant %s", body, test.want)
+			}
+			if back := text(t, rejected(t, got)); back != original {
+				t.Errorf("rejected: %q, want %q", back, original)
+			}
+		})
+	}
+}
+
+func TestRealFile(t *testing.T) {
+	name := os.Getenv("DOCX")
+	if name == "" {
+		t.Skip()
+	}
+	b, _ := os.ReadFile(name)
+	t.Log(redline.Text(b))
+}
