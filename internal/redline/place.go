@@ -110,8 +110,9 @@ func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
 	}
 	together := first.run.parent.tag == last.run.parent.tag
 	for _, p := range pieces {
+		from, to := p.share(start, end)
 		e.cuts[p.run] = append(e.cuts[p.run], cut{
-			placed: change, child: p.child, from: max(start, p.start) - p.start, to: min(end, p.end()) - p.start,
+			placed: change, child: p.child, from: from, to: to,
 			opens: p == first, closes: p == last,
 			inserts: change.tracked && (p == last && together || p == first && !together),
 		})
@@ -119,13 +120,21 @@ func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
 	}
 }
 
-// widen has a change that takes a part of something that cannot be split take all of it, and write the rest again.
+// share returns which of a piece a range of the text takes: of what cannot be split all, unless it ends or begins there.
+func (p *piece) share(start, end int) (from, to int) {
+	from, to = max(start, p.start)-p.start, min(end, p.end())-p.start
+	if p.run.children[p.child].kind == whole && (from < to || from > 0 && from < len(p.text)) {
+		return 0, len(p.text)
+	}
+	return from, to
+}
+
+// widen has a change that takes a part of something that cannot be split write the rest again.
 func (e *editor) widen(change *placed, pieces []*piece, start, end int) {
 	before, after := "", ""
 	for _, p := range pieces {
-		from, to := max(start, p.start), min(end, p.end())
-		if p.run.children[p.child].kind != whole || from == p.start && to == p.end() ||
-			from == to && (from == p.start || to == p.end()) {
+		from, to := p.share(start, end)
+		if p.run.children[p.child].kind != whole || from == to {
 			continue
 		}
 		if e.busy[p] {
@@ -133,12 +142,8 @@ func (e *editor) widen(change *placed, pieces []*piece, start, end int) {
 			return
 		}
 		e.busy[p] = true
-		if from > p.start {
-			before = p.text[:from-p.start]
-		}
-		if to < p.end() {
-			after = p.text[to-p.start:]
-		}
+		before += p.text[from:max(from, start-p.start)]
+		after += p.text[min(to, end-p.start):to]
 	}
 	change.after = before + change.after + after
 }

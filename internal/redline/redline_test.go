@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -289,13 +288,4 @@ func TestRedline(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRealFile(t *testing.T) {
-	name := os.Getenv("DOCX")
-	if name == "" {
-		t.Skip()
-	}
-	b, _ := os.ReadFile(name)
-	t.Log(redline.Text(b))
 }

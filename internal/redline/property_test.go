@@ -1,0 +1,165 @@
+package redline_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
+)
+
+// withRuby is text of a file that has ruby: a second change of it is only a comment.
+const withRuby = "勤怠管理"
+
+// someChanges returns changes of a text at random, none across lines.
+func someChanges(rng *rand.Rand, text string, most int) (changes []redline.Change) {
+	runes := []rune(text)
+	words := []string{"", "", "改", "訂正", "x\ty", "<&>", "👪", "長い文章に置き換えます。"}
+	comments := []string{"", "誤字です。", "表記を「<いただく>」に\nそろえます。"}
+	at, bytes, touched := 0, 0, false
+	skip := func(n int) string {
+		taken := string(runes[at : at+n])
+		at, bytes = at+n, bytes+len(taken)
+		return taken
+	}
+	for len(changes) < most {
+		skip(min(rng.IntN(2*len(runes)/most+2), len(runes)-at))
+		if at == len(runes) {
+			break
+		}
+		n := 0
+		for n < rng.IntN(12) && at+n < len(runes) && runes[at+n] != '\n' {
+			n++
+		}
+		start := bytes
+		before := skip(n)
+		if ruby := strings.Index(text, withRuby); ruby >= 0 && start < ruby+len(withRuby) && bytes > ruby {
+			if touched {
+				continue
+			}
+			touched = true
+		}
+		after := words[rng.IntN(len(words))]
+		if after == before {
+			after += "字"
+		}
+		changes = append(changes, redline.Change{
+			Start: start, Before: before, After: after, Comment: comments[rng.IntN(len(comments))],
+		})
+	}
+	return changes
+}
+
+// files returns documents of Word and LibreOffice, and one that New makes.
+func files(t testing.TB) map[string][]byte {
+	t.Helper()
+	all := make(map[string][]byte)
+	paths, err := filepath.Glob("testdata/*.docx")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no files", err)
+	}
+	for _, path := range paths {
+		if all[filepath.Base(path)], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all["new"], err = redline.New("件名：ご案内\n\n拝啓　時下ますますご清栄のこととお慶び申し上げます。\n<b>&amp;👪"); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestChangesAreTrackedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, file := range files(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			original := text(t, file)
+			for seed := range uint64(20) {
+				rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // Repeatable.
+				changes := someChanges(rng, original, 1+rng.IntN(40))
+				want := applied(original, changes)
+				marked, err := redline.Redline(file, changes, author)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := text(t, marked); got != want {
+					t.Fatalf("seed %d: marked\n%q, want\n%q", seed, got, want)
+				}
+				if got := text(t, rejected(t, marked)); got != original {
+					t.Fatalf("seed %d: rejected\n%q, want\n%q", seed, got, original)
+				}
+				clean, err := redline.Apply(file, changes)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := text(t, clean); got != want {
+					t.Fatalf("seed %d: applied\n%q, want\n%q", seed, got, want)
+				}
+				onlyThese(t, file, clean, "word/document.xml")
+				onlyThese(t, file, marked, "word/document.xml", "word/comments.xml", "word/_rels/document.xml.rels",
+					"[Content_Types].xml")
+			}
+		})
+	}
+}
+
+// onlyThese fails if other parts of a file than these differ from the original, as they are packed.
+func onlyThese(t *testing.T, original, file []byte, parts ...string) {
+	t.Helper()
+	raw := func(file []byte) map[string]string {
+		all := make(map[string]string)
+		for _, f := range archive(t, file).File {
+			r, err := f.OpenRaw()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if _, err := b.ReadFrom(r); err != nil {
+				t.Fatal(err)
+			}
+			all[f.Name] = f.Modified.String() + "\n" + b.String()
+		}
+		return all
+	}
+	before, after := raw(original), raw(file)
+	for _, name := range parts {
+		delete(before, name)
+		delete(after, name)
+	}
+	for name := range before {
+		if before[name] != after[name] {
+			t.Errorf("%s differs", name)
+		}
+		delete(after, name)
+	}
+	for name := range after {
+		t.Errorf("%s is new", name)
+	}
+}
+
+// TestSample writes a file for other programs.
+func TestSample(t *testing.T) {
+	name, out := os.Getenv("DOCX"), os.Getenv("OUT")
+	if name == "" {
+		t.Skip("for use by hand: DOCX and OUT name files")
+	}
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := text(t, file)
+	changes := someChanges(rand.New(rand.NewPCG(1, 2)), original, 60)
+	marked, err := redline.Redline(file, changes, author)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ext, b := range map[string]string{".docx": string(marked), ".before": original, ".after": applied(original, changes)} {
+		if err := os.WriteFile(out+ext, []byte(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
