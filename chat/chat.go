@@ -172,7 +172,12 @@ type Message struct {
 	Status       Status
 	FinishReason FinishReason // "" while it is being generated, and for questions.
 	Failure      *Failure     // Set if and only if the status is StatusFailed.
-	Model        string
+	Model        string       // The provider's name of the model that wrote the answer, "" for none.
+
+	// Of an answer: the model that writes it, or that wrote it, what that was called, and whether it was told to think.
+	ModelID   string
+	ModelName string
+	Thinking  *bool
 
 	Reasoning     string // The model's reasoning before the answer, "" for none. It is not sent to the model again.
 	ReasoningTime time.Duration
@@ -186,6 +191,14 @@ type Message struct {
 	ThreadTitle  Title     // Set by FindMessage and ListMessages, and in an Exchange that existed before.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being generated.
+}
+
+// Writer returns the id of the model that writes or wrote an answer, and what it was called; "" if no model was asked.
+func (m Message) Writer() (id, name string) {
+	if m.ModelName == "" {
+		return "", ""
+	}
+	return m.ModelID, m.ModelName
 }
 
 // Cited returns the citations that the answer makes, without those that were only consulted.

@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -241,8 +240,23 @@ func end(m Message) stream.End {
 	case m.FinishReason == FinishStopped:
 		return stream.End{Outcome: stream.Aborted, Reason: string(FinishStopped)}
 	}
-	return stream.End{
-		Outcome: stream.Finished, FinishReason: string(m.FinishReason),
-		Metadata: fmt.Appendf(nil, `{"usage":{"input_tokens":%d,"output_tokens":%d}}`, m.InputTokens, m.OutputTokens),
+	of := endMetadata{Usage: endUsage{m.InputTokens, m.OutputTokens}}
+	of.ModelID, of.ModelName = m.Writer()
+	metadata, err := json.Marshal(of)
+	if err != nil {
+		panic("chat: " + err.Error()) // Strings and numbers can always be encoded.
 	}
+	return stream.End{Outcome: stream.Finished, FinishReason: string(m.FinishReason), Metadata: metadata}
+}
+
+// endMetadata is what the end of a stream says of a complete answer.
+type endMetadata struct {
+	Usage     endUsage `json:"usage"`
+	ModelID   string   `json:"model_id,omitempty"`
+	ModelName string   `json:"model_name,omitempty"`
+}
+
+type endUsage struct {
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
 }

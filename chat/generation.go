@@ -113,6 +113,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	}
 	o := g.outcome(ctx, result, err)
 	o.ServerID = s.serverID
+	o.ModelID, o.ModelName = s.wrote(g, result)
 	if !g.state.CompareAndSwap(writing, ending) {
 		s.countDropped(g, o)
 		return OutcomeDropped, 0
@@ -204,7 +205,10 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g.span.AddEvent("asked")
-	req := llm.Request{Messages: g.grounds.Prompt, Reasoning: func(delta string) { s.think(g, delta) }}
+	req := llm.Request{
+		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking, Messages: g.grounds.Prompt,
+		Reasoning: func(delta string) { s.think(g, delta) },
+	}
 	result, err := s.model.Stream(ctx, req, func(delta string) {
 		if g.guard != nil {
 			delta = g.guard.Write(delta)
@@ -297,6 +301,18 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 	return o
 }
 
+// wrote returns which model answered, and what people call it: the chosen one, unless a fallback took its place.
+func (s *Service) wrote(g *generation, result llm.Result) (id, name string) {
+	switch chosen := g.ask.Model; {
+	case result.Model == "":
+		return chosen.ID, ""
+	case result.ModelID != "" && result.ModelID != chosen.ID:
+		return result.ModelID, chosenBefore(s.offers, Message{ModelID: result.ModelID}).Name
+	default:
+		return chosen.ID, chosen.Name
+	}
+}
+
 func unknownFailure() *Failure {
 	return &Failure{
 		Code: string(fault.Internal), Detail: "回答の作成中に問題が発生しました。もう一度お試しください。", Retryable: true,
@@ -309,6 +325,7 @@ func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure
 	answer.InputTokens, answer.OutputTokens = o.InputTokens, o.OutputTokens
+	answer.ModelID, answer.ModelName = o.ModelID, o.ModelName
 	putCitations(g.text, o.Citations)
 	g.text.Finish(end(answer))
 	s.publishEnded(g.ask.Owner, g.ended)

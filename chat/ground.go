@@ -30,6 +30,7 @@ type Ask struct {
 	Question Message
 	History  []Message     // The messages before it, oldest first.
 	Prompt   []llm.Message // The skill's instructions, the history, and the question, which comes last.
+	Model    Chosen        // Answers it.
 }
 
 // Grounds is what an answer is based on.

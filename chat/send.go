@@ -34,6 +34,8 @@ type Question struct {
 	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: Look finds the end of a branch.
 	Prompt   string     `json:",omitempty"` // What the model reads of a question whose Content says it briefly.
 	Earlier  []Earlier  `json:",omitempty"` // What was said before, elsewhere, in turns. Only StartThread adds it.
+	ModelID  string     `json:",omitempty"` // The model that is to answer; "" for the default.
+	Thinking *bool      `json:",omitempty"` // Whether it thinks first, where that can be switched.
 }
 
 // hash identifies the contents of the question.
@@ -120,11 +122,18 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
 		return Exchange{}, err
 	}
+	chosen, err := choose(s.offers, looked.Models, looked.Skill, Choice{ModelID: q.ModelID, Thinking: q.Thinking})
+	if err != nil {
+		return Exchange{}, err
+	}
 	before, err := s.prepare(ctx, &b, q, looked)
 	if err != nil {
 		return Exchange{}, err
 	}
-	return s.begin(ctx, b, newAsk(owner, looked.Skill, looked.Guidance, before, b.Question), since)
+	b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking = chosen.ID, chosen.Name, chosen.Thinking
+	ask := newAsk(owner, looked.Skill, looked.Guidance, before, b.Question)
+	ask.Model = chosen
+	return s.begin(ctx, b, ask, since)
 }
 
 // attributes identifies the generation of an answer in traces.

@@ -115,7 +115,7 @@ type noBudget struct{}
 func (noBudget) Check(context.Context, uuid.UUID) error { return nil }
 func (noBudget) Spent(uuid.UUID, int)                   {}
 
-// Needs are the dependencies of a Service. All but the last five are required.
+// Needs are the dependencies of a Service. All but the last six are required.
 type Needs struct {
 	Store  Store
 	Skills Skills
@@ -124,6 +124,7 @@ type Needs struct {
 	Feed   *stream.Feed // Carries stop requests to the server that generates the answer.
 	Log    *slog.Logger
 
+	Offers   Offers       // Nil: the Model has one model without a name.
 	Grounder Grounder     // Nil: answers are based on the conversation alone.
 	Budget   Budget       // Nil: no limit.
 	Events   Events       // Nil: no events.
@@ -140,6 +141,7 @@ type Service struct {
 	servers   ServerStore
 	skills    Skills
 	model     llm.Model
+	offers    Offers
 	grounder  Grounder
 	hub       *stream.Hub
 	feed      *stream.Feed
@@ -190,7 +192,7 @@ func NewService(n Needs, cfg Config) *Service {
 	return &Service{
 		lease: lease{began: time.Now()}, places: newPlaces(cfg),
 		threads: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills, model: n.Model,
-		grounder: n.Grounder, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
+		offers: n.Offers, grounder: n.Grounder, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),

@@ -56,6 +56,7 @@ type Looked struct {
 
 	DataSourceIDs []uuid.UUID // The data sources of the thread, in the order in which they were attached.
 	Guidance      org.Guidance
+	Models        ModelSettings
 }
 
 // Begun is a stored generation of this server: that of a new question, or one that was taken over.
@@ -83,6 +84,8 @@ type Outcome struct {
 	FinishReason  FinishReason
 	Failure       *Failure
 	Model         string
+	ModelID       string // Of the model that answered or, if none did, that was chosen.
+	ModelName     string // "" if no model was asked.
 	InputTokens   int
 	OutputTokens  int
 	Citations     []Citation

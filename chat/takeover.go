@@ -171,10 +171,9 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	g := &generation{
-		ask: newAsk(b.Owner, sk, guidance, before, b.Question), answer: b.Answer, since: since,
-		place: s.places.takeAlways(b.Owner),
-	}
+	ask := newAsk(b.Owner, sk, guidance, before, b.Question)
+	ask.Model = chosenBefore(s.offers, b.Answer)
+	g := &generation{ask: ask, answer: b.Answer, since: since, place: s.places.takeAlways(b.Owner)}
 	if err := s.launch(s.root, g); err != nil {
 		return err
 	}

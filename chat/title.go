@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -52,7 +53,10 @@ func (s *Service) makeTitle(g *generation) MadeTitle {
 	defer cancel()
 	defer context.AfterFunc(s.root, cancel)()
 	var said strings.Builder
-	request := llm.Request{Messages: titlePrompt(g.ask.Question.Content), MaxTokens: maxTitleTokens}
+	request := llm.Request{
+		Model: s.titleModel(g.ask.Model.ID), Thinking: new(bool), Messages: titlePrompt(g.ask.Question.Content),
+		MaxTokens: maxTitleTokens,
+	}
 	result, err := s.model.Stream(ctx, request, func(delta string) {
 		if said.Len() < 1<<10 {
 			said.WriteString(delta)
@@ -68,6 +72,14 @@ func (s *Service) makeTitle(g *generation) MadeTitle {
 		made.Text = trimTitle(said.String())
 	}
 	return made
+}
+
+// titleModel returns the id of the model that writes the title of a thread which another one answers in.
+func (s *Service) titleModel(answers string) string {
+	if s.offers == nil {
+		return ""
+	}
+	return cmp.Or(s.offers.TitleModel(), answers)
 }
 
 // storeTitle stores a title with its token count and sends the event, unless the thread has been renamed meanwhile.

@@ -32,8 +32,8 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
-			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources,
-			datasource.MaxSearched).Query(collect(&written))
+			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearched,
+			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking).Query(collect(&written))
 		if len(sources) > 0 { // beginSQL does not see what it attaches itself.
 			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
 		}
@@ -105,8 +105,9 @@ func (db *DB) mayUse(ctx context.Context, owner chat.Owner, threadID uuid.UUID, 
 // does nothing if the thread is not the owner's, the request is known, or an answer is being generated. Its parameters
 // are organization, user, thread, request, its hash, server, question, answer, the question's content and prompt,
 // whether it is stored already, the answer's status, the title of an untitled thread, the run, the question's parent
-// and its form values, both NULL for none, its data sources and how many of them a thread may have. Each CTE takes its
-// rows from the one before, so that they are written in this order.
+// and its form values, both NULL for none, its data sources and how many of them a thread may have, and the answer's
+// model, its name and whether it is to think. Each CTE takes its rows from the one before, so that they are written in
+// this order.
 //
 // A thread also counts as untitled if its title is its first question and that question is edited now.
 const beginSQL = `
@@ -145,8 +146,8 @@ const beginSQL = `
 	    UNION ALL
 	    SELECT $7 FROM allowed WHERE $11
 	), answer AS (
-	    INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
-	    SELECT $8, $1, $3, 'assistant', $12, asked.id
+	    INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id, model_id, model_name, thinking)
+	    SELECT $8, $1, $3, 'assistant', $12, asked.id, $19, $20, $21
 	    FROM asked
 	    RETURNING id
 	), generation AS (
@@ -274,7 +275,7 @@ func storedOutcome(o chat.Outcome) chat.Message {
 	m := chat.Message{
 		ID: o.MessageID, ThreadID: o.ThreadID, Role: chat.RoleAssistant, Content: storable(o.Content), Status: o.Status,
 		Reasoning: storable(o.Reasoning), ReasoningTime: o.ReasoningTime.Truncate(time.Millisecond),
-		FinishReason: o.FinishReason, Model: storable(o.Model), InputTokens: storableCount(o.InputTokens),
+		FinishReason: o.FinishReason, Model: storable(o.Model), ModelID: o.ModelID, ModelName: o.ModelName, InputTokens: storableCount(o.InputTokens),
 		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps),
 		Run: o.Run,
 	}
@@ -321,7 +322,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
 		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14,
-		    reasoning = $15, reasoning_ms = $16,
+		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18,
 		    completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
@@ -329,7 +330,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable,
 		m.Model,
 		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
-		storableCount(int(m.ReasoningTime.Milliseconds()))).Query(collect(written))
+		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName).Query(collect(written))
 }
 
 // storableCount clamps a count to the column's range: providers may report anything, and an answer that cannot be

@@ -32,6 +32,9 @@ type messageRow struct {
 	ErrorDetail     string
 	ErrorRetryable  bool
 	Model           string
+	ModelID         string
+	ModelName       string
+	Thinking        *bool
 	Reasoning       string
 	ReasoningMs     int
 	InputTokens     int
@@ -51,7 +54,8 @@ func (r messageRow) message() chat.Message {
 	m := chat.Message{
 		ID: r.ID, ThreadID: r.ThreadID, ParentID: r.ParentID, Siblings: r.Siblings, Role: r.Role, Content: r.Content,
 		Prompt: r.Prompt, Form: r.Form, DataSourceIDs: orNil(r.DataSourceIDs), Status: r.Status,
-		FinishReason: r.FinishReason, Model: r.Model, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+		FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID, ModelName: r.ModelName, Thinking: r.Thinking,
+		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
 		Citations: r.Citations, Steps: r.Steps, Run: r.Run, CreatedAt: r.CreatedAt,
 		CompletedAt: r.CompletedAt,
@@ -78,7 +82,8 @@ const siblings = `CASE WHEN m.parent_id IS NULL
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form,
 	       m.data_source_ids, m.status, coalesce(m.finish_reason, '') AS finish_reason,
-	       m.error_code, m.error_detail, m.error_retryable, m.model, m.reasoning, m.reasoning_ms,
+	       m.error_code, m.error_detail, m.error_retryable, m.model, m.model_id, m.model_name, m.thinking,
+	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,
 	       m.citations, m.steps, coalesce(g.run, 0) AS run,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
@@ -292,7 +297,7 @@ const lookSQL = `
 	             FROM thread_data_sources a
 	             WHERE a.thread_id = t.id
 	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
-	       ` + guidanceColumns + `
+	       ` + guidanceColumns + `, o.models
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
 	JOIN organizations o ON o.id = t.organization_id
@@ -316,13 +321,14 @@ type lookRow struct {
 	Documents          []skill.Document
 	Withdrawn          bool
 	DataSourceIDs      []uuid.UUID
+	Models             chat.ModelSettings
 	guidanceRow
 }
 
 func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
 		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
-		Guidance: r.guidance(),
+		Guidance: r.guidance(), Models: r.Models,
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
 			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources, AnswerLength: r.AnswerLength,

@@ -46,6 +46,7 @@ type config struct {
 	OpenAIAPIKey        string        `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
 	OpenAIBaseURL       string        `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
 	OpenAIModel         string        `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
+	OpenAIVision        bool          `name:"openai-vision" env:"OPENAI_VISION" help:"The model reads pictures."`
 	OpenAIFallbackModel string        `name:"openai-fallback-model" env:"OPENAI_FALLBACK_MODEL" placeholder:"NAME" help:"Model to ask when the first one cannot be reached."`
 	EmbeddingModel      string        `name:"openai-embedding-model" env:"OPENAI_EMBEDDING_MODEL" placeholder:"NAME" help:"Model of the same server that turns passages into vectors, so that they are found by meaning too. Default: by their words alone."`
 	QueryPrefix         string        `name:"openai-embedding-query-prefix" env:"OPENAI_EMBEDDING_QUERY_PREFIX" placeholder:"TEXT" help:"What that model wants before a question, such as 'query: '."`
@@ -259,22 +260,34 @@ func (c *config) logger(w io.Writer) *slog.Logger {
 	return slog.New(api.NewLogHandler(slog.NewTextHandler(w, nil)))
 }
 
-func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) {
-	cfg := offline
-	if c.modelConnected() {
-		cfg = c.provider()
-		cfg.Model, cfg.FallbackModel = c.OpenAIModel, c.OpenAIFallbackModel
-	}
-	cfg.Logger = log
-	return llm.NewClient(cfg)
-}
-
-// modelName names the model that answers.
-func (c *config) modelName() string {
+// catalog returns the models that the settings offer.
+func (c *config) catalog() llm.Catalog {
 	if !c.modelConnected() {
-		return offline.ModelName
+		return llm.Catalog{Default: offline.ModelName, Providers: []llm.Provider{{
+			Config: llm.Config{
+				BaseURL: offline.BaseURL, Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
+			},
+			Routes: []llm.Route{{Offer: llm.Offer{
+				ID: offline.ModelName, Provider: "Tsumugi", Name: "オフラインエンジン", Thinking: llm.ThinkingNone,
+				ContextTokens: c.ContextTokens,
+			}}},
+		}}}
 	}
-	return c.OpenAIModel
+	name, second := strings.TrimSpace(c.OpenAIModel), strings.TrimSpace(c.OpenAIFallbackModel)
+	offer := llm.Offer{
+		ID: name, Provider: "OpenAI", Name: name, Thinking: llm.ThinkingNone, Sees: c.OpenAIVision,
+		ContextTokens: c.ContextTokens,
+	}
+	if host, err := url.Parse(c.OpenAIBaseURL); err == nil && host.Host != "" {
+		offer.Provider = host.Hostname()
+	}
+	provider := llm.Provider{Config: c.provider(), Routes: []llm.Route{{Offer: offer}}}
+	if second != "" && second != name {
+		provider.Routes[0].Fallback = second
+		offer.ID, offer.Name = second, second
+		provider.Routes = append(provider.Routes, llm.Route{Offer: offer})
+	}
+	return llm.Catalog{Providers: []llm.Provider{provider}, Default: name}
 }
 
 // provider returns how the provider is reached, without a model.

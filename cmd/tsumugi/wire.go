@@ -23,7 +23,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
-	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
@@ -44,6 +43,7 @@ type server struct {
 	hub       *stream.Hub
 	streams   *sse.Server
 	chat      *chat.Service
+	models    *chat.Models
 	search    *chat.Searcher
 	accounts  accounts
 	people    *identity.Service
@@ -126,7 +126,8 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Identity: s.people, Connect: connection.NewService(connection.Config{
 			PublicURL: public, Clients: connection.Clients(origins),
 		}, db, s.people),
-		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Search: s.search,
+		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
+		Search: s.search,
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
@@ -188,16 +189,15 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 
 // answers returns the chat service.
 func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, events chat.Events) error {
-	model, err := c.model(s.log.With("part", "model"), llm.Config{
-		BaseURL: offline.BaseURL, Model: offline.ModelName,
-		Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
-	})
+	model, err := llm.NewRouter(c.catalog(), s.log.With("part", "model"))
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
+	s.models = chat.NewModels(model, skills, db)
+	defaultID, _ := model.Offers()
 	grounds := ground.Config{
 		ContextTokens: c.ContextTokens,
-		Summaries:     ground.Summaries{Model: model, Name: c.modelName(), Notes: db, Budget: s.budget},
+		Summaries:     ground.Summaries{Model: model, Name: defaultID, Notes: db, Budget: s.budget},
 	}
 	if s.web != nil {
 		s.telemetry.WatchWebSearch(s.web.Stats)
@@ -205,7 +205,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 	}
 	generations := c.Limits[api.KindGeneration]
 	s.chat = chat.NewService(chat.Needs{
-		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
+		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
 		Grounder: ground.New(s.sources, grounds), Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 	}, chat.Config{

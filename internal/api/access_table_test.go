@@ -90,6 +90,10 @@ var access = map[string]rule{
 	"PUT /v1/guidance/instructions": {
 		may: admins, status: 200, body: with(map[string]any{"instructions": ""}),
 	},
+	"GET /v1/model": {may: everybody, status: 200}, "GET /v1/organization/model": {may: admins, status: 200},
+	"PUT /v1/organization/model": {may: admins, status: 200, body: with(map[string]any{
+		"default_id": "test", "models": []any{map[string]any{"id": "test", "allowed": true, "name": "", "note": ""}},
+	})},
 	// Test tokens name none.
 	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409},
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},

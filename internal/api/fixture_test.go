@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -109,6 +110,7 @@ type settings struct {
 	pool   bool              // There is a user pool, and single sign-on.
 	reads  bool              // What is uploaded is read.
 	slack  slackSettings
+	offers llmtest.Offers // Nil: one model.
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
@@ -152,9 +154,12 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		t.Fatal(err)
 	}
 	f.feed, f.events = feed, api.NewLiveEvents(feed)
+	if with.offers == nil {
+		with.offers = llmtest.Offers{{ID: "test", Provider: "検査", Name: "検査用モデル", Thinking: llm.ThinkingNone}}
+	}
 	answers := chat.NewService(chat.Needs{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
-		Events: f.events,
+		Events: f.events, Offers: with.offers,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -191,6 +196,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
 	services.Library = skill.NewLibrary(f.db)
+	services.Models = chat.NewModels(with.offers, skills, f.db)
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
 	services.Slack = f.slackServices(t, with, log)
 	services.Search, services.Shares = chat.NewSearcher(f.db, log), chat.NewSharer(f.db, f.events)

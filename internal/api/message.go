@@ -105,7 +105,7 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 	q := chat.Question{
 		ThreadID: c.id("thread_id", req.ThreadID), Content: req.Content, Form: req.Form,
 		Regenerate: c.optionalID("regenerate", req.Regenerate), Edit: c.optionalID("edit", req.Edit),
-		ParentID: c.optionalID("parent_id", req.ParentID),
+		ParentID: c.optionalID("parent_id", req.ParentID), ModelID: req.ModelID, Thinking: req.Thinking,
 	}
 	q.RequestID = c.requiredRequestID(r, req.RequestID)
 	if req.DataSourceIds != nil {
@@ -188,6 +188,7 @@ func toMessage(m chat.Message) Message {
 			}
 		}),
 	}
+	out.ModelID, out.ModelName = m.Writer()
 	if m.ParentID != nil {
 		out.ParentID = *m.ParentID
 	}

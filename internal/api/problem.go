@@ -37,6 +37,7 @@ var statuses = map[fault.Code]int{
 	fault.TooLarge:          http.StatusRequestEntityTooLarge,
 	fault.RateLimited:       http.StatusTooManyRequests,
 	chat.SourcesNotAccepted: http.StatusBadRequest,
+	chat.ModelNotAllowed:    http.StatusBadRequest,
 	datasource.StorageFull:  http.StatusInsufficientStorage,
 	datasource.StorageLimit: http.StatusConflict,
 	fault.Unavailable:       http.StatusServiceUnavailable,

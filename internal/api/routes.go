@@ -83,6 +83,10 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/guidance/about", s.as(writes, s.putAbout))
 		r.Put("/v1/guidance/instructions", s.as(writes, s.putInstructions))
 
+		r.Get("/v1/model", s.as(reads, s.getModelChoice))
+		r.Get("/v1/organization/model", s.as(reads, s.getOrganizationModels))
+		r.Put("/v1/organization/model", s.as(writes, s.putOrganizationModels))
+
 		r.Get("/v1/extension", s.as(reads, s.getExtension))
 
 		r.Get("/v1/session", s.as(reads, s.listSessions))

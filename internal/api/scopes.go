@@ -25,6 +25,7 @@ var scopes = map[string][]identity.Scope{
 	"GET /v1/me":       anyScope,
 	"GET /v1/me/usage": anyScope,
 
+	"GET /v1/model":                 inChat,
 	"GET /v1/models":                inChat,
 	"GET /v1/models/{model}":        inChat,
 	"POST /v1/chat/completions":     inChat,

@@ -52,6 +52,7 @@ type Services struct {
 	Library  *skill.Library
 	Sources  *datasource.Service
 	Chat     *chat.Service
+	Models   *chat.Models
 	Search   *chat.Searcher
 	Shares   *chat.Sharer
 	Slack    Slack

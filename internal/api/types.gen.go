@@ -369,6 +369,27 @@ func (e MessageFeedbackRating) Valid() bool {
 	}
 }
 
+// Defines values for ModelThinking.
+const (
+	ThinkingAlways ModelThinking = "always"
+	ThinkingNone   ModelThinking = "none"
+	ThinkingSwitch ModelThinking = "switch"
+)
+
+// Valid indicates whether the value is a known member of the ModelThinking enum.
+func (e ModelThinking) Valid() bool {
+	switch e {
+	case ThinkingAlways:
+		return true
+	case ThinkingNone:
+		return true
+	case ThinkingSwitch:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NotificationLevel.
 const (
 	Info        NotificationLevel = "info"
@@ -1403,9 +1424,17 @@ type Message struct {
 	FinishReason  MessageFinishReason  `json:"finish_reason,omitempty,omitzero"`
 
 	// Form Of a question that a form asked, its values.
-	Form  map[string]string  `json:"form,omitempty,omitzero"`
-	ID    openapi_types.UUID `json:"id"`
-	Model string             `json:"model,omitempty,omitzero"`
+	Form map[string]string  `json:"form,omitempty,omitzero"`
+	ID   openapi_types.UUID `json:"id"`
+
+	// Model The provider's name of the model that wrote the answer.
+	Model string `json:"model,omitempty,omitzero"`
+
+	// ModelID The model that writes or wrote the answer.
+	ModelID string `json:"model_id,omitempty,omitzero"`
+
+	// ModelName What that model was called at the time.
+	ModelName string `json:"model_name,omitempty,omitzero"`
 
 	// ParentID The message that it follows. Not there for a question that begins the thread.
 	ParentID openapi_types.UUID `json:"parent_id,omitempty,omitzero"`
@@ -1474,11 +1503,39 @@ type MessageRequest struct {
 	DataSourceIds []string          `json:"data_source_ids,omitempty,omitzero"`
 	Edit          string            `json:"edit,omitempty,omitzero"`
 	Form          map[string]string `json:"form,omitempty,omitzero"`
-	ParentID      string            `json:"parent_id,omitempty,omitzero"`
-	Regenerate    string            `json:"regenerate,omitempty,omitzero"`
-	RequestID     string            `json:"request_id,omitempty,omitzero"`
-	ThreadID      string            `json:"thread_id"`
+
+	// ModelID One of `GET /v1/model`; another one is a 400 `model_not_allowed`.
+	ModelID    string `json:"model_id,omitempty,omitzero"`
+	ParentID   string `json:"parent_id,omitempty,omitzero"`
+	Regenerate string `json:"regenerate,omitempty,omitzero"`
+	RequestID  string `json:"request_id,omitempty,omitzero"`
+
+	// Thinking Whether the model thinks before it answers. For a model with a switch only; a 400 otherwise.
+	Thinking *bool  `json:"thinking,omitempty,omitzero"`
+	ThreadID string `json:"thread_id"`
 }
+
+// ModelChoice defines model for ModelChoice.
+type ModelChoice struct {
+	DefaultID string        `json:"default_id"`
+	Models    []ModelOption `json:"models"`
+}
+
+// ModelOption defines model for ModelOption.
+type ModelOption struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Note string `json:"note,omitempty,omitzero"`
+
+	// Sees It reads pictures.
+	Sees bool `json:"sees"`
+
+	// Thinking Whether the model thinks before it answers, and whether that can be turned off.
+	Thinking ModelThinking `json:"thinking"`
+}
+
+// ModelThinking Whether the model thinks before it answers, and whether that can be turned off.
+type ModelThinking string
 
 // NewMember defines model for NewMember.
 type NewMember struct {
@@ -1665,6 +1722,59 @@ type OpenAIUsage struct {
 type Organization struct {
 	ID   openapi_types.UUID `json:"id"`
 	Name string             `json:"name"`
+}
+
+// OrganizationModel defines model for OrganizationModel.
+type OrganizationModel struct {
+	Allowed bool `json:"allowed"`
+
+	// Available Whether the provider lists the model; null if it could not be asked.
+	Available     *bool `json:"available"`
+	ContextTokens int   `json:"context_tokens"`
+
+	// GivenName The operator's name of the model.
+	GivenName string `json:"given_name"`
+
+	// GivenNote The operator's line about the model.
+	GivenNote string `json:"given_note,omitempty,omitzero"`
+	ID        string `json:"id"`
+
+	// Name The organization's name of the model, in place of the operator's.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Note The organization's, in place of the operator's.
+	Note string `json:"note,omitempty,omitzero"`
+
+	// Provider The operator's name of the provider.
+	Provider string `json:"provider"`
+	Sees     bool   `json:"sees"`
+
+	// Thinking Whether the model thinks before it answers, and whether that can be turned off.
+	Thinking ModelThinking `json:"thinking"`
+}
+
+// OrganizationModelSetting defines model for OrganizationModelSetting.
+type OrganizationModelSetting struct {
+	Allowed bool   `json:"allowed"`
+	ID      string `json:"id"`
+
+	// Name Empty: the operator's.
+	Name string `json:"name"`
+
+	// Note Empty: the operator's.
+	Note string `json:"note"`
+}
+
+// OrganizationModels defines model for OrganizationModels.
+type OrganizationModels struct {
+	DefaultID string              `json:"default_id"`
+	Models    []OrganizationModel `json:"models"`
+}
+
+// OrganizationModelsRequest defines model for OrganizationModelsRequest.
+type OrganizationModelsRequest struct {
+	DefaultID string                     `json:"default_id"`
+	Models    []OrganizationModelSetting `json:"models"`
 }
 
 // OwnStorage defines model for OwnStorage.
@@ -2594,7 +2704,12 @@ type StreamError struct {
 type StreamFinish struct {
 	FinishReason    string `json:"finishReason"`
 	MessageMetadata struct {
-		Usage Usage `json:"usage"`
+		// ModelID The model that wrote the answer.
+		ModelID string `json:"model_id,omitempty,omitzero"`
+
+		// ModelName What it is called.
+		ModelName string `json:"model_name,omitempty,omitzero"`
+		Usage     Usage  `json:"usage"`
 	} `json:"messageMetadata,omitempty,omitzero"`
 	Type string `json:"type"`
 }
@@ -3150,6 +3265,11 @@ type AttachMessageParams struct {
 	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// GetModelChoiceParams defines parameters for GetModelChoice.
+type GetModelChoiceParams struct {
+	SkillID string `form:"skill_id,omitempty" json:"skill_id,omitempty,omitzero"`
+}
+
 // ListNotificationsParams defines parameters for ListNotifications.
 type ListNotificationsParams struct {
 	// Offset How many items to pass over.
@@ -3470,6 +3590,9 @@ type RevokeFormdataRequestBody = RevokeForm
 
 // TokenFormdataRequestBody defines body for Token for application/x-www-form-urlencoded ContentType.
 type TokenFormdataRequestBody = TokenForm
+
+// PutOrganizationModelsJSONRequestBody defines body for PutOrganizationModels for application/json ContentType.
+type PutOrganizationModelsJSONRequestBody = OrganizationModelsRequest
 
 // RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
 type RefreshTokenJSONRequestBody = RefreshTokenRequest

@@ -43,7 +43,8 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	a.timer = time.AfterFunc(cfg.FirstTokenTimeout, func() { cancel(errFirstToken) })
 	defer func() { a.timer.Stop() }()
 
-	response, err := r.client.send(attemptCtx, buildRequest(model, r.req, r.client.dialectOf(model)))
+	spoken := r.client.dialectOf(model)
+	response, err := r.client.send(attemptCtx, buildRequest(model, r.req, spoken), spoken.extra(r.req))
 	if err == nil {
 		err = a.read(response)
 		_ = response.Body.Close()
@@ -74,8 +75,10 @@ func (a *answer) judge() error {
 }
 
 // send makes the request through go-openai and returns the response, whose status is 200.
-func (c *Client) send(ctx context.Context, request openai.ChatCompletionRequest) (*http.Response, error) {
-	doer := &capture{client: c.http}
+func (c *Client) send(
+	ctx context.Context, request openai.ChatCompletionRequest, extra map[string]any,
+) (*http.Response, error) {
+	doer := &capture{client: c.http, extra: extra}
 	client := openai.NewClientWithConfig(c.endpoint.openaiConfig(c.cfg.APIKey, doer))
 	// The returned stream reads lazily: nothing of the body is consumed.
 	_, err := client.CreateChatCompletionStream(ctx, request)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -35,9 +36,8 @@ type Config struct {
 	// either https://NAME.openai.azure.com, where Model names the deployment, or that with
 	// /openai/deployments/DEPLOYMENT, each with an optional ?api-version=, or the newer
 	// https://NAME.openai.azure.com/openai/v1.
-	BaseURL       string
-	Model         string // Required.
-	FallbackModel string // Asked when Model fails before its first token; may be empty.
+	BaseURL string
+	Model   string // Asked where a request names none. Required.
 
 	// Transport sends the requests. Nil means a transport with TLS, proxies from the environment and connection
 	// reuse. ConnectTimeout applies only to that one.
@@ -73,7 +73,6 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Logger, slog.New(slog.DiscardHandler))
 	c.APIKey = strings.TrimSpace(c.APIKey)
 	c.Model = strings.TrimSpace(c.Model)
-	c.FallbackModel = strings.TrimSpace(c.FallbackModel)
 	return c
 }
 
@@ -171,20 +170,13 @@ func newTransport(connect time.Duration) *http.Transport {
 // Close closes the idle connections. Streams in progress continue.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Stream implements Model. It retries failures before the first token where that may help, then asks the fallback
-// model. Once text has been emitted, an error is final.
+// Stream implements Model. It retries failures before the first token where that may help. Once text has been emitted,
+// an error is final.
 func (c *Client) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MaxDuration)
 	defer cancel()
 	r := &run{client: c, req: req, emit: emit}
-	result, err := r.ask(ctx, c.cfg.Model)
-	fallback := c.cfg.FallbackModel
-	if err == nil || r.emitted || ctx.Err() != nil || fallback == "" || fallback == c.cfg.Model || !fallbackHelps(err) {
-		return result, err
-	}
-	c.cfg.Logger.WarnContext(ctx, "model failed, asking the fallback",
-		"model", c.cfg.Model, "fallback", fallback, "error", err)
-	return r.ask(ctx, fallback)
+	return r.ask(ctx, cmp.Or(req.Model, c.cfg.Model))
 }
 
 // run is one call of Stream. It belongs to the calling goroutine.

@@ -50,6 +50,25 @@ func newClient(t testing.TB, cfg llm.Config) *llm.Client {
 	return client
 }
 
+// newRouter returns a Router with a model "primary" whose fallback is "second", of the same provider.
+func newRouter(t testing.TB, log *slog.Logger, cfg llm.Config) *llm.Router {
+	t.Helper()
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	cfg.Backoff, cfg.MaxBackoff = time.Millisecond, 2*time.Millisecond
+	router, err := llm.NewRouter(llm.Catalog{Default: "primary", Providers: []llm.Provider{{
+		Config: cfg, Routes: []llm.Route{
+			{Offer: llm.Offer{ID: "primary"}, Fallback: "second"}, {Offer: llm.Offer{ID: "second"}},
+		},
+	}}}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(router.Close)
+	return router
+}
+
 func question() llm.Request {
 	return llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Content: "あなたは親切な助手です。"},
@@ -264,8 +283,7 @@ func TestR24_RetriesBeforeTheFirstTokenOnly(t *testing.T) {
 	}
 
 	provider = llmtest.NewProvider(t).Add(llmtest.Text("途中", "まで"), llmtest.Kill()).Add(llmtest.Answer("二度目")...)
-	client = newClient(t, llm.Config{BaseURL: provider.URL(), FallbackModel: "other"})
-	text, _, result, err = ask(t, client, question())
+	text, _, result, err = ask(t, newRouter(t, nil, llm.Config{BaseURL: provider.URL()}), question())
 	wantCode(t, err, llm.CodeInterrupted)
 	if text != "途中まで" || len(provider.Requests()) != 1 || result.Usage.OutputTokens != 4 ||
 		result.Usage.InputTokens == 0 {
@@ -278,13 +296,11 @@ func TestR24_Fallback(t *testing.T) {
 	provider := llmtest.NewProvider(t).Add(llmtest.Status(429, ``, "Retry-After",
 		"600")).Add(llmtest.Answer("代わりの回答です。")...)
 	var log bytes.Buffer
-	client := newClient(t, llm.Config{
-		BaseURL: provider.URL(), Model: "primary", FallbackModel: "second",
-		Logger: slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	text, _, _, err := ask(t, client, question())
-	if err != nil || text != "代わりの回答です。" {
-		t.Fatalf("%q %v", text, err)
+	text, _, result, err := ask(t, newRouter(t, slog.New(slog.NewTextHandler(&log, nil)), llm.Config{
+		BaseURL: provider.URL(),
+	}), question())
+	if err != nil || text != "代わりの回答です。" || result.ModelID != "second" {
+		t.Fatalf("%q %+v %v", text, result, err)
 	}
 	if got := provider.Requests(); len(got) != 2 || got[1].Model != "second" {
 		t.Errorf("%d requests", len(got))
@@ -294,8 +310,7 @@ func TestR24_Fallback(t *testing.T) {
 	}
 
 	refused := llmtest.NewProvider(t).Add(llmtest.Status(401, ``))
-	client = newClient(t, llm.Config{BaseURL: refused.URL(), FallbackModel: "second"})
-	_, _, _, err = ask(t, client, question())
+	_, _, _, err = ask(t, newRouter(t, nil, llm.Config{BaseURL: refused.URL()}), question())
 	wantCode(t, err, llm.CodeAuth)
 	if got := len(refused.Requests()); got != 1 {
 		t.Errorf("a wrong key was tried %d times", got)

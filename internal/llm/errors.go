@@ -80,7 +80,7 @@ func retriedByClient(err error) bool {
 	}
 }
 
-// fallbackHelps reports whether another model of the same provider may answer. A wrong key is wrong for every model,
+// fallbackHelps reports whether another model may answer. A wrong key is for the operator to see, whichever model is asked,
 // and a request that a content filter refused is not sent to the next model.
 func fallbackHelps(err error) bool {
 	switch fault.CodeOf(err) {

@@ -25,6 +25,8 @@ type Message struct {
 
 // Request is the input of a model.
 type Request struct {
+	Model       string // The id of an Offer of a Router, or a Client's name of a model. "" for the default.
+	Thinking    *bool  // Whether the model thinks first, where that can be switched; nil for the model's default.
 	Messages    []Message
 	MaxTokens   int      // Upper bound for the answer; 0 for the model's default.
 	Temperature *float32 // 0–2; nil for the model's default.
@@ -32,6 +34,9 @@ type Request struct {
 	// Reasoning is called with each piece of the model's reasoning, under the same rules as Stream's emit, and never
 	// after emit. It may be nil.
 	Reasoning func(text string)
+
+	// extra are fields of the provider's request that a Router adds.
+	extra map[string]any
 }
 
 // Usage counts tokens as reported by the provider, or else as estimated by EstimateTokens.
@@ -52,6 +57,7 @@ const (
 // Result describes a complete answer, or the part that came before an error.
 type Result struct {
 	Model        string // The provider's name of the model that answered.
+	ModelID      string // The id of its Offer; "" without a Router.
 	FinishReason FinishReason
 	Usage        Usage
 }

@@ -66,7 +66,7 @@ func TestR24_NoRetryAfterReasoning(t *testing.T) {
 		return llmtest.NewProvider(t).Add(llmtest.Reasoning("考え"), llmtest.Kill()).Add(llmtest.Answer("二度目")...)
 	}
 	provider := scripts()
-	got, err := askAll(t, newClient(t, llm.Config{BaseURL: provider.URL(), FallbackModel: "other"}))
+	got, err := askAll(t, newRouter(t, nil, llm.Config{BaseURL: provider.URL()}))
 	wantCode(t, err, llm.CodeInterrupted)
 	if got.reasoning != "考え" || got.text != "" || len(provider.Requests()) != 1 {
 		t.Errorf("%+v after %d requests", got, len(provider.Requests()))

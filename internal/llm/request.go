@@ -2,12 +2,15 @@ package llm
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,7 +99,7 @@ func (e endpoint) openaiConfig(apiKey string, doer openai.HTTPDoer) openai.Clien
 }
 
 // maxAdaptions bounds how often a question is rephrased after a refusal: once for each field of dialect.
-const maxAdaptions = 3
+const maxAdaptions = 4
 
 // dialect records the optional fields that a model refuses with a 400. OpenAI's newer models and compatible servers
 // differ in them.
@@ -104,6 +107,16 @@ type dialect struct {
 	noUsage       bool // Refuses stream_options.
 	swapMaxTokens bool // Requires the other one of max_tokens and max_completion_tokens.
 	noTemperature bool // Accepts only its default temperature.
+	noThinkingOn  bool // Refuses the fields that have it think,
+	noThinkingOff bool // or those that keep it from thinking.
+}
+
+// extra returns the additional fields of a request that the model accepts.
+func (d dialect) extra(req Request) map[string]any {
+	if on := req.Thinking != nil && *req.Thinking; on && d.noThinkingOn || !on && d.noThinkingOff {
+		return nil
+	}
+	return req.extra
 }
 
 func (c *Client) dialectOf(model string) dialect {
@@ -128,6 +141,12 @@ func (c *Client) adapt(model string, req Request, e *statusError) bool {
 		d.swapMaxTokens = true
 	case !d.noTemperature && req.Temperature != nil && e.mentions("temperature"):
 		d.noTemperature = true
+	case slices.ContainsFunc(slices.Collect(maps.Keys(d.extra(req))), e.mentions):
+		if *req.Thinking {
+			d.noThinkingOn = true
+		} else {
+			d.noThinkingOff = true
+		}
 	default:
 		return false
 	}
@@ -177,12 +196,16 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 // capture sends one request for go-openai and keeps the response, whose body the client reads.
 type capture struct {
 	client   *http.Client
+	extra    map[string]any // Fields that are added to the body.
 	response *http.Response
 }
 
 // Do implements openai.HTTPDoer. It returns a status other than 200 as *statusError with a bounded part of the body;
 // go-openai would read all of it.
 func (c *capture) Do(req *http.Request) (*http.Response, error) {
+	if err := addFields(req, c.extra); err != nil {
+		return nil, err
+	}
 	response, err := c.client.Do(req) //nolint:gosec // The operator names the host.
 	if err != nil {
 		return nil, err
@@ -198,4 +221,23 @@ func (c *capture) Do(req *http.Request) (*http.Response, error) {
 		retryAfter: parseRetryAfter(response.Header, time.Now()),
 		body:       bytes.TrimSpace(body),
 	}
+}
+
+// addFields adds fields to the JSON body of a request, in place of those of the same names.
+func addFields(req *http.Request, extra map[string]any) error {
+	if len(extra) == 0 {
+		return nil
+	}
+	fields := make(map[string]any)
+	if err := json.NewDecoder(req.Body).Decode(&fields); err != nil {
+		return err
+	}
+	maps.Copy(fields, extra)
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	return nil
 }

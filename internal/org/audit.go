@@ -25,6 +25,7 @@ const (
 	ActionSessionEnd       Action = "session.revoke" // By its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
 	ActionInstructions     Action = "instructions.edit"
+	ActionModels           Action = "models.edit"
 	ActionSAMLEdit         Action = "saml.edit"
 	ActionSAMLOn           Action = "saml.on"
 	ActionSAMLOff          Action = "saml.off"
@@ -86,7 +87,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink,
-		ActionSessionEnd, ActionSessionLimits, ActionInstructions,
+		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,

@@ -409,6 +409,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models that the user may choose for a question
+         * @description In the order of the operator's list. `default_id` is the one that answers where a question names none: with
+         *     `skill_id` the skill's if it names one that is allowed, else the organization's. Not to be confused with
+         *     `/v1/models`, which lists skills in OpenAI's form.
+         */
+        get: operations["getModelChoice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models that the operator offers, and which of them the organization allows
+         * @description For the organization's administrators.
+         */
+        get: operations["getOrganizationModels"];
+        /**
+         * Set which models the organization's members may choose
+         * @description For the organization's administrators. Models that are not named are not allowed. The default must be one of
+         *     those that are allowed. Members who asked for a model that is no longer allowed are told so; skills that name
+         *     it use the default.
+         */
+        put: operations["putOrganizationModels"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/oauth-authorization-server": {
         parameters: {
             query?: never;
@@ -2825,6 +2873,58 @@ export interface components {
         Instructions: {
             instructions: string;
         };
+        ModelChoice: {
+            default_id: string;
+            models: components["schemas"]["ModelOption"][];
+        };
+        ModelOption: {
+            id: string;
+            name: string;
+            note?: string;
+            /** @description It reads pictures. */
+            sees: boolean;
+            thinking: components["schemas"]["ModelThinking"];
+        };
+        /**
+         * @description Whether the model thinks before it answers, and whether that can be turned off.
+         * @enum {string}
+         */
+        ModelThinking: "none" | "switch" | "always";
+        OrganizationModels: {
+            default_id: string;
+            models: components["schemas"]["OrganizationModel"][];
+        };
+        OrganizationModel: {
+            id: string;
+            /** @description The operator's name of the provider. */
+            provider: string;
+            /** @description The operator's name of the model. */
+            given_name: string;
+            /** @description The organization's name of the model, in place of the operator's. */
+            name?: string;
+            /** @description The operator's line about the model. */
+            given_note?: string;
+            /** @description The organization's, in place of the operator's. */
+            note?: string;
+            allowed: boolean;
+            /** @description Whether the provider lists the model; null if it could not be asked. */
+            available: boolean | null;
+            sees: boolean;
+            thinking: components["schemas"]["ModelThinking"];
+            context_tokens: number;
+        };
+        OrganizationModelsRequest: {
+            default_id: string;
+            models: components["schemas"]["OrganizationModelSetting"][];
+        };
+        OrganizationModelSetting: {
+            id: string;
+            allowed: boolean;
+            /** @description Empty: the operator's. */
+            name: string;
+            /** @description Empty: the operator's. */
+            note: string;
+        };
         OwnUsage: {
             /**
              * Format: int64
@@ -4010,6 +4110,10 @@ export interface components {
             edit?: string;
             /** Format: uuid */
             parent_id?: string;
+            /** @description One of `GET /v1/model`; another one is a 400 `model_not_allowed`. */
+            model_id?: string;
+            /** @description Whether the model thinks before it answers. For a model with a switch only; a 400 otherwise. */
+            thinking?: boolean;
         };
         /** @description A question about a page. `request_id` is required here unless `Idempotency-Key` is sent. */
         ChatCompletionStreamRequest: {
@@ -4141,7 +4245,12 @@ export interface components {
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
+            /** @description The provider's name of the model that wrote the answer. */
             model?: string;
+            /** @description The model that writes or wrote the answer. */
+            model_id?: string;
+            /** @description What that model was called at the time. */
+            model_name?: string;
             /** @description What the model thought before its answer, Markdown; not there where it told nothing. No part of the content: it is not copied, exported or searched with it, and no model is told of it again. */
             reasoning?: string;
             /** @description For how long it thought. */
@@ -4457,6 +4566,10 @@ export interface components {
             finishReason: "stop" | "length";
             messageMetadata?: {
                 usage: components["schemas"]["Usage"];
+                /** @description The model that wrote the answer. */
+                model_id?: string;
+                /** @description What it is called. */
+                model_name?: string;
             };
         };
         /** @description The answer was stopped. What was written is kept. */
@@ -5125,6 +5238,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Instructions"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getModelChoice: {
+        parameters: {
+            query?: {
+                skill_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models; a single one means that there is no choice */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelChoice"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOrganizationModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All models that the operator offers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationModels"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putOrganizationModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrganizationModelsRequest"];
+            };
+        };
+        responses: {
+            /** @description As they are stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationModels"];
                 };
             };
             default: components["responses"]["Problem"];

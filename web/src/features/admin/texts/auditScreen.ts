@@ -73,6 +73,7 @@ export const auditScreen = {
       'connection.end': '接続の解除',
       'connection.reuse': '接続の強制解除（コードまたはトークンの再使用）',
       'instructions.edit': '組織の指示の変更',
+      'models.edit': '利用できるモデルの変更',
       'connection_policy.edit': '接続の設定の変更',
       'session.begin': 'ログイン',
       'session.fail': 'ログインの失敗',

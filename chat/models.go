@@ -1,0 +1,279 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// Limits of what an organization calls a model, in characters.
+const (
+	MaxModelName = 40
+	MaxModelNote = 60
+)
+
+// ModelNotAllowed is the code of a question for a model that does not exist or that the organization does not allow.
+const ModelNotAllowed fault.Code = "model_not_allowed"
+
+// Offers are the models that the operator offers. *llm.Router is one.
+type Offers interface {
+	// Offers returns the models in the operator's order, and the id of the one that answers where nobody names another.
+	Offers() (defaultID string, offers []llm.Offer)
+
+	// TitleModel returns the id of the model that writes titles, "" for the one that answers.
+	TitleModel() string
+}
+
+// ModelSettings are an organization's decisions about the models that the operator offers. The zero value allows the
+// operator's default alone. Its JSON form is that of the store.
+type ModelSettings struct {
+	DefaultID string         `json:"default_id,omitempty"`
+	Models    []ModelSetting `json:"models,omitempty"`
+}
+
+// ModelSetting is an organization's decision about a model.
+type ModelSetting struct {
+	ID      string `json:"id"`
+	Allowed bool   `json:"allowed,omitempty"`
+	Name    string `json:"name,omitempty"` // In place of the operator's, as Note is.
+	Note    string `json:"note,omitempty"`
+}
+
+// Choice is what a person asks for.
+type Choice struct {
+	ModelID  string // "" for the default.
+	Thinking *bool  // Nil for the model's default.
+}
+
+// Chosen is the model that answers a question. The zero value is the model of a Service without Offers.
+type Chosen struct {
+	ID            string
+	Name          string
+	Sees          bool // It reads pictures.
+	Thinking      *bool
+	ContextTokens int // 0 if that is not known.
+}
+
+// OfferedModel is a model with an organization's decision about it.
+type OfferedModel struct {
+	llm.Offer
+
+	Setting   ModelSetting
+	Available *bool // Whether the provider lists it. Set by Settings; nil if that is not known.
+}
+
+// Shown returns what people read of the model.
+func (m OfferedModel) Shown() (name, note string) {
+	return cmp.Or(m.Setting.Name, m.Name), cmp.Or(m.Setting.Note, m.Note)
+}
+
+// ModelStore stores organizations' decisions about models.
+type ModelStore interface {
+	// ModelSettings returns an organization's decisions.
+	ModelSettings(ctx context.Context, organizationID uuid.UUID) (ModelSettings, error)
+
+	// SetModelSettings replaces the decisions of the actor's organization, and logs it. check is called with the actor's
+	// current state; its error is returned unchanged.
+	SetModelSettings(ctx context.Context, actor identity.Actor, settings ModelSettings,
+		check func(actor *org.Member) error) error
+}
+
+// Models decides which model answers. It is safe for concurrent use.
+type Models struct {
+	offers Offers
+	skills Skills
+	store  ModelStore
+}
+
+// NewModels returns a Models.
+func NewModels(offers Offers, skills Skills, store ModelStore) *Models {
+	return &Models{offers: offers, skills: skills, store: store}
+}
+
+// ModelChoice is what a person may choose from.
+type ModelChoice struct {
+	DefaultID string
+	Models    []OfferedModel
+}
+
+// Choice returns the models that a member may choose, with the one that answers where they name none, in a thread with
+// a skill if it is given.
+func (m *Models) Choice(ctx context.Context, owner Owner, skillID *uuid.UUID) (ModelChoice, error) {
+	var sk skill.Skill
+	if skillID != nil {
+		var err error
+		if sk, err = m.skills.Get(ctx, owner.OrganizationID, owner.UserID, *skillID); err != nil {
+			return ModelChoice{}, err
+		}
+	}
+	settings, err := m.store.ModelSettings(ctx, owner.OrganizationID)
+	if err != nil {
+		return ModelChoice{}, err
+	}
+	allowed, fallback := allowed(m.offers, settings)
+	if indexOfModel(allowed, sk.Model) >= 0 {
+		fallback = sk.Model
+	}
+	return ModelChoice{DefaultID: fallback, Models: allowed}, nil
+}
+
+// Settings returns all models with the decisions of the actor's organization. For administrators.
+func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoice, error) {
+	if !org.IsAdmin(actor.Role) {
+		return ModelChoice{}, org.ErrForbidden
+	}
+	settings, err := m.store.ModelSettings(ctx, actor.OrganizationID)
+	if err != nil {
+		return ModelChoice{}, err
+	}
+	allowed, fallback := allowed(m.offers, settings)
+	all := withSettings(m.offers, settings)
+	for i := range all {
+		all[i].Setting.Allowed = indexOfModel(allowed, all[i].ID) >= 0
+	}
+	return ModelChoice{DefaultID: fallback, Models: all}, nil
+}
+
+// SetSettings replaces the decisions of the actor's organization, and returns them as Settings does. For administrators.
+func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelSettings) (ModelChoice, error) {
+	if !org.IsAdmin(actor.Role) {
+		return ModelChoice{}, org.ErrForbidden
+	}
+	all := withSettings(m.offers, ModelSettings{})
+	for i := range s.Models {
+		if err := checkModelSetting(all, s.Models[:i], &s.Models[i], i); err != nil {
+			return ModelChoice{}, err
+		}
+	}
+	if !slices.ContainsFunc(s.Models, func(m ModelSetting) bool { return m.ID == s.DefaultID && m.Allowed }) {
+		return ModelChoice{}, fault.InvalidField("default_id", "利用を許可したモデルの中から、標準のモデルを選択してください。")
+	}
+	err := m.store.SetModelSettings(ctx, actor, s, func(actor *org.Member) error {
+		if actor == nil || !org.IsAdmin(actor.Role) || actor.State != identity.StateActive {
+			return org.ErrForbidden
+		}
+		return nil
+	})
+	if err != nil {
+		return ModelChoice{}, err
+	}
+	return m.Settings(ctx, actor)
+}
+
+// checkModelSetting checks one decision, the place of which is for the error, and removes the white space around its
+// texts.
+func checkModelSetting(all []OfferedModel, before []ModelSetting, s *ModelSetting, place int) error {
+	field := func(name string) string { return fmt.Sprintf("models[%d].%s", place, name) }
+	if indexOfModel(all, s.ID) < 0 {
+		return fault.InvalidField(field("id"), "このモデルは、サーバーで提供されていません。画面を読み込み直して、もう一度お試しください。")
+	}
+	if slices.ContainsFunc(before, func(other ModelSetting) bool { return other.ID == s.ID }) {
+		return fault.InvalidField(field("id"), "同じモデルが重複しています。")
+	}
+	for _, text := range []struct {
+		name  string
+		value *string
+		limit int
+	}{{"name", &s.Name, MaxModelName}, {"note", &s.Note, MaxModelNote}} {
+		*text.value = strings.TrimSpace(*text.value)
+		if utf8.RuneCountInString(*text.value) > text.limit {
+			return fault.InvalidField(field(text.name), "%d文字以内で入力してください。", text.limit)
+		}
+		if strings.ContainsFunc(*text.value, unicode.IsControl) {
+			return fault.InvalidField(field(text.name), "改行などの制御文字は使えません。")
+		}
+	}
+	return nil
+}
+
+// withSettings returns the operator's models with an organization's decisions.
+func withSettings(offers Offers, settings ModelSettings) []OfferedModel {
+	_, list := offers.Offers()
+	all := make([]OfferedModel, len(list))
+	for i, offer := range list {
+		all[i] = OfferedModel{Offer: offer, Setting: ModelSetting{ID: offer.ID}}
+		for _, s := range settings.Models {
+			if s.ID == offer.ID {
+				all[i].Setting = s
+			}
+		}
+	}
+	return all
+}
+
+// allowed returns the models that an organization's members may choose, and the id of its default. The operator's default
+// takes the place of one that was never decided on, or that is not offered any more.
+func allowed(offers Offers, settings ModelSettings) (list []OfferedModel, defaultID string) {
+	all := withSettings(offers, settings)
+	list = slices.DeleteFunc(slices.Clone(all), func(m OfferedModel) bool { return !m.Setting.Allowed })
+	if indexOfModel(list, settings.DefaultID) >= 0 {
+		return list, settings.DefaultID
+	}
+	defaultID, _ = offers.Offers()
+	if indexOfModel(list, defaultID) < 0 {
+		list = slices.DeleteFunc(all, func(m OfferedModel) bool { return !m.Setting.Allowed && m.ID != defaultID })
+	}
+	return list, defaultID
+}
+
+func indexOfModel(list []OfferedModel, id string) int {
+	return slices.IndexFunc(list, func(m OfferedModel) bool { return m.ID == id })
+}
+
+// choose returns the model that answers a question: the one that it names, else the skill's if that is allowed, else the
+// organization's default. A question for a model that is not allowed is refused.
+func choose(offers Offers, settings ModelSettings, sk skill.Skill, want Choice) (Chosen, error) {
+	if offers == nil {
+		return Chosen{}, nil
+	}
+	list, id := allowed(offers, settings)
+	switch {
+	case want.ModelID != "":
+		id = want.ModelID
+	case indexOfModel(list, sk.Model) >= 0:
+		id = sk.Model
+	}
+	i := indexOfModel(list, id)
+	if i < 0 {
+		err := fault.InvalidField("model_id", "選択したモデルは、現在利用できません。別のモデルを選択して、もう一度お試しください。")
+		err.Code = ModelNotAllowed
+		return Chosen{}, err
+	}
+	if want.Thinking != nil && list[i].Thinking != llm.ThinkingSwitch {
+		return Chosen{}, fault.InvalidField("thinking", "このモデルでは、思考の有無を切り替えられません。")
+	}
+	return list[i].chosen(want.Thinking), nil
+}
+
+func (m OfferedModel) chosen(thinking *bool) Chosen {
+	name, _ := m.Shown()
+	return Chosen{ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens}
+}
+
+// chosenBefore returns the model that was chosen for an answer which is generated anew: the same one, whatever is
+// allowed since, or the operator's default if it is not offered any more.
+func chosenBefore(offers Offers, answer Message) Chosen {
+	if offers == nil {
+		return Chosen{}
+	}
+	all := withSettings(offers, ModelSettings{})
+	if i := indexOfModel(all, answer.ModelID); i >= 0 {
+		chosen := all[i].chosen(answer.Thinking)
+		chosen.Name = cmp.Or(answer.ModelName, chosen.Name)
+		return chosen
+	}
+	id, _ := offers.Offers()
+	return all[indexOfModel(all, id)].chosen(nil)
+}

@@ -1,0 +1,69 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// TestModels: an administrator allows two models, a member chooses one, and the answer says which one wrote it.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{offers: llmtest.Offers{
+		{ID: "standard", Provider: "社内", Name: "標準モデル", Thinking: llm.ThinkingNone, ContextTokens: 32_000},
+		{ID: "careful", Provider: "社外", Name: "熟考モデル", Thinking: llm.ThinkingSwitch, ContextTokens: 64_000, Sees: true},
+	}})
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	choice := func(token string) api.ModelChoice {
+		return get[api.ModelChoice](f, http.StatusOK, call{method: "GET", path: "/v1/model", token: token})
+	}
+	if got := choice(f.alice.Subject); got.DefaultID != "standard" || len(got.Models) != 1 {
+		t.Errorf("at first: %+v", got)
+	}
+	thread := f.thread(f.alice.Subject).ID
+	ask := func(fields map[string]any) call {
+		body := map[string]any{"request_id": newID(), "thread_id": thread, "content": "こんにちは"}
+		for name, value := range fields {
+			body[name] = value
+		}
+		return call{method: "POST", path: "/v1/message/sync", token: f.alice.Subject, body: body}
+	}
+	resp := f.do(ask(map[string]any{"model_id": "careful"}))
+	if p := resp.problem(t); resp.status != http.StatusBadRequest || p.Code != "model_not_allowed" ||
+		len(p.Errors) != 1 || p.Errors[0].Field != "model_id" {
+		t.Errorf("before it is allowed: %d %s", resp.status, resp.body)
+	}
+	put := call{method: "PUT", path: "/v1/organization/model", token: f.bob.Subject, body: map[string]any{
+		"default_id": "standard", "models": []any{
+			map[string]any{"id": "standard", "allowed": true, "name": "", "note": "速い"},
+			map[string]any{"id": "careful", "allowed": true, "name": "じっくり", "note": ""},
+		},
+	}}
+	stored := get[api.OrganizationModels](f, http.StatusOK, put)
+	if m := stored.Models[1]; m.GivenName != "熟考モデル" || m.Name != "じっくり" || !m.Allowed || m.Provider != "社外" ||
+		m.ContextTokens != 64_000 {
+		t.Errorf("stored %+v", stored)
+	}
+	got := choice(f.alice.Subject)
+	if len(got.Models) != 2 || got.Models[0].Note != "速い" || got.Models[1] != (api.ModelOption{
+		ID: "careful", Name: "じっくり", Sees: true, Thinking: api.ThinkingSwitch,
+	}) {
+		t.Errorf("then: %+v", got)
+	}
+	if got := choice(f.stranger.Subject); len(got.Models) != 1 {
+		t.Errorf("in the other organization: %+v", got)
+	}
+	answer := get[api.Exchange](f, http.StatusOK, ask(map[string]any{"model_id": "careful", "thinking": false})).Answer
+	if answer.ModelID != "careful" || answer.ModelName != "じっくり" || answer.Model != llmtest.ModelName {
+		t.Errorf("answered %+v", answer)
+	}
+	streamed := ask(map[string]any{"model_id": "careful"})
+	streamed.path = "/v1/message/stream"
+	if body := string(f.do(streamed).body); !strings.Contains(body, `"model_id":"careful","model_name":"じっくり"`) {
+		t.Errorf("streamed %s", body)
+	}
+}
