@@ -26,13 +26,16 @@ export function Actions({ message, conversation }: { message: Message; conversat
     <div className={styles.actions} role="group" aria-label={texts.actions.label} data-print="hide">
       {message.content !== '' && (
         <>
-          <IconButton
-            size="sm"
-            label={texts.actions.copy}
-            onClick={() => copy(() => copyMarkdown(withSources(message)), texts.actions.copied)}
-          >
-            <Copy size={16} />
-          </IconButton>
+          {/* Of a proofread text, the result is copied and not the report about it. */}
+          {!message.proofread && (
+            <IconButton
+              size="sm"
+              label={texts.actions.copy}
+              onClick={() => copy(() => copyMarkdown(withSources(message)), texts.actions.copied)}
+            >
+              <Copy size={16} />
+            </IconButton>
+          )}
           <IconButton
             size="sm"
             label={texts.actions.good}

@@ -16,6 +16,7 @@ import { focusComposer } from './Composer'
 import { canOpen, type Source, sortSources, sourcesOf } from './citations'
 import type { Conversation } from './conversation'
 import { streams } from './conversations'
+import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
 import { Sources } from './Sources'
 import { Steps } from './Steps'
@@ -42,6 +43,7 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
   const writing = live !== null
   const { citations, cited, consulted } = useSources(view, message)
   const steps = view?.steps ?? message.steps
+  const proofread = view ? view.proofread : message.proofread
 
   return (
     <li
@@ -67,11 +69,15 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
           stored={message.reasoning ?? ''}
         />
         <CitationsContext value={citations}>
-          <AnswerText
-            live={live}
-            stored={message.content}
-            cut={message.status === 'failed' || /^(?:stopped|length)$/.test(message.finish_reason ?? '')}
-          />
+          {proofread ? (
+            <ProofreadAnswer proofread={proofread} writing={writing} />
+          ) : (
+            <AnswerText
+              live={live}
+              stored={message.content}
+              cut={message.status === 'failed' || /^(?:stopped|length)$/.test(message.finish_reason ?? '')}
+            />
+          )}
         </CitationsContext>
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
         {!writing && <Sources cited={cited} consulted={consulted} onOpen={citations.open} />}

@@ -6,6 +6,7 @@ import type { Conversation } from './conversation'
 import { expectThread, findConversation, openConversation, reopen } from './conversations'
 import { formPart } from './formPart'
 import { MESSAGE_PAGE } from './history'
+import { proofreadPart } from './proofreadPart'
 
 /** What the pages of a skill are given. */
 export interface SkillData {
@@ -24,6 +25,9 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
   const form = async () => {
     if ((await skill).form_type === 'form') await formPart.load()
   }
+  const proofreading = async () => {
+    if ((await skill).kind === 'proofreading_v2') await proofreadPart.load()
+  }
   if (threadId === undefined) {
     await form()
     return { skill: await skill, conversation: null }
@@ -40,6 +44,7 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
     api.listMessages(threadId, { offset: 0, limit: MESSAGE_PAGE }),
     // Without it messages are shown plain at first: worth waiting for, not worth failing for.
     preloadMarkdown().catch(() => {}),
+    proofreading().catch(() => {}),
   ])
   const conversation = openConversation(skillId, thread)
   conversation.load(thread, page)

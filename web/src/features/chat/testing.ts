@@ -46,6 +46,7 @@ const blankView: AnswerView = {
   steps: [],
   sources: [],
   citations: null,
+  proofread: null,
   title: null,
   outcome: null,
   line: 'open',

@@ -29,6 +29,7 @@ const view: AnswerView = {
   steps: [],
   sources: [],
   citations: null,
+  proofread: null,
   title: null,
   outcome: null,
   line: 'closed',

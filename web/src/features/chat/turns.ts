@@ -1,6 +1,6 @@
-import type { Message } from '@/lib/api'
+import type { Message, Proofread } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import type { AnswerView, LiveAnswer } from '@/lib/stream'
+import type { AnswerView, LiveAnswer, Proofreading } from '@/lib/stream'
 import { citationsOf } from './citations'
 
 /** One message of a thread as the screen holds it. */
@@ -116,7 +116,14 @@ export function begun(turn: Turn, id: string, questionId: string | null): Turn {
 
 /** An answer that is made anew, in the place of the old one. */
 export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string): Turn {
-  const { feedback: _, error: __, completed_at: ___, finish_reason: ____, ...message } = turn.message
+  const {
+    feedback: _,
+    error: __,
+    completed_at: ___,
+    finish_reason: ____,
+    proofread: _____,
+    ...message
+  } = turn.message
   return {
     ...turn,
     live,
@@ -202,6 +209,7 @@ export function endedMessage(
     ...(reasoning && { reasoning, reasoning_ms: view.thinking?.durationMs ?? 0 }),
     completed_at: now,
     citations: citationsOf(view, text),
+    ...(view.proofread && { proofread: storedProofread(view.proofread) }),
     steps: view.steps.flatMap(({ kind, status, detail, done, total }) =>
       isStepKind(kind) ? [{ kind, status, detail, ...(total > 0 && { done, total }) }] : [],
     ),
@@ -226,6 +234,10 @@ export function endedMessage(
     default:
       return message
   }
+}
+
+function storedProofread({ text, changes, dropped, unchecked }: Proofreading): Proofread {
+  return { text, changes: [...changes], dropped, ...(unchecked.length > 0 && { unchecked: [...unchecked] }) }
 }
 
 function isStepKind(kind: string): kind is 'retrieval' | 'web_search' | 'summarize' {

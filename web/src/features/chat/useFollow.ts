@@ -13,8 +13,12 @@ export interface Follow {
   readonly toItem: (item: Element) => void
 }
 
+/** The space above an answer that is read from its start, in pixels. */
+const margin = 8
+
 /**
  * Keeps the end of a growing text in view while the reader is there, and leaves them alone as soon as they scroll up.
+ * Where the last answer is one to be read from its start (`data-hold`), it is followed until that reaches the top.
  * `first` names the first item: when another one comes before it, what is being read stays where it is.
  */
 export function useFollow(first: string | undefined): Follow {
@@ -53,11 +57,23 @@ function useFollowing(
     const box = scroller.current
     const inner = content.current
     if (box === null || inner === null) return
-    box.scrollTop = box.scrollHeight
+    let held: Element | null = null
+    const follow = () => {
+      const hold = inner.querySelector('[data-turn]:last-child [data-hold]')
+      box.scrollTop = box.scrollHeight
+      if (hold === null || hold === held) return
+      const above = box.getBoundingClientRect().top - hold.getBoundingClientRect().top
+      if (above <= 0) return
+      held = hold
+      following.current = false
+      box.scrollTop -= above + margin
+      setAway(distanceToEnd() > near * 3)
+    }
+    const distanceToEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight
+    follow()
     let top = box.scrollTop
     let height = box.scrollHeight
 
-    const distanceToEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight
     const onScroll = () => {
       const distance = distanceToEnd()
       // Only the reader moves up while the text grows. A text that grew since the last frame is no sign of that, and
@@ -71,7 +87,7 @@ function useFollowing(
     }
     // Runs after layout and before paint: the end never leaves the screen for a frame.
     const observer = new ResizeObserver(() => {
-      if (following.current) box.scrollTop = box.scrollHeight
+      if (following.current) follow()
       else setAway(distanceToEnd() > near * 3)
     })
     // What a reader unfolds is what they read next: it opens downwards, and the end can wait.

@@ -10,6 +10,7 @@ import {
   type Frame,
   type ThreadTitle,
 } from './events'
+import { type ReceivedProofreading, withProofread } from './proofread'
 
 /** How a generation ended. */
 export type Outcome =
@@ -47,6 +48,8 @@ export interface Answer {
   readonly sources: readonly AnswerSource[]
   /** What the check of the answer has found; null until it is told. */
   readonly citations: readonly AnswerCitation[] | null
+  /** The text that is proofread, with the changes so far; null for other answers. */
+  readonly proofread: ReceivedProofreading | null
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   /** `[DONE]` has arrived: nothing more will follow. */
@@ -77,6 +80,7 @@ export const emptyAnswer: Answer = {
   steps: [],
   sources: [],
   citations: null,
+  proofread: null,
   title: null,
   outcome: null,
   done: false,
@@ -119,6 +123,10 @@ export function receive(answer: Answer, frame: Frame): Received {
       return keep({ ...answer, sources: upsert(answer.sources, part.source) })
     case 'citations':
       return keep({ ...answer, citations: part.citations })
+    case 'proofread-text':
+    case 'change':
+    case 'proofread':
+      return keep({ ...answer, proofread: withProofread(answer.proofread, part) })
     case 'title':
       return keep({ ...answer, title: part.title })
     case 'done':
@@ -136,8 +144,15 @@ export function receiveExchange(answer: Answer, exchange: unknown): Answer | nul
   return ids && { ...answer, ...ids }
 }
 
-/** What comes before the text, empty. */
-const preface = { thinking: null, reasoning: '', steps: [], sources: [], citations: null } as const
+/** What comes before the text or beside it, empty. */
+const preface = {
+  thinking: null,
+  reasoning: '',
+  steps: [],
+  sources: [],
+  citations: null,
+  proofread: null,
+} as const
 
 const blank = { ...preface, text: '', bytes: 0, outcome: null, restart: false } as const
 

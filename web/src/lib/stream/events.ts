@@ -1,3 +1,6 @@
+import { count, type Fields, fields, isFields, text } from './fields'
+import { decodeChange, decodeProofread, decodeProofreadText, type ProofreadPart } from './proofread'
+
 /**
  * The parts of an answer stream on the wire (the AI SDK's UI message stream, version 1, with our `data-*` parts),
  * decoded and validated. Whatever arrives, only these shapes reach the rest of the app.
@@ -85,6 +88,7 @@ export type AnswerPart =
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
   | { readonly type: 'citations'; readonly citations: readonly AnswerCitation[] }
+  | ProofreadPart
   | { readonly type: 'delta'; readonly delta: string }
   /** The model is thinking; for this time so far. */
   | { readonly type: 'reasoning-start'; readonly elapsedMs: number }
@@ -105,8 +109,6 @@ export type AnswerPart =
   | { readonly type: 'ignored' }
   /** Malformed: the stream can no longer be trusted. */
   | { readonly type: 'broken' }
-
-type Fields = Readonly<Record<string, unknown>>
 
 const ignored: AnswerPart = { type: 'ignored' }
 const broken: AnswerPart = { type: 'broken' }
@@ -148,6 +150,9 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
     if (!Array.isArray(citations)) return ignored
     return { type: 'citations', citations: citations.flatMap((item) => decodeCitation(fields(item))) }
   },
+  'data-proofread-text': (f) => decodeProofreadText(f) ?? broken,
+  'data-change': (f) => decodeChange(f) ?? ignored,
+  'data-proofread': decodeProofread,
   'data-reset': (f) => {
     const run = count(fields(f.data).run)
     return run === null || run === 0 ? broken : { type: 'reset', run }
@@ -267,22 +272,6 @@ function decodeUsage(value: unknown): AnswerUsage | null {
 
 function isStepStatus(status: string): status is StepStatus {
   return status === 'pending' || status === 'running' || status === 'success' || status === 'failed'
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function fields(value: unknown): Fields {
-  return isFields(value) ? value : {}
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }
 
 /** Only web URLs, because a source is shown as a link. */

@@ -23,6 +23,7 @@ export {
 } from './events'
 export { type FieldError, StreamFailure } from './failure'
 export { browserFrames, type FrameSource } from './frames'
+export { type Change, type ChangeKind, changeKinds, type Proofreading, type TextRange } from './proofread'
 export {
   AnswerStreams,
   type AnswerView,

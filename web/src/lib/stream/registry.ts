@@ -11,6 +11,7 @@ import {
 } from './connection'
 import type { AnswerCitation, AnswerSource, AnswerStep, ThreadTitle } from './events'
 import { FrameCommitter, type FrameSource } from './frames'
+import type { Proofreading } from './proofread'
 import type { Release, Slots, SlotsDeps } from './slots'
 
 /** A live answer's state beside its text. Changes rarely; compare by identity. */
@@ -28,6 +29,7 @@ export interface AnswerView {
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
   readonly citations: readonly AnswerCitation[] | null
+  readonly proofread: Proofreading | null
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   readonly line: ConnectionState
@@ -423,7 +425,7 @@ const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, sta
 
 function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress = beginning): AnswerView {
   const { messageId, userMessageId, threadId, run, thinking } = answer
-  const { steps, sources, citations, title, outcome, rewriting } = answer
+  const { steps, sources, citations, proofread, title, outcome, rewriting } = answer
   const hasText = answer.bytes > 0
   return {
     messageId,
@@ -437,6 +439,7 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
     steps,
     sources,
     citations,
+    proofread,
     title,
     outcome,
     line,

@@ -1,0 +1,93 @@
+import { useAtomValue } from 'jotai'
+import { ChevronDown, Copy, FileDown } from 'lucide-react'
+import { Button } from '@/components/Button'
+import { Menu, MenuItem } from '@/components/Menu'
+import { Spinner } from '@/components/Spinner'
+import { copyText } from '@/lib/browser/clipboard'
+import type { Change } from '@/lib/stream'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { modeAtom, setMode } from './mode'
+import styles from './Proofread.module.css'
+import type { ProofreadViewProps, WordChanges } from './ProofreadView'
+import { type Decisions, resultOf } from './review'
+import { texts } from './texts'
+import { openQuestions } from './useReview'
+
+interface HeadProps extends ProofreadViewProps {
+  readonly changes: readonly Change[]
+  readonly decisions: Decisions
+  readonly roomy: boolean
+}
+
+/** How many changes there are, how the text is shown, and what can be done with the result. */
+export function Head(props: HeadProps) {
+  const { proofread, changes, writing, roomy } = props
+  return (
+    <div className={styles.head}>
+      <p className={styles.found}>
+        {writing && <Spinner size={16} />}
+        {foundOf(changes.length, writing, proofread.unchecked.length > 0)}
+      </p>
+      <div className={styles.tools} data-print="hide">
+        {roomy && (writing || changes.length > 0) && <ModeSwitch />}
+        {!writing && changes.length > 0 && <Result {...props} />}
+      </div>
+    </div>
+  )
+}
+
+function foundOf(count: number, writing: boolean, partly: boolean): string {
+  if (count > 0) return texts.found(count)
+  if (writing) return texts.reading
+  return partly ? texts.noneChecked : texts.none
+}
+
+function ModeSwitch() {
+  const mode = useAtomValue(modeAtom)
+  return (
+    <div className={styles.modes} role="group" aria-label={texts.mode.label}>
+      {(['split', 'joined'] as const).map((name) => (
+        <button key={name} type="button" aria-pressed={mode === name} onClick={() => setMode(name)}>
+          {texts.mode[name]}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** The text that results: to be copied, or saved for Word. */
+function Result({ proofread, changes, decisions, onSave }: HeadProps) {
+  const copy = () =>
+    copyText(resultOf(proofread.text, changes, decisions)).then(
+      () => {
+        const open = openQuestions(changes, decisions)
+        toast(texts.result.copied + (open > 0 ? texts.result.unanswered(open) : ''), { tone: 'success' })
+      },
+      () => toastFailure(texts.result.copyFailed, copy),
+    )
+  const save = (how: WordChanges) => {
+    onSave?.(how).catch(() => toastFailure(texts.result.wordFailed, () => save(how)))
+  }
+  return (
+    <>
+      <Button size="sm" onClick={copy}>
+        <Copy size={14} aria-hidden />
+        {texts.result.copy}
+      </Button>
+      {onSave && (
+        <Menu
+          trigger={
+            <Button size="sm">
+              <FileDown size={14} aria-hidden />
+              {texts.result.word}
+              <ChevronDown size={14} aria-hidden />
+            </Button>
+          }
+        >
+          <MenuItem onSelect={() => save('tracked')}>{texts.result.tracked}</MenuItem>
+          <MenuItem onSelect={() => save('applied')}>{texts.result.applied}</MenuItem>
+        </Menu>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,28 @@
+import type { Proofreading } from '@/lib/stream'
+import styles from './Proofread.module.css'
+import { texts } from './texts'
+
+/** What of the model's proposals was left out, and what of the text could not be proofread. */
+export function Notes({ proofread: { text, dropped, unchecked } }: { proofread: Proofreading }) {
+  if (dropped === 0 && unchecked.length === 0) return null
+  return (
+    <div className={styles.notes}>
+      {unchecked.length > 0 && (
+        <>
+          <p>{texts.unchecked}</p>
+          <ul>
+            {unchecked.map(({ start, end }) => (
+              <li key={start}>{texts.range(beginningOf(text.slice(start, end)), end - start)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      {dropped > 0 && <p>{texts.dropped(dropped)}</p>}
+    </div>
+  )
+}
+
+/** The first words of a part, without line ends. */
+function beginningOf(part: string): string {
+  return [...part.slice(0, 60).trim().replace(/\s+/g, ' ')].slice(0, 20).join('')
+}

@@ -1,0 +1,121 @@
+import { useAtomValue } from 'jotai'
+import { type MouseEvent, useMemo, useRef } from 'react'
+import type { Proofreading } from '@/lib/stream'
+import { cx } from '@/lib/ui/cx'
+import { ChangePanel } from './ChangePanel'
+import { ChangeSheet } from './ChangeSheet'
+import { Head } from './Head'
+import { Row } from './Marked'
+import { modeAtom } from './mode'
+import { Notes } from './Notes'
+import styles from './Proofread.module.css'
+import { type DecisionLists, type Decisions, decisionsOf, listsOf, paragraphsOf, sortChanges } from './review'
+import { texts } from './texts'
+import { useReview } from './useReview'
+import { useReviewKeys } from './useReviewKeys'
+import { useRoomy } from './useRoomy'
+import { useShowSelected } from './useShowSelected'
+
+export interface ProofreadViewProps {
+  readonly proofread: Proofreading
+  readonly decided?: DecisionLists | undefined
+  /** How far the decisions are stored, once there are any. */
+  readonly saving?: 'saving' | 'retrying' | 'saved' | undefined
+  /** While the text is still being proofread, changes can be looked at and not be decided. */
+  readonly writing: boolean
+  readonly onDecide?: (decided: DecisionLists) => void
+  /** Saves the text as a Word file, with the decisions. */
+  readonly onSave?: (changes: WordChanges) => Promise<void>
+}
+
+/** How a Word file has the changes: to be seen and decided there, or as part of its text. */
+export type WordChanges = 'tracked' | 'applied'
+
+/** A text that is proofread: what was written and what becomes of it, and the changes, each to be decided. */
+export function ProofreadView(props: ProofreadViewProps) {
+  const { proofread, decided, saving, writing, onDecide } = props
+  const { text } = proofread
+  const changes = useMemo(() => sortChanges(proofread), [proofread])
+  const decisions = useMemo(() => decisionsOf(decided), [decided])
+  const view = useRef<HTMLElement>(null)
+  const roomy = useRoomy(view)
+  const review = useReview(
+    changes,
+    decisions,
+    writing || onDecide === undefined ? undefined : (next) => onDecide(listsOf(next)),
+  )
+  useReviewKeys(view, review)
+  useShowSelected(view, review.selected, roomy)
+  const { select, selected, said } = review
+
+  const onClick = ({ target }: MouseEvent) => {
+    const mark = target instanceof Element && target.closest('[data-mark]')
+    // Words that are being marked, to be copied, are not chosen.
+    if (mark && document.getSelection()?.isCollapsed !== false) select(Number(mark.getAttribute('data-mark')))
+  }
+  return (
+    <section
+      ref={view}
+      className={cx(styles.view, roomy && styles.roomy)}
+      aria-label={texts.label}
+      data-proofread
+      data-hold
+      data-unfold
+    >
+      <Head {...props} changes={changes} decisions={decisions} roomy={roomy} />
+      {(writing || changes.length > 0) && (
+        <div className={styles.body}>
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: the list and its keys do the same. */}
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the list and its keys do the same. */}
+          <div className={styles.text} onClick={onClick}>
+            <Text text={text} changes={changes} decisions={decisions} selected={selected} roomy={roomy} />
+          </div>
+          {changes.length > 0 && (
+            <ChangePanel text={text} changes={changes} review={review} saving={saving} />
+          )}
+        </div>
+      )}
+      {!writing && <Notes proofread={proofread} />}
+      <p className="visually-hidden" role="status">
+        {said}
+      </p>
+      {!roomy && selected !== null && (
+        <ChangeSheet text={text} changes={changes} review={review} selected={selected} />
+      )}
+    </section>
+  )
+}
+
+interface TextProps {
+  readonly text: string
+  readonly changes: ReturnType<typeof sortChanges>
+  readonly decisions: Decisions
+  readonly selected: number | null
+  readonly roomy: boolean
+}
+
+/** The text, by paragraphs. Where there is no room beside each other, before and after stand in one. */
+function Text({ text, changes, decisions, selected, roomy }: TextProps) {
+  const chosen = useAtomValue(modeAtom)
+  const mode = roomy ? chosen : 'joined'
+  const paragraphs = useMemo(() => paragraphsOf(text, changes), [text, changes])
+  return (
+    <>
+      {mode === 'split' && (
+        <div className={cx(styles.pair, styles.heads)} aria-hidden>
+          <span>{texts.original}</span>
+          <span>{texts.corrected}</span>
+        </div>
+      )}
+      {paragraphs.map((paragraph) => (
+        <Row
+          key={paragraph.start}
+          paragraph={paragraph}
+          decisions={paragraph.changes.map(({ id }) => decisions.get(id))}
+          selected={paragraph.changes.some(({ id }) => id === selected) ? selected : null}
+          mode={mode}
+        />
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,103 @@
+import type { ChangeKind } from '@/lib/stream'
+import type { Decision } from './review'
+
+const n = (count: number) => count.toLocaleString('ja-JP')
+
+const decisions: Readonly<Record<Decision, string>> = { accepted: '採用', refused: '不採用' }
+
+/** The words of a proofread text. */
+export const texts = {
+  label: '校正の結果',
+  reading: '文章を確認しています',
+  found: (count: number) => `${n(count)}件の直しが見つかりました`,
+  none: '直すべき箇所は見当たりませんでした。',
+  noneChecked: '確認できた範囲に、直すべき箇所は見当たりませんでした。',
+  original: '元の文章',
+  corrected: '校正後',
+
+  mode: {
+    label: '文章の表示',
+    split: '並べて表示',
+    joined: 'まとめて表示',
+  },
+
+  kinds: {
+    typo: '誤字',
+    variation: '表記ゆれ',
+    honorific: '敬語',
+    wordy: '冗長',
+    fact: '事実の確認',
+  } satisfies Record<ChangeKind, string>,
+  filter: '直しの種類',
+  all: 'すべて',
+  kindCount: (name: string, count: number) => `${name} ${n(count)}`,
+
+  list: '直しの一覧',
+  question: '要確認',
+  spoken: (words: {
+    kind: string
+    question: boolean
+    before: string
+    after: string
+    reason: string
+    decision: Decision | undefined
+  }) =>
+    [
+      words.question ? `${words.kind}、要確認` : words.kind,
+      change(words.before, words.after),
+      words.reason,
+      words.decision && decisions[words.decision],
+    ]
+      .filter(Boolean)
+      .join('。'),
+  change,
+  accept: '採用する',
+  refuse: '採用しない',
+  confirm: '確認した',
+  acceptAll: 'すべて採用',
+  refuseAll: 'すべて元に戻す',
+  acceptShown: (kind: string) => `${kind}をすべて採用`,
+  refuseShown: (kind: string) => `${kind}をすべて元に戻す`,
+  accepted: (count: number) => `${n(count)}件の直しを採用しました。`,
+  refused: (count: number) => `${n(count)}件を元の文章に戻しました。`,
+  undo: '取り消す',
+  counts: (accepted: number, refused: number, open: number) =>
+    `採用 ${n(accepted)}・不採用 ${n(refused)}・未決 ${n(open)}`,
+  decided: (decision: Decision | null, open: number) =>
+    `${decision === null ? '未決に戻しました' : `${decisions[decision]}にしました`}。未決は${n(open)}件です。`,
+  openNote: '未決の直しは、校正後の文章に反映されます。要確認の箇所は、採用するまで反映されません。',
+  keys: 'J・Kで前後の直しに移り、Aで採用、Rで不採用にします。',
+
+  saving: '保存しています',
+  saved: '保存しました',
+  retrying: '保存できていません。接続が戻ると保存します。',
+  failed: '選択を保存できませんでした。',
+
+  sheet: {
+    previous: '前の直し',
+    next: '次の直し',
+    close: '閉じる',
+    position: (at: number, count: number) => `直し（${n(count)}件中${n(at)}件目）`,
+  },
+
+  result: {
+    copy: '校正後の文章をコピー',
+    copied: '校正後の文章をコピーしました。',
+    unanswered: (count: number) => `要確認の${n(count)}件は元のままです。`,
+    copyFailed: 'コピーできませんでした。',
+    word: 'Wordで保存',
+    tracked: '変更履歴つき',
+    applied: '反映済み',
+    wordFailed: 'Wordのファイルを保存できませんでした。',
+  },
+
+  dropped: (count: number) => `本文と一致しない${n(count)}件は除きました。`,
+  unchecked: '次の箇所は、校正できませんでした。時間をおいて、その部分をもう一度お試しください。',
+  range: (beginning: string, length: number) => `「${beginning}…」からの${n(length)}文字`,
+} as const
+
+function change(before: string, after: string): string {
+  if (before === after) return `「${before}」`
+  if (after === '') return `「${before}」を削除`
+  return before === '' ? `「${after}」を挿入` : `「${before}」を「${after}」に`
+}
