@@ -3,7 +3,7 @@
 //
 // A file waits until any server has room to read it; people take turns. A server holds a lease on what it reads: when
 // the server dies, another one starts the reading again. Events reports each step to the person who uploaded the file.
-// The package imports fault, ngram, and its own extract and index; it knows no database and no file system.
+// The package imports fault, ngram, redline, and its own extract and index; it knows no database and no file system.
 package datasource
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
 // Limits of what one person may keep.
@@ -209,6 +210,10 @@ type Extractor interface {
 	RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error)
 	// Locate returns where the text of a page stands from one byte to another, as RenderPage shows it.
 	Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (extract.Place, error)
+	// Paragraphs returns the text of a Word document as it is proofread: see redline.Text.
+	Paragraphs(ctx context.Context, file io.Reader) (string, error)
+	// Redline returns a Word document with an edit of what Paragraphs returns.
+	Redline(ctx context.Context, file io.Reader, edit redline.Edit) ([]byte, error)
 }
 
 // Found is the result of a reading: either a failure or the rest.

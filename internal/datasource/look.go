@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Bounds of looking at pages while people wait.
+// Bounds of looking at pages and documents while people wait.
 const (
 	lookers     = 2               // At once on this server.
 	lookTimeout = 5 * time.Second // For one of them.
@@ -128,7 +128,7 @@ func longestCommon(text, passage string) (from, to int) {
 	return from, to
 }
 
-// look opens the file of a data source once there is room to look at it.
+// look opens the file of a data source that has pages to look at.
 func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
 	use func(context.Context, Source, io.Reader) error,
 ) error {
@@ -139,13 +139,18 @@ func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
 	if format, ok := extract.FormatOf(source.Filename); !ok || !format.HasPictures() {
 		return errNoPage
 	}
+	return s.open(ctx, id, func(file io.Reader) error { return use(ctx, source, file) })
+}
+
+// open opens the file of a data source once there is room to read it while a person waits.
+func (s *Service) open(ctx context.Context, id uuid.UUID, use func(io.Reader) error) error {
 	patience := time.NewTimer(lookTimeout)
 	defer patience.Stop()
 	select {
 	case s.lookers <- struct{}{}:
 		defer func() { <-s.lookers }()
 	case <-patience.C:
-		return fault.Errorf(fault.Unavailable, "ページの表示が混み合っています。しばらくしてから、もう一度お試しください。")
+		return fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -154,7 +159,7 @@ func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	err = use(ctx, source, file)
+	err = use(file)
 	if errors.Is(err, extract.ErrNoPage) {
 		return errNoPage
 	}

@@ -82,7 +82,7 @@ func TestChangesAreTrackedAndNothingElse(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // Repeatable.
 				changes := someChanges(rng, original, 1+rng.IntN(40))
 				want := applied(original, changes)
-				marked, err := redline.Redline(file, changes, author)
+				marked, err := mark(file, changes...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -92,7 +92,7 @@ func TestChangesAreTrackedAndNothingElse(t *testing.T) {
 				if got := text(t, rejected(t, marked)); got != original {
 					t.Fatalf("seed %d: rejected\n%q, want\n%q", seed, got, original)
 				}
-				clean, err := redline.Apply(file, changes)
+				clean, err := redline.Write(file, redline.Edit{Changes: changes})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -153,7 +153,7 @@ func TestSample(t *testing.T) {
 	}
 	original := text(t, file)
 	changes := someChanges(rand.New(rand.NewPCG(1, 2)), original, 60)
-	marked, err := redline.Redline(file, changes, author)
+	marked, err := mark(file, changes...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,22 +50,20 @@ func Text(file []byte) (string, error) {
 	return d.text, nil
 }
 
-// Redline returns the file with changes, in the order of the text, as tracked changes of an author.
-func Redline(file []byte, changes []Change, by Author) ([]byte, error) {
-	return write(file, changes, &by)
+// Edit is changes in the order of the text, and who proposes them. Without an author they are applied: the file has no
+// trace of them, and no comments.
+type Edit struct {
+	Changes []Change
+	By      *Author
 }
 
-// Apply returns the file with changes, in the order of the text, and no trace of them.
-func Apply(file []byte, changes []Change) ([]byte, error) {
-	return write(file, changes, nil)
-}
-
-func write(file []byte, changes []Change, by *Author) ([]byte, error) {
+// Write returns a file with an edit.
+func Write(file []byte, edit Edit) ([]byte, error) {
 	pkg, d, err := open(file)
 	if err != nil {
 		return nil, err
 	}
-	changes = slices.Clone(changes)
+	changes := slices.Clone(edit.Changes)
 	for i, c := range changes {
 		changes[i] = Change{c.Start, clean(c.Before), clean(c.After), clean(c.Comment)}
 	}
@@ -76,7 +74,7 @@ func write(file []byte, changes []Change, by *Author) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := newEditor(d, by, notes.ids)
+	e := newEditor(d, edit.By, notes.ids)
 	for _, c := range changes {
 		e.place(c)
 	}

@@ -14,6 +14,11 @@ import (
 
 var author = redline.Author{Name: "紡", Time: time.Date(2026, 11, 23, 18, 30, 0, 0, time.UTC)}
 
+// mark returns a file with tracked changes.
+func mark(file []byte, changes ...redline.Change) ([]byte, error) {
+	return redline.Write(file, redline.Edit{Changes: changes, By: &author})
+}
+
 const head = `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" ` +
 	`xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" ` +
 	`xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><w:body>`
@@ -155,45 +160,48 @@ func rejected(t testing.TB, file []byte) []byte {
 	return packParts(t, parts)
 }
 
+// texts are bodies of documents, and what they say.
+var texts = map[string]struct{ body, want string }{
+	"paragraphs": {`<w:p><w:r><w:t>一</w:t></w:r></w:p><w:p/><w:p><w:r><w:t>二</w:t></w:r></w:p>`, "一\n\n二"},
+	"runs":       {`<w:p><w:r><w:t>東</w:t></w:r><w:proofErr w:type="x"/><w:r><w:t>京</w:t></w:r></w:p>`, "東京"},
+	"spaces": {
+		`<w:p><w:r><w:t xml:space="preserve">a </w:t><w:t> b </w:t><w:t xml:space="preserve"> c&#10;d</w:t></w:r></w:p>`,
+		"a b c d",
+	},
+	"entities": {`<w:p><w:r><w:t>&lt;A&amp;B&gt;&#x7D21;<![CDATA[<c>]]></w:t></w:r></w:p>`, "<A&B>紡<c>"},
+	"tabs and breaks": {
+		`<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>d</w:t></w:r></w:p>`,
+		"a\tb\nc\u2011d",
+	},
+	"ruby": {`<w:p><w:r><w:t>私は</w:t></w:r><w:r><w:ruby><w:rt><w:r><w:t>つむぎ</w:t></w:r></w:rt><w:rubyBase>` +
+		`<w:r><w:t>紡</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:t>です</w:t></w:r></w:p>`, "私は紡です"},
+	"tracked": {`<w:p><w:r><w:t>a</w:t></w:r><w:del w:id="1"><w:r><w:delText>b</w:delText></w:r></w:del>` +
+		`<w:ins w:id="2"><w:r><w:t>c</w:t></w:r></w:ins><w:moveFrom w:id="3"><w:r><w:t>d</w:t></w:r></w:moveFrom>` +
+		`<w:moveTo w:id="4"><w:r><w:t>e</w:t></w:r></w:moveTo></w:p>`, "ace"},
+	"deleted end": {`<w:p><w:pPr><w:rPr><w:del w:id="1"/></w:rPr></w:pPr><w:r><w:t>前</w:t></w:r></w:p>` +
+		`<w:p><w:r><w:t>後</w:t></w:r></w:p>`, "前後"},
+	"hidden": {`<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>a</w:t></w:r>` +
+		`<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>b</w:t></w:r></w:p>`, "b"},
+	"field": {`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>` +
+		`<w:r><w:t>code</w:t></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>結果</w:t></w:r>` +
+		`<w:r><w:fldChar w:fldCharType="end"/></w:r><w:fldSimple w:instr="DATE"><w:r><w:t>今日</w:t></w:r></w:fldSimple></w:p>`,
+		"結果今日"},
+	"containers": {`<w:p><w:hyperlink w:anchor="x"><w:r><w:t>a</w:t></w:r></w:hyperlink><w:smartTag><w:r><w:t>b</w:t></w:r>` +
+		`</w:smartTag><w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent><w:r><w:t>c</w:t></w:r></w:sdtContent></w:sdt>` +
+		`<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>入力してください</w:t></w:r></w:sdtContent></w:sdt></w:p>`,
+		"abc"},
+	"table": {`<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr/><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r>` +
+		`</w:p></w:tc></w:tr></w:tbl><w:p><w:r><w:t>c</w:t></w:r></w:p>`, "a\nb\nc"},
+	"text box": {`<w:p><w:r><w:t>a</w:t></w:r><w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` +
+		`<w:p><w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent><w:p>` +
+		`<w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>b</w:t></w:r></w:p>` +
+		`<w:p><w:r><w:t>c</w:t></w:r></w:p>`, "ab\n箱\nc"},
+	"formula": {`<w:p><w:r><w:t>式</w:t></w:r><m:oMath><m:r><m:t>x=1</m:t></m:r></m:oMath><w:r><w:t>を</w:t></w:r></w:p>`, "式x=1を"},
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ body, want string }{
-		"paragraphs": {`<w:p><w:r><w:t>一</w:t></w:r></w:p><w:p/><w:p><w:r><w:t>二</w:t></w:r></w:p>`, "一\n\n二"},
-		"runs":       {`<w:p><w:r><w:t>東</w:t></w:r><w:proofErr w:type="x"/><w:r><w:t>京</w:t></w:r></w:p>`, "東京"},
-		"spaces": {
-			`<w:p><w:r><w:t xml:space="preserve">a </w:t><w:t> b </w:t><w:t xml:space="preserve"> c&#10;d</w:t></w:r></w:p>`,
-			"a b c d",
-		},
-		"entities": {`<w:p><w:r><w:t>&lt;A&amp;B&gt;&#x7D21;<![CDATA[<c>]]></w:t></w:r></w:p>`, "<A&B>紡<c>"},
-		"tabs and breaks": {
-			`<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>d</w:t></w:r></w:p>`,
-			"a\tb\nc\u2011d",
-		},
-		"ruby": {`<w:p><w:r><w:t>私は</w:t></w:r><w:r><w:ruby><w:rt><w:r><w:t>つむぎ</w:t></w:r></w:rt><w:rubyBase>` +
-			`<w:r><w:t>紡</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:t>です</w:t></w:r></w:p>`, "私は紡です"},
-		"tracked": {`<w:p><w:r><w:t>a</w:t></w:r><w:del w:id="1"><w:r><w:delText>b</w:delText></w:r></w:del>` +
-			`<w:ins w:id="2"><w:r><w:t>c</w:t></w:r></w:ins><w:moveFrom w:id="3"><w:r><w:t>d</w:t></w:r></w:moveFrom>` +
-			`<w:moveTo w:id="4"><w:r><w:t>e</w:t></w:r></w:moveTo></w:p>`, "ace"},
-		"deleted end": {`<w:p><w:pPr><w:rPr><w:del w:id="1"/></w:rPr></w:pPr><w:r><w:t>前</w:t></w:r></w:p>` +
-			`<w:p><w:r><w:t>後</w:t></w:r></w:p>`, "前後"},
-		"hidden": {`<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>a</w:t></w:r>` +
-			`<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>b</w:t></w:r></w:p>`, "b"},
-		"field": {`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>` +
-			`<w:r><w:t>code</w:t></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>結果</w:t></w:r>` +
-			`<w:r><w:fldChar w:fldCharType="end"/></w:r><w:fldSimple w:instr="DATE"><w:r><w:t>今日</w:t></w:r></w:fldSimple></w:p>`,
-			"結果今日"},
-		"containers": {`<w:p><w:hyperlink w:anchor="x"><w:r><w:t>a</w:t></w:r></w:hyperlink><w:smartTag><w:r><w:t>b</w:t></w:r>` +
-			`</w:smartTag><w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent><w:r><w:t>c</w:t></w:r></w:sdtContent></w:sdt>` +
-			`<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>入力してください</w:t></w:r></w:sdtContent></w:sdt></w:p>`,
-			"abc"},
-		"table": {`<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr/><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r>` +
-			`</w:p></w:tc></w:tr></w:tbl><w:p><w:r><w:t>c</w:t></w:r></w:p>`, "a\nb\nc"},
-		"text box": {`<w:p><w:r><w:t>a</w:t></w:r><w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` +
-			`<w:p><w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent><w:p>` +
-			`<w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>b</w:t></w:r></w:p>` +
-			`<w:p><w:r><w:t>c</w:t></w:r></w:p>`, "ab\n箱\nc"},
-		"formula": {`<w:p><w:r><w:t>式</w:t></w:r><m:oMath><m:r><m:t>x=1</m:t></m:r></m:oMath><w:r><w:t>を</w:t></w:r></w:p>`, "式x=1を"},
-	} {
+	for name, test := range texts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := text(t, pack(t, test.body)); got != test.want {
@@ -276,7 +284,7 @@ func TestRedline(t *testing.T) {
 			file := pack(t, test.body)
 			original := text(t, file)
 			change := replace(t, original, test.before, test.after, test.comment, 0)
-			got, err := redline.Redline(file, []redline.Change{change}, author)
+			got, err := mark(file, change)
 			if err != nil {
 				t.Fatal(err)
 			}

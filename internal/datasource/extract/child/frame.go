@@ -18,7 +18,7 @@ const (
 	MaxPages      = extract.MaxPages
 	MaxCharacters = 20_000_000
 
-	maxHead    = 32 << 20 // Of a frame, in bytes, the text aside.
+	maxHead    = 96 << 20 // Of a frame, in bytes, the text aside: a document with changes is the largest.
 	maxMarks   = 50_000   // Of a page.
 	maxLocator = 1 << 10  // In bytes.
 	maxReason  = 1 << 10  // In bytes.
@@ -31,7 +31,7 @@ const (
 	pageFrame   = 'p' // The head is a pageHead as JSON.
 	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
 	endFrame    = 'e' // No head.
-	foundFrame  = 'r' // The head is the answer about one page: a PNG, or an extract.Place as JSON.
+	foundFrame  = 'r' // The head is the answer: a PNG, an extract.Place as JSON, a text, or a Word document.
 	noPageFrame = 'n' // No head.
 )
 

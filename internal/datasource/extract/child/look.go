@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"io"
 	"path"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
@@ -70,7 +71,13 @@ func (e *Extractor) look(ctx context.Context, job Job, filename string, file io.
 	if err := e.compile(ctx); err != nil {
 		return nil, err
 	}
-	job.Name, job.CPU, job.Cache = "a"+path.Ext(filename), e.cpuSeconds(), e.cfg.Cache != ""
+	job.Name, job.Cache = "a"+path.Ext(filename), e.cfg.Cache != ""
+	return e.find(ctx, job, file, 2*e.cfg.Page) // To open it, and for the page.
+}
+
+// find has a child do a job that has one answer, within a time from when it has the file.
+func (e *Extractor) find(ctx context.Context, job Job, file io.Reader, within time.Duration) (found []byte, _ error) {
+	job.CPU = e.cpuSeconds()
 	err := e.run(ctx, job, file, func(p *process) error {
 		frames := newFrameReader(p.out)
 		p.expect(e.cfg.Whole)
@@ -78,7 +85,7 @@ func (e *Extractor) look(ctx context.Context, job Job, filename string, file io.
 		if err != nil {
 			return err
 		}
-		p.expect(2 * e.cfg.Page) // To open it, and for the page.
+		p.expect(within)
 		found, err = frames.answer()
 		p.received()
 		return err

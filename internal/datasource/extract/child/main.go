@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
 // Job is the task of a child: the argument after Command, as JSON.
@@ -21,6 +22,7 @@ type Job struct {
 	Width int    `json:"width,omitempty"` // Of the picture, in pixels.
 	From  int    `json:"from,omitempty"`  // Bytes into the page's text,
 	To    int    `json:"to,omitempty"`    // and where they end.
+	Edit  int    `json:"edit,omitempty"`  // Bytes of a redline.Edit as JSON, which precede the file.
 	Font  bool   `json:"font,omitempty"`  // Its descriptor 3 is a font.
 	Cache bool   `json:"cache,omitempty"` // Its last descriptor is the folder with PDFium's compiled code.
 }
@@ -32,6 +34,8 @@ const (
 	taskCompile task = "compile" // Fill the cache.
 	taskRender  task = "render"  // A page as a picture.
 	taskLocate  task = "locate"  // Where text stands on a page.
+	taskText    task = "text"    // The paragraphs of a Word document.
+	taskRedline task = "redline" // A Word document with changes.
 )
 
 // firstShared is the first descriptor after the standard ones.
@@ -59,13 +63,13 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 		}
 		return engine.Close()
 	}
-	content, err := io.ReadAll(io.LimitReader(in, extract.MaxSize))
+	content, err := io.ReadAll(io.LimitReader(in, int64(job.Edit)+extract.MaxSize))
 	if err != nil {
 		return err
 	}
 	frames := newFrameWriter(out)
 	switch job.Task {
-	case taskRender, taskLocate:
+	case taskRender, taskLocate, taskText, taskRedline:
 		return job.look(tools, content, frames)
 	}
 	return job.read(ctx, tools, content, frames)
@@ -105,21 +109,12 @@ func (j Job) read(ctx context.Context, tools extract.Tools, content []byte, fram
 	return frames.end(wrong)
 }
 
-// look renders a page or locates text on it.
+// look does a job that has one answer.
 func (j Job) look(tools extract.Tools, content []byte, frames *frameWriter) error {
-	err := frames.step(0)
-	if err != nil {
+	if err := frames.step(0); err != nil {
 		return err
 	}
-	var found []byte
-	if j.Task == taskRender {
-		found, err = extract.RenderPage(tools, content, j.Page, j.Width)
-	} else {
-		var place extract.Place
-		if place, err = extract.Locate(tools, content, j.Page, j.From, j.To); err == nil {
-			found, err = json.Marshal(place)
-		}
-	}
+	found, err := j.find(tools, content)
 	wrong, ok := errors.AsType[*extract.Unreadable](err)
 	switch {
 	case ok:
@@ -130,4 +125,28 @@ func (j Job) look(tools extract.Tools, content []byte, frames *frameWriter) erro
 		panic(err)
 	}
 	return frames.answer(foundFrame, found)
+}
+
+func (j Job) find(tools extract.Tools, content []byte) ([]byte, error) {
+	switch j.Task {
+	case taskRender:
+		return extract.RenderPage(tools, content, j.Page, j.Width)
+	case taskLocate:
+		place, err := extract.Locate(tools, content, j.Page, j.From, j.To)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(place)
+	case taskText:
+		text, err := extract.Paragraphs(content)
+		return []byte(text), err
+	}
+	var edit redline.Edit
+	if len(content) < j.Edit {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if err := json.Unmarshal(content[:j.Edit], &edit); err != nil {
+		return nil, err
+	}
+	return extract.Redline(content[j.Edit:], edit)
 }

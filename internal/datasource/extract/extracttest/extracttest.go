@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
 // InProcess is a datasource.Extractor without children. A file with the extension .pdf is taken as plain text whose
@@ -77,4 +78,22 @@ func (InProcess) Locate(_ context.Context, _ string, file io.Reader, page, from,
 		}
 	}
 	return place, nil
+}
+
+// Paragraphs implements datasource.Extractor.
+func (InProcess) Paragraphs(_ context.Context, file io.Reader) (string, error) {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return "", err
+	}
+	return extract.Paragraphs(content)
+}
+
+// Redline implements datasource.Extractor.
+func (InProcess) Redline(_ context.Context, file io.Reader, edit redline.Edit) ([]byte, error) {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	return extract.Redline(content, edit)
 }

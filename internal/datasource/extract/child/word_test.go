@@ -1,0 +1,60 @@
+package child_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
+)
+
+func TestR97_WordFilesAreEditedInAChild(t *testing.T) {
+	t.Parallel()
+	e := child.New(child.Config{})
+	const text = "拝啓\n平素より格別のご高配を賜わり、御礼申し上げます。"
+	file, err := redline.New(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := e.Paragraphs(t.Context(), bytes.NewReader(file)); err != nil || got != text {
+		t.Fatalf("%q and error %v, want %q", got, err, text)
+	}
+	edit := redline.Edit{Changes: []redline.Change{{Start: strings.Index(text, "賜わり"), Before: "賜わり", After: "賜り"}}}
+	edited, err := e.Redline(t.Context(), bytes.NewReader(file), edit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(text, "賜わり", "賜り", 1)
+	if got, err := e.Paragraphs(t.Context(), bytes.NewReader(edited)); err != nil || got != want {
+		t.Errorf("%q and error %v, want %q", got, err, want)
+	}
+}
+
+func TestR97_WordFilesThatCannotBeEditedHaveAReason(t *testing.T) {
+	t.Parallel()
+	e := child.New(child.Config{})
+	file, err := redline.New("東京")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := redline.Edit{Changes: []redline.Change{{Before: "大阪"}}}
+	for name, test := range map[string]struct {
+		file []byte
+		want extract.Code
+	}{
+		"another text": {file, extract.Mismatch},
+		"cut off":      {file[:len(file)/2], extract.Corrupt},
+		"empty":        {nil, extract.Corrupt},
+	} {
+		_, err := e.Redline(t.Context(), bytes.NewReader(test.file), edit)
+		if wrong, ok := errors.AsType[*extract.Unreadable](err); !ok || wrong.Code != test.want {
+			t.Errorf("%s: error %v, want %s", name, err, test.want)
+		}
+	}
+	if _, err := e.Paragraphs(t.Context(), strings.NewReader("misbehave panic")); err == nil {
+		t.Error("a child that crashed has read a file")
+	}
+}

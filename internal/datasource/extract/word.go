@@ -1,0 +1,37 @@
+package extract
+
+import (
+	"errors"
+
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
+)
+
+// reasonChanged is why changes cannot be written into a document.
+const reasonChanged = "元のファイルの文章が、校正した文章と異なります。もう一度校正してください。"
+
+// IsWord reports whether Paragraphs and Redline know files of the format.
+func (f Format) IsWord() bool { return f.kind == docxFile }
+
+// Paragraphs returns the text of a Word document as it is proofread: see redline.Text.
+func Paragraphs(content []byte) (string, error) {
+	text, err := redline.Text(content)
+	return text, wordError(err)
+}
+
+// Redline returns a Word document with an edit of what Paragraphs returns.
+func Redline(content []byte, edit redline.Edit) ([]byte, error) {
+	edited, err := redline.Write(content, edit)
+	return edited, wordError(err)
+}
+
+func wordError(err error) error {
+	switch {
+	case errors.Is(err, redline.ErrMismatch):
+		return &Unreadable{Mismatch, reasonChanged}
+	case errors.Is(err, redline.ErrTooLarge):
+		return &Unreadable{TooLarge, reasonOfficeLarge}
+	case errors.Is(err, redline.ErrCorrupt):
+		return &Unreadable{Corrupt, reasonOfficeCorrupt}
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package datasource_test
+
+import (
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
+)
+
+func TestWordFilesAreEdited(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file, err := redline.New("お客様各位")
+	f.must(err)
+	word, _ := f.upload(f.ann, "案内.docx", string(file))
+	plain, _ := f.upload(f.ann, "案内.txt", "お客様各位")
+	broken, _ := f.upload(f.ann, "壊れた案内.docx", string(file[:100]))
+	if text, err := f.Paragraphs(t.Context(), f.ann, word.ID); err != nil || text != "お客様各位" {
+		t.Errorf("%q and error %v", text, err)
+	}
+	edit := redline.Edit{Changes: []redline.Change{{Before: "お客様", After: "皆様"}}}
+	edited, err := f.Redline(t.Context(), f.ann, word.ID, edit)
+	f.must(err)
+	if text, err := extract.Paragraphs(edited); err != nil || text != "皆様各位" {
+		t.Errorf("%q and error %v", text, err)
+	}
+	for name, try := range map[string]struct {
+		do   func() error
+		want fault.Code
+	}{
+		"another's": {func() error {
+			_, err := f.Redline(t.Context(), f.bob, word.ID, edit)
+			return err
+		}, fault.NotFound},
+		"another format": {func() error {
+			_, err := f.Paragraphs(t.Context(), f.ann, plain.ID)
+			return err
+		}, fault.Conflict},
+		"broken": {func() error {
+			_, err := f.Paragraphs(t.Context(), f.ann, broken.ID)
+			return err
+		}, fault.Conflict},
+		"another text": {func() error {
+			_, err := f.Redline(t.Context(), f.ann, word.ID, redline.Edit{Changes: []redline.Change{{Before: "別"}}})
+			return err
+		}, fault.Conflict},
+	} {
+		if err := try.do(); fault.CodeOf(err) != try.want {
+			t.Errorf("%s: error %v, want %s", name, err, try.want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package redline_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
+)
+
+func TestR97_HostileFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	nested := strings.Repeat("<w:sdt><w:sdtContent>", 600)
+	for name, test := range map[string]struct {
+		parts map[string]string
+		want  error
+	}{
+		"a bomb":            {map[string]string{"word/document.xml": head + strings.Repeat(" ", 65<<20)}, redline.ErrTooLarge},
+		"nested too deeply": {map[string]string{"word/document.xml": head + nested}, redline.ErrTooLarge},
+		"entities": {map[string]string{
+			"word/document.xml": `<!DOCTYPE w [<!ENTITY a "aaaa">]>` + head + `</w:body></w:document>`,
+		}, redline.ErrCorrupt},
+		"cut off":        {map[string]string{"word/document.xml": head}, redline.ErrCorrupt},
+		"another root":   {map[string]string{"word/document.xml": `<html/>`}, redline.ErrCorrupt},
+		"two roots":      {map[string]string{"word/document.xml": head + `</w:body></w:document><x/>`}, redline.ErrCorrupt},
+		"no document":    {map[string]string{"_rels/.rels": `<Relationships/>`}, redline.ErrCorrupt},
+		"the same twice": {map[string]string{"WORD/document.xml": head + `</w:body></w:document>`}, redline.ErrCorrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := packParts(t, test.parts)
+			if _, err := redline.Text(file); !errors.Is(err, test.want) {
+				t.Errorf("error %v, want %v", err, test.want)
+			}
+		})
+	}
+	if _, err := redline.Text([]byte("PK\x03\x04 and no more")); !errors.Is(err, redline.ErrCorrupt) {
+		t.Errorf("error %v, want %v", err, redline.ErrCorrupt)
+	}
+}
+
+func TestR97_ChangesOfAnotherTextAreRefused(t *testing.T) {
+	t.Parallel()
+	file := pack(t, `<w:p><w:r><w:t>東京</w:t></w:r></w:p>`)
+	for name, changes := range map[string][]redline.Change{
+		"another text":   {{Start: 0, Before: "大阪"}},
+		"behind":         {{Start: 7, Before: ""}},
+		"before":         {{Start: -1, Before: ""}},
+		"too long":       {{Start: 3, Before: "京都"}},
+		"in a character": {{Start: 1, Before: ""}},
+		"overlapping":    {{Start: 0, Before: "東京"}, {Start: 3, Before: "京"}},
+		"not in order":   {{Start: 3, Before: "京"}, {Start: 0, Before: "東"}},
+	} {
+		if _, err := mark(file, changes...); !errors.Is(err, redline.ErrMismatch) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// Names and texts are written so that they end nothing.
+func TestR97_TextIsEscaped(t *testing.T) {
+	t.Parallel()
+	hostile := "</w:t></w:r>\"'<w:del>]]>&amp;\x00\x1b\uFFFF"
+	file, err := redline.New("a" + hostile + "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean := strings.NewReplacer("\x00", " ", "\x1b", " ", "\uFFFF", "\uFFFD").Replace(hostile)
+	if got := text(t, file); got != "a"+clean+"b" {
+		t.Fatalf("got %q", got)
+	}
+	by := author
+	by.Name = hostile
+	changes := []redline.Change{{Start: 0, Before: "a" + hostile, After: hostile, Comment: hostile}}
+	marked, err := redline.Write(file, redline.Edit{Changes: changes, By: &by})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, marked); got != clean+"b" {
+		t.Errorf("got %q", got)
+	}
+	wellFormed(t, marked)
+}
+
+// wellFormed fails unless all parts of a file are XML.
+func wellFormed(t testing.TB, file []byte) {
+	t.Helper()
+	for _, name := range names(t, file) {
+		if !strings.HasSuffix(name, ".xml") && !strings.HasSuffix(name, ".rels") {
+			continue
+		}
+		d := xml.NewDecoder(strings.NewReader(content(t, file, name)))
+		for {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// FuzzR97_Redline: whatever a document holds, reading it ends, and what is written of it is read back as it was meant.
+func FuzzR97_Redline(f *testing.F) {
+	for name := range files(f) {
+		if name == "libreoffice.docx" {
+			file, err := os.ReadFile("testdata/" + name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add([]byte(content(f, file, "word/document.xml")), uint64(1))
+		}
+	}
+	for _, test := range texts {
+		f.Add([]byte(head+test.body+`</w:body></w:document>`), uint64(2))
+	}
+	f.Fuzz(func(t *testing.T, part []byte, seed uint64) {
+		file := packParts(t, map[string]string{"word/document.xml": string(part)})
+		original, err := redline.Text(file)
+		if err != nil {
+			return
+		}
+		changes := someChanges(rand.New(rand.NewPCG(seed, 1)), original, 5) //nolint:gosec // Repeatable.
+		marked, err := mark(file, changes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean, err := redline.Write(file, redline.Edit{Changes: changes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, marked); got != text(t, clean) {
+			t.Errorf("marked %q, applied %q", got, text(t, clean))
+		}
+		wellFormed(t, marked)
+		wellFormed(t, clean)
+	})
+}
+
+// FuzzR97_Package: whatever a file is, reading it ends.
+func FuzzR97_Package(f *testing.F) {
+	for _, file := range files(f) {
+		f.Add(file)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		original, err := redline.Text(file)
+		if err != nil {
+			return
+		}
+		marked, err := mark(file, redline.Change{After: "頭", Comment: "注"})
+		if err == nil && bytes.Equal(marked, file) {
+			t.Errorf("nothing was written to %q", original)
+		}
+	})
+}
