@@ -63,10 +63,7 @@ func (db *DB) SetInstructions(
 	ctx context.Context, actor identity.Actor, text string, check func(*org.Member) error,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
-			return err
-		}
-		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
+		member, err := lockForActor(ctx, tx, actor)
 		if err != nil {
 			return err
 		}

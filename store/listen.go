@@ -112,14 +112,14 @@ func within(ctx context.Context, do func(context.Context) error) error {
 
 // The channels, with the payloads that their triggers send.
 const (
-	notificationChannel = "tsumugi_notification" // The id of each new notification.
+	notificationChannel = "tsumugi_notification" // The id of each new or changed notification.
 	userChannel         = "tsumugi_user"         // The id of each user who was changed or whose session was revoked.
 	sourceChannel       = "tsumugi_source"       // No payload: a data source is waiting to be processed.
 )
 
 // WatchNotifications implements org.Store.
 func (db *DB) WatchNotifications(ctx context.Context, w org.Watcher) {
-	db.listen(ctx, notificationChannel, listener{began: w.Listening, notified: withID(w.Added), lost: w.Lost})
+	db.listen(ctx, notificationChannel, listener{began: w.Listening, notified: withID(w.Changed), lost: w.Lost})
 }
 
 // WatchUsers implements identity.Store. PostgreSQL sends a notification when its transaction commits.

@@ -21,7 +21,7 @@ func watched(t *testing.T, f *fixture) <-chan uuid.UUID {
 		defer close(done)
 		f.WatchNotifications(ctx, org.Watcher{
 			Listening: func() { told <- uuid.Nil },
-			Added:     func(id uuid.UUID) { told <- id },
+			Changed:   func(id uuid.UUID) { told <- id },
 			Lost:      func(error) { told <- uuid.Max },
 		})
 	}()

@@ -27,19 +27,13 @@ type publishCommand struct {
 	at time.Time
 }
 
-// Bounds of a notice, in characters.
-const (
-	maxNoticeTitle = 200
-	maxNoticeBody  = 2000
-)
-
 // Validate is called by kong after parsing.
 func (c *publishCommand) Validate() (err error) {
-	if strings.TrimSpace(c.Title) == "" || utf8.RuneCountInString(c.Title) > maxNoticeTitle {
-		return fmt.Errorf("--title must have 1 to %d characters", maxNoticeTitle)
+	if strings.TrimSpace(c.Title) == "" || utf8.RuneCountInString(c.Title) > org.MaxNoticeTitle {
+		return fmt.Errorf("--title must have 1 to %d characters", org.MaxNoticeTitle)
 	}
-	if utf8.RuneCountInString(c.Body) > maxNoticeBody {
-		return fmt.Errorf("--body must have at most %d characters", maxNoticeBody)
+	if utf8.RuneCountInString(c.Body) > org.MaxNoticeBody {
+		return fmt.Errorf("--body must have at most %d characters", org.MaxNoticeBody)
 	}
 	if err := checkURL(c.URL, []string{"https", "http"}); err != nil {
 		return fmt.Errorf("--url %w", err)

@@ -21,6 +21,7 @@ const (
 	aPassage    kind = "passage"
 	aTrial      kind = "trial"
 	aShare      kind = "share"
+	aNotice     kind = "notice"
 
 	aConnection kind = "connection"
 	nothing     kind = ""
@@ -165,6 +166,18 @@ var access = map[string]rule{
 		may: everybody, status: 204,
 		body: with(map[string]any{"ids": []string{newID()}}),
 	},
+	"POST /v1/notification": {may: admins, status: 201, body: func(string) any {
+		return map[string]any{"request_id": newID(), "title": "休業日", "level": "info", "audience": "all"}
+	}},
+	"GET /v1/notification/{notification_id}": {may: admins, status: 200, names: aNotice},
+	"PUT /v1/notification/{notification_id}": {
+		may: admins, status: 200, names: aNotice,
+		body: with(map[string]any{"title": "休業日", "level": "info", "audience": "all"}),
+	},
+	"DELETE /v1/notification/{notification_id}":   {may: admins, status: 204, names: aNotice},
+	"POST /v1/notification/{notification_id}/end": {may: admins, status: 409, names: aNotice}, // It is scheduled.
+	"GET /v1/organization/notification":           {may: admins, status: 200},
+
 	"GET /v1/models": {may: everybody, status: 200}, "GET /v1/models/{model}": {may: everybody, status: 200, names: aSkill},
 	"POST /v1/chat/completions": {
 		may: everybody, status: 404, body: func(string) any { return completionOf("none") },

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
@@ -106,6 +107,13 @@ func (w *world) make(k kind, token, super string) string {
 		}).Answer.ID.String()
 	case aShare:
 		return w.share(token, w.answered(token)).ID.String()
+	case aNotice:
+		return get[api.ManagedNotification](w.fixture, http.StatusCreated, call{
+			method: "POST", path: "/v1/notification", token: super, body: map[string]any{
+				"request_id": newID(), "title": "棚卸し", "level": "info", "audience": "all",
+				"published_at": time.Now().Add(time.Hour).Format(time.RFC3339),
+			},
+		}).ID.String()
 	case aConnection:
 		return w.personalToken(token, "chat").Connection.ID.String()
 	case aSkill:

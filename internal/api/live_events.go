@@ -62,6 +62,17 @@ func (e *LiveEvents) MessageChanged(owner chat.Owner, message chat.Message) {
 
 // NotificationPublished implements org.Events. The database notifies every server.
 func (e *LiveEvents) NotificationPublished(n org.Notification) {
+	e.feed.PublishLocal(topicOfNotice(n),
+		encodeEvent(LiveNotification{Type: "notification", Notification: toNotification(n)}))
+}
+
+// NotificationEnded implements org.Events. The database notifies every server.
+func (e *LiveEvents) NotificationEnded(n org.Notification) {
+	e.feed.PublishLocal(topicOfNotice(n), encodeEvent(LiveNotificationEnded{Type: "notification", ID: n.ID, Ended: true}))
+}
+
+// topicOfNotice returns the topic of the people that a notice is for.
+func topicOfNotice(n org.Notification) string {
 	topic := topicAll
 	if n.OrganizationID != nil {
 		topic = topicOfOrganization(*n.OrganizationID)
@@ -69,7 +80,7 @@ func (e *LiveEvents) NotificationPublished(n org.Notification) {
 	if n.Audience == org.AudienceAdmins {
 		topic = topicOfAdmins(topic)
 	}
-	e.feed.PublishLocal(topic, encodeEvent(LiveNotification{Type: "notification", Notification: toNotification(n)}))
+	return topic
 }
 
 // NotificationsMissed implements org.Events.

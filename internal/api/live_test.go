@@ -145,6 +145,7 @@ type liveEvent struct {
 	Type         string            `json:"type"`
 	ID           uuid.UUID         `json:"id"`
 	Deleted      bool              `json:"deleted"`
+	Ended        bool              `json:"ended"`
 	Thread       *api.Thread       `json:"thread"`
 	Message      *api.LiveMessage  `json:"message"`
 	Notification *api.Notification `json:"notification"`

@@ -149,6 +149,12 @@ func (s *Server) routes() (http.Handler, error) {
 
 		r.Get("/v1/notification", s.as(reads, s.listNotifications))
 		r.Put("/v1/notification/read", s.as(writes, s.readNotifications))
+		r.Post("/v1/notification", s.as(writes, s.addNotification))
+		r.Get("/v1/notification/{notification_id}", s.as(reads, s.getNotification))
+		r.Put("/v1/notification/{notification_id}", s.as(writes, s.editNotification))
+		r.Delete("/v1/notification/{notification_id}", s.as(writes, s.deleteNotification))
+		r.Post("/v1/notification/{notification_id}/end", s.as(writes, s.endNotification))
+		r.Get("/v1/organization/notification", s.as(reads, s.listOrganizationNotifications))
 
 		r.Get("/v1/contract", s.as(reads, s.getContract))
 		r.Get("/v1/contract/usage/member", s.as(reads, s.listMemberUsage))

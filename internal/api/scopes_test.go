@@ -37,6 +37,9 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 			"/v1/thread", "/v1/share",
 			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/model", "/v1/models", "/v1/chat") &&
 			!strings.Contains(route, "preprocess") &&
+			// Notices are written in the app alone.
+			(!has(route, "/v1/notification") || route == "GET /v1/notification" ||
+				route == "PUT /v1/notification/read") &&
 			// Skills are made in the app alone.
 			(!has(route, "/v1/skill") || route == "GET /v1/skill" || route == "GET /v1/skill/{skill_id}")
 	},

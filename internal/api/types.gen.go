@@ -282,6 +282,27 @@ func (e JobStatus) Valid() bool {
 	}
 }
 
+// Defines values for ManagedNotificationState.
+const (
+	ManagedNotificationStateEnded     ManagedNotificationState = "ended"
+	ManagedNotificationStatePublished ManagedNotificationState = "published"
+	ManagedNotificationStateScheduled ManagedNotificationState = "scheduled"
+)
+
+// Valid indicates whether the value is a known member of the ManagedNotificationState enum.
+func (e ManagedNotificationState) Valid() bool {
+	switch e {
+	case ManagedNotificationStateEnded:
+		return true
+	case ManagedNotificationStatePublished:
+		return true
+	case ManagedNotificationStateScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MemberFilter.
 const (
 	MemberFilterActive   MemberFilter = "active"
@@ -405,6 +426,24 @@ func (e NotificationLevel) Valid() bool {
 	case Maintenance:
 		return true
 	case Warning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NotificationAudience.
+const (
+	Admins NotificationAudience = "admins"
+	All    NotificationAudience = "all"
+)
+
+// Valid indicates whether the value is a known member of the NotificationAudience enum.
+func (e NotificationAudience) Valid() bool {
+	switch e {
+	case Admins:
+		return true
+	case All:
 		return true
 	default:
 		return false
@@ -1319,10 +1358,17 @@ type LiveMessageChanged struct {
 	Type    string      `json:"type"`
 }
 
-// LiveNotification A notice that has just been published. Nobody has read it yet.
+// LiveNotification A notice that has just been published or changed. `read` is false, whoever has read it; of a changed notice, clients keep what they know.
 type LiveNotification struct {
 	Notification Notification `json:"notification"`
 	Type         string       `json:"type"`
+}
+
+// LiveNotificationEnded A notice that has ended.
+type LiveNotificationEnded struct {
+	Ended bool               `json:"ended"`
+	ID    openapi_types.UUID `json:"id"`
+	Type  string             `json:"type"`
 }
 
 // LiveNotificationsRead Notices that this person has read, perhaps in another tab.
@@ -1372,6 +1418,36 @@ type MadeSkill struct {
 type MadeSkillList struct {
 	Items []MadeSkill `json:"items"`
 	Total int         `json:"total"`
+}
+
+// ManagedNotification A notice as administrators see it.
+type ManagedNotification struct {
+	// Audience All members, or the organization's administrators.
+	Audience NotificationAudience `json:"audience"`
+	Body     string               `json:"body"`
+
+	// EndsAt Not there if it does not end.
+	EndsAt time.Time          `json:"ends_at,omitempty,omitzero"`
+	ID     openapi_types.UUID `json:"id"`
+	Level  NotificationLevel  `json:"level"`
+
+	// Own An administrator of the organization wrote it. Others cannot be changed.
+	Own         bool      `json:"own"`
+	PublishedAt time.Time `json:"published_at"`
+
+	// State Whether it is published later, is published, or has ended.
+	State ManagedNotificationState `json:"state"`
+	Title string                   `json:"title"`
+	URL   string                   `json:"url"`
+}
+
+// ManagedNotificationState Whether it is published later, is published, or has ended.
+type ManagedNotificationState string
+
+// ManagedNotificationList defines model for ManagedNotificationList.
+type ManagedNotificationList struct {
+	Items []ManagedNotification `json:"items"`
+	Total int                   `json:"total"`
 }
 
 // Me defines model for Me.
@@ -1558,9 +1634,47 @@ type Notification struct {
 // NotificationLevel defines model for Notification.Level.
 type NotificationLevel string
 
+// NotificationAudience All members, or the organization's administrators.
+type NotificationAudience string
+
 // NotificationList defines model for NotificationList.
 type NotificationList struct {
 	Items []Notification `json:"items"`
+}
+
+// NotificationPostRequest defines model for NotificationPostRequest.
+type NotificationPostRequest struct {
+	// Audience All members, or the organization's administrators.
+	Audience NotificationAudience `json:"audience"`
+
+	// Body Plain text. Addresses in it are shown as links.
+	Body string `json:"body,omitempty,omitzero"`
+
+	// EndsAt When it ends.
+	EndsAt string            `json:"ends_at,omitempty,omitzero"`
+	Level  NotificationLevel `json:"level"`
+
+	// PublishedAt When it begins.
+	PublishedAt string `json:"published_at,omitempty,omitzero"`
+	RequestID   string `json:"request_id"`
+
+	// Title One line.
+	Title string `json:"title"`
+
+	// URL An address with `https` or `http`.
+	URL string `json:"url,omitempty,omitzero"`
+}
+
+// NotificationPutRequest The whole notice. What is not there is empty; `published_at` that is not there is now or, of a notice that is published, stays.
+type NotificationPutRequest struct {
+	// Audience All members, or the organization's administrators.
+	Audience    NotificationAudience `json:"audience"`
+	Body        string               `json:"body,omitempty,omitzero"`
+	EndsAt      string               `json:"ends_at,omitempty,omitzero"`
+	Level       NotificationLevel    `json:"level"`
+	PublishedAt string               `json:"published_at,omitempty,omitzero"`
+	Title       string               `json:"title"`
+	URL         string               `json:"url,omitempty,omitzero"`
 }
 
 // NotificationReadRequest defines model for NotificationReadRequest.
@@ -3039,6 +3153,9 @@ type Limit = int
 // MessageID defines model for MessageId.
 type MessageID = openapi_types.UUID
 
+// NotificationID defines model for NotificationId.
+type NotificationID = openapi_types.UUID
+
 // Offset defines model for Offset.
 type Offset = int
 
@@ -3279,6 +3396,12 @@ type ListNotificationsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// AddNotificationParams defines parameters for AddNotification.
+type AddNotificationParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
 // AuthorizeParams defines parameters for Authorize.
 type AuthorizeParams struct {
 	OrganizationID OrganizationIDQuery `form:"organization_id" json:"organization_id"`
@@ -3324,6 +3447,15 @@ type GetSSOLinkParams struct {
 
 // ListOrganizationConnectionsParams defines parameters for ListOrganizationConnections.
 type ListOrganizationConnectionsParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListOrganizationNotificationsParams defines parameters for ListOrganizationNotifications.
+type ListOrganizationNotificationsParams struct {
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -3570,8 +3702,14 @@ type AskMessageAndWaitJSONRequestBody = MessageRequest
 // GiveFeedbackJSONRequestBody defines body for GiveFeedback for application/json ContentType.
 type GiveFeedbackJSONRequestBody = FeedbackRequest
 
+// AddNotificationJSONRequestBody defines body for AddNotification for application/json ContentType.
+type AddNotificationJSONRequestBody = NotificationPostRequest
+
 // ReadNotificationsJSONRequestBody defines body for ReadNotifications for application/json ContentType.
 type ReadNotificationsJSONRequestBody = NotificationReadRequest
+
+// EditNotificationJSONRequestBody defines body for EditNotification for application/json ContentType.
+type EditNotificationJSONRequestBody = NotificationPutRequest
 
 // BeginDeviceFormdataRequestBody defines body for BeginDevice for application/x-www-form-urlencoded ContentType.
 type BeginDeviceFormdataRequestBody = DeviceForm

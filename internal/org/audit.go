@@ -36,6 +36,9 @@ const (
 	ActionUserCreate       Action = "user.create"
 	ActionUserDisable      Action = "user.disable"
 	ActionPublish          Action = "notification.publish"
+	ActionNoticeEdit       Action = "notification.edit"
+	ActionNoticeEnd        Action = "notification.end"
+	ActionNoticeDelete     Action = "notification.delete"
 	ActionSkillImport      Action = "skill.import"
 	ActionSkillCreate      Action = "skill.create" // Of the organization, as the following ones.
 	ActionSkillEdit        Action = "skill.edit"
@@ -90,6 +93,7 @@ func Actions() []Action {
 		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
+		ActionNoticeEdit, ActionNoticeEnd, ActionNoticeDelete,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
 		ActionSkillPublish, ActionSkillReject, ActionSkillHide, ActionSkillShow, ActionKeysRotate,
 		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,

@@ -46,6 +46,10 @@ type Notification struct {
 	Level          Level
 	Audience       Audience // "" is AudienceAll.
 	PublishedAt    time.Time
+	EndsAt         *time.Time // Nil: never.
+
+	// Own says that administrators of the organization have written it, and may change it.
+	Own bool
 
 	// Read refers to the user for whom the notice was read.
 	Read bool
@@ -54,6 +58,7 @@ type Notification struct {
 // Store is what the Service needs of a database.
 type Store interface {
 	NoticeStore
+	NoticeEditStore
 	MemberStore
 	InviteStore
 	AccountStore
@@ -64,8 +69,8 @@ type Store interface {
 
 // NoticeStore stores the notices to members.
 type NoticeStore interface {
-	// ListNotifications returns the published notices for the user of the organization, newest first, then by id
-	// descending, with Read set for the user. Those for administrators are included if the user is one.
+	// ListNotifications returns the notices that are published and have not ended, for the user of the organization,
+	// newest first, then by id descending, with Read set for the user. Those for administrators are included if the user is one.
 	ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error)
 
 	// ReadNotifications marks notices as read by the user. Ids that do not exist or belong to another organization are
@@ -76,11 +81,11 @@ type NoticeStore interface {
 	// code fault.NotFound.
 	FindNotification(ctx context.Context, id uuid.UUID) (Notification, error)
 
-	// UpcomingNotifications returns the publication times of the notices that are not published yet, by id.
+	// UpcomingNotifications returns when notices will be published or, if they are, when they will end, by id.
 	UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error)
 
-	// WatchNotifications notifies the watcher of each notice that is added, until the context ends. It calls the
-	// watcher from one goroutine.
+	// WatchNotifications notifies the watcher of each notice that is added or changed, until the context ends. It calls
+	// the watcher from one goroutine.
 	WatchNotifications(ctx context.Context, watcher Watcher)
 }
 
@@ -160,19 +165,22 @@ type ReportStore interface {
 	ListEvents(ctx context.Context, query AuditQuery) ([]Event, int, error)
 }
 
-// Watcher is notified of added notices.
+// Watcher is notified of added and changed notices.
 type Watcher struct {
 	// None is missed from now on. Called again after an interruption, in which some may have been missed.
 	Listening func()
-	Added     func(id uuid.UUID) // It may be one that is published later.
+	Changed   func(id uuid.UUID) // It may be one that is published later.
 	Lost      func(err error)    // An interruption begins.
 }
 
 // Events is notified of what members' screens must show. Its methods are called from many goroutines and must not
 // block.
 type Events interface {
-	// NotificationPublished is called on every server when a notice is published.
+	// NotificationPublished is called on every server when a notice is published, and when a published one is changed.
 	NotificationPublished(notification Notification)
+
+	// NotificationEnded is called on every server when a notice ends.
+	NotificationEnded(notification Notification)
 
 	// NotificationsMissed is called on a server that may have missed some.
 	NotificationsMissed()
@@ -185,5 +193,6 @@ type Events interface {
 type noEvents struct{}
 
 func (noEvents) NotificationPublished(Notification)       {}
+func (noEvents) NotificationEnded(Notification)           {}
 func (noEvents) NotificationsMissed()                     {}
 func (noEvents) NotificationsRead(uuid.UUID, []uuid.UUID) {}

@@ -11,6 +11,7 @@ import (
 // Service manages members, and notices to them. It is safe for concurrent use.
 type Service struct {
 	notices  NoticeStore
+	board    NoticeEditStore
 	members  MemberStore
 	invites  InviteStore
 	changes  AccountStore
@@ -35,12 +36,12 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 		events = noEvents{}
 	}
 	return &Service{
-		notices: store, members: store, invites: store, changes: store, reports: store, sessions: store,
+		notices: store, board: store, members: store, invites: store, changes: store, reports: store, sessions: store,
 		guidance: store, accounts: accounts, events: events, log: log,
 	}
 }
 
-// Start begins to publish notices when they are due, and to retry pending account changes. It is called once; Stop must
+// Start begins to publish and to end notices when they are due, and to retry pending account changes. It is called once; Stop must
 // be called.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -38,6 +38,15 @@ func (b *board) put(at time.Time) uuid.UUID {
 	return id
 }
 
+// end sets when a notice ends.
+func (b *board) end(id uuid.UUID, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.notices[id]
+	n.EndsAt = &at
+	b.notices[id] = n
+}
+
 func (b *board) remove(id uuid.UUID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,6 +84,8 @@ func (b *board) UpcomingNotifications(context.Context) (map[uuid.UUID]time.Time,
 	for id, n := range b.notices {
 		if n.PublishedAt.After(time.Now()) {
 			upcoming[id] = n.PublishedAt
+		} else if n.EndsAt != nil && n.EndsAt.After(time.Now()) {
+			upcoming[id] = *n.EndsAt
 		}
 	}
 	return upcoming, nil
@@ -90,7 +101,7 @@ func (b *board) WatchNotifications(ctx context.Context, w org.Watcher) {
 				w.Lost(errors.New("lost"))
 				w.Listening()
 			} else {
-				w.Added(id)
+				w.Changed(id)
 			}
 		}
 	}
@@ -123,6 +134,7 @@ func (s *screen) note(ids ...uuid.UUID) {
 }
 
 func (s *screen) NotificationPublished(n org.Notification) { s.note(n.ID) }
+func (s *screen) NotificationEnded(n org.Notification)     { s.note(uuid.Max, n.ID) }
 func (s *screen) NotificationsMissed()                     { s.note(uuid.Nil) }
 func (s *screen) NotificationsRead(user uuid.UUID, ids []uuid.UUID) {
 	s.note(append([]uuid.UUID{user}, ids...)...)
@@ -179,6 +191,74 @@ func TestNoticesAreAnnouncedWhenDue(t *testing.T) {
 		b.setDown(true)
 		b.added <- now
 		want("the database cannot be read", uuid.Nil)
+	})
+}
+
+// TestNoticesEnd: at the time that was set before or after the server has heard of them, or at once.
+func TestNoticesEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, s := newBoard(), &screen{}
+		service := org.NewService(b, nil, s, slog.New(slog.DiscardHandler))
+		began := time.Now()
+		before := b.put(began.Add(-time.Hour))
+		b.end(before, began.Add(time.Hour))
+		service.Start()
+		defer service.Stop()
+		want := func(what string, ids ...uuid.UUID) []time.Time {
+			t.Helper()
+			synctest.Wait()
+			told, when := s.take()
+			if !slices.Equal(told, ids) {
+				t.Fatalf("%s: told %v, want %v", what, told, ids)
+			}
+			return when
+		}
+		b.added <- uuid.Nil
+		later := b.put(began.Add(2 * time.Hour))
+		b.end(later, began.Add(3*time.Hour))
+		b.added <- later
+		want("nothing has ended yet")
+		<-time.After(time.Hour)
+		want("an hour later", uuid.Max, before)
+		<-time.After(time.Hour)
+		want("two hours later", later)
+		b.end(later, began.Add(4*time.Hour))
+		b.added <- later
+		want("it ends later than was said", later)
+		<-time.After(61 * time.Minute)
+		want("at its first end")
+		<-time.After(time.Hour)
+		if when := want("at its end", uuid.Max, later); !when[0].Equal(began.Add(4 * time.Hour)) {
+			t.Errorf("ended at %v", when)
+		}
+		at := b.put(began)
+		b.end(at, time.Now())
+		b.added <- at
+		want("ended by hand", uuid.Max, at)
+	})
+}
+
+// TestNoticesThatCannotBeReadAreReadAgain: one for later whose notification could not be followed is not forgotten.
+func TestNoticesThatCannotBeReadAreReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, s := newBoard(), &screen{}
+		service := org.NewService(b, nil, s, slog.New(slog.DiscardHandler))
+		service.Start()
+		defer service.Stop()
+		b.added <- uuid.Nil
+		later := b.put(time.Now().Add(time.Hour))
+		synctest.Wait()
+		b.setDown(true)
+		b.added <- later
+		synctest.Wait()
+		b.setDown(false)
+		<-time.After(61 * time.Minute)
+		synctest.Wait()
+		if told, _ := s.take(); !slices.Equal(told, []uuid.UUID{uuid.Nil, uuid.Nil, later}) {
+			t.Errorf("told %v", told)
+		}
 	})
 }
 

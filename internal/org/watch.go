@@ -15,7 +15,7 @@ const (
 	readAgain   = 10 * time.Second // Pause before a failed read is retried.
 )
 
-// watch publishes notices when they are due.
+// watch publishes notices when they are due, and ends them.
 type watch struct {
 	store  NoticeStore
 	events Events
@@ -23,12 +23,12 @@ type watch struct {
 	news   chan news
 
 	// The fields below belong to run.
-	upcoming map[uuid.UUID]time.Time // Notices that are due later.
+	upcoming map[uuid.UUID]time.Time // Notices that are published or end later.
 	begun    bool                    // It has listened before.
 	unread   bool                    // Reading the upcoming notices failed.
 }
 
-// news is a message from the database: a notice was added, or listening has begun.
+// news is a message from the database: a notice was added or changed, or listening has begun.
 type news struct {
 	id        uuid.UUID
 	listening bool
@@ -44,7 +44,7 @@ func (w *watch) listen(ctx context.Context) {
 	}
 	w.store.WatchNotifications(ctx, Watcher{
 		Listening: func() { pass(news{listening: true}) },
-		Added:     func(id uuid.UUID) { pass(news{id: id}) },
+		Changed:   func(id uuid.UUID) { pass(news{id: id}) },
 		Lost: func(err error) {
 			w.log.Warn("notices may be late: the database connection that announces them is lost", "err",
 				err)
@@ -52,7 +52,7 @@ func (w *watch) listen(ctx context.Context) {
 	})
 }
 
-// run publishes notices until the context ends.
+// run publishes and ends notices until the context ends.
 func (w *watch) run(ctx context.Context) {
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -74,7 +74,6 @@ func (w *watch) run(ctx context.Context) {
 			}
 			for id, at := range w.upcoming {
 				if !at.After(now) {
-					delete(w.upcoming, id)
 					w.announce(ctx, id)
 				}
 			}
@@ -83,7 +82,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// set resets the timer to the next due notice.
+// set resets the timer to the next notice that is published or ends.
 func (w *watch) set(next *time.Timer) {
 	next.Stop()
 	var first time.Time
@@ -100,7 +99,7 @@ func (w *watch) set(next *time.Timer) {
 	}
 }
 
-// listening is called when the database reports each new notice from now on.
+// listening is called when the database reports each new or changed notice from now on.
 func (w *watch) listening(ctx context.Context) {
 	if w.begun {
 		w.events.NotificationsMissed()
@@ -109,7 +108,7 @@ func (w *watch) listening(ctx context.Context) {
 	w.look(ctx)
 }
 
-// look reads the upcoming notices that were added before listening began.
+// look reads what is upcoming of the notices that were added before listening began.
 func (w *watch) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -121,22 +120,38 @@ func (w *watch) look(ctx context.Context) {
 	w.upcoming = upcoming
 }
 
-// announce publishes a notice, or keeps it for later.
+// announce publishes or ends a notice, or keeps it for later.
 func (w *watch) announce(ctx context.Context, id uuid.UUID) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	n, err := w.store.FindNotification(reading, id)
+	delete(w.upcoming, id)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound || ctx.Err() != nil:
+		return
 	case err != nil:
 		w.log.Warn("reading a new notice failed", "notification_id", id, "err", err)
 		w.events.NotificationsMissed()
-	case n.PublishedAt.After(time.Now()):
-		if w.upcoming == nil {
-			w.upcoming = make(map[uuid.UUID]time.Time)
-		}
-		w.upcoming[id] = n.PublishedAt
-	default:
-		w.events.NotificationPublished(n)
+		w.unread = true
+		return
 	}
+	switch n.State(time.Now()) {
+	case NoticeScheduled:
+		w.await(id, n.PublishedAt)
+	case NoticePublished:
+		if n.EndsAt != nil {
+			w.await(id, *n.EndsAt)
+		}
+		w.events.NotificationPublished(n)
+	case NoticeEnded:
+		w.events.NotificationEnded(n)
+	}
+}
+
+// await keeps a notice for later.
+func (w *watch) await(id uuid.UUID, at time.Time) {
+	if w.upcoming == nil {
+		w.upcoming = make(map[uuid.UUID]time.Time)
+	}
+	w.upcoming[id] = at
 }

@@ -1,0 +1,262 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// notificationColumns are those of a notice n without its Read.
+const notificationColumns = `n.id, n.organization_id, n.title, n.body, n.url, n.level, n.audience, n.published_at,
+		n.ends_at, n.request_id IS NOT NULL AS own`
+
+// visibleNotifications are the published notices n, not ended, for the organization $1 and its user $2.
+const visibleNotifications = `
+		(n.organization_id IS NULL OR n.organization_id = $1) AND n.published_at <= now()
+		AND (n.ends_at IS NULL OR n.ends_at > now())
+		AND (n.audience = 'all'
+		     OR EXISTS (SELECT FROM users u
+		                WHERE u.id = $2 AND u.organization_id = $1
+		                  AND u.role IN ('organization-admin', 'organization-super-admin')))`
+
+// ListNotifications implements org.Store.
+func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset,
+	limit int,
+) ([]org.Notification, error) {
+	list, err := queryRows[org.Notification](ctx, db.pool, `
+		SELECT `+notificationColumns+`,
+		       EXISTS (SELECT FROM notification_reads r
+		               WHERE r.notification_id = n.id AND r.user_id = $2 AND r.organization_id = $1) AS read
+		FROM notifications n
+		WHERE `+visibleNotifications+`
+		ORDER BY n.published_at DESC, n.id DESC
+		OFFSET $3 LIMIT $4`,
+		organizationID, userID, offset, limit)
+	return list, translate(err)
+}
+
+// ReadNotifications implements org.Store. The rows are added in the order of their ids, so that two calls for the same
+// user cannot deadlock.
+func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO notification_reads (organization_id, user_id, notification_id)
+		SELECT $1, $2, n.id
+		FROM notifications n
+		WHERE n.id = ANY ($3) AND `+visibleNotifications+`
+		ORDER BY n.id
+		ON CONFLICT (user_id, notification_id) DO NOTHING`,
+		organizationID, userID, orEmpty(ids))
+	return translate(err)
+}
+
+// PublishNotification adds a notice without an actor. Without a time it is published now. If the organization does not
+// exist, the error has the code fault.NotFound.
+func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error {
+	return insertNotification(ctx, db.pool, n)
+}
+
+func insertNotification(ctx context.Context, e executor, n org.Notification) error {
+	_, err := e.Exec(ctx, `
+		INSERT INTO notifications (id, organization_id, title, body, url, level, audience, published_at)
+		VALUES ($1, $2, $3, $4, $5, $6, coalesce(nullif($7, ''), 'all'), coalesce($8, now()))`,
+		n.ID, n.OrganizationID, n.Title, n.Body, n.URL, n.Level, n.Audience, orNull(n.PublishedAt))
+	switch {
+	case hasCode(err, codeForeignKey):
+		return fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
+	case hasCode(err, codeUnique):
+		return fault.Wrap(err, fault.Conflict, "このお知らせはすでに公開されています。")
+	case hasCode(err, codeCheck):
+		return fault.Wrap(err, fault.Invalid, "お知らせの内容が正しくありません。")
+	}
+	return translate(err)
+}
+
+// FindNotification implements org.Store.
+func (db *DB) FindNotification(ctx context.Context, id uuid.UUID) (org.Notification, error) {
+	n, err := queryRow[org.Notification](ctx, db.pool, `
+		SELECT `+notificationColumns+`, false AS read
+		FROM notifications n
+		WHERE n.id = $1`, id)
+	return n, translate(err)
+}
+
+// UpcomingNotifications implements org.Store.
+func (db *DB) UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error) {
+	type row struct {
+		ID uuid.UUID
+		At time.Time
+	}
+	rows, err := queryRows[row](ctx, db.pool, `
+		SELECT id, published_at AS at FROM notifications WHERE published_at > now()
+		UNION ALL
+		SELECT id, ends_at FROM notifications WHERE published_at <= now() AND ends_at > now()`)
+	if err != nil {
+		return nil, translate(err)
+	}
+	upcoming := make(map[uuid.UUID]time.Time, len(rows))
+	for _, r := range rows {
+		upcoming[r.ID] = r.At
+	}
+	return upcoming, nil
+}
+
+// managedNotices are the notices n that the administrators of the organization $1 see.
+const managedNotices = `
+		(n.organization_id = $1 OR n.organization_id IS NULL) AND (n.request_id IS NOT NULL OR n.published_at <= now())`
+
+// ListNotices implements org.NoticeEditStore.
+func (db *DB) ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.Notification, int,
+	error,
+) {
+	var list []org.Notification
+	var total int
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT count(*) FROM notifications n WHERE `+managedNotices, organizationID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(`
+		SELECT `+notificationColumns+`, false AS read
+		FROM notifications n
+		WHERE `+managedNotices+`
+		ORDER BY n.published_at DESC, n.id DESC
+		OFFSET $2 LIMIT $3`, organizationID, offset, limit).Query(collect(&list))
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, 0, translate(err)
+	}
+	return list, total, nil
+}
+
+// FindNotice implements org.NoticeEditStore.
+func (db *DB) FindNotice(ctx context.Context, organizationID, id uuid.UUID) (org.Notification, error) {
+	return findNotice(ctx, db.pool, organizationID, `n.id = $2`, id)
+}
+
+// findNotice returns the one of the managed notices that meets a condition on $2.
+func findNotice(ctx context.Context, q querier, organizationID uuid.UUID, condition string, arg any) (org.Notification,
+	error,
+) {
+	n, err := queryRow[org.Notification](ctx, q, `
+		SELECT `+notificationColumns+`, false AS read
+		FROM notifications n
+		WHERE `+managedNotices+` AND `+condition, organizationID, arg)
+	if isNoRows(err) {
+		return n, org.ErrNoNotice
+	}
+	return n, translate(err)
+}
+
+// AddNotice implements org.NoticeEditStore.
+func (db *DB) AddNotice(ctx context.Context, actor identity.Actor, call org.NoticeCall,
+	check func(*org.Member, bool) error,
+) (added org.Notification, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		member, err := lockForActor(ctx, tx, actor)
+		if err != nil {
+			return err
+		}
+		var same bool
+		err = tx.QueryRow(ctx, `
+			SELECT request_hash = $3 FROM notifications WHERE organization_id = $1 AND request_id = $2`,
+			actor.OrganizationID, call.RequestID, call.RequestHash[:]).Scan(&same)
+		known := err == nil
+		switch {
+		case err != nil && !isNoRows(err):
+			return err
+		case known && !same:
+			return org.ErrRequestConflict
+		}
+		if err := check(member, known); err != nil {
+			return err
+		}
+		if !known {
+			if err := insertNotice(ctx, tx, actor, call); err != nil {
+				return err
+			}
+		}
+		added, err = findNotice(ctx, tx, actor.OrganizationID, `n.request_id = $2`, call.RequestID)
+		return err
+	})
+	return added, err
+}
+
+// insertNotice adds a notice of an administrator, and logs it.
+func insertNotice(ctx context.Context, tx pgx.Tx, actor identity.Actor, call org.NoticeCall) error {
+	n := call.Notice
+	_, err := tx.Exec(ctx, `
+		INSERT INTO notifications (id, organization_id, title, body, url, level, audience, published_at, ends_at,
+		                           request_id, request_hash)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce($8, now()), $9, $10, $11)`,
+		n.ID, actor.OrganizationID, n.Title, n.Body, n.URL, n.Level, n.Audience, orNull(n.PublishedAt), n.EndsAt,
+		call.RequestID, call.RequestHash[:])
+	if err != nil {
+		return err
+	}
+	return audit(ctx, tx, noticeEvent(actor, n, org.ActionPublish, []org.Change{
+		{Field: "level", After: string(n.Level)},
+		{Field: "audience", After: string(n.Audience)},
+	}))
+}
+
+// ChangeNotice implements org.NoticeEditStore.
+func (db *DB) ChangeNotice(ctx context.Context, actor identity.Actor, id uuid.UUID,
+	decide func(*org.Member, org.Notification) (org.NoticeChange, error),
+) (notice org.Notification, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		member, err := lockForActor(ctx, tx, actor)
+		if err != nil {
+			return err
+		}
+		if notice, err = findNotice(ctx, tx, actor.OrganizationID, `n.request_id IS NOT NULL AND n.id = $2`,
+			id); err != nil {
+			return err
+		}
+		change, err := decide(member, notice)
+		if err != nil || len(change.Details) == 0 {
+			return err
+		}
+		if err := storeNotice(ctx, tx, actor.OrganizationID, id, change); err != nil {
+			return err
+		}
+		if !change.Remove {
+			notice = change.Notice
+		}
+		return audit(ctx, tx, noticeEvent(actor, notice, change.Action, change.Details))
+	})
+	return notice, err
+}
+
+// storeNotice changes or deletes a notice of an administrator.
+func storeNotice(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID, change org.NoticeChange) error {
+	if change.Remove {
+		_, err := tx.Exec(ctx, `DELETE FROM notifications WHERE organization_id = $1 AND id = $2`, organizationID, id)
+		return err
+	}
+	n := change.Notice
+	_, err := tx.Exec(ctx, `
+		UPDATE notifications
+		SET title = $3, body = $4, url = $5, level = $6, audience = $7, published_at = $8, ends_at = $9
+		WHERE organization_id = $1 AND id = $2`,
+		organizationID, id, n.Title, n.Body, n.URL, n.Level, n.Audience, n.PublishedAt, n.EndsAt)
+	return err
+}
+
+// noticeEvent returns an audit entry about a notice.
+func noticeEvent(actor identity.Actor, n org.Notification, action org.Action, details []org.Change) org.Event {
+	return org.Event{
+		OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: action,
+		TargetKind: org.TargetNotification, TargetID: n.ID.String(), TargetLabel: n.Title, Details: details,
+	}
+}
+
+// lockForActor locks the actor's organization and returns the actor's current state, nil for a former member.
+func lockForActor(ctx context.Context, tx pgx.Tx, actor identity.Actor) (*org.Member, error) {
+	if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
+		return nil, err
+	}
+	return findActor(ctx, tx, actor.OrganizationID, actor.ID)
+}
