@@ -87,6 +87,17 @@ export const people: readonly (readonly [email: string, name: string, role: stri
   ['watanabe.yumi', '渡辺 由美', 'organization-admin'],
 ]
 
+/** The body of the notice that is being written in the pictures. */
+export const holidays = `12月29日（火）から1月3日（日）まで休業します。
+期間中の問い合わせ先は、https://example.com/holidays をご覧ください。`
+
+/** The notices in the pictures: title, body, level, the days after which they begin and end, counted from today. */
+export const notices: readonly (readonly [string, string, string, number | null, number | null])[] = [
+  ['議事録スキルの使い方講座', '録音の文字起こしから議事録を作る手順を紹介します。', 'info', null, 14],
+  ['社内ネットワークの点検', '点検中は、回答の表示が遅くなることがあります。', 'maintenance', 7, 8],
+  ['棚卸しの期間の締め切り', '備品台帳の更新をお願いします。', 'warning', 10, null],
+]
+
 /** A pasted list of people to invite. */
 export const invitees = `氏名\tメールアドレス\t役割
 中村 彩\tnakamura.aya@demo.example\t一般ユーザー

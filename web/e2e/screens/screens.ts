@@ -320,6 +320,27 @@ test.describe('administration', () => {
     await shoot(page, { name: 'admin-audit', open: at('/admin/audit', '監査ログ') })
   })
 
+  test('notices', async ({ page, account }) => {
+    const day = (days: number | null) =>
+      days === null ? undefined : new Date(Date.now() + days * 86_400_000).toISOString()
+    for (const [title, body, level, from, to] of sample.notices) {
+      await account.call('POST', '/v1/notification', {
+        request_id: crypto.randomUUID(),
+        ...{ title, body, level, audience: 'all', published_at: day(from), ends_at: day(to) },
+      })
+    }
+    await shoot(page, { name: 'admin-notices', open: at('/admin/notice', 'お知らせ') })
+    await shoot(page, {
+      name: 'admin-notice-new',
+      open: async () => {
+        await at('/admin/notice/new', 'お知らせの作成')(page)
+        await page.getByRole('textbox', { name: 'タイトル' }).fill('年末年始の休業日')
+        await page.getByRole('textbox', { name: '本文' }).fill(sample.holidays)
+        await page.getByRole('combobox', { name: '種類' }).selectOption('ご注意')
+      },
+    })
+  })
+
   test('connections and the extension', async ({ page, server, account }) => {
     await connectExtension(server.url, account)
     const user = await Account.signIn(server.url, 'user')

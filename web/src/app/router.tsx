@@ -309,6 +309,24 @@ const routes: RouteObject[] = [
             lazy: { Component: async () => (await import('@/features/admin/routes')).InstructionsPage },
           }),
           caught({
+            path: 'notice',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).NoticesPage },
+          }),
+          caught({
+            path: 'notice/new',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).NewNoticePage },
+          }),
+          caught({
+            path: 'notice/:noticeId',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).NoticePage },
+          }),
+          caught({
             path: 'share',
             loader: adminOnly(),
             shouldRevalidate: never,

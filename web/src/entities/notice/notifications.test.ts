@@ -44,6 +44,16 @@ describe('notices as the server tells them', () => {
     expect(shown()).toEqual(['(c)', 'b', '(a)'])
   })
 
+  it('stay read when they are changed, and go when they end', () => {
+    queryClient.setQueryData(notificationsQuery.queryKey, [notice('b', 2), notice('a', 1, true)])
+    tell({ notification: { ...notice('a', 1), title: '新' } })
+    expect(shown()).toEqual(['b', '(a)'])
+    expect(queryClient.getQueryData(notificationsQuery.queryKey)?.[1]?.title).toBe('新')
+    tell({ id: 'b', ended: true })
+    tell({ id: 'unknown', ended: true })
+    expect(shown()).toEqual(['(a)'])
+  })
+
   describe('while the list is read', () => {
     const answers: ((items: Notification[]) => void)[] = []
     let refuse: (cause: Error) => void = () => {}

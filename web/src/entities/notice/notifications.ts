@@ -20,9 +20,10 @@ export async function markRead(ids: readonly string[]): Promise<void> {
 /** Applies the server's events about notices until the returned function is called. */
 export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
-    live.on('notification', ({ notification, read }) => {
-      if (notification === undefined) setRead(read)
-      else put(notification)
+    live.on('notification', ({ notification, read, id }) => {
+      if (notification !== undefined) put(notification)
+      else if (read !== undefined) setRead(read)
+      else remove(id)
       // A list that failed to load is retried now that there is something to show.
       const unread = queryClient.getQueryData(queryKey) === undefined
       if (unread && queryClient.isFetching({ queryKey }) === 0) void readAnew(queryKey)
@@ -34,10 +35,17 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
   }
 }
 
+// A notice that was changed is as read as it was.
 function put(notification: Notification): void {
-  changeData<Notification[]>(queryKey, (items) =>
-    [notification, ...items.filter((item) => item.id !== notification.id)].sort(newestFirst),
-  )
+  changeData<Notification[]>(queryKey, (items) => {
+    const read = items.some((item) => item.id === notification.id && item.read)
+    const others = items.filter((item) => item.id !== notification.id)
+    return [{ ...notification, read: notification.read || read }, ...others].sort(newestFirst)
+  })
+}
+
+function remove(id: string): void {
+  changeData<Notification[]>(queryKey, (items) => items.filter((item) => item.id !== id))
 }
 
 function newestFirst(a: Notification, b: Notification): number {

@@ -3,10 +3,13 @@ import {
   daysUntil,
   endOfDayInJapan,
   formatDay,
+  formatJapan,
   formatNumber,
   formatShort,
   formatTick,
   formatWeekday,
+  fromJapan,
+  inJapan,
   percentOf,
 } from './format'
 
@@ -58,5 +61,20 @@ describe('dates without a time', () => {
     const now = Date.parse('2026-11-21T00:00:00Z')
     expect(daysUntil(now + 29.5 * 86_400_000, now)).toBe(29)
     expect(daysUntil(now - 1, now)).toBe(-1)
+  })
+})
+
+describe('times in Japan', () => {
+  it.each([
+    ['2026-12-01T00:05:59.123456Z', '2026-12-01T09:05', '2026年12月1日 9:05', '2026-12-01T00:05:00.000Z'],
+    ['2026-12-31T15:00:00Z', '2027-01-01T00:00', '2027年1月1日 0:00', '2026-12-31T15:00:00.000Z'],
+  ])('of %s, wherever the browser is', (iso, local, shown, back) => {
+    expect(inJapan(iso)).toBe(local)
+    expect(formatJapan(iso)).toBe(shown)
+    expect(fromJapan(local)).toBe(back)
+  })
+
+  it.each(['', '2026-12-01', '2026-13-01T09:00', 'x'])('are none in %j', (local) => {
+    expect(fromJapan(local)).toBeUndefined()
   })
 })

@@ -71,3 +71,24 @@ export function endOfDayInJapan(date: string): number {
   const { year, month, day } = parts(date)
   return Date.UTC(year, month - 1, day, 15)
 }
+
+const JAPAN = 9 * 3_600_000
+
+/** A moment by the clock of Japan, as fields for a date and time have it: 2026-12-01T09:00. */
+export function inJapan(iso: string): string {
+  return new Date(Date.parse(iso) + JAPAN).toISOString().slice(0, 16)
+}
+
+/** The moment of a date and time in Japan, in the API's format; undefined for none. */
+export function fromJapan(local: string): string | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(local)
+    ? Date.parse(`${local.slice(0, 16)}:00Z`)
+    : Number.NaN
+  return Number.isNaN(at) ? undefined : new Date(at - JAPAN).toISOString()
+}
+
+/** A moment by the clock of Japan: 2026年12月1日 9:00. */
+export function formatJapan(iso: string): string {
+  const [date = '', time = ''] = inJapan(iso).split('T')
+  return `${formatDay(date)} ${time.replace(/^0/, '')}`
+}

@@ -1,7 +1,8 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, type Page, type SamlConfig, type SlackConfig } from '@/lib/api'
+import { ApiError, type ManagedNotice, type Page, type SamlConfig, type SlackConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { listOrganizationConnections } from '@/lib/api/connections'
+import { getNotice, listNotices } from '@/lib/api/notices'
 import { queryClient, readAnew } from '@/lib/api/queries'
 import { listOrganizationShares } from '@/lib/api/shares'
 import { getSlackConfig, getSlackManifest, listSlackLinks } from '@/lib/api/slack'
@@ -94,6 +95,37 @@ export function connectionsQuery(page: number) {
     queryKey: ['admin', 'connections', page],
     queryFn: ({ signal }) => listOrganizationConnections(pageOf(page), signal),
     staleTime: 0,
+    throwOnError,
+  })
+}
+
+/** A page of the notices to the members. It is loaded again when one of them begins or ends. */
+export function noticesQuery(page: number) {
+  return queryOptions({
+    queryKey: ['admin', 'notices', page],
+    queryFn: ({ signal }) => listNotices(pageOf(page), signal),
+    refetchInterval: ({ state }) => untilChange(state.data?.items ?? []),
+    staleTime: 0,
+    throwOnError,
+  })
+}
+
+// At most an hour: timers overflow after some weeks.
+function untilChange(notices: readonly ManagedNotice[], now = Date.now()): number | false {
+  const times = notices
+    .flatMap(({ published_at, ends_at }) => [published_at, ends_at ?? ''])
+    .map((at) => Date.parse(at) - now)
+    .filter((pause) => pause > 0)
+  return times.length > 0 && Math.min(...times, 3_600_000) + 500
+}
+
+/** A notice to the members. It is loaded once each time that it is opened: what is being edited does not change. */
+export function noticeQuery(id: string) {
+  return queryOptions({
+    queryKey: ['admin', 'notice', id],
+    queryFn: ({ signal }) => getNotice(id, signal),
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
     throwOnError,
   })
 }

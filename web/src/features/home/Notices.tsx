@@ -3,6 +3,7 @@ import { Bell } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { Badge } from '@/components/Chip'
 import { IconButton } from '@/components/IconButton'
+import { LinkedText } from '@/components/LinkedText'
 import { Popover } from '@/components/Popover'
 import { EmptyState, ErrorState } from '@/components/States'
 import { markRead } from '@/entities/notice/notifications'
@@ -61,7 +62,9 @@ function Notice({ notice }: { notice: Notification }) {
         {!notice.read && <span className="visually-hidden">{texts.notices.unreadMark} </span>}
         {notice.title}
       </h3>
-      <p>{notice.body}</p>
+      <p>
+        <LinkedText text={notice.body} />
+      </p>
       <div className={styles.foot}>
         <time dateTime={notice.published_at} title={formatFull(notice.published_at)}>
           {formatDate(notice.published_at)}

@@ -1,17 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { Info, TriangleAlert, Wrench, X } from 'lucide-react'
+import { X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { IconButton } from '@/components/IconButton'
+import { NoticeCard } from '@/components/NoticeCard'
 import { markRead } from '@/entities/notice/notifications'
 import type { Notification } from '@/lib/api'
 import { notificationsQuery } from '@/lib/api/queries'
-import { formatDate } from '@/lib/ui/dates'
 import styles from './Notices.module.css'
 import { texts } from './texts'
 
 const SHOWN = 3
-
-const icons = { info: Info, warning: TriangleAlert, maintenance: Wrench } as const
 
 /** The unread notices at the top of the page; closing one marks it as read. */
 export function Notices() {
@@ -36,35 +34,12 @@ export function Notices() {
   return (
     <section ref={section} className={styles.notices} aria-label={texts.notices}>
       {unread.slice(0, SHOWN).map((item, index) => (
-        <Notice key={item.id} notice={item} onClose={() => close(item, index)} />
+        <NoticeCard key={item.id} notice={item} className={styles.notice}>
+          <IconButton size="sm" label={texts.close(item.title)} onClick={() => close(item, index)}>
+            <X size={16} />
+          </IconButton>
+        </NoticeCard>
       ))}
     </section>
-  )
-}
-
-function Notice({ notice, onClose }: { notice: Notification; onClose: () => void }) {
-  const Icon = icons[notice.level]
-  return (
-    <article className={styles.notice} data-level={notice.level}>
-      <Icon size={18} aria-label={texts.levels[notice.level]} />
-      <div>
-        <h2>
-          {notice.title}
-          <time dateTime={notice.published_at}>{formatDate(notice.published_at)}</time>
-        </h2>
-        <p>
-          {notice.body}
-          {notice.url && (
-            <a href={notice.url} target="_blank" rel="noreferrer">
-              {texts.more}
-              <span className="visually-hidden">{texts.newTab}</span>
-            </a>
-          )}
-        </p>
-      </div>
-      <IconButton size="sm" label={texts.close(notice.title)} onClick={onClose}>
-        <X size={16} />
-      </IconButton>
-    </article>
   )
 }

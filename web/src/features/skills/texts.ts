@@ -25,10 +25,7 @@ export const texts = {
   },
   notices: 'お知らせ',
   close: (title: string) => `お知らせ「${title}」を閉じる`,
-  more: '詳しく見る',
-  newTab: '（新しいタブで開きます）',
   loading: '読み込み中...',
   found: (count: number) => `${count}件のスキル`,
-  levels: { info: 'お知らせ', warning: 'ご注意', maintenance: 'メンテナンス' },
   other: 'その他',
 } as const

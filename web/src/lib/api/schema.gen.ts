@@ -1147,10 +1147,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Notices, newest first */
+        /** Notices that are published and have not ended, newest first */
         get: operations["listNotifications"];
         put?: never;
-        post?: never;
+        /**
+         * Write a notice to the organization's members
+         * @description For the organization's administrators. Without `published_at` it is published at once. The call may be repeated
+         *     with the same `request_id`; with another body it is 409 `request_id_conflict`.
+         */
+        post: operations["addNotification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1170,6 +1175,80 @@ export interface paths {
          * @description Ids that do not exist are passed over. Repeating it changes nothing.
          */
         put: operations["readNotifications"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notification/{notification_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: components["parameters"]["NotificationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A notice, as the organization's administrators see it
+         * @description For the organization's administrators.
+         */
+        get: operations["getNotification"];
+        /**
+         * Change a notice
+         * @description For the organization's administrators, and only a notice that one of them wrote: others are 404. Once it is
+         *     published, `audience` and `published_at` stay; when it has ended, nothing changes any more.
+         */
+        put: operations["editNotification"];
+        post?: never;
+        /**
+         * Delete a notice that was never published
+         * @description For the organization's administrators. One that was published is 409; end it.
+         */
+        delete: operations["deleteNotification"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notification/{notification_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: components["parameters"]["NotificationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a published notice
+         * @description For the organization's administrators. Members no longer see it. Repeating it changes nothing.
+         */
+        post: operations["endNotification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/notification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The notices of the organization, last published first
+         * @description For the organization's administrators: the notices that they have written, whatever their state, and those of
+         *     operators and of the server that are published.
+         */
+        get: operations["listOrganizationNotifications"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -3811,6 +3890,76 @@ export interface components {
         NotificationList: {
             items: components["schemas"]["Notification"][];
         };
+        /**
+         * @description All members, or the organization's administrators.
+         * @enum {string}
+         */
+        NotificationAudience: "all" | "admins";
+        /** @description A notice as administrators see it. */
+        ManagedNotification: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            body: string;
+            url: string;
+            /** @enum {string} */
+            level: "info" | "warning" | "maintenance";
+            audience: components["schemas"]["NotificationAudience"];
+            /** Format: date-time */
+            published_at: string;
+            /**
+             * Format: date-time
+             * @description Not there if it does not end.
+             */
+            ends_at?: string;
+            /**
+             * @description Whether it is published later, is published, or has ended.
+             * @enum {string}
+             */
+            state: "scheduled" | "published" | "ended";
+            /** @description An administrator of the organization wrote it. Others cannot be changed. */
+            own: boolean;
+        };
+        ManagedNotificationList: {
+            items: components["schemas"]["ManagedNotification"][];
+            total: number;
+        };
+        NotificationPostRequest: {
+            /** Format: uuid */
+            request_id: string;
+            /** @description One line. */
+            title: string;
+            /** @description Plain text. Addresses in it are shown as links. */
+            body?: string;
+            /** @description An address with `https` or `http`. */
+            url?: string;
+            /** @enum {string} */
+            level: "info" | "warning" | "maintenance";
+            audience: components["schemas"]["NotificationAudience"];
+            /**
+             * Format: date-time
+             * @description When it begins.
+             */
+            published_at?: string;
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            ends_at?: string;
+        };
+        /** @description The whole notice. What is not there is empty; `published_at` that is not there is now or, of a notice that is published, stays. */
+        NotificationPutRequest: {
+            title: string;
+            body?: string;
+            url?: string;
+            /** @enum {string} */
+            level: "info" | "warning" | "maintenance";
+            audience: components["schemas"]["NotificationAudience"];
+            /** Format: date-time */
+            published_at?: string;
+            /** Format: date-time */
+            ends_at?: string;
+        };
         NotificationReadRequest: {
             ids: string[];
         };
@@ -4591,7 +4740,7 @@ export interface components {
             retryable: boolean;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"];
         /** @description From here on everything is told; what came before may have been missed. */
         LiveReady: {
             /** @enum {string} */
@@ -4642,11 +4791,20 @@ export interface components {
             /** Format: date-time */
             completed_at?: string;
         };
-        /** @description A notice that has just been published. Nobody has read it yet. */
+        /** @description A notice that has just been published or changed. `read` is false, whoever has read it; of a changed notice, clients keep what they know. */
         LiveNotification: {
             /** @enum {string} */
             type: "notification";
             notification: components["schemas"]["Notification"];
+        };
+        /** @description A notice that has ended. */
+        LiveNotificationEnded: {
+            /** @enum {string} */
+            type: "notification";
+            /** Format: uuid */
+            id: string;
+            /** @enum {boolean} */
+            ended: true;
         };
         /** @description Notices that this person has read, perhaps in another tab. */
         LiveNotificationsRead: {
@@ -4738,6 +4896,7 @@ export interface components {
         DataSourceId: string;
         ThreadId: string;
         ShareId: string;
+        NotificationId: string;
         /** @description The id of the answer. */
         MessageId: string;
         OrganizationIdQuery: string;
@@ -6391,6 +6550,34 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    addNotification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The notice */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedNotification"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     readNotifications: {
         parameters: {
             query?: never;
@@ -6410,6 +6597,126 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getNotification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: components["parameters"]["NotificationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notice */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedNotification"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editNotification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: components["parameters"]["NotificationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The notice */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedNotification"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteNotification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: components["parameters"]["NotificationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endNotification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification_id: components["parameters"]["NotificationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notice */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedNotification"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listOrganizationNotifications: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Notices */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedNotificationList"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -11,6 +11,7 @@ describe('a live frame', () => {
     { type: 'message', message: { id: 'm', thread_id: 't', status: 'running' } },
     { type: 'notification', notification: { id: 'n', title: '題', published_at: '2026-03-01T00:00:00Z' } },
     { type: 'notification', read: ['n'] },
+    { type: 'notification', id: 'n', ended: true },
     {
       type: 'data_source',
       data_source: { id: 'd', filename: '議事録.md', status: 'running', created_at: '2026-03-01T00:00:00Z' },
@@ -29,6 +30,7 @@ describe('a live frame', () => {
     '{"type":"message","message":{"id":"m"}}',
     '{"type":"notification","read":[1]}',
     '{"type":"notification"}',
+    '{"type":"notification","ended":true}',
     '{"type":"notification","notification":{"id":"n","title":"題"}}',
     '{"type":"data_source","data_source":{"id":"d"}}',
     '{"type":"data_source","id":"d"}',

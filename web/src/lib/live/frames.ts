@@ -13,8 +13,9 @@ export interface LiveEvents {
     | { readonly thread?: never; readonly id: string; readonly deleted: true }
   message: { readonly message: LiveMessage }
   notification:
-    | { readonly notification: Notification; readonly read?: never }
-    | { readonly notification?: never; readonly read: readonly string[] }
+    | { readonly notification: Notification; readonly read?: never; readonly id?: never }
+    | { readonly notification?: never; readonly read: readonly string[]; readonly id?: never }
+    | { readonly notification?: never; readonly read?: never; readonly id: string; readonly ended: true }
   data_source:
     | { readonly data_source: DataSource; readonly id?: never }
     | { readonly data_source?: never; readonly id: string; readonly deleted: true }
@@ -54,6 +55,7 @@ function isFrame(frame: Fields): boolean {
     case 'message':
       return hasId(frame.message) && isText(frame.message.thread_id) && isText(frame.message.status)
     case 'notification':
+      if (frame.ended === true) return isText(frame.id)
       return Array.isArray(frame.read) ? frame.read.every(isText) : isNotice(frame.notification)
     case 'data_source':
       return frame.deleted === true ? isText(frame.id) : isSource(frame.data_source)

@@ -46,7 +46,9 @@ function browser(change: Partial<LiveDeps> = {}) {
     })
     live.on('thread', ({ id, thread }) => seen.push(`thread ${id ?? thread.id}`))
     live.on('message', ({ message }) => seen.push(`message ${message.id}`))
-    live.on('notification', ({ notification, read }) => seen.push(`notice ${notification?.id ?? read}`))
+    live.on('notification', ({ notification, read, id }) =>
+      seen.push(`notice ${notification?.id ?? read ?? id}`),
+    )
     live.on('data_source', ({ id, data_source }) => seen.push(`file ${id ?? data_source.id}`))
     live.onMissed(() => seen.push('missed'))
     const stop = live.start()

@@ -58,6 +58,8 @@ function wordOf(field: string, value: string | undefined): string | undefined {
       return /^\d{4}-\d{2}-\d{2}$/.test(value) ? formatDay(value) : value
     case 'active_from':
     case 'old_until':
+    case 'published_at':
+    case 'ends_at':
       return formatFull(value) || value
     default:
       return value

@@ -6,6 +6,7 @@ import { frame } from './frame'
 import { instructionsScreen } from './instructionsScreen'
 import { memberScreens } from './memberScreens'
 import { roles, states } from './names'
+import { noticesScreen } from './noticesScreen'
 import { samlScreens } from './samlScreens'
 import { sharesScreen } from './sharesScreen'
 import { slackScreen } from './slackScreen'
@@ -24,4 +25,5 @@ export const texts = {
   ...extensionScreen,
   ...instructionsScreen,
   ...slackScreen,
+  ...noticesScreen,
 } as const

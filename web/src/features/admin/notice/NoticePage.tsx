@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query'
+import { ArrowLeft } from 'lucide-react'
+import { useParams, useSearchParams } from 'react-router'
+import { ButtonLink } from '@/components/Button'
+import { NoticeCard } from '@/components/NoticeCard'
+import { EmptyState, ErrorState } from '@/components/States'
+import { ApiError, type ManagedNotice } from '@/lib/api'
+import { formatJapan } from '../format'
+import { BoxesLoading } from '../parts/Loading'
+import { Fact, Facts, Notice, Page } from '../parts/Page'
+import { noticeQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './Notice.module.css'
+import { NoticeForm } from './NoticeForm'
+
+const words = texts.notice
+
+/** A new notice, or a copy of the one that `from` in the URL names. */
+export function NewNoticePage() {
+  const from = useSearchParams()[0].get('from')
+  return (
+    <Page title={words.titles.add} actions={<Back />}>
+      {from === null ? (
+        <NoticeForm />
+      ) : (
+        <Loaded id={from}>{(notice) => <NoticeForm notice={notice} copied />}</Loaded>
+      )}
+    </Page>
+  )
+}
+
+/** A notice: to be changed, or only shown. */
+export function NoticePage() {
+  const { noticeId = '' } = useParams()
+  const state = useQuery(noticeQuery(noticeId)).data
+  const title = state === undefined || mayChange(state) ? words.titles.edit : words.titles.show
+  return (
+    <Page title={title} actions={<Back />}>
+      <Loaded key={noticeId} id={noticeId}>
+        {(notice) => (mayChange(notice) ? <NoticeForm notice={notice} /> : <Shown notice={notice} />)}
+      </Loaded>
+    </Page>
+  )
+}
+
+function mayChange(notice: ManagedNotice): boolean {
+  return notice.own && notice.state !== 'ended'
+}
+
+function Back() {
+  return (
+    <ButtonLink to="/admin/notice">
+      <ArrowLeft size={16} aria-hidden />
+      {words.back}
+    </ButtonLink>
+  )
+}
+
+function Loaded({ id, children }: { id: string; children: (notice: ManagedNotice) => React.ReactNode }) {
+  const { data, error, refetch } = useQuery(noticeQuery(id))
+  if (data !== undefined) return children(data)
+  if (error === null) return <BoxesLoading heights={[300, 120]} />
+  // An id that is none is 400.
+  const missing = error instanceof ApiError && (error.status === 404 || error.status === 400)
+  return missing ? <EmptyState title={words.missing} /> : <ErrorState onRetry={() => void refetch()} />
+}
+
+function Shown({ notice }: { notice: ManagedNotice }) {
+  const { columns, states, levels, audiences, period } = texts.notices
+  const to = notice.ends_at ? formatJapan(notice.ends_at) : ''
+  return (
+    <div className={styles.shown}>
+      <Notice level="info">{notice.own ? words.readOnly.ended : words.readOnly.operators}</Notice>
+      <NoticeCard notice={notice} />
+      <Facts>
+        <Fact name={columns.state}>{states[notice.state]}</Fact>
+        <Fact name={columns.level}>{levels[notice.level]}</Fact>
+        <Fact name={columns.audience}>{audiences[notice.audience]}</Fact>
+        <Fact name={columns.period}>{period(formatJapan(notice.published_at), to)}</Fact>
+      </Facts>
+      {notice.own && (
+        <div>
+          <ButtonLink to={`/admin/notice/new?from=${notice.id}`}>{words.copy}</ButtonLink>
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,99 @@
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'react-router'
+import { Button, ButtonLink } from '@/components/Button'
+import type { ManagedNotice } from '@/lib/api'
+import { deleteNotice, endNotice } from '@/lib/api/notices'
+import { cx } from '@/lib/ui/cx'
+import { formatJapan } from '../format'
+import { EndDialog } from '../parts/EndDialog'
+import { Page } from '../parts/Page'
+import { PagedTable } from '../parts/PagedTable'
+import table from '../parts/Table.module.css'
+import { noticesQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './Notice.module.css'
+
+const words = texts.notices
+
+/** The notices to the members, with their state; those of the administrators can be ended or deleted here. */
+export function NoticesPage() {
+  const [ending, setEnding] = useState<ManagedNotice | null>(null)
+  const ways = ending?.state === 'scheduled' ? words.deleting : words.ending
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={
+        <ButtonLink to="/admin/notice/new" variant="primary">
+          <Plus size={16} aria-hidden />
+          {words.add}
+        </ButtonLink>
+      }
+    >
+      <PagedTable
+        query={noticesQuery}
+        caption={words.title}
+        none={words.none}
+        className={table.stacked}
+        head={
+          <>
+            <th scope="col">{words.columns.title}</th>
+            <th scope="col">{words.columns.state}</th>
+            <th scope="col">{words.columns.level}</th>
+            <th scope="col">{words.columns.audience}</th>
+            <th scope="col">{words.columns.period}</th>
+            <th scope="col" className={table.narrow}>
+              <span className="visually-hidden">{words.columns.actions}</span>
+            </th>
+          </>
+        }
+        row={(notice) => <Line key={notice.id} notice={notice} onEnd={() => setEnding(notice)} />}
+      />
+      {ending && (
+        <EndDialog
+          words={ways}
+          end={() => (ending.state === 'scheduled' ? deleteNotice(ending.id) : endNotice(ending.id))}
+          changes={['admin', 'notices']}
+          onClose={() => setEnding(null)}
+        >
+          <p>{ways.body(ending.title)}</p>
+        </EndDialog>
+      )}
+    </Page>
+  )
+}
+
+function Line({ notice, onEnd }: { notice: ManagedNotice; onEnd: () => void }) {
+  const to = notice.ends_at ? formatJapan(notice.ends_at) : ''
+  return (
+    <tr>
+      <th scope="row">
+        <Link to={`/admin/notice/${notice.id}`}>{notice.title}</Link>
+        {!notice.own && <span className={styles.operators}>{words.operators}</span>}
+      </th>
+      <td className={table.nowrap}>
+        <span className={styles.state} data-state={notice.state}>
+          {words.states[notice.state]}
+        </span>
+      </td>
+      <td className={table.nowrap} data-label={words.columns.level}>
+        {words.levels[notice.level]}
+      </td>
+      <td className={table.nowrap} data-label={words.columns.audience}>
+        {words.audiences[notice.audience]}
+      </td>
+      <td className={cx(table.quiet, styles.period)} data-label={words.columns.period}>
+        {words.period(formatJapan(notice.published_at), to)}
+      </td>
+      <td className={table.narrow}>
+        {notice.own && notice.state !== 'ended' && (
+          <Button size="sm" onClick={onEnd}>
+            <span className="visually-hidden">{words.of(notice.title)}</span>
+            {notice.state === 'scheduled' ? words.deleting.action : words.ending.action}
+          </Button>
+        )}
+      </td>
+    </tr>
+  )
+}

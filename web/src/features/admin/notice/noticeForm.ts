@@ -1,0 +1,104 @@
+import { ApiError, type ManagedNotice, type NoticeDraft } from '@/lib/api'
+import { fromJapan, inJapan } from '../format'
+import { texts } from '../texts'
+
+const words = texts.notice.errors
+
+/** The API's limits, in characters. */
+export const limits = { title: 200, body: 2000 } as const
+
+/** The values of the form. Times are those of Japan, as the fields have them; '' for none. */
+export interface NoticeValues {
+  title: string
+  body: string
+  url: string
+  level: NoticeDraft['level']
+  audience: NoticeDraft['audience']
+  from: string
+  to: string
+}
+
+/** Errors by field. */
+export type NoticeErrors = { [K in keyof NoticeValues]?: string | undefined }
+
+/** The values with which the form is opened: empty, a notice's, or those of one that is copied. */
+export function initialValues(notice?: ManagedNotice, copied = false): NoticeValues {
+  return {
+    title: notice?.title ?? '',
+    body: notice?.body ?? '',
+    url: notice?.url ?? '',
+    level: notice?.level ?? 'info',
+    audience: notice?.audience ?? 'all',
+    from: notice && !copied ? inJapan(notice.published_at) : '',
+    to: notice?.ends_at && !copied ? inJapan(notice.ends_at) : '',
+  }
+}
+
+/** Whether two forms have the same values. */
+export function same(a: NoticeValues, b: NoticeValues): boolean {
+  return (Object.keys(a) as (keyof NoticeValues)[]).every((name) => a[name] === b[name])
+}
+
+/**
+ * The request for the values. A time that was not changed is sent as it was stored: the fields have no seconds.
+ */
+export function requestOf(values: NoticeValues, notice?: ManagedNotice): NoticeDraft {
+  const at = (value: string, stored: string | undefined) =>
+    stored !== undefined && value === inJapan(stored) ? stored : fromJapan(value)
+  const from = notice?.state === 'published' ? notice.published_at : at(values.from, notice?.published_at)
+  const to = at(values.to, notice?.ends_at)
+  return {
+    title: values.title.trim(),
+    body: values.body.trim(),
+    url: values.url.trim(),
+    level: values.level,
+    audience: values.audience,
+    ...(from && { published_at: from }),
+    ...(to && { ends_at: to }),
+  }
+}
+
+/** The errors that are found before anything is sent. */
+export function checkValues(values: NoticeValues, notice?: ManagedNotice, now = Date.now()): NoticeErrors {
+  const errors: NoticeErrors = {}
+  const draft = requestOf(values, notice)
+  const published = notice?.state === 'published'
+  const from = draft.published_at ? Date.parse(draft.published_at) : now
+  const to = draft.ends_at ? Date.parse(draft.ends_at) : Number.POSITIVE_INFINITY
+  if (draft.title === '') errors.title = words.title
+  if ([...draft.title].length > limits.title) errors.title = words.titleLong
+  if ([...(draft.body ?? '')].length > limits.body) errors.body = words.bodyLong
+  if (draft.url && !isLink(draft.url)) errors.url = words.url
+  if (!published && from < now) errors.from = words.past
+  if (to <= from) errors.to = words.order
+  else if (to <= now) errors.to = words.past
+  return errors
+}
+
+const names: Readonly<Record<string, keyof NoticeValues>> = {
+  title: 'title',
+  body: 'body',
+  url: 'url',
+  level: 'level',
+  audience: 'audience',
+  published_at: 'from',
+  ends_at: 'to',
+}
+
+/** The server's errors by field; `rest` are those that fit none. */
+export function serverErrors(cause: unknown): { errors: NoticeErrors; rest: string } {
+  if (!(cause instanceof ApiError)) return { errors: {}, rest: new ApiError(500, {}).detail }
+  const errors: NoticeErrors = {}
+  const rest: string[] = []
+  for (const { field, message } of cause.fields) {
+    const name = names[field]
+    if (name === undefined) rest.push(message)
+    else errors[name] ??= message
+  }
+  if (cause.fields.length === 0) rest.push(cause.detail)
+  return { errors, rest: rest.join(' ') }
+}
+
+function isLink(text: string): boolean {
+  return /^https?:\/\/[^\s/]/i.test(text) && URL.canParse(text)
+}
