@@ -19,6 +19,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 var order = []string{
 	"clients/go", "test/leak", "internal/fault", "internal/lru", "internal/secret", "internal/ngram", "internal/answer",
 	"internal/redline",
+	"internal/proofread",
 	"migrations", "internal/mail", "internal/crx",
 	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",

@@ -1,7 +1,7 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, answer, stream, llm, skill and datasource, and identity and org for the names of people whom a
+// It imports fault, answer, proofread, stream, llm, skill and datasource, and identity and org for the names of people whom a
 // share concerns. It does not know the database or HTTP: it declares the Store that it needs. Nor does it know how
 // passages are found: it declares the Grounder that finds what an answer is based on.
 package chat
@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
 // Limits of the input.
@@ -186,9 +187,10 @@ type Message struct {
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
-	Feedback     *Feedback // The owner's, nil for none.
-	Run          int       // Of an answer: the current run of its generation. 0 for questions.
-	ThreadTitle  Title     // Set by FindMessage and ListMessages, and in an Exchange that existed before.
+	Proofread    *proofread.Result // Of an answer that is a list of changes to a text; nil otherwise.
+	Feedback     *Feedback         // The owner's, nil for none.
+	Run          int               // Of an answer: the current run of its generation. 0 for questions.
+	ThreadTitle  Title             // Set by FindMessage and ListMessages, and in an Exchange that existed before.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being generated.
 }

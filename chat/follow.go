@@ -183,9 +183,16 @@ func replay(m Message) *stream.Text {
 	if title := m.ThreadTitle; title.Text != "" {
 		text.PutTitle(title.Text, title.UpdatedAt)
 	}
+	if r := m.Proofread; r != nil {
+		putOriginal(text, r.Text)
+		for _, change := range r.Changes {
+			text.PutChange(change.ID, encode(change))
+		}
+	}
 	text.PutReasoning(m.Reasoning, m.ReasoningTime)
 	text.AppendText(m.Content)
 	putCitations(text, m.Citations)
+	putProofread(text, m.Proofread)
 	text.Finish(end(m))
 	return text
 }
@@ -215,11 +222,7 @@ func putCitations(text *stream.Text, citations []Citation) {
 	if len(citations) == 0 {
 		return
 	}
-	list, err := json.Marshal(citations)
-	if err != nil {
-		panic("chat: " + err.Error()) // Strings, ids and finite numbers can always be encoded.
-	}
-	text.PutCitations(list)
+	text.PutCitations(encode(citations))
 }
 
 func head(m Message) stream.Head {

@@ -41,7 +41,10 @@ type generation struct {
 	length  int           // Bytes of text.
 	thought int           // Bytes of reasoning.
 	cut     bool          // The text has reached its limit.
-	ended   Ended         // Empty until its end is stored.
+
+	proofreading *proofreading // Nil unless the answer is a list of changes.
+
+	ended Ended // Empty until its end is stored.
 }
 
 // The states of a generation.
@@ -192,6 +195,8 @@ func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, 
 	if err = s.ground(ctx, g); err == nil && g.grounds.Answer != "" {
 		s.publish(g, g.grounds.Answer)
 		result.FinishReason = llm.FinishStop
+	} else if err == nil && g.ask.Proofreads() {
+		result, err = s.proofread(ctx, g)
 	} else if err == nil {
 		result, err = s.askModel(ctx, g)
 	}
@@ -278,7 +283,7 @@ func cutAtRune(text string, size int) string {
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
 		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
-		Content: g.text.Text(), Status: StatusSuccess, Steps: g.steps,
+		Content: g.text.Text(), Status: StatusSuccess, Steps: g.steps, Proofread: g.proofreading.result(),
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
@@ -327,6 +332,7 @@ func (s *Service) finish(g *generation, o Outcome) {
 	answer.InputTokens, answer.OutputTokens = o.InputTokens, o.OutputTokens
 	answer.ModelID, answer.ModelName = o.ModelID, o.ModelName
 	putCitations(g.text, o.Citations)
+	putProofread(g.text, o.Proofread)
 	g.text.Finish(end(answer))
 	s.publishEnded(g.ask.Owner, g.ended)
 }

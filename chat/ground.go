@@ -42,7 +42,9 @@ type Grounds struct {
 	// Sources are the passages in the prompt, in the order of their numbers. If there are any, citations in the model's
 	// text are normalized, and checked at its end.
 	Sources []Source
-	Usage   llm.Usage // Tokens that were spent to find them.
+	// Original is the text of a file that is proofread. Nil: it stands in the question.
+	Original *Original
+	Usage    llm.Usage // Tokens that were spent to find them.
 }
 
 // Source is a passage, or a page, that a model is given and may cite. Its Citation has no Support yet. Its Quote, if

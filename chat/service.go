@@ -34,6 +34,8 @@ type Config struct {
 	// Bytes of an answer's reasoning; the rest is dropped. Default 128 KiB.
 	MaxReasoning int
 	HistoryBytes int // Bytes of earlier messages that are sent to the model. Default 48 KiB.
+	// ProofreadNote stands below every proofreading: what it does not find. Default none.
+	ProofreadNote string
 
 	MaxGenerations     int // At once; as many again may wait for a place. Default 1000.
 	MaxPerPerson       int // Running or waiting, per person. Default unlimited.

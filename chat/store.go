@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -90,6 +91,7 @@ type Outcome struct {
 	OutputTokens  int
 	Citations     []Citation
 	Steps         []Step
+	Proofread     *proofread.Result
 }
 
 // Ended is the result of EndGeneration: the records after it.

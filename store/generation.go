@@ -275,9 +275,10 @@ func storedOutcome(o chat.Outcome) chat.Message {
 	m := chat.Message{
 		ID: o.MessageID, ThreadID: o.ThreadID, Role: chat.RoleAssistant, Content: storable(o.Content), Status: o.Status,
 		Reasoning: storable(o.Reasoning), ReasoningTime: o.ReasoningTime.Truncate(time.Millisecond),
-		FinishReason: o.FinishReason, Model: storable(o.Model), ModelID: o.ModelID, ModelName: o.ModelName, InputTokens: storableCount(o.InputTokens),
+		FinishReason: o.FinishReason, Model: storable(o.Model), ModelID: o.ModelID, ModelName: o.ModelName,
+		InputTokens:  storableCount(o.InputTokens),
 		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps),
-		Run: o.Run,
+		Run: o.Run, Proofread: o.Proofread,
 	}
 	if o.Failure != nil {
 		m.Failure = &chat.Failure{
@@ -322,7 +323,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
 		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14,
-		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18,
+		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18, proofread = $19,
 		    completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
@@ -330,7 +331,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable,
 		m.Model,
 		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
-		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName).Query(collect(written))
+		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName, m.Proofread).Query(collect(written))
 }
 
 // storableCount clamps a count to the column's range: providers may report anything, and an answer that cannot be

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -41,6 +42,7 @@ type messageRow struct {
 	OutputTokens    int
 	Citations       []chat.Citation
 	Steps           []chat.Step
+	Proofread       *proofread.Result
 	Run             int
 	ThreadTitle     string
 	ThreadUpdatedAt time.Time
@@ -57,7 +59,7 @@ func (r messageRow) message() chat.Message {
 		FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID, ModelName: r.ModelName, Thinking: r.Thinking,
 		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
-		Citations: r.Citations, Steps: r.Steps, Run: r.Run, CreatedAt: r.CreatedAt,
+		Citations: r.Citations, Steps: r.Steps, Proofread: r.Proofread, Run: r.Run, CreatedAt: r.CreatedAt,
 		CompletedAt: r.CompletedAt,
 	}
 	if r.ThreadTitle != "" {
@@ -85,7 +87,7 @@ const selectMessage = `
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.model_id, m.model_name, m.thinking,
 	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,
-	       m.citations, m.steps, coalesce(g.run, 0) AS run,
+	       m.citations, m.steps, m.proofread, coalesce(g.run, 0) AS run,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, m.created_at, m.completed_at

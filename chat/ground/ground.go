@@ -8,6 +8,7 @@ package ground
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,12 @@ type Sources interface {
 	// Retrieve returns the k passages of some data sources that fit a query best, best first.
 	Retrieve(ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int) ([]datasource.Retrieved,
 		error)
+
+	// Text returns a data source of the owner with all that its file says.
+	Text(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, string, error)
+
+	// Open returns a data source of the owner and its file, which the caller closes.
+	Open(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, io.ReadCloser, error)
 
 	// Beginnings returns the first passages of data sources, at most each of them, in order.
 	Beginnings(ctx context.Context, owner datasource.Owner, of []datasource.Source, each int) ([]datasource.Passage,
@@ -68,6 +75,9 @@ func New(sources Sources, cfg Config) *Grounder {
 
 // Ground implements chat.Grounder.
 func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	if ask.Proofreads() {
+		return g.original(ctx, ask)
+	}
 	if ask.Skill.Kind == skill.KindWebSearch {
 		ctx, cancel := context.WithTimeout(ctx, webTimeout)
 		defer cancel()

@@ -248,6 +248,14 @@ func (c *config) links() api.Links {
 // modelConnected reports whether a provider is configured. Without one, the offline engine answers.
 func (c *config) modelConnected() bool { return c.OpenAIAPIKey != "" || c.OpenAIBaseURL != "" }
 
+// proofreadNote returns what stands below every proofreading.
+func (c *config) proofreadNote() string {
+	if c.modelConnected() {
+		return ""
+	}
+	return offline.ProofreadNote
+}
+
 // databaseFolder is the folder of the embedded database in the data folder.
 const databaseFolder = "postgres"
 

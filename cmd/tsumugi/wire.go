@@ -211,7 +211,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
 		MaxGenerations: c.MaxGenerations, MaxPerPerson: generations.Each, MaxPerOrganization: generations.Organization,
-		MaxLiveText: int64(c.MaxLiveText) << 20,
+		MaxLiveText: int64(c.MaxLiveText) << 20, ProofreadNote: c.proofreadNote(),
 	})
 	s.telemetry.WatchGenerations(s.chat.Stats)
 	s.search = chat.NewSearcher(db, s.log.With("part", "search"))

@@ -80,6 +80,20 @@ func facts(text string, claim bool) []fact {
 	return found
 }
 
+// Figures returns the values of the numbers in a text, in order: of those in digits, and of those in kanji before a
+// unit. 1,200, １２００ and 千二百円 are the same.
+func Figures(text string) []string {
+	text = fold(text)
+	var values []string
+	for _, at := range numberForm.FindAllStringIndex(text, -1) {
+		match := text[at[0]:at[1]]
+		if hasDigit(match) || strings.ContainsRune(units, first(text[at[1]:])) {
+			values = append(values, plain(match))
+		}
+	}
+	return values
+}
+
 func isCounted(match, rest string) bool {
 	if value, err := strconv.Atoi(plain(match)); err != nil || value > 20 {
 		return false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
 func (s *Server) listMessages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -189,6 +190,9 @@ func toMessage(m chat.Message) Message {
 		}),
 	}
 	out.ModelID, out.ModelName = m.Writer()
+	if m.Proofread != nil {
+		out.Proofread = toProofread(*m.Proofread)
+	}
 	if m.ParentID != nil {
 		out.ParentID = *m.ParentID
 	}
@@ -200,6 +204,27 @@ func toMessage(m chat.Message) Message {
 	}
 	if m.CompletedAt != nil {
 		out.CompletedAt = m.CompletedAt.UTC()
+	}
+	return out
+}
+
+func toProofread(r proofread.Result) Proofread {
+	out := Proofread{
+		Text: r.Text, Dropped: r.Dropped,
+		Changes: convert(r.Changes, func(c proofread.Change) ProofreadChange {
+			return ProofreadChange{
+				ID: c.ID, Start: c.Start, End: c.End, Before: c.Before, After: c.After, Kind: string(c.Kind),
+				Reason: c.Reason, Question: c.Question,
+			}
+		}),
+	}
+	if len(r.Unchecked) > 0 {
+		out.Unchecked = convert(r.Unchecked, func(u proofread.Range) ProofreadRange {
+			return ProofreadRange{Start: u.Start, End: u.End}
+		})
+	}
+	if r.File != nil {
+		out.File = ProofreadFile{DataSourceID: r.File.DataSourceID, Filename: r.File.Filename, Docx: r.File.DOCX}
 	}
 	return out
 }

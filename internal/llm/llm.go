@@ -5,7 +5,10 @@
 // is configured; package internal/llm/llmtest has scripted models for tests.
 package llm
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Role is the author of a message.
 type Role string
@@ -30,6 +33,7 @@ type Request struct {
 	Messages    []Message
 	MaxTokens   int      // Upper bound for the answer; 0 for the model's default.
 	Temperature *float32 // 0–2; nil for the model's default.
+	Schema      *Schema  // Of the answer, which is JSON then; nil for text.
 
 	// Reasoning is called with each piece of the model's reasoning, under the same rules as Stream's emit, and never
 	// after emit. It may be nil.
@@ -37,6 +41,12 @@ type Request struct {
 
 	// extra are fields of the provider's request that a Router adds.
 	extra map[string]any
+}
+
+// Schema is the form of an answer in JSON. Not every provider keeps it, or takes it: the caller checks the answer.
+type Schema struct {
+	Name string          // a to z and underscore.
+	JSON json.RawMessage // A JSON schema of an object in the strict form: all fields required, and no others.
 }
 
 // Usage counts tokens as reported by the provider, or else as estimated by EstimateTokens.

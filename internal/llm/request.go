@@ -98,8 +98,8 @@ func (e endpoint) openaiConfig(apiKey string, doer openai.HTTPDoer) openai.Clien
 	return cfg
 }
 
-// maxAdaptions bounds how often a question is rephrased after a refusal: once for each field of dialect.
-const maxAdaptions = 4
+// maxAdaptions bounds how often a question is rephrased after a refusal: once for each value of the fields of dialect.
+const maxAdaptions = 6
 
 // dialect records the optional fields that a model refuses with a 400. OpenAI's newer models and compatible servers
 // differ in them.
@@ -107,6 +107,8 @@ type dialect struct {
 	noUsage       bool // Refuses stream_options.
 	swapMaxTokens bool // Requires the other one of max_tokens and max_completion_tokens.
 	noTemperature bool // Accepts only its default temperature.
+	noSchema      bool // Refuses a schema of the answer.
+	noJSON        bool // Refuses any response_format.
 	noThinkingOn  bool // Refuses the fields that have it think,
 	noThinkingOff bool // or those that keep it from thinking.
 }
@@ -147,6 +149,9 @@ func (c *Client) adapt(model string, req Request, e *statusError) bool {
 		} else {
 			d.noThinkingOff = true
 		}
+	case req.Schema != nil && !d.noJSON && (e.mentions("response_format") || e.mentions("json_schema") ||
+		e.mentions("json_object")):
+		d.noSchema, d.noJSON = true, d.noSchema
 	default:
 		return false
 	}
@@ -177,6 +182,7 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 	if !d.noUsage {
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
+	out.ResponseFormat = responseFormat(req.Schema, d)
 	reasoning := wantsCompletionTokens(model)
 	if reasoning != d.swapMaxTokens {
 		out.MaxCompletionTokens = req.MaxTokens
@@ -191,6 +197,22 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 		}
 	}
 	return out
+}
+
+// responseFormat returns how a provider is asked for JSON, nil for text.
+func responseFormat(schema *Schema, d dialect) *openai.ChatCompletionResponseFormat {
+	switch {
+	case schema == nil, d.noJSON:
+		return nil
+	case d.noSchema:
+		return &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	}
+	return &openai.ChatCompletionResponseFormat{
+		Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
+		JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+			Name: schema.Name, Schema: schema.JSON, Strict: true,
+		},
+	}
 }
 
 // capture sends one request for go-openai and keeps the response, whose body the client reads.

@@ -62,12 +62,34 @@ func (s Skill) CheckForm(values map[string]string) error {
 		}
 		wrong = append(wrong, fault.FieldError{Field: "form." + printable(name), Message: "この項目はスキルにありません。"})
 	}
+	if wrong == nil && s.Kind == KindProofreading {
+		wrong = s.checkOriginal(values)
+	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	err := fault.Errorf(fault.Invalid, "入力内容を確認してください。")
 	err.Fields = wrong
 	return err
+}
+
+// checkOriginal reports whether the values of a form name no text to proofread, or two.
+func (s Skill) checkOriginal(values map[string]string) []fault.FieldError {
+	text, files := strings.TrimSpace(s.FormText(values)) != "", s.FormFiles(values)
+	var takes []FormField // The fields for either.
+	for _, field := range s.FormFields {
+		if field.Type == FieldTextarea || field.Type == FieldFile {
+			takes = append(takes, field)
+		}
+	}
+	if len(takes) == 0 || text != (len(files) > 0) {
+		return nil
+	}
+	message := "校正する文章を入力するか、ファイルを選択してください。"
+	if text {
+		message = "文章とファイルは、どちらか一つだけを指定してください。"
+	}
+	return []fault.FieldError{{Field: "form." + takes[0].Name, Message: message}}
 }
 
 // check returns what is wrong with the value, in Japanese, or "".
@@ -171,6 +193,29 @@ func (s Skill) RenderForm(values map[string]string) Question {
 		Prompt:  joinBlocks(strings.Join(asked, "\n"), askedTexts),
 		Subject: cmp.Or(firstText, firstShort, firstFile),
 	}
+}
+
+// FormText returns the text that the values of a form are about: that of the field named text, else of the first
+// textarea.
+func (s Skill) FormText(values map[string]string) string {
+	text := ""
+	for _, field := range s.FormFields {
+		if field.Type == FieldTextarea && (text == "" || field.Name == textField) {
+			text = values[field.Name]
+		}
+	}
+	return text
+}
+
+// FormSettings renders the short values of a form for the model, as RenderForm does, without its texts and files.
+func (s Skill) FormSettings(values map[string]string) string {
+	settings := make(map[string]string, len(values))
+	for _, field := range s.FormFields {
+		if field.Type != FieldTextarea && field.Type != FieldFile {
+			settings[field.Name] = values[field.Name]
+		}
+	}
+	return s.RenderForm(settings).Prompt
 }
 
 // FormFiles returns the data sources that the values of the skill's file fields name, in the order of the fields.

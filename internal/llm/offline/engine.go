@@ -40,8 +40,8 @@ func (e *engine) answer(ctx context.Context, messages []llm.Message) string {
 	case "minutes":
 		return minutesTask(ctx, p)
 	case "proofreading":
-		if text := material(p); text != "" {
-			return e.proof.markdown(text, scopeOf(p.entries))
+		if p.text != "" {
+			return e.proof.answer(p.text, scopeOf(p.entries))
 		}
 	}
 	if p.task == "web_search" && len(p.sources) > 0 {
@@ -172,14 +172,6 @@ func joinSources(sources []source) string {
 		b.WriteString("\n\n")
 	}
 	return b.String()
-}
-
-// material returns the text of the form, or the last message.
-func material(p prompt) string {
-	if p.text != "" {
-		return p.text
-	}
-	return p.question
 }
 
 // findMaterial returns the text to work on: the form's, the text pasted below the request, or an earlier message.

@@ -40,11 +40,16 @@ func Pieces(text string) []string { return cutPieces(text) }
 
 // Proofread applies the mechanical corrections, and returns the questions' originals too.
 func Proofread(text string) (corrected string, asked []string) {
-	edits, questions := sharedEngine().proof.check(text, scopeHonour)
-	for _, q := range questions {
-		asked = append(asked, q.old)
+	at := 0
+	for _, e := range sharedEngine().proof.check(text, scopeHonour) {
+		if e.ask {
+			asked = append(asked, e.old)
+			continue
+		}
+		corrected += text[at:e.start] + e.new
+		at = e.end
 	}
-	return apply(text, edits), asked
+	return corrected + text[at:], asked
 }
 
 // Keywords returns the foremost compound nouns.

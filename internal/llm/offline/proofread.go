@@ -1,7 +1,8 @@
 package offline
 
 import (
-	"fmt"
+	"cmp"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,6 +48,7 @@ type edit struct {
 	start, end int
 	old, new   string
 	reason     string
+	scope      scope
 	ask        bool
 }
 
@@ -65,8 +67,8 @@ func newProofreader() proofreader {
 	}
 }
 
-// check returns the corrections of a text and the questions to its writer, each in the order of the text.
-func (p proofreader) check(text string, s scope) (edits, questions []edit) {
+// check returns the corrections of a text and the questions to its writer, in the order of the text.
+func (p proofreader) check(text string, s scope) (edits []edit) {
 	kept := p.keep.FindAllStringIndex(text, -1)
 	quoted := p.quotes.FindAllStringIndex(text, -1)
 	all := variants(text)
@@ -89,13 +91,10 @@ func (p proofreader) check(text string, s scope) (edits, questions []edit) {
 			continue
 		}
 		end = e.end
-		if e.ask || covered(quoted, e.start, e.end) {
-			questions = append(questions, e)
-		} else {
-			edits = append(edits, e)
-		}
+		e.ask = e.ask || covered(quoted, e.start, e.end)
+		edits = append(edits, e)
 	}
-	return edits, questions
+	return edits
 }
 
 func (r rule) find(text string) []edit {
@@ -106,8 +105,8 @@ func (r rule) find(text string) []edit {
 		}
 		replacement := string(r.pattern.ExpandString(nil, r.replace, text, at))
 		out = append(out, edit{
-			start: at[0], end: at[1], old: text[at[0]:at[1]], new: replacement, reason: r.reason, ask: r.ask ||
-				r.replace == "",
+			start: at[0], end: at[1], old: text[at[0]:at[1]], new: replacement, reason: r.reason, scope: r.scope,
+			ask: r.ask || r.replace == "",
 		})
 	}
 	return out
@@ -122,83 +121,63 @@ func covered(spans [][]int, start, end int) bool {
 	return false
 }
 
-func apply(text string, edits []edit) string {
-	var b strings.Builder
-	at := 0
-	for _, e := range edits {
-		b.WriteString(text[at:e.start])
-		b.WriteString(e.new)
-		at = e.end
-	}
-	b.WriteString(text[at:])
-	return b.String()
-}
-
 const maxProof = 300_000 // Bytes, five times what the form takes.
 
-const proofNote = "\n---\n\nAIモデルが未設定のため、決まった規則に当てはまる箇所だけを確かめました。" +
+// ProofreadNote says what the engine does not find.
+const ProofreadNote = "AIモデルが未設定のため、決まった規則に当てはまる箇所だけを確かめました。" +
 	"文脈による誤りや漢字の変換の誤りは、見つけられないことがあります。"
 
-// markdown answers with the corrected text and what was corrected.
-func (p proofreader) markdown(text string, s scope) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	if len(text) > maxProof {
-		return "文章が長すぎるため、一度に確かめられません。数回に分けてお試しください。"
-	}
-	edits, questions := p.check(text, s)
-	var b strings.Builder
-	if len(edits) == 0 {
-		b.WriteString("決まった規則で確かめた範囲では、直すべき箇所は見当たりませんでした。\n")
-	} else {
-		b.WriteString("## 校正後の文章\n\n")
-		b.WriteString(escapeLines(apply(text, edits)))
-		b.WriteString("\n\n## 直した箇所\n\n| 元の表現 | 直した表現 | 理由 |\n|---|---|---|\n")
-		for _, e := range merged(edits) {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", escape(e.old), escape(e.new), e.reason)
-		}
-	}
-	if len(questions) > 0 {
-		b.WriteString("\n## 確認していただきたいこと\n\n")
-		for _, e := range merged(questions) {
-			if e.new == "" {
-				fmt.Fprintf(&b, "- 「%s」: %s\n", escape(e.old), e.reason)
-			} else {
-				fmt.Fprintf(&b, "- 「%s」は「%s」の誤りではないか（%s）\n", escape(e.old), escape(e.new), e.reason)
-			}
-		}
-	}
-	b.WriteString(proofNote)
-	return b.String()
+// correction is an edit as package proofread reads it.
+type correction struct {
+	Context  string `json:"context"`
+	Before   string `json:"before"`
+	After    string `json:"after"`
+	Kind     string `json:"kind"`
+	Reason   string `json:"reason"`
+	Question bool   `json:"question"`
 }
 
-// merged joins edits that are the same, with their number.
-func merged(edits []edit) []edit {
-	var out []edit
-	counts := make(map[string]int)
-	for _, e := range edits {
-		key := e.old + "\x00" + e.new
-		if counts[key]++; counts[key] == 1 {
-			out = append(out, e)
+// answer returns the corrections of a text as JSON, in the form that package proofread asks for.
+func (p proofreader) answer(text string, s scope) string {
+	list := []correction{}
+	if len(text) <= maxProof {
+		for _, e := range p.check(text, s) {
+			list = append(list, correction{
+				Context: beside(text, e), Before: e.old, After: cmp.Or(e.new, e.old), Kind: e.kind(), Reason: e.reason,
+				Question: e.ask,
+			})
 		}
 	}
-	for i, e := range out {
-		if n := counts[e.old+"\x00"+e.new]; n > 1 {
-			out[i].reason = fmt.Sprintf("%s（%d箇所）", e.reason, n)
-		}
+	data, err := json.Marshal(map[string][]correction{"changes": list})
+	if err != nil {
+		panic("offline: " + err.Error()) // Strings can always be encoded.
 	}
-	return out
+	return string(data)
 }
 
-// escapeLines is escape for a text of several lines, which it keeps.
-func escapeLines(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i, line := range lines {
-		lines[i] = escape(strings.TrimRight(line, " \t"))
-		if i+1 < len(lines) && lines[i] != "" && strings.TrimSpace(lines[i+1]) != "" {
-			lines[i] += "  " // A line break in Markdown.
-		}
+// beside returns an edit's original with what stands next to it in its line.
+func beside(text string, e edit) string {
+	const characters = 12
+	left := []rune(text[strings.LastIndexByte(text[:e.start], '\n')+1 : e.start])
+	right, _, _ := strings.Cut(text[e.end:], "\n")
+	after := []rune(right)
+	return string(left[max(0, len(left)-characters):]) + e.old + string(after[:min(characters, len(after))])
+}
+
+// kind returns the kind of an edit in the form that package proofread asks for.
+func (e edit) kind() string {
+	switch e.reason {
+	case reasonWidth, reasonHalfKana, reasonVariant:
+		return "variation"
 	}
-	return strings.Join(lines, "\n")
+	switch e.scope {
+	case scopeReading:
+		return "wordy"
+	case scopeHonour:
+		return "honorific"
+	default:
+		return "typo"
+	}
 }
 
 // lastRune and firstRune look at the context of a match.

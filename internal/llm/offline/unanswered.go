@@ -4,7 +4,8 @@ package offline
 // one; other readers can only ask them.
 func unanswered(task string) string {
 	if task == "proofreading" {
-		return "校正する文章が見当たりませんでした。文章を入力して、もう一度お送りください。"
+		return "AIモデルが未設定のため、校正の結果についてのご質問や修正のご依頼にはお答えできません。" +
+			"直した文章を校正するには、新しいスレッドでお試しください。"
 	}
 	return `AIモデルが未設定のため、お答えできません。管理者にお知らせください。
 

@@ -1,0 +1,309 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+const (
+	proofreadBlock  = 32 << 10 // Bytes of the original text in one part of the stream.
+	proofreadAtOnce = 2        // Parts of the text that the model is asked about at the same time.
+	proofreadTries  = 2        // Of a part, beyond those of the model's client.
+
+	// After so many parts in a row that could not be checked, the rest is not tried.
+	proofreadFailures = 3
+)
+
+// Original is a text that an answer proofreads.
+type Original struct {
+	Text string
+	File *proofread.File // That it is from; nil for what was entered.
+}
+
+// Proofreads reports whether the answer is a list of changes to a text. What follows it in the thread is a plain
+// conversation, unless a form is sent again.
+func (a Ask) Proofreads() bool {
+	return a.Skill.Kind == skill.KindProofreading && (a.Question.Form != nil || a.Question.ParentID == nil)
+}
+
+// original returns the text that is proofread: that of a file, else of the form, else the question.
+func (a Ask) original() Original {
+	text := a.Question.Content
+	if a.Question.Form != nil {
+		text = a.Skill.FormText(a.Question.Form)
+	}
+	return Original{Text: text}
+}
+
+// proofreading is the state of an answer that is a list of changes. It belongs to the generation's goroutine.
+type proofreading struct {
+	proof *proofread.Proof
+	file  *proofread.File
+	lines int // Changes in the text of the answer.
+}
+
+// result returns what is stored of it.
+func (p *proofreading) result() *proofread.Result {
+	if p == nil {
+		return nil
+	}
+	r := p.proof.Result()
+	r.File = p.file
+	return &r
+}
+
+// proofread has the model find changes, part by part, and publishes each one that fits the text. A part that cannot be
+// checked is noted; the answer fails if there is no other.
+func (s *Service) proofread(ctx context.Context, g *generation) (llm.Result, error) {
+	original := g.ask.original()
+	if g.grounds.Original != nil {
+		original = *g.grounds.Original
+	}
+	text := lineEnds.Replace(withoutNUL(strings.ToValidUTF8(original.Text, "\uFFFD")))
+	switch n := utf8.RuneCountInString(text); {
+	case strings.TrimSpace(text) == "":
+		return llm.Result{}, fault.Errorf(fault.Invalid, "校正する文章がありません。文章を入力するか、文字のあるファイルを選んでください。")
+	case n > proofread.MaxText:
+		return llm.Result{}, fault.Errorf(fault.TooLarge, "文章が長すぎます（%d文字）。%d文字以内に分けて、もう一度お試しください。", n,
+			proofread.MaxText)
+	}
+	g.proofreading = &proofreading{proof: proofread.New(text), file: original.File}
+	s.confirm()
+	putOriginal(g.text, text)
+	result, err := s.askParts(ctx, g)
+	if err != nil {
+		return result, err
+	}
+	if g.proofreading.lines > 0 {
+		s.publish(g, "\n")
+	}
+	s.publish(g, g.proofreading.proof.Closing())
+	if s.cfg.ProofreadNote != "" {
+		s.publish(g, "\n---\n\n"+s.cfg.ProofreadNote+"\n")
+	}
+	result.FinishReason = llm.FinishStop
+	if g.cut {
+		result.FinishReason = llm.FinishLength
+	}
+	return result, nil
+}
+
+// lineEnds replaces every kind of line end. Offsets in the text count its result.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// askParts asks the model about all parts of the text, some at the same time, and publishes the changes in their order.
+func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	parts := g.proofreading.proof.Parts()
+	answers := make([]*partAnswer, len(parts))
+	defer func() {
+		cancel()
+		asking.Wait()
+		total = sumParts(answers)
+	}()
+	g.span.AddEvent("asked")
+	begin := func(i int) {
+		if i < len(parts) && !parts[i].Blank() {
+			answers[i] = newPartAnswer(i, s.partRequest(g, parts[i]))
+			asking.Go(func() { answers[i].ask(ctx, s, g.ask.Owner) })
+		}
+	}
+	for i := range proofreadAtOnce - 1 {
+		begin(i)
+	}
+	checked, failures := 0, 0
+	for i := range parts {
+		if failures < proofreadFailures {
+			begin(i + proofreadAtOnce - 1)
+		}
+		if answers[i] == nil {
+			continue
+		}
+		failed := s.takePart(g, answers[i])
+		switch {
+		case g.cut:
+			return total, nil
+		case ctx.Err() != nil:
+			return total, llm.Canceled(ctx)
+		case failed != nil:
+			failures++
+			err = failed
+			s.log.WarnContext(ctx, "a part of a text could not be proofread", "message_id", g.answer.ID, "part", i, "err",
+				failed)
+		default:
+			checked, failures = checked+1, 0
+		}
+	}
+	if checked > 0 {
+		err = nil
+	}
+	return total, err
+}
+
+// sumParts returns what the answers about all parts took, and the model that gave the last of them.
+func sumParts(answers []*partAnswer) (total llm.Result) {
+	for _, a := range answers {
+		if a == nil {
+			continue
+		}
+		total.Usage.InputTokens += a.result.Usage.InputTokens
+		total.Usage.OutputTokens += a.result.Usage.OutputTokens
+		total.Model = cmp.Or(a.result.Model, total.Model)
+	}
+	return total
+}
+
+// takePart publishes what the model says about a part, while it is streamed.
+func (s *Service) takePart(g *generation, a *partAnswer) error {
+	p := g.proofreading
+	for said := range a.said {
+		if said.reasoning != "" {
+			s.think(g, said.reasoning)
+			continue
+		}
+		if change, ok := p.proof.Take(a.index, said.proposal); ok && !g.cut {
+			s.tellChange(g, change)
+		}
+	}
+	p.proof.Drop(a.broken)
+	p.proof.Check(a.index, a.err == nil && a.result.FinishReason == llm.FinishStop)
+	return a.err
+}
+
+// tellChange publishes a change, and if it is no question a line of the text. Questions come at its end.
+func (s *Service) tellChange(g *generation, change proofread.Change) {
+	s.confirm()
+	g.text.PutChange(change.ID, encode(change))
+	if change.Question {
+		return
+	}
+	line := g.proofreading.proof.Line(change)
+	if g.proofreading.lines++; g.proofreading.lines == 1 {
+		line = proofread.Heading + line
+	}
+	s.publish(g, line)
+}
+
+// partRequest returns what the model is asked about a part.
+func (s *Service) partRequest(g *generation, part proofread.Part) llm.Request {
+	settings := g.ask.Skill.FormSettings(g.ask.Question.Form)
+	question := part.Prompt(settings, g.proofreading.proof.Changes(), func(text string) string {
+		return skill.Neutralize(text, proofread.Tags()...)
+	})
+	return llm.Request{
+		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking,
+		Schema: &llm.Schema{Name: "proofread", JSON: proofread.Schema()},
+		Messages: []llm.Message{
+			{Role: llm.RoleSystem, Content: g.grounds.Prompt[0].Content + "\n" + proofread.Instructions},
+			{Role: llm.RoleUser, Content: question},
+		},
+	}
+}
+
+// partAnswer is what the model answers about a part of the text. The fields after said may be read once that is closed.
+type partAnswer struct {
+	index   int
+	request llm.Request
+	said    chan partSaid
+
+	result llm.Result // Of all tries, with the finish reason of the last one.
+	broken int        // Changes that could not be read.
+	err    error
+}
+
+// partSaid is a change, or a piece of reasoning.
+type partSaid struct {
+	proposal  proofread.Proposal
+	reasoning string
+}
+
+func newPartAnswer(index int, request llm.Request) *partAnswer {
+	return &partAnswer{index: index, request: request, said: make(chan partSaid, 100)}
+}
+
+// errUnformed means that the model did not answer in the form that it was asked for.
+var errUnformed = fault.Errorf(llm.CodeBadResponse, "モデルの応答を校正の結果として読み取れませんでした。もう一度お試しください。")
+
+// ask asks the model, again if its answer breaks off or has another form. What it says twice is taken once.
+func (a *partAnswer) ask(ctx context.Context, s *Service, owner Owner) {
+	defer close(a.said)
+	for try := 1; ; try++ {
+		if a.err = s.budget.Check(ctx, owner.OrganizationID); a.err != nil {
+			return
+		}
+		a.err = a.askOnce(ctx, s.model)
+		if a.err == nil || try == proofreadTries || ctx.Err() != nil ||
+			!llm.Retryable(a.err) && fault.CodeOf(a.err) != llm.CodeBadResponse {
+			return
+		}
+	}
+}
+
+func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
+	var reader proofread.Reader
+	tell := func(said partSaid) {
+		select {
+		case a.said <- said:
+		case <-ctx.Done():
+		}
+	}
+	request := a.request
+	request.Reasoning = func(delta string) {
+		if a.index == 0 { // That of others would come after the text has begun.
+			tell(partSaid{reasoning: delta})
+		}
+	}
+	result, err := model.Stream(ctx, request, func(delta string) {
+		for _, p := range reader.Write(delta) {
+			tell(partSaid{proposal: p})
+		}
+	})
+	a.result.Usage.InputTokens += result.Usage.InputTokens
+	a.result.Usage.OutputTokens += result.Usage.OutputTokens
+	a.result.Model, a.result.FinishReason = result.Model, result.FinishReason
+	a.broken = reader.Broken()
+	if err == nil && !reader.Formed() {
+		err = errUnformed
+	}
+	return err
+}
+
+// putOriginal publishes the text that is proofread.
+func putOriginal(to *stream.Text, text string) {
+	for i, block := range proofread.Blocks(text, proofreadBlock) {
+		to.PutProofreadText(i, block.Offset, block.Text)
+	}
+}
+
+// putProofread publishes what a proofreading has come to, if the answer is one.
+func putProofread(to *stream.Text, r *proofread.Result) {
+	if r == nil {
+		return
+	}
+	to.PutProofread(encode(struct {
+		Changes   int               `json:"changes"`
+		Dropped   int               `json:"dropped"`
+		Unchecked []proofread.Range `json:"unchecked,omitempty"`
+		File      *proofread.File   `json:"file,omitempty"`
+	}{len(r.Changes), r.Dropped, r.Unchecked, r.File}))
+}
+
+// encode returns a value of strings, numbers and ids as JSON.
+func encode(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("chat: " + err.Error())
+	}
+	return data
+}

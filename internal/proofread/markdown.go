@@ -1,0 +1,106 @@
+package proofread
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+)
+
+// Heading stands before the first Line.
+const Heading = "## 直した箇所\n\n"
+
+// NothingFound is said of a text without changes.
+const NothingFound = "直すべき箇所は見当たりませんでした。\n"
+
+// Line returns a change as an item of a list. Each side is shown with a little of what stands beside it.
+func (p *Proof) Line(c Change) string {
+	left, right := p.beside(c)
+	return fmt.Sprintf("- 「%s」→「%s」（%s）%s\n", answer.Escape(left+c.Before+right), answer.Escape(left+c.After+right),
+		c.Kind.Label(), answer.Escape(c.Reason))
+}
+
+// beside returns what stands next to a change in its sentence, as much as makes it understood.
+func (p *Proof) beside(c Change) (left, right string) {
+	const enough, most = 8, 6
+	i, found := slices.BinarySearchFunc(p.taken, c.Start, func(t placed, start int) int { return t.change.Start - start })
+	if !found {
+		return "", ""
+	}
+	at := p.taken[i].span
+	missing := enough - utf8.RuneCountInString(c.Before)
+	if missing <= 0 {
+		return "", ""
+	}
+	stops := func(r rune) bool { return strings.ContainsRune("\n。、！？「」『』（）()", r) }
+	left = lastCharacters(p.text[:at.start], min(missing, most))
+	if cut := strings.LastIndexFunc(left, stops); cut >= 0 {
+		_, size := utf8.DecodeRuneInString(left[cut:])
+		left = left[cut+size:]
+	}
+	right = firstCharacters(p.text[at.end:], min(missing, most)/2)
+	if cut := strings.IndexFunc(right, stops); cut >= 0 {
+		right = right[:cut]
+	}
+	return left, right
+}
+
+// Closing returns what follows the lines: the corrected text, the questions, and what was left out. It is NothingFound
+// and no more where there is nothing to say.
+func (p *Proof) Closing() string {
+	r := p.Result()
+	var b strings.Builder
+	questions := slices.DeleteFunc(slices.Clone(r.Changes), func(c Change) bool { return !c.Question })
+	switch {
+	case len(questions) < len(r.Changes):
+		b.WriteString("\n## 校正後の文章\n\n" + answer.EscapeLines(r.Apply()) + "\n")
+	case len(questions) == 0 && len(r.Unchecked) == 0:
+		b.WriteString(NothingFound)
+	}
+	if len(questions) > 0 {
+		b.WriteString("\n## 確認していただきたいこと\n\n")
+	}
+	for _, c := range questions {
+		left, right := p.beside(c)
+		quoted := answer.Escape(left + c.Before + right)
+		if c.After == c.Before {
+			fmt.Fprintf(&b, "- 「%s」（%s）%s\n", quoted, c.Kind.Label(), answer.Escape(c.Reason))
+		} else {
+			fmt.Fprintf(&b, "- 「%s」は「%s」ではありませんか（%s）%s\n", quoted, answer.Escape(left+c.After+right), c.Kind.Label(),
+				answer.Escape(c.Reason))
+		}
+	}
+	if r.Dropped > 0 {
+		fmt.Fprintf(&b, "\n%d件は、本文と一致しないか、ほかの直しと重なるため除きました。\n", r.Dropped)
+	}
+	if len(r.Unchecked) > 0 {
+		b.WriteString("\n次の箇所は確かめられませんでした。もう一度お試しください。\n\n")
+		encoded := utf16.Encode([]rune(r.Text))
+		for _, u := range r.Unchecked {
+			start := strings.TrimSpace(string(utf16.Decode(encoded[u.Start:u.End])))
+			start, _, _ = strings.Cut(start, "\n")
+			fmt.Fprintf(&b, "- 「%s…」から%d文字\n", answer.Escape(firstCharacters(start, 20)), u.End-u.Start)
+		}
+	}
+	return strings.TrimPrefix(b.String(), "\n")
+}
+
+// Apply returns the text with all changes that are no questions.
+func (r Result) Apply() string {
+	text := utf16.Encode([]rune(r.Text))
+	var b strings.Builder
+	at := 0
+	for _, c := range r.Changes {
+		if c.Question {
+			continue
+		}
+		b.WriteString(string(utf16.Decode(text[at:c.Start])))
+		b.WriteString(c.After)
+		at = c.End
+	}
+	b.WriteString(string(utf16.Decode(text[at:])))
+	return b.String()
+}
