@@ -41,7 +41,7 @@ func (p *Proof) beside(c Change) (left, right string) {
 		_, size := utf8.DecodeRuneInString(left[cut:])
 		left = left[cut+size:]
 	}
-	right = firstCharacters(p.text[at.end:], min(missing, most)/2)
+	right = firstCharacters(p.text[at.end:], min(missing, most))
 	if cut := strings.IndexFunc(right, stops); cut >= 0 {
 		right = right[:cut]
 	}

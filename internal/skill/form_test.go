@@ -1,6 +1,7 @@
 package skill_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,41 @@ func everyField() skill.Skill {
 			{Name: "note", Label: "補足", Type: skill.FieldTextarea},
 			{Name: "file", Label: "資料", Type: skill.FieldFile},
 		},
+	}
+}
+
+// A proofreading is about a text or a file.
+func TestCheckFormOfAProofreading(t *testing.T) {
+	t.Parallel()
+	sk := skill.Skill{Kind: skill.KindProofreading, FormType: skill.FormForm, FormFields: []skill.FormField{
+		{Name: "text", Label: "文章", Type: skill.FieldTextarea},
+		{Name: "file", Label: "ファイル", Type: skill.FieldFile},
+		{Name: "rules", Label: "表記の決まり", Type: skill.FieldText},
+	}}
+	const file = "0190f3c2-0000-7000-8000-000000000005"
+	for name, test := range map[string]struct {
+		values map[string]string
+		want   string
+	}{
+		"text":    {map[string]string{"text": "本文"}, ""},
+		"file":    {map[string]string{"file": file, "text": " "}, ""},
+		"neither": {map[string]string{"rules": "数字は半角"}, "form.text: 校正する文章を入力するか、ファイルを選択してください。"},
+		"both":    {map[string]string{"text": "本文", "file": file}, "form.text: 文章とファイルは、どちらか一つだけを指定してください。"},
+	} {
+		got := ""
+		if err := sk.CheckForm(test.values); err != nil {
+			var wrong *fault.Error
+			if errors.As(err, &wrong) && len(wrong.Fields) == 1 {
+				got = wrong.Fields[0].Field + ": " + wrong.Fields[0].Message
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	values := map[string]string{"text": "本文", "file": file, "rules": "数字は半角"}
+	if got := sk.FormSettings(values); got != "表記の決まり: 数字は半角" || sk.FormText(values) != "本文" {
+		t.Errorf("settings %q, text %q", got, sk.FormText(values))
 	}
 }
 
