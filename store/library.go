@@ -276,21 +276,3 @@ func (db *DB) FindTemplate(ctx context.Context, m skill.Maker, id uuid.UUID) (sk
 		r.DocumentIDs
 	return c, nil
 }
-
-// ListAllCategories implements skill.LibraryStore.
-func (db *DB) ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]skill.KeyedCategory, error) {
-	type row struct {
-		skill.Category
-		Key string
-	}
-	rows, err := queryRows[row](ctx, db.pool, `
-		SELECT c.id, c.name, c.position, coalesce(c.key, '') AS key
-		FROM categories c
-		WHERE c.organization_id IS NULL OR c.organization_id = $1
-		ORDER BY c.position, c.name, c.id`, organizationID)
-	list := make([]skill.KeyedCategory, len(rows))
-	for i, r := range rows {
-		list[i] = skill.KeyedCategory{Category: r.Category, Key: r.Key}
-	}
-	return list, translate(err)
-}

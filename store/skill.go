@@ -90,17 +90,6 @@ const documentsOf = `(SELECT coalesce(jsonb_agg(jsonb_build_object('ID', d.id, '
 	 JOIN data_sources d ON d.id = k.data_source_id
 	 WHERE k.skill_id = s.id)`
 
-// ListCategories implements skill.Store.
-func (db *DB) ListCategories(ctx context.Context, organizationID, userID uuid.UUID) ([]skill.Category, error) {
-	list, err := queryRows[skill.Category](ctx, db.pool, `
-		SELECT c.id, c.name, c.position
-		FROM categories c
-		WHERE EXISTS (SELECT FROM skills s
-		              WHERE s.category_id = c.id AND `+mayUse+` AND `+isListed+`)
-		ORDER BY c.position, c.name, c.id`, organizationID, userID)
-	return list, translate(err)
-}
-
 // ListSkills implements skill.Store.
 func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill,
 	error,
@@ -108,10 +97,10 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 	rows, err := queryRows[skillRow](ctx, db.pool, `
 		SELECT `+skillColumns+`
 		FROM skills s
-		JOIN categories c ON c.id = s.category_id
+		JOIN categories c ON c.id = s.category_id`+categoryPlace+`
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
 		WHERE `+mayUse+` AND `+isListed+`
-		ORDER BY c.position, c.name, c.id, s.position, s.id
+		ORDER BY `+categoryOrder+`, s.position, s.id
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
 	if err != nil {

@@ -16,6 +16,7 @@ const (
 	aSkill      kind = "skill"
 	aMadeSkill  kind = "skill of one's own"
 	aRequest    kind = "request to publish a skill"
+	aCategory   kind = "category"
 	aMember     kind = "member"
 	aSource     kind = "data source"
 	aPassage    kind = "passage"
@@ -127,9 +128,15 @@ var access = map[string]rule{
 		may: admins, status: 200, body: with(map[string]any{"personal_tokens": true}),
 	},
 	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
-	"GET /v1/skill/{skill_id}": {may: everybody, status: 200, names: aSkill},
-	"POST /v1/skill":           {may: everybody, status: 201, body: func(string) any { return savedSkill("self", 0) }},
-	"GET /v1/skill/library":    {may: everybody, status: 200}, "GET /v1/skill/hidden": {may: admins, status: 200},
+	"POST /v1/category": {may: admins, status: 201, body: newCategory},
+	"PUT /v1/category/order": {
+		may: admins, status: 409, body: with(map[string]any{"category_ids": []string{}}),
+	},
+	"PUT /v1/category/{category_id}":    {may: admins, status: 200, names: aCategory, body: newCategory},
+	"DELETE /v1/category/{category_id}": {may: admins, status: 204, names: aCategory},
+	"GET /v1/skill/{skill_id}":          {may: everybody, status: 200, names: aSkill},
+	"POST /v1/skill":                    {may: everybody, status: 201, body: func(string) any { return savedSkill("self", 0) }},
+	"GET /v1/skill/library":             {may: everybody, status: 200}, "GET /v1/skill/hidden": {may: admins, status: 200},
 	"POST /v1/skill/import": {may: everybody, status: 400, body: with(map[string]any{"yaml": "x"})},
 	"POST /v1/skill/try": {may: everybody, status: 201, body: func(string) any {
 		return map[string]any{"request_id": newID(), "slot": newID(), "content": skillContent()}
@@ -284,6 +291,9 @@ func savedSkill(audience string, version int) map[string]any {
 	}
 	return body
 }
+
+// newCategory returns the body of a category with a name of its own.
+func newCategory(string) any { return map[string]any{"name": newID()[24:]} }
 
 func with(body any) func(string) any { return func(string) any { return body } }
 

@@ -122,6 +122,10 @@ func (w *world) make(k kind, token, super string) string {
 		return get[api.MadeSkill](w.fixture, http.StatusCreated, call{
 			method: "POST", path: "/v1/skill", token: token, body: savedSkill("self", 0),
 		}).ID.String()
+	case aCategory:
+		return get[api.Category](w.fixture, http.StatusCreated, call{
+			method: "POST", path: "/v1/category", token: super, body: newCategory(""),
+		}).ID.String()
 	case aRequest:
 		return get[api.MadeSkill](w.fixture, http.StatusOK, call{
 			method: "PUT", path: "/v1/skill/" + w.make(aMadeSkill, token, super) + "/request", token: token,

@@ -51,7 +51,9 @@ func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ids := map[kind]string{nothing: newID()} // An id that names nothing is well-formed.
-	for _, k := range []kind{aThread, aMessage, aSkill, aMadeSkill, aRequest, aMember, aTrial, aShare, aNotice} {
+	for _, k := range []kind{
+		aThread, aMessage, aSkill, aMadeSkill, aRequest, aCategory, aMember, aTrial, aShare, aNotice,
+	} {
 		ids[k] = w.make(k, w.super, w.super)
 	}
 	before := w.contents()

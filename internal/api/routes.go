@@ -106,6 +106,10 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/connection-policy", s.as(writes, s.putConnectionPolicy))
 
 		r.Get("/v1/category", s.as(reads, s.listCategories))
+		r.Post("/v1/category", s.as(writes, s.createCategory))
+		r.Put("/v1/category/order", s.as(writes, s.orderCategories))
+		r.Put("/v1/category/{category_id}", s.as(writes, s.renameCategory))
+		r.Delete("/v1/category/{category_id}", s.as(writes, s.removeCategory))
 		r.Get("/v1/skill", s.as(reads, s.listSkills))
 		r.Post("/v1/skill", s.as(writes, s.createSkill))
 		r.Get("/v1/skill/library", s.as(reads, s.listMadeSkills))

@@ -41,7 +41,8 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 			(!has(route, "/v1/notification") || route == "GET /v1/notification" ||
 				route == "PUT /v1/notification/read") &&
 			// Skills are made in the app alone.
-			(!has(route, "/v1/skill") || route == "GET /v1/skill" || route == "GET /v1/skill/{skill_id}")
+			(!has(route, "/v1/skill") || route == "GET /v1/skill" || route == "GET /v1/skill/{skill_id}") &&
+			(!has(route, "/v1/category") || route == "GET /v1/category")
 	},
 	identity.ScopeDocuments: func(route string) bool {
 		return has(route, "/v1/data-source", "/v1/me") || strings.Contains(route, "preprocess")

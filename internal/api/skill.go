@@ -8,31 +8,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-func (s *Server) listCategories(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	all := c.flag("all", r.URL.Query()["all"])
-	offset, limit := c.page(r)
-	err := c.err()
-	if err != nil {
-		return err
-	}
-	var categories []skill.Category
-	if all {
-		categories, err = s.Library.Categories(r.Context(), actor.OrganizationID)
-	} else {
-		categories, err = s.Skill.Categories(r.Context(), actor.OrganizationID, actor.ID)
-	}
-	if err != nil {
-		return err
-	}
-	// The list is short, so the page is cut from all categories.
-	categories = categories[min(offset, len(categories)):]
-	categories = categories[:min(limit, len(categories))]
-	return writeJSON(w, http.StatusOK, CategoryList{Items: convert(categories, func(c skill.Category) Category {
-		return Category{ID: c.ID, Name: c.Name, Position: c.Position}
-	})})
-}
-
 func (s *Server) listSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	offset, limit, err := page(r)
 	if err != nil {

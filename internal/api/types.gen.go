@@ -822,6 +822,8 @@ type AuthTypeRequest struct {
 
 // Category defines model for Category.
 type Category struct {
+	// Editable The organization made it in the app: administrators may change it.
+	Editable bool               `json:"editable"`
 	ID       openapi_types.UUID `json:"id"`
 	Name     string             `json:"name"`
 	Position int                `json:"position"`
@@ -830,6 +832,16 @@ type Category struct {
 // CategoryList defines model for CategoryList.
 type CategoryList struct {
 	Items []Category `json:"items"`
+}
+
+// CategoryOrderRequest defines model for CategoryOrderRequest.
+type CategoryOrderRequest struct {
+	CategoryIds []string `json:"category_ids"`
+}
+
+// CategoryRequest defines model for CategoryRequest.
+type CategoryRequest struct {
+	Name string `json:"name"`
 }
 
 // ChatCompletionKind defines model for ChatCompletionKind.
@@ -3268,6 +3280,12 @@ type ListCategoriesParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// RemoveCategoryParams defines parameters for RemoveCategory.
+type RemoveCategoryParams struct {
+	// ReplacementID Where its skills move.
+	ReplacementID openapi_types.UUID `form:"replacement_id,omitempty" json:"replacement_id,omitempty,omitzero"`
+}
+
 // CompleteChatParams defines parameters for CompleteChat.
 type CompleteChatParams struct {
 	// IdempotencyKey Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
@@ -3665,6 +3683,15 @@ type SlackInteractionFormdataRequestBody = SlackInteractionFormdataBody
 
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
+
+// CreateCategoryJSONRequestBody defines body for CreateCategory for application/json ContentType.
+type CreateCategoryJSONRequestBody = CategoryRequest
+
+// OrderCategoriesJSONRequestBody defines body for OrderCategories for application/json ContentType.
+type OrderCategoriesJSONRequestBody = CategoryOrderRequest
+
+// RenameCategoryJSONRequestBody defines body for RenameCategory for application/json ContentType.
+type RenameCategoryJSONRequestBody = CategoryRequest
 
 // CompleteChatJSONRequestBody defines body for CompleteChat for application/json ContentType.
 type CompleteChatJSONRequestBody = OpenAICompletionRequest

@@ -48,6 +48,10 @@ const (
 	ActionSkillReject      Action = "skill.reject"
 	ActionSkillHide        Action = "skill.hide"
 	ActionSkillShow        Action = "skill.show"
+	ActionCategoryCreate   Action = "category.create"
+	ActionCategoryEdit     Action = "category.edit"
+	ActionCategoryRemove   Action = "category.remove"
+	ActionCategoryOrder    Action = "category.order"
 	ActionKeysRotate       Action = "keys.rotate"
 	ActionSecretRotate     Action = "secret.rotate"
 	ActionSlackEdit        Action = "slack.edit"
@@ -95,7 +99,8 @@ func Actions() []Action {
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
 		ActionNoticeEdit, ActionNoticeEnd, ActionNoticeDelete,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
-		ActionSkillPublish, ActionSkillReject, ActionSkillHide, ActionSkillShow, ActionKeysRotate,
+		ActionSkillPublish, ActionSkillReject, ActionSkillHide, ActionSkillShow,
+		ActionCategoryCreate, ActionCategoryEdit, ActionCategoryRemove, ActionCategoryOrder, ActionKeysRotate,
 		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionSignIn,
@@ -148,6 +153,7 @@ const (
 	TargetSAML         = "saml"
 	TargetNotification = "notification"
 	TargetSkill        = "skill"
+	TargetCategory     = "category"
 	TargetKey          = "key"
 	TargetShare        = "share"
 	TargetConnection   = "connection"

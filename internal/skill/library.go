@@ -152,6 +152,8 @@ const (
 // LibraryStore is what a Library needs of a database. Each method is one transaction. What the Maker may not edit is
 // ErrNoSkill.
 type LibraryStore interface {
+	CategoryStore
+
 	// SaveSkill stores a new skill, if id is uuid.Nil, or a new version, and returns it. A repeated request returns what
 	// it stored, as it is now; with another content it is ErrRequestConflict. Errors: ErrChanged if the version that was
 	// edited is not the newest, fault.Conflict for a name that is taken or too many skills, fault.Invalid for a category,
@@ -380,14 +382,4 @@ func (l *Library) Hidden(ctx context.Context, actor identity.Actor) ([]Skill, er
 		return nil, org.ErrForbidden
 	}
 	return l.store.ListHidden(ctx, m)
-}
-
-// Categories returns the categories in which skills may be made, in order.
-func (l *Library) Categories(ctx context.Context, organizationID uuid.UUID) ([]Category, error) {
-	keyed, err := l.store.ListAllCategories(ctx, organizationID)
-	list := make([]Category, len(keyed))
-	for i, c := range keyed {
-		list[i] = c.Category
-	}
-	return list, err
 }

@@ -105,6 +105,7 @@ type Category struct {
 	ID       uuid.UUID
 	Name     string
 	Position int
+	Made     bool // The organization made it in the app.
 }
 
 // FormField is one field of a form. Its JSON form is that of the API and of the store.

@@ -17,7 +17,7 @@ import type { CitationProps } from '@/lib/markdown'
 import { keepBeside } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
 import styles from './Citation.module.css'
-import { canOpen, placeOf, type Source, spokenTitle } from './citations'
+import { canOpen, placeOf, quoteOf, type Source, spokenTitle } from './citations'
 import { texts } from './texts'
 
 /** The sources of one answer by their numbers, and what opens a passage. */
@@ -118,7 +118,8 @@ function Card({
     () => (card.current ? keepBeside(card.current, anchor, 'top', 'start', onGone) : undefined),
     [anchor],
   )
-  const { name, page, locator, quote, support, url } = source
+  const { name, page, locator, support, url } = source
+  const quote = quoteOf(source)
   const inFile = [hasPictures(name) && page > 0 && texts.page(page), locator].filter(Boolean).join('・')
   const place = url === null ? inFile : placeOf(source)
   return createPortal(

@@ -1,7 +1,16 @@
 import { expect, it } from 'vitest'
 import type { Citation } from '@/lib/api'
 import type { AnswerCitation, AnswerSource } from '@/lib/stream'
-import { citationsOf, placeOf, sortSources, sourceLines, sourcesOf, spokenTitle } from './citations'
+import {
+  citationsOf,
+  placeOf,
+  quoteOf,
+  type Source,
+  sortSources,
+  sourceLines,
+  sourcesOf,
+  spokenTitle,
+} from './citations'
 
 const citation = (index: number, change: Partial<Citation> = {}): Citation => ({
   index,
@@ -137,4 +146,14 @@ it('writes them for texts that leave the app, and says them aloud', () => {
   const [first, second] = sourcesOf(null, citations)
   expect(first && spokenTitle(first)).toBe('出典1、就業規則.pdf 1ページ')
   expect(second && spokenTitle(second)).toBe('出典2、就業規則.pdf 2ページ、要確認')
+})
+
+it('quotes pages of the web without the marks of Markdown, and files as they are', () => {
+  const of = (quote: string, url: string | null = 'https://example.com') => quoteOf({ quote, url } as Source)
+  expect(of('## 休暇\n\n**有給**は[こちら](https://a.example/x "題")\n> * 10日\n- `20日`')).toBe(
+    '休暇\n\n有給はこちら\n・10日\n・20日',
+  )
+  expect(of('| 年 | 日数 |\n|---|:--:|\n| 1 | 10 |')).toBe('年、日数\n1、10')
+  expect(of('3 * 4 = 12、snake_case、C# と 1\\. は残す')).toBe('3 * 4 = 12、snake_case、C# と 1. は残す')
+  expect(of('# 見出し', null)).toBe('# 見出し')
 })

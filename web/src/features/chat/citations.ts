@@ -71,6 +71,20 @@ export function titleOf(source: Place): string {
   return [source.name, placeOf(source)].filter(Boolean).join(' ')
 }
 
+/** What stands at a source's place, to be read: a page of the web is read as Markdown, whose marks are left out. */
+export function quoteOf({ quote, url }: Source): string {
+  if (url === null) return quote
+  return quote
+    .replace(/!?\[([^\]]*)\]\([^)\s]*(?:\s+"[^"]*")?\)/g, '$1')
+    .replace(/^[ \t]*(?:>[ \t]*)*(?:#{1,6}[ \t]+|```.*)?/gm, '')
+    .replace(/^[*+-][ \t]+/gm, '・')
+    .replace(/^\|?[ \t:|-]*-{3}[ \t:|-]*\|?$\n?/gm, '')
+    .replace(/^\|[ \t]*(.*?)[ \t]*\|$/gm, (_, cells: string) => cells.replace(/[ \t]*\|[ \t]*/g, '、'))
+    .replace(/\*\*|__|`|(?<![*\w])\*(?=\S)|(?<=\S)\*(?![*\w])/g, '')
+    .replace(/\\([!-/:-@[-`{-~])/g, '$1')
+    .trim()
+}
+
 /** What a citation is called, to be heard. */
 export function spokenTitle(source: Source): string {
   const { index, support, url } = source

@@ -1,9 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
-import { FieldErrorText, Select } from '@/components/Field'
+import { Select } from '@/components/Field'
 import type { SkillAudience } from '@/lib/api'
-import { listMembers } from '@/lib/api/admin'
 import type { Draft } from './content'
-import styles from './Editor.module.css'
+import { Members } from './Members'
 import { texts } from './texts'
 
 const words = texts.editor
@@ -39,43 +37,11 @@ export function AudienceFields({ draft, fixed, errorOf, onChange }: AudienceFiel
       </Select>
       {draft.audience === 'members' && (
         <Members
-          chosen={draft.memberIds}
+          chosen={draft.members}
           error={errorOf('member_ids')}
-          onChange={(memberIds) => onChange({ ...draft, memberIds })}
+          onChange={(members) => onChange({ ...draft, members })}
         />
       )}
     </>
-  )
-}
-
-interface MembersProps {
-  readonly chosen: readonly string[]
-  readonly error: string | undefined
-  readonly onChange: (ids: string[]) => void
-}
-
-function Members({ chosen, error, onChange }: MembersProps) {
-  const members = useQuery({
-    queryKey: ['skill-members'],
-    queryFn: ({ signal }) => listMembers({ offset: 0, limit: 100 }, signal),
-  })
-  return (
-    <fieldset className={styles.checks}>
-      <legend>{words.members}</legend>
-      {members.data?.items.map(({ id, name, email }) => (
-        <label key={id}>
-          <input
-            type="checkbox"
-            checked={chosen.includes(id)}
-            onChange={(event) =>
-              onChange(event.target.checked ? [...chosen, id] : chosen.filter((other) => other !== id))
-            }
-          />
-          {name}
-          <small>{email}</small>
-        </label>
-      ))}
-      <div role="alert">{error && <FieldErrorText>{error}</FieldErrorText>}</div>
-    </fieldset>
   )
 }

@@ -1,22 +1,22 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
-import { Link, useNavigate, useParams } from 'react-router'
+import { Link, useParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { PageTitle } from '@/components/PageTitle'
 import { ErrorState } from '@/components/States'
 import { isAdmin } from '@/entities/session/guard'
-import { ApiError, type MadeSkill, type Skill, type Thread } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import type { MadeSkill, Skill, Thread } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
-import { toast } from '@/lib/ui/toast'
+import { formatDate } from '@/lib/ui/dates'
 import { AudienceFields } from './AudienceFields'
 import { ContentFields } from './ContentFields'
 import { type Draft, draftOf, emptyDraft, previewOf } from './content'
 import styles from './Editor.module.css'
-import { allCategoriesQuery, contentQuery, refreshSkills } from './queries'
+import { allCategoriesQuery, contentQuery } from './queries'
 import { TrialPane } from './TrialPane'
 import { texts } from './texts'
 import { useDraft } from './useDraft'
+import { useSave } from './useSave'
 import { Versions } from './Versions'
 
 /** Draws the place where a skill is tried. */
@@ -89,6 +89,14 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
             {failure.fields.length > 1 ? texts.editor.wrong : failure.message}
           </p>
         )}
+        {saved && changed && draft.version < saved.version && (
+          <Newer
+            saved={saved}
+            base={draft.version}
+            onCompare={() => setVersions(true)}
+            onKeep={() => change({ ...draft, version: saved.version })}
+          />
+        )}
         {isAdmin(me.role) && (
           <AudienceFields draft={draft} fixed={saved !== null} errorOf={errorOf} onChange={change} />
         )}
@@ -125,38 +133,27 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
   )
 }
 
-/** Saves a draft, each content with one request id, and moves the focus to the first wrong field. */
-function useSave(
-  draft: Draft,
-  saved: MadeSkill | null,
-  discard: () => void,
-  form: { current: HTMLFormElement | null },
-) {
-  const navigate = useNavigate()
-  const [busy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<ApiError | null>(null)
-  const request = useRef({ of: '', id: '' })
-  const save = async () => {
-    const body = { audience: draft.audience, member_ids: [...draft.memberIds], content: draft.content }
-    const of = JSON.stringify(body)
-    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
-    setBusy(true)
-    setFailure(null)
-    try {
-      const saving = { ...body, request_id: request.current.id }
-      const done = saved
-        ? await made.changeSkill(saved.id, { ...saving, version: draft.version })
-        : await made.createSkill(saving)
-      discard()
-      refreshSkills()
-      toast(texts.editor.saved, { tone: 'success' })
-      if (!saved) void navigate(`/home/skill/${done.id}/edit`, { replace: true })
-    } catch (cause) {
-      setFailure(cause instanceof ApiError ? cause : new ApiError(0, { detail: texts.failed }))
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
-    } finally {
-      setBusy(false)
-    }
-  }
-  return { save, busy, failure }
+interface NewerProps {
+  readonly saved: MadeSkill
+  /** The version from which the changes in this browser began. */
+  readonly base: number
+  readonly onCompare: () => void
+  readonly onKeep: () => void
+}
+
+/** Says that the skill was saved elsewhere after the changes in this browser began. */
+function Newer({ saved, base, onCompare, onKeep }: NewerProps) {
+  return (
+    <div className={styles.newer} role="alert">
+      <p>{texts.editor.newer(base, saved.version, saved.updated_by, formatDate(saved.updated_at))}</p>
+      <div>
+        <Button size="sm" onClick={onCompare}>
+          {texts.editor.compareNewer}
+        </Button>
+        <Button size="sm" onClick={onKeep}>
+          {texts.editor.keepMine}
+        </Button>
+      </div>
+    </div>
+  )
 }

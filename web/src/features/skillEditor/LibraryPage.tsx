@@ -5,12 +5,13 @@ import { Button, ButtonLink } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { PageTitle } from '@/components/PageTitle'
 import { isAdmin } from '@/entities/session/guard'
-import { ApiError } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { meQuery } from '@/lib/api/queries'
 import { writeKept } from '@/lib/browser/kept'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { toastFailure } from '@/lib/ui/toast'
+import { reasonOf } from './act'
+import { Categories } from './Categories'
 import { emptyDraft } from './content'
 import styles from './Library.module.css'
 import { requestsQuery } from './queries'
@@ -19,7 +20,7 @@ import { Shelf } from './Shelf'
 import { Standard } from './Standard'
 import { texts } from './texts'
 
-const tabs = ['own', 'organization', 'requests', 'standard'] as const
+const tabs = ['own', 'organization', 'requests', 'standard', 'categories'] as const
 type Tab = (typeof tabs)[number]
 
 /** The skills that the user may edit; for administrators also the requests and the standard skills. */
@@ -62,6 +63,7 @@ export function LibraryPage() {
       {tab === 'organization' && <Shelf key="organization" shelf="organization" />}
       {tab === 'requests' && <Requests />}
       {tab === 'standard' && <Standard admin={admin} />}
+      {tab === 'categories' && <Categories />}
     </div>
   )
 }
@@ -82,7 +84,7 @@ function ImportButton() {
       writeKept('skill-editor:new', JSON.stringify({ ...emptyDraft(first.category_id), content: first }))
       void navigate('/home/skill/new')
     } catch (cause) {
-      toastFailure(cause instanceof ApiError ? (cause.fields[0]?.message ?? cause.message) : texts.failed)
+      toastFailure(reasonOf(cause))
     }
   }
   return (

@@ -9,15 +9,16 @@ import type { SkillRequest } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { formatDate } from '@/lib/ui/dates'
 import { toast } from '@/lib/ui/toast'
+import { useAct } from './act'
 import styles from './Library.module.css'
 import { requestsQuery } from './queries'
-import { act } from './Shelf'
 import { texts } from './texts'
 
 /** The requests to publish skills, for administrators. */
 export function Requests() {
   const { data, isError, refetch } = useQuery(requestsQuery)
   const [reviewed, setReviewed] = useState<SkillRequest | null>(null)
+  const { act } = useAct()
   const review = (id: string) => act(async () => setReviewed(await made.getSkillRequest(id)))
   return (
     <>
@@ -47,6 +48,7 @@ export function Requests() {
 
 function Review({ request, onClose }: { request: SkillRequest; onClose: () => void }) {
   const [reason, setReason] = useState('')
+  const { busy, act } = useAct()
   const decide = (approve: boolean) =>
     act(async () => {
       await made.decideSkillRequest(request.id, { approve, reason: approve ? '' : reason })
@@ -63,7 +65,7 @@ function Review({ request, onClose }: { request: SkillRequest; onClose: () => vo
         <>
           <Button onClick={onClose}>{texts.cancel}</Button>
           <Button onClick={() => void decide(false)}>{texts.reject}</Button>
-          <Button variant="primary" onClick={() => void decide(true)}>
+          <Button variant="primary" loading={busy} onClick={() => void decide(true)}>
             {texts.approve}
           </Button>
         </>

@@ -5,9 +5,9 @@ import { SkillIcon } from '@/components/SkillIcon'
 import type { Skill } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { skillsQuery } from '@/lib/api/queries'
+import { useAct, useCopy } from './act'
 import styles from './Library.module.css'
 import { hiddenQuery } from './queries'
-import { act } from './Shelf'
 import { texts } from './texts'
 
 /** The skills that every organization has: to be copied, and by administrators hidden. */
@@ -30,9 +30,11 @@ export function Standard({ admin }: { admin: boolean }) {
 
 function Line({ skill, admin, hidden }: { skill: Skill; admin: boolean; hidden: boolean }) {
   const navigate = useNavigate()
+  const { busy, act } = useAct()
+  const makeCopy = useCopy(skill.id)
   const copy = (audience: 'self' | 'organization') =>
     act(async () => {
-      const done = await made.copySkill(skill.id, { request_id: crypto.randomUUID(), audience })
+      const done = await makeCopy(audience)
       void navigate(`/home/skill/${done.id}/edit`)
     })
   return (
@@ -43,7 +45,7 @@ function Line({ skill, admin, hidden }: { skill: Skill; admin: boolean; hidden: 
         <p>{hidden ? texts.isHidden : skill.description}</p>
       </div>
       <div className={styles.actions}>
-        <Button size="sm" onClick={() => void copy('self')}>
+        <Button size="sm" loading={busy} onClick={() => void copy('self')}>
           {texts.copyOwn}
         </Button>
         {admin && (

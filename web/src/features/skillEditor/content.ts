@@ -1,4 +1,4 @@
-import type { MadeSkill, Skill, SkillAudience, SkillContent } from '@/lib/api'
+import type { MadeSkill, Skill, SkillAudience, SkillContent, SkillMember } from '@/lib/api'
 
 /** The icons of the app, which skills may have beside emoji. */
 export const icons = [
@@ -27,7 +27,8 @@ export const icons = [
 /** What is being edited, as the browser keeps it. */
 export interface Draft {
   readonly audience: SkillAudience
-  readonly memberIds: readonly string[]
+  /** With the audience `members`: who they are. */
+  readonly members: readonly SkillMember[]
   readonly content: SkillContent
   /** The version that was edited; 0 for a new skill. */
   readonly version: number
@@ -37,7 +38,7 @@ export interface Draft {
 export function emptyDraft(categoryId: string): Draft {
   return {
     audience: 'self',
-    memberIds: [],
+    members: [],
     version: 0,
     content: {
       name: '',
@@ -63,7 +64,7 @@ export function emptyDraft(categoryId: string): Draft {
 export function draftOf(made: MadeSkill): Draft {
   return {
     audience: made.audience,
-    memberIds: made.members.map(({ id }) => id),
+    members: made.members,
     content: made.content,
     version: made.version,
   }

@@ -1,13 +1,15 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '@/lib/api'
+import { listMembers } from '@/lib/api/admin'
 import { listDataSources } from '@/lib/api/dataSources'
+import { listQuery } from '@/lib/api/lists'
 import * as made from '@/lib/api/madeSkills'
 import { queryClient } from '@/lib/api/queries'
 
 /** All categories, with skills or without. */
 export const allCategoriesQuery = queryOptions({
   queryKey: ['categories', 'all'],
-  queryFn: ({ signal }) => made.listAllCategories(signal),
+  queryFn: ({ signal }) => api.listAll((page) => made.listAllCategories(page, signal)),
 })
 
 /** A skill with all that it is made of. */
@@ -19,11 +21,21 @@ export function contentQuery(skillId: string) {
 }
 
 /** The skills of a shelf. */
-export function shelfQuery(shelf: 'own' | 'organization', archived: boolean, limit: number) {
-  return queryOptions({
-    queryKey: ['made-skills', shelf, archived, limit],
-    queryFn: ({ signal }) => made.listMadeSkills({ shelf, archived, offset: 0, limit }, signal),
-  })
+export function shelfQuery(shelf: 'own' | 'organization', archived: boolean) {
+  return listQuery(
+    ['made-skills', shelf, archived],
+    50,
+    async (page, signal) => (await made.listMadeSkills({ shelf, archived, ...page }, signal)).items,
+  )
+}
+
+/** The members whose name or address contains words. */
+export function membersQuery(q: string) {
+  return listQuery(
+    ['skill-members', q],
+    20,
+    async (page, signal) => (await listMembers({ q, ...page }, signal)).items,
+  )
 }
 
 /** The pending requests. */

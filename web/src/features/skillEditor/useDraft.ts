@@ -22,7 +22,9 @@ export function useDraft(key: string, saved: Draft) {
 function parse(text: string): Draft | null {
   try {
     const value = JSON.parse(text) as Draft
-    return typeof value?.content?.prompt === 'string' && Array.isArray(value.content.form_fields)
+    return typeof value?.content?.prompt === 'string' &&
+      Array.isArray(value.content.form_fields) &&
+      Array.isArray(value.members)
       ? value
       : null
   } catch {

@@ -4,7 +4,7 @@ import { inCategories, recentSkills } from './select'
 
 const skill = (id: string, category_id = 'c1') => ({ id, name: id, category_id }) as Skill
 const thread = (skillId: string) => ({ id: `t-${skillId}`, skill: { id: skillId } }) as Thread
-const category = (id: string, position: number): Category => ({ id, name: id, position })
+const category = (id: string, position: number): Category => ({ id, name: id, position, editable: false })
 
 describe('the skills of the page', () => {
   it('used last come first, each once, at most four, none that is gone', () => {

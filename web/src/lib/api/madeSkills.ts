@@ -28,10 +28,34 @@ export interface SkillSaving {
 
 const at = (skillId: string) => ({ params: { path: { skill_id: skillId } } })
 
-/** All categories, with skills or without. */
-export async function listAllCategories(signal?: AbortSignal): Promise<Category[]> {
-  const query = { all: true, limit: 100 }
+/** The categories, with skills or without. */
+export async function listAllCategories(page: Page, signal?: AbortSignal): Promise<Category[]> {
+  const query = { all: true, ...page }
   return (await take(signed.GET('/v1/category', { params: { query }, signal: signal ?? null }))).items
+}
+
+/** Adds a category. */
+export async function createCategory(name: string): Promise<Category> {
+  return take(signed.POST('/v1/category', { body: { name } }))
+}
+
+/** Renames a category that was made in the app. */
+export async function renameCategory(categoryId: string, name: string): Promise<Category> {
+  assertRequired('renameCategory', 'categoryId', categoryId)
+  const params = { path: { category_id: categoryId } }
+  return take(signed.PUT('/v1/category/{category_id}', { params, body: { name } }))
+}
+
+/** Removes a category that was made in the app; its skills move to the replacement. */
+export async function removeCategory(categoryId: string, replacementId: string): Promise<void> {
+  assertRequired('removeCategory', 'categoryId', categoryId)
+  const params = { path: { category_id: categoryId }, query: { replacement_id: replacementId } }
+  await take(signed.DELETE('/v1/category/{category_id}', { params }))
+}
+
+/** Sets the order of all categories. */
+export async function orderCategories(ids: string[]): Promise<void> {
+  await take(signed.PUT('/v1/category/order', { body: { category_ids: ids } }))
 }
 
 /** The skills of a shelf that the user may edit, last saved first. */

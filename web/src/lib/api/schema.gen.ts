@@ -743,8 +743,61 @@ export interface paths {
         /** Categories of skills, by position */
         get: operations["listCategories"];
         put?: never;
+        /**
+         * Add a category
+         * @description For administrators. It is shown after the others. A name that there is already is 409, so that a repeated call adds
+         *     nothing twice.
+         */
+        post: operations["createCategory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/category/order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Order the categories of the organization
+         * @description For administrators. All categories, those of all organizations included; if they are not those that there are, it is
+         *     409.
+         */
+        put: operations["orderCategories"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/category/{category_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                category_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Rename a category
+         * @description For administrators, of a category that was made in the app.
+         */
+        put: operations["renameCategory"];
+        post?: never;
+        /**
+         * Remove a category
+         * @description For administrators, of a category that was made in the app. Its skills move to the replacement; without one, a
+         *     category that skills are or were in is 400.
+         */
+        delete: operations["removeCategory"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3607,6 +3660,14 @@ export interface components {
             id: string;
             name: string;
             position: number;
+            /** @description The organization made it in the app: administrators may change it. */
+            editable: boolean;
+        };
+        CategoryRequest: {
+            name: string;
+        };
+        CategoryOrderRequest: {
+            category_ids: string[];
         };
         CategoryList: {
             items: components["schemas"]["Category"][];
@@ -5916,6 +5977,105 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CategoryList"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createCategory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CategoryRequest"];
+            };
+        };
+        responses: {
+            /** @description The category */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    orderCategories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CategoryOrderRequest"];
+            };
+        };
+        responses: {
+            /** @description They are in this order */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    renameCategory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                category_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CategoryRequest"];
+            };
+        };
+        responses: {
+            /** @description The category */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeCategory: {
+        parameters: {
+            query?: {
+                /** @description Where its skills move. */
+                replacement_id?: string;
+            };
+            header?: never;
+            path: {
+                category_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

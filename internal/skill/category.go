@@ -1,0 +1,107 @@
+package skill
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// MaxCategories limits the categories that an organization makes in the app.
+const MaxCategories = 30
+
+// NewCategoryPosition is the position of a category made in the app: after the built-in and the imported ones.
+const NewCategoryPosition = maxPosition
+
+// Errors that clients know by their codes.
+var (
+	ErrNoCategory    = fault.Errorf(fault.NotFound, "分類が見つかりません。")
+	ErrCategoryOrder = fault.Errorf(fault.Conflict, "ほかの人が分類を変更しました。画面を読み込み直してから、並べ替えてください。")
+)
+
+// CategoryStore is what a Library needs of a database for the categories that administrators make. Each method is one
+// transaction. Categories that the organization has not made in the app are ErrNoCategory where they are to be changed.
+type CategoryStore interface {
+	// CreateCategory makes a category, shown after the others. A name that the organization has is fault.Conflict.
+	CreateCategory(ctx context.Context, m Maker, name string) (Category, error)
+
+	// RenameCategory gives a category another name. A name that another one has is fault.Conflict.
+	RenameCategory(ctx context.Context, m Maker, id uuid.UUID, name string) (Category, error)
+
+	// RemoveCategory removes a category and moves its skills, and their versions, to the replacement. Without a
+	// replacement a category that skills are or were in is fault.Invalid.
+	RemoveCategory(ctx context.Context, m Maker, id uuid.UUID, replacement *uuid.UUID) error
+
+	// OrderCategories sets the order of all categories that the organization has. Others than those are
+	// ErrCategoryOrder.
+	OrderCategories(ctx context.Context, m Maker, ids []uuid.UUID) error
+}
+
+// CreateCategory makes a category of the actor's organization. For administrators.
+func (l *Library) CreateCategory(ctx context.Context, actor identity.Actor, name string) (Category, error) {
+	m, name, err := categoryMaker(actor, name)
+	if err != nil {
+		return Category{}, err
+	}
+	return l.store.CreateCategory(ctx, m, name)
+}
+
+// RenameCategory gives a category of the actor's organization another name. For administrators.
+func (l *Library) RenameCategory(
+	ctx context.Context, actor identity.Actor, id uuid.UUID, name string,
+) (Category, error) {
+	m, name, err := categoryMaker(actor, name)
+	if err != nil {
+		return Category{}, err
+	}
+	return l.store.RenameCategory(ctx, m, id, name)
+}
+
+// categoryMaker returns an administrator as a Maker, and the name of a category as it is stored.
+func categoryMaker(actor identity.Actor, name string) (Maker, string, error) {
+	m := makerOf(actor)
+	if !m.Admin {
+		return m, "", org.ErrForbidden
+	}
+	name = strings.TrimSpace(name)
+	var w contentCheck
+	w.line("name", "分類の名前", name, maxCategoryName, true)
+	return m, name, w.err()
+}
+
+// RemoveCategory removes a category of the actor's organization. For administrators.
+func (l *Library) RemoveCategory(
+	ctx context.Context, actor identity.Actor, id uuid.UUID, replacement *uuid.UUID,
+) error {
+	m := makerOf(actor)
+	switch {
+	case !m.Admin:
+		return org.ErrForbidden
+	case replacement != nil && *replacement == id:
+		return fault.InvalidField("replacement_id", "削除する分類とは別の分類を選択してください。")
+	}
+	return l.store.RemoveCategory(ctx, m, id, replacement)
+}
+
+// OrderCategories sets the order in which the actor's organization shows the categories. For administrators.
+func (l *Library) OrderCategories(ctx context.Context, actor identity.Actor, ids []uuid.UUID) error {
+	m := makerOf(actor)
+	if !m.Admin {
+		return org.ErrForbidden
+	}
+	return l.store.OrderCategories(ctx, m, ids)
+}
+
+// Categories returns the categories in which skills may be made, in order.
+func (l *Library) Categories(ctx context.Context, organizationID uuid.UUID) ([]Category, error) {
+	keyed, err := l.store.ListAllCategories(ctx, organizationID)
+	list := make([]Category, len(keyed))
+	for i, c := range keyed {
+		list[i] = c.Category
+	}
+	return list, err
+}

@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// categories returns the names of all categories of an organization, in order, and their ids.
+func (f *fixture) categories(t *testing.T, organization uuid.UUID) (names []string, ids []uuid.UUID) {
+	t.Helper()
+	list, err := f.ListAllCategories(t.Context(), organization)
+	must(t, err)
+	for _, c := range list {
+		names, ids = append(names, c.Name), append(ids, c.ID)
+	}
+	return names, ids
+}
+
+func wantNames(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestCategoriesAreOrderedByEachOrganization: the order holds for the categories of all organizations too, and for the
+// skills in them, in one organization alone.
+func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	m := maker(f.ann, true)
+	sales, err := f.CreateCategory(t.Context(), m, "営業")
+	must(t, err)
+	got, ids := f.categories(t, f.a)
+	wantNames(t, got, "基本", "文章", "営業")
+	slices.Reverse(ids)
+	for range 2 { // A repetition changes nothing.
+		must(t, f.OrderCategories(t.Context(), m, ids))
+	}
+	got, _ = f.categories(t, f.a)
+	wantNames(t, got, "営業", "文章", "基本")
+	_, err = f.CreateCategory(t.Context(), m, "法務")
+	must(t, err)
+	got, _ = f.categories(t, f.a)
+	wantNames(t, got, "営業", "文章", "基本", "法務")
+	got, _ = f.categories(t, f.b)
+	wantNames(t, got, "基本", "文章")
+	for _, wrong := range [][]uuid.UUID{nil, ids, append(slices.Clone(ids), ids[0]), append(slices.Clone(ids), newID())} {
+		if err := f.OrderCategories(t.Context(), m, wrong); fault.CodeOf(err) != fault.Conflict {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+	s := f.saving("見積もり", skill.AudienceOrganization)
+	s.Content.CategoryID = sales.ID
+	f.save(t, m, s)
+	skills, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 100)
+	must(t, err)
+	if skills[0].Name != "見積もり" {
+		t.Errorf("the first skill is %s", skills[0].Name)
+	}
+	shown, err := f.ListCategories(t.Context(), f.a, f.bob.UserID)
+	must(t, err)
+	if shown[0].Name != "営業" || !shown[0].Made || shown[1].Made {
+		t.Errorf("got %+v", shown)
+	}
+}
+
+// TestCategoriesBelongToTheirOrganization: those of others, of all organizations and of imports cannot be changed.
+func TestCategoriesBelongToTheirOrganization(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	m := maker(f.ann, true)
+	made, err := f.CreateCategory(t.Context(), m, "営業")
+	must(t, err)
+	imported := newID()
+	f.exec(t, `INSERT INTO categories (id, name, position, organization_id, key) VALUES ($1, '取込', 9, $2, 'in')`,
+		imported, f.a)
+	for name, call := range map[string]struct {
+		by skill.Maker
+		id uuid.UUID
+	}{
+		"another organization's": {maker(f.mallory, true), made.ID}, "of all": {m, f.cats[0].ID},
+		"imported": {m, imported}, "none": {m, newID()},
+	} {
+		_, renamed := f.RenameCategory(t.Context(), call.by, call.id, "別名")
+		for _, err := range []error{renamed, f.RemoveCategory(t.Context(), call.by, call.id, nil)} {
+			if fault.CodeOf(err) != fault.NotFound {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, taken := range []string{"営業", "基本", "取込"} {
+		if _, err := f.CreateCategory(t.Context(), m, taken); fault.CodeOf(err) != fault.Conflict {
+			t.Errorf("%s: %v", taken, err)
+		}
+	}
+	if _, err := f.RenameCategory(t.Context(), m, made.ID, "基本"); fault.CodeOf(err) != fault.Conflict {
+		t.Errorf("a name of another one: %v", err)
+	}
+	renamed, err := f.RenameCategory(t.Context(), m, made.ID, "販売")
+	must(t, err)
+	if renamed.Name != "販売" || renamed.ID != made.ID {
+		t.Errorf("got %+v", renamed)
+	}
+	if _, err := f.CreateCategory(t.Context(), maker(f.mallory, true), "販売"); err != nil {
+		t.Errorf("another organization may have the name: %v", err)
+	}
+	for i := range skill.MaxCategories - 1 {
+		_, err := f.CreateCategory(t.Context(), m, string(rune('あ'+i)))
+		must(t, err)
+	}
+	if _, err := f.CreateCategory(t.Context(), m, "多い"); fault.CodeOf(err) != fault.Conflict {
+		t.Errorf("too many: %v", err)
+	}
+}
+
+// TestRemovedCategoriesLeaveNoSkillBehind: skills, drafts and earlier versions move to the replacement.
+func TestRemovedCategoriesLeaveNoSkillBehind(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	m := maker(f.ann, true)
+	gone, err := f.CreateCategory(t.Context(), m, "営業")
+	must(t, err)
+	s := f.saving("見積もり", skill.AudienceSelf)
+	s.Content.CategoryID = gone.ID
+	own := f.save(t, maker(f.bob, false), s)
+	later := s
+	later.RequestID, later.Base, later.Content.CategoryID = newID(), 1, f.cats[1].ID
+	_, err = f.SaveSkill(t.Context(), maker(f.bob, false), own.ID, later)
+	must(t, err)
+	err = f.RemoveCategory(t.Context(), m, gone.ID, nil)
+	if fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("an earlier version is in it: %v", err)
+	}
+	draft, err := f.SaveDraft(t.Context(), maker(f.bob, false), newID(), s.Content, 20)
+	must(t, err)
+	foreign, err := f.CreateCategory(t.Context(), maker(f.mallory, true), "他社")
+	must(t, err)
+	if err := f.RemoveCategory(t.Context(), m, gone.ID, &foreign.ID); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("another organization's replacement: %v", err)
+	}
+	must(t, f.RemoveCategory(t.Context(), m, gone.ID, &f.cats[0].ID))
+	got, _ := f.categories(t, f.a)
+	wantNames(t, got, "基本", "文章")
+	first, err := f.FindVersion(t.Context(), maker(f.bob, false), own.ID, 1)
+	must(t, err)
+	moved, err := f.FindSkill(t.Context(), f.a, f.bob.UserID, draft)
+	must(t, err)
+	if first.Content.CategoryID != f.cats[0].ID || moved.CategoryID != f.cats[0].ID {
+		t.Errorf("the first version is in %v, the draft in %v", first.Content.CategoryID, moved.CategoryID)
+	}
+	events, _, err := f.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &f.a, Limit: 10})
+	must(t, err)
+	want := org.Change{Field: "replacement", After: "基本"}
+	if events[0].Action != org.ActionCategoryRemove || events[0].TargetLabel != "営業" ||
+		!slices.Equal(events[0].Details, []org.Change{want}) {
+		t.Errorf("the log says %+v", events[0])
+	}
+	empty, err := f.CreateCategory(t.Context(), m, "空")
+	must(t, err)
+	must(t, f.RemoveCategory(t.Context(), m, empty.ID, nil))
+}

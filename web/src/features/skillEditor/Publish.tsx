@@ -1,0 +1,42 @@
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import { TextArea } from '@/components/Field'
+import type { MadeSkill } from '@/lib/api'
+import * as made from '@/lib/api/madeSkills'
+import { useAct } from './act'
+import { texts } from './texts'
+
+/** Asks for a skill of one's own to be published. */
+export function Publish({ skill, onClose }: { skill: MadeSkill; onClose: () => void }) {
+  const [note, setNote] = useState('')
+  const { busy, act } = useAct()
+  const send = async () => {
+    await act(() => made.requestSkill(skill.id, note))
+    onClose()
+  }
+  return (
+    <Dialog
+      title={`${skill.content.name}: ${texts.publish}`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.cancel}</Button>
+          <Button variant="primary" loading={busy} onClick={() => void send()}>
+            {texts.publish}
+          </Button>
+        </>
+      }
+    >
+      <p>{texts.publishLead}</p>
+      <TextArea
+        label={texts.note}
+        optional
+        rows={3}
+        maxLength={1000}
+        value={note}
+        onChange={(event) => setNote(event.target.value)}
+      />
+    </Dialog>
+  )
+}

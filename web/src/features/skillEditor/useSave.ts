@@ -1,0 +1,50 @@
+import { useRef, useState } from 'react'
+import { useNavigate } from 'react-router'
+import { ApiError, type MadeSkill } from '@/lib/api'
+import * as made from '@/lib/api/madeSkills'
+import { toast } from '@/lib/ui/toast'
+import type { Draft } from './content'
+import { refreshSkills } from './queries'
+import { texts } from './texts'
+
+/** Saves a draft, each content with one request id, and moves the focus to the first wrong field. */
+export function useSave(
+  draft: Draft,
+  saved: MadeSkill | null,
+  discard: () => void,
+  form: { current: HTMLFormElement | null },
+) {
+  const navigate = useNavigate()
+  const [busy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<ApiError | null>(null)
+  const request = useRef({ of: '', id: '' })
+  const save = async () => {
+    const body = {
+      audience: draft.audience,
+      member_ids: draft.members.map(({ id }) => id),
+      content: draft.content,
+    }
+    const of = JSON.stringify(body)
+    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
+    setBusy(true)
+    setFailure(null)
+    try {
+      const saving = { ...body, request_id: request.current.id }
+      const done = saved
+        ? await made.changeSkill(saved.id, { ...saving, version: draft.version })
+        : await made.createSkill(saving)
+      discard()
+      refreshSkills()
+      toast(texts.editor.saved, { tone: 'success' })
+      if (!saved) void navigate(`/home/skill/${done.id}/edit`, { replace: true })
+    } catch (cause) {
+      setFailure(cause instanceof ApiError ? cause : new ApiError(0, { detail: texts.failed }))
+      // Saved elsewhere since: the editor says what is newer.
+      if (cause instanceof ApiError && cause.status === 409 && cause.fields.length === 0) refreshSkills()
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { save, busy, failure }
+}
