@@ -22,7 +22,7 @@ var order = []string{
 	"internal/proofread",
 	"migrations", "internal/mail", "internal/crx",
 	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
-	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
+	"internal/llm", "internal/llm/catalog", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/saml", "internal/identity/saml/samltest",
 	"internal/org", "internal/identity/connection", "internal/skill", "internal/webpage",

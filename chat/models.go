@@ -34,6 +34,9 @@ type Offers interface {
 
 	// TitleModel returns the id of the model that writes titles, "" for the one that answers.
 	TitleModel() string
+
+	// Available returns which models their providers list, by id. A model whose provider could not be asked is missing.
+	Available(ctx context.Context) map[string]bool
 }
 
 // ModelSettings are an organization's decisions about the models that the operator offers. The zero value allows the
@@ -140,8 +143,12 @@ func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoic
 	}
 	allowed, fallback := allowed(m.offers, settings)
 	all := withSettings(m.offers, settings)
+	available := m.offers.Available(ctx)
 	for i := range all {
 		all[i].Setting.Allowed = indexOfModel(allowed, all[i].ID) >= 0
+		if is, known := available[all[i].ID]; known {
+			all[i].Available = &is
+		}
 	}
 	return ModelChoice{DefaultID: fallback, Models: all}, nil
 }

@@ -205,6 +205,32 @@ func TestChosenModelAnswers(t *testing.T) {
 	}
 }
 
+// TestTitleModel: the model that answers writes the title, unless the operator names another one for that.
+func TestTitleModel(t *testing.T) {
+	t.Parallel()
+	for want, offers := range map[string]chat.Offers{"careful": offered, "seeing": titled{offered}} {
+		f := newFixture(t, nil)
+		f.allow(chat.ModelSetting{ID: "careful"})
+		model := newTitler(llmtest.Say("はい"))
+		s := f.startWith(chat.Needs{Model: model, Offers: offers}, mute())
+		exchange := f.sendTo(s, f.question("見出しは？"))
+		call := model.next(t)
+		if call.model != want {
+			t.Errorf("%q was asked for the title, want %q", call.model, want)
+		}
+		close(call.say)
+		f.waitAt(s, exchange)
+	}
+}
+
+// models has a name of its own, so that it can be embedded beside its method Offers.
+type models = chat.Offers
+
+// titled are models one of which is for titles.
+type titled struct{ models }
+
+func (titled) TitleModel() string { return "seeing" }
+
 // TestR95_TakeoverKeepsTheModel: the next run asks the model that the question chose, even if it is not allowed any more,
 // and the operator's default if it is not offered any more.
 func TestR95_TakeoverKeepsTheModel(t *testing.T) {

@@ -160,6 +160,7 @@ func sumParts(answers []*partAnswer) (total llm.Result) {
 		total.Usage.InputTokens += a.result.Usage.InputTokens
 		total.Usage.OutputTokens += a.result.Usage.OutputTokens
 		total.Model = cmp.Or(a.result.Model, total.Model)
+		total.ModelID = cmp.Or(a.result.ModelID, total.ModelID)
 	}
 	return total
 }
@@ -271,7 +272,7 @@ func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
 	})
 	a.result.Usage.InputTokens += result.Usage.InputTokens
 	a.result.Usage.OutputTokens += result.Usage.OutputTokens
-	a.result.Model, a.result.FinishReason = result.Model, result.FinishReason
+	a.result.Model, a.result.ModelID, a.result.FinishReason = result.Model, result.ModelID, result.FinishReason
 	a.broken = reader.Broken()
 	if err == nil && !reader.Formed() {
 		err = errUnformed

@@ -25,6 +25,7 @@ type titler struct {
 
 // titleCall is a request for a title. The title is what say receives; nothing if it is closed.
 type titleCall struct {
+	model  string
 	prompt string
 	say    chan string
 	gone   chan struct{} // Closed when the model's caller has gone or has the title.
@@ -39,7 +40,9 @@ func (m *titler) Stream(ctx context.Context, req llm.Request, emit func(string))
 		return m.Model.Stream(ctx, req, emit)
 	}
 	m.titles.Add(1)
-	call := titleCall{prompt: req.Messages[1].Content, say: make(chan string), gone: make(chan struct{})}
+	call := titleCall{
+		model: req.Model, prompt: req.Messages[1].Content, say: make(chan string), gone: make(chan struct{}),
+	}
 	defer close(call.gone)
 	m.asked <- call
 	usage := llm.Usage{InputTokens: 1000, OutputTokens: 7}

@@ -120,6 +120,33 @@ func TestBestPassages(t *testing.T) {
 	}
 }
 
+// TestContextOfTheChosenModel: it bounds what is read, whatever the server's setting is.
+func TestContextOfTheChosenModel(t *testing.T) {
+	t.Parallel()
+	const small = 6_000
+	f := newFixture(t, ground.Config{}, llmtest.Say())
+	f.start()
+	ask := chat.Ask{
+		Owner: f.owner,
+		Question: chat.Message{
+			Content:       "年次有給休暇の日数を教えてください",
+			DataSourceIDs: []uuid.UUID{f.read("規程.md", manual(60, "# 休暇\n\n年次有給休暇の日数は20日とする。\n\n"))},
+		},
+		Prompt: []llm.Message{{Role: llm.RoleSystem, Content: "助手"}, {Role: llm.RoleUser, Content: "日数は？"}},
+	}
+	grounder := ground.New(f.sources, ground.Config{ContextTokens: 100_000})
+	for size, whole := range map[int]bool{0: true, small: false, 200_000: true} {
+		ask.Model.ContextTokens = size
+		got, err := grounder.Ground(t.Context(), ask, func(chat.Step) {})
+		if err != nil || len(got.Prompt) != 2 {
+			t.Fatalf("%+v %v", got, err)
+		}
+		if sent := llm.EstimateTokens(got.Prompt[1].Content); sent > small == !whole {
+			t.Errorf("with a context of %d tokens, it is sent %d", size, sent)
+		}
+	}
+}
+
 // TestFilesThatCannotBeUsed are named, with what to do.
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,8 @@ type Sources interface {
 
 // Config tunes a Grounder. The zero value of a field means its default.
 type Config struct {
-	ContextTokens int // What the model reads and writes at most. Default 32,000.
+	// ContextTokens is what a model reads and writes at most that does not say so itself. Default 32,000.
+	ContextTokens int
 
 	// Summaries of documents that the model cannot read at once. Without a model, passages of them are searched for as
 	// for any question.
@@ -75,6 +76,11 @@ func New(sources Sources, cfg Config) *Grounder {
 
 // Ground implements chat.Grounder.
 func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	if size := ask.Model.ContextTokens; size > 0 {
+		sized := *g
+		sized.context = size
+		g = &sized
+	}
 	if ask.Proofreads() {
 		return g.original(ctx, ask)
 	}

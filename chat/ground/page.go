@@ -55,7 +55,7 @@ func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step))
 			budget -= cost(f.Passage)
 		}
 	}
-	notes, calls, err := g.condense(ctx, ask.Owner, parts, budget, tell)
+	notes, calls, err := g.condense(ctx, ask, parts, budget, tell)
 	grounds.Usage = calls.usage
 	if err != nil {
 		return grounds, calls.failure(err)

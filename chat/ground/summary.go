@@ -1,6 +1,7 @@
 package ground
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -30,7 +31,7 @@ const (
 // Summaries is what summaries of long documents need.
 type Summaries struct {
 	Model  llm.Model
-	Name   string // Of the model: its notes are not another one's.
+	Name   string // Of a model that was not chosen: its notes are not another one's.
 	Notes  Notes
 	Budget chat.Budget
 }
@@ -90,7 +91,7 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 	for i, p := range passages {
 		list[i] = s.read(p, 0)
 	}
-	notes, calls, err := g.condense(ctx, ask.Owner, list, s.budget, tell)
+	notes, calls, err := g.condense(ctx, ask, list, s.budget, tell)
 	grounds.Usage = calls.usage
 	if err != nil {
 		return grounds, calls.failure(err)
@@ -107,10 +108,10 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 }
 
 // condense has the model note all parts of passages, until the notes have at most so many tokens.
-func (g *Grounder) condense(ctx context.Context, owner chat.Owner, list []answer.Found, budget int,
+func (g *Grounder) condense(ctx context.Context, ask chat.Ask, list []answer.Found, budget int,
 	tell func(chat.Step),
 ) (answer.Notes, *calls, error) {
-	calls, total := &calls{cfg: g.summaries, owner: owner}, 0
+	calls, total := &calls{cfg: g.summaries, owner: ask.Owner, model: ask.Model}, 0
 	for _, f := range list {
 		total += llm.EstimateTokens(f.Text)
 	}
@@ -134,6 +135,7 @@ func (g *Grounder) condense(ctx context.Context, owner chat.Owner, list []answer
 type calls struct {
 	cfg   Summaries
 	owner chat.Owner
+	model chat.Chosen
 	total int // Parts.
 
 	mu    sync.Mutex
@@ -142,7 +144,7 @@ type calls struct {
 
 // note returns what the model notes of a part, or has noted before.
 func (c *calls) note(ctx context.Context, instructions, part string) (string, error) {
-	key := sha256.Sum256([]byte(c.cfg.Name + "\x00" + instructions + "\x00" + part))
+	key := sha256.Sum256([]byte(cmp.Or(c.model.ID, c.cfg.Name) + "\x00" + instructions + "\x00" + part))
 	if text, found, err := c.cfg.Notes.FindNote(ctx, c.owner, key); err == nil && found {
 		return text, nil // Without the database the model is asked.
 	}
@@ -151,9 +153,11 @@ func (c *calls) note(ctx context.Context, instructions, part string) (string, er
 			return "", err
 		}
 		var said strings.Builder
-		result, err := c.cfg.Model.Stream(ctx, llm.Request{Messages: []llm.Message{
-			{Role: llm.RoleSystem, Content: instructions}, {Role: llm.RoleUser, Content: part},
-		}}, func(text string) { said.WriteString(text) })
+		result, err := c.cfg.Model.Stream(ctx, llm.Request{
+			Model: c.model.ID, Thinking: c.model.Thinking, Messages: []llm.Message{
+				{Role: llm.RoleSystem, Content: instructions}, {Role: llm.RoleUser, Content: part},
+			},
+		}, func(text string) { said.WriteString(text) })
 		note := Note{Key: key, InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens}
 		if err == nil {
 			note.Text = said.String()

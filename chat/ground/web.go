@@ -117,10 +117,12 @@ func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usa
 	defer cancel()
 	var said strings.Builder
 	today := time.Now().In(time.FixedZone("JST", 9*60*60))
-	result, err := g.searches.Model.Stream(within, llm.Request{MaxTokens: queryTokens, Messages: []llm.Message{
-		{Role: llm.RoleSystem, Content: answer.QueryInstructions(today)},
-		{Role: llm.RoleUser, Content: answer.QueryPrompt(ask.Question.Content, earlier(ask))},
-	}}, func(text string) {
+	result, err := g.searches.Model.Stream(within, llm.Request{
+		Model: ask.Model.ID, Thinking: new(bool), MaxTokens: queryTokens, Messages: []llm.Message{
+			{Role: llm.RoleSystem, Content: answer.QueryInstructions(today)},
+			{Role: llm.RoleUser, Content: answer.QueryPrompt(ask.Question.Content, earlier(ask))},
+		},
+	}, func(text string) {
 		if said.Len() < 4<<10 {
 			said.WriteString(text)
 		}

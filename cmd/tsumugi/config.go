@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
-	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
 )
 
 // config holds every setting of the server. It is read once; an invalid setting stops the start with its name.
@@ -42,6 +42,8 @@ type config struct {
 
 	TrustedProxies []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
 	Limits         api.Limits     `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means any number, off none at all."`
+
+	Models string `env:"TSUMUGI_MODELS" type:"existingfile" placeholder:"FILE" help:"File with the providers of models, as docs/models.md describes it, in place of the one provider of the settings OPENAI_*."`
 
 	OpenAIAPIKey        string        `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
 	OpenAIBaseURL       string        `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
@@ -135,7 +137,7 @@ func (c *config) Validate() error {
 				"such as chrome-extension://cjkidhdamnaoejlimfffjaadkpghhaji", origin)
 		}
 	}
-	if c.EmbeddingModel != "" && !c.modelConnected() {
+	if c.EmbeddingModel != "" && !c.openAIConnected() {
 		return errors.New(
 			"--openai-embedding-model (OPENAI_EMBEDDING_MODEL) is a model of a provider: --openai-api-key " +
 				"(OPENAI_API_KEY) or --openai-base-url (OPENAI_BASE_URL) is missing",
@@ -152,12 +154,6 @@ func (c *config) Validate() error {
 const (
 	minTokenTimeout = time.Second
 	maxTokenTimeout = llm.DefaultMaxDuration
-)
-
-// Bounds of the model's context, in tokens. Instructions, a question and a few passages need the least of them.
-const (
-	minContext = 4_000
-	maxContext = 10_000_000
 )
 
 // Bounds of the lease. A shorter lease takes answers over from servers that are only busy; a longer one delays
@@ -192,9 +188,9 @@ func (c *config) checkLimits() error {
 			return fmt.Errorf("%s must be between 1 and 1000000", limit.name)
 		}
 	}
-	if c.ContextTokens < minContext || c.ContextTokens > maxContext {
+	if c.ContextTokens < catalog.MinContext || c.ContextTokens > catalog.MaxContext {
 		return fmt.Errorf("--openai-context-tokens (OPENAI_CONTEXT_TOKENS) must be between %d and %d",
-			minContext, maxContext)
+			catalog.MinContext, catalog.MaxContext)
 	}
 	for name, value := range map[string]time.Duration{
 		"--openai-first-token-timeout (OPENAI_FIRST_TOKEN_TIMEOUT)": c.FirstTokenTimeout,
@@ -246,15 +242,10 @@ func (c *config) links() api.Links {
 }
 
 // modelConnected reports whether a provider is configured. Without one, the offline engine answers.
-func (c *config) modelConnected() bool { return c.OpenAIAPIKey != "" || c.OpenAIBaseURL != "" }
+func (c *config) modelConnected() bool { return c.Models != "" || c.openAIConnected() }
 
-// proofreadNote returns what stands below every proofreading.
-func (c *config) proofreadNote() string {
-	if c.modelConnected() {
-		return ""
-	}
-	return offline.ProofreadNote
-}
+// openAIConnected reports whether the settings OPENAI_* name a provider.
+func (c *config) openAIConnected() bool { return c.OpenAIAPIKey != "" || c.OpenAIBaseURL != "" }
 
 // databaseFolder is the folder of the embedded database in the data folder.
 const databaseFolder = "postgres"
@@ -266,36 +257,6 @@ func (c *config) logger(w io.Writer) *slog.Logger {
 		return slog.New(api.NewLogHandler(slog.NewJSONHandler(w, nil)))
 	}
 	return slog.New(api.NewLogHandler(slog.NewTextHandler(w, nil)))
-}
-
-// catalog returns the models that the settings offer.
-func (c *config) catalog() llm.Catalog {
-	if !c.modelConnected() {
-		return llm.Catalog{Default: offline.ModelName, Providers: []llm.Provider{{
-			Config: llm.Config{
-				BaseURL: offline.BaseURL, Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
-			},
-			Routes: []llm.Route{{Offer: llm.Offer{
-				ID: offline.ModelName, Provider: "Tsumugi", Name: "オフラインエンジン", Thinking: llm.ThinkingNone,
-				ContextTokens: c.ContextTokens,
-			}}},
-		}}}
-	}
-	name, second := strings.TrimSpace(c.OpenAIModel), strings.TrimSpace(c.OpenAIFallbackModel)
-	offer := llm.Offer{
-		ID: name, Provider: "OpenAI", Name: name, Thinking: llm.ThinkingNone, Sees: c.OpenAIVision,
-		ContextTokens: c.ContextTokens,
-	}
-	if host, err := url.Parse(c.OpenAIBaseURL); err == nil && host.Host != "" {
-		offer.Provider = host.Hostname()
-	}
-	provider := llm.Provider{Config: c.provider(), Routes: []llm.Route{{Offer: offer}}}
-	if second != "" && second != name {
-		provider.Routes[0].Fallback = second
-		offer.ID, offer.Name = second, second
-		provider.Routes = append(provider.Routes, llm.Route{Offer: offer})
-	}
-	return llm.Catalog{Providers: []llm.Provider{provider}, Default: name}
 }
 
 // provider returns how the provider is reached, without a model.

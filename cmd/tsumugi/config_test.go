@@ -112,6 +112,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"SLACK_API_URL":              {"SLACK_API_URL=slack.com/api"},
 		"TSUMUGI_LOG":                {"TSUMUGI_LOG=xml"},
 		"TSUMUGI_DEMO":               {"TSUMUGI_DEMO=perhaps"},
+		"TSUMUGI_MODELS":             {"TSUMUGI_MODELS=config_test.go"},
+		"MODELS":                     {"TSUMUGI_MODELS=missing.yaml"},
 		"TSUMUGI_LISTNE":             {"TSUMUGI_LISTNE=127.0.0.1:0"},
 	} {
 		err := run(t.Context(), []string{"serve"}, environ, io.Discard, io.Discard)

@@ -81,7 +81,8 @@ func runWithInput(ctx context.Context, args, environ []string, stdin io.Reader, 
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110, ValueFormatter: kong.DefaultHelpValueFormatter}),
 		kong.Resolvers(environment(environ)),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&input{stdin}, &output{stdout}, &logOutput{stderr}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&input{stdin}, &output{stdout}, &logOutput{stderr}, variables(environ)),
 	)
 	if err != nil {
 		return err
@@ -112,6 +113,11 @@ func runWithInput(ctx context.Context, args, environ []string, stdin io.Reader, 
 
 // prefix begins the names of this program's own environment variables.
 const prefix = "TSUMUGI_"
+
+// variables are the environment of the program.
+type variables []string
+
+func (v variables) lookup(name string) (string, bool) { return lookup(v, name) }
 
 // environment resolves flags from environ.
 func environment(environ []string) kong.Resolver {

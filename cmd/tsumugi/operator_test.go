@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
@@ -285,6 +286,37 @@ func TestR91_SecretsByCommand(t *testing.T) {
 	if events := o.audit("--action", "secret.rotate"); len(events) != 1 || events[0].OrganizationID != nil {
 		t.Errorf("the log has %+v", events)
 	}
+}
+
+// TestR91_SealedProviderKey: what secret seal prints stands for the key in the file of the models, under that key
+// alone.
+func TestR91_SealedProviderKey(t *testing.T) {
+	t.Parallel()
+	o := operating{t, nil}
+	o.refused("TSUMUGI_SECRET_KEY", "secret", "seal")
+	key := strings.TrimSpace(o.do("secret", "new"))
+	o.environ = []string{"TSUMUGI_SECRET_KEY=" + key}
+	o.refused("standard input", "secret", "seal")
+	sealed, err := o.try("sk-provider\n", "secret", "seal")
+	if err != nil || strings.Contains(sealed, "sk-provider") {
+		t.Fatalf("%q %v", sealed, err)
+	}
+	file := filepath.Join(t.TempDir(), "models.yaml")
+	if err := os.WriteFile(file, []byte("default: a\nproviders: [{name: a, base_url: 'http://a.test', api_key: "+
+		strings.TrimSpace(sealed)+", models: [{id: a, name: 甲}]}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var keys secret.Keyring
+	if err := keys.UnmarshalText([]byte(key)); err != nil {
+		t.Fatal(err)
+	}
+	c := config{Models: file, sealing: sealing{SecretKey: keys}}
+	read, err := c.catalog(nil)
+	if err != nil || read.Providers[0].Config.APIKey != "sk-provider" {
+		t.Errorf("%+v %v", read, err)
+	}
+	o.environ = []string{"TSUMUGI_MODELS=" + file, "TSUMUGI_SECRET_KEY=" + strings.TrimSpace(o.do("secret", "new"))}
+	o.refused("lacks the key "+keys.String(), "serve")
 }
 
 const importedSkills = `

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
+	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 )
 
@@ -14,6 +18,7 @@ type sealing struct {
 
 type secretCommand struct {
 	New    secretNewCommand    `cmd:"" help:"Print a new key for TSUMUGI_SECRET_KEY."`
+	Seal   secretSealCommand   `cmd:"" help:"Encrypt a provider's key, read from standard input, for the file of TSUMUGI_MODELS."`
 	Rotate secretRotateCommand `cmd:"" help:"Encrypt all secrets in the database with the first key of TSUMUGI_SECRET_KEY."`
 }
 
@@ -22,6 +27,34 @@ type secretNewCommand struct{}
 // Run prints a random key.
 func (secretNewCommand) Run(out *output) error {
 	_, err := fmt.Fprintln(out, secret.NewKey())
+	return err
+}
+
+type secretSealCommand struct {
+	sealing `embed:""`
+}
+
+// maxSealed bounds a key of a provider, in bytes.
+const maxSealed = 16 << 10
+
+// Run prints what stands for a provider's key in the file of TSUMUGI_MODELS.
+func (c *secretSealCommand) Run(in *input, out *output) error {
+	if c.SecretKey.Empty() {
+		return errors.New("--secret-key (TSUMUGI_SECRET_KEY) is missing")
+	}
+	plain, err := io.ReadAll(io.LimitReader(in, maxSealed+1))
+	if err != nil {
+		return err
+	}
+	plain = bytes.TrimSpace(plain)
+	if len(plain) == 0 || len(plain) > maxSealed {
+		return fmt.Errorf("standard input must have a key of 1 to %d bytes", maxSealed)
+	}
+	sealed, err := c.SecretKey.Seal(plain, catalog.SealOwner)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, sealed)
 	return err
 }
 

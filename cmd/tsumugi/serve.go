@@ -50,8 +50,12 @@ type serveCommand struct {
 }
 
 // Run serves until ctx ends, and then stops gracefully without losing work in progress.
-func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (err error) {
+func (c *serveCommand) Run(ctx context.Context, env variables, out *output, logs *logOutput) (err error) {
 	log := c.logger(logs)
+	offered, err := c.catalog(env)
+	if err != nil {
+		return fmt.Errorf("--models (TSUMUGI_MODELS) %w", err)
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen (TSUMUGI_LISTEN) %s: %w", c.Listen, err)
@@ -64,7 +68,7 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	}
 	var end time.Time // Zero before the stop.
 	defer func() { err = errors.Join(err, db.close(end)) }()
-	s, err := c.wire(ctx, db.DB, listener.Addr(), out, log)
+	s, err := c.wire(ctx, db.DB, listener.Addr(), offered, out, log)
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ type server struct {
 }
 
 // wire creates the domains, the API, and the data of a first start. If it fails, close undoes its work.
-func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, out io.Writer,
-	log *slog.Logger,
+func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, offered llm.Catalog,
+	out io.Writer, log *slog.Logger,
 ) (_ *server, err error) {
 	s := &server{log: log, failed: make(chan error, 1)}
 	defer func() {
@@ -112,7 +112,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	skills := skill.NewService(db, skill.Config{WebSearch: c.searches(), NoModel: !c.modelConnected()})
-	if err := s.answers(c, db, skills, events); err != nil {
+	if err := s.answers(c, db, offered, skills, events); err != nil {
 		return nil, err
 	}
 	if err := s.openSlack(c, db, public, skills); err != nil {
@@ -188,8 +188,10 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 }
 
 // answers returns the chat service.
-func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, events chat.Events) error {
-	model, err := llm.NewRouter(c.catalog(), s.log.With("part", "model"))
+func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, skills *skill.Service,
+	events chat.Events,
+) error {
+	model, err := llm.NewRouter(offered, s.log.With("part", "model"))
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}

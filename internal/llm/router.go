@@ -43,6 +43,10 @@ type Route struct {
 type Provider struct {
 	Config Config // How it is reached. Its Model is not used.
 	Routes []Route
+
+	// What this server asks of it at most; 0 for any number.
+	MaxConcurrent   int
+	TokensPerMinute int // Of requests and answers.
 }
 
 // Catalog is everything that the operator offers.
@@ -54,16 +58,23 @@ type Catalog struct {
 
 // Router is a Model that has each request answered by the provider of the model that it names.
 type Router struct {
-	catalog Catalog
-	offers  []Offer
-	routes  map[string]*route
-	log     *slog.Logger
+	catalog   Catalog
+	offers    []Offer
+	routes    map[string]*route
+	providers []*provider
+	log       *slog.Logger
+}
+
+type provider struct {
+	client *Client
+	limits *limits
+	list   list
 }
 
 type route struct {
 	Route
 
-	client *Client
+	provider *provider
 }
 
 var _ Model = (*Router)(nil)
@@ -80,12 +91,14 @@ func NewRouter(catalog Catalog, log *slog.Logger) (*Router, error) {
 		if err != nil {
 			return nil, err
 		}
+		from := &provider{client: client, limits: newLimits(p)}
+		r.providers = append(r.providers, from)
 		for _, to := range p.Routes {
 			if r.routes[to.ID] != nil {
 				return nil, fmt.Errorf("llm: two models have the id %q", to.ID)
 			}
 			to.Model = cmp.Or(to.Model, to.ID)
-			r.routes[to.ID] = &route{Route: to, client: client}
+			r.routes[to.ID] = &route{Route: to, provider: from}
 			r.offers = append(r.offers, to.Offer)
 		}
 	}
@@ -121,8 +134,8 @@ func (r *Router) TitleModel() string { return r.catalog.Title }
 
 // Close closes the idle connections. Streams in progress continue.
 func (r *Router) Close() {
-	for _, to := range r.routes {
-		to.client.Close()
+	for _, p := range r.providers {
+		p.client.Close()
 	}
 }
 
@@ -149,8 +162,17 @@ func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)
 	}
 }
 
-// stream asks the route's own model.
-func (to *route) stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
+// stream asks the route's own model, when its provider's limits allow it.
+func (to *route) stream(ctx context.Context, req Request, emit func(text string)) (result Result, err error) {
+	patience := to.provider.client.cfg.FirstTokenTimeout
+	if to.Fallback != "" {
+		patience = min(patience, shortPatience)
+	}
+	leave, err := to.provider.limits.enter(ctx, estimateInput(req.Messages), patience)
+	if err != nil {
+		return Result{Model: to.Model, ModelID: to.ID}, err
+	}
+	defer func() { leave(result.Usage.InputTokens + result.Usage.OutputTokens) }()
 	req.Model = to.Model
 	if to.Thinking == ThinkingSwitch && req.Thinking != nil {
 		req.extra = to.ThinkingOff
@@ -158,7 +180,7 @@ func (to *route) stream(ctx context.Context, req Request, emit func(text string)
 			req.extra = to.ThinkingOn
 		}
 	}
-	result, err := to.client.Stream(ctx, req, emit)
+	result, err = to.provider.client.Stream(ctx, req, emit)
 	result.ModelID = to.ID
 	return result, err
 }
