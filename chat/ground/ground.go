@@ -8,7 +8,6 @@ package ground
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,11 +27,10 @@ type Sources interface {
 	Retrieve(ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int) ([]datasource.Retrieved,
 		error)
 
-	// Text returns a data source of the owner with all that its file says.
-	Text(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, string, error)
-
-	// Open returns a data source of the owner and its file, which the caller closes.
-	Open(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, io.ReadCloser, error)
+	// Original returns a data source of the owner with its text as it is proofread, and whether changes of that can be
+	// written into it.
+	Original(ctx context.Context, owner datasource.Owner, id uuid.UUID) (source datasource.Source, text string, word bool,
+		err error)
 
 	// Beginnings returns the first passages of data sources, at most each of them, in order.
 	Beginnings(ctx context.Context, owner datasource.Owner, of []datasource.Source, each int) ([]datasource.Passage,

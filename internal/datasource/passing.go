@@ -8,41 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // MaxPassing is the largest file that ReadPassing reads, in bytes. It is held in memory while it is read.
 const MaxPassing = 20 << 20
-
-// Text returns a data source with what its file says, read once more: its pages, one after the other. Reasons why a file
-// cannot be read are fault.Invalid.
-func (s *Service) Text(ctx context.Context, owner Owner, id uuid.UUID) (Source, string, error) {
-	source, file, err := s.Open(ctx, owner, id)
-	if err != nil {
-		return Source{}, "", err
-	}
-	defer func() { _ = file.Close() }()
-	select {
-	case s.passing <- struct{}{}:
-		defer func() { <-s.passing }()
-	case <-ctx.Done():
-		return Source{}, "", ctx.Err()
-	}
-	ctx, cancel := context.WithTimeout(ctx, passingTime)
-	defer cancel()
-	var texts []string
-	err = s.extractor.Extract(ctx, source.Filename, file, func(p extract.Page, _ int) error {
-		texts = append(texts, strings.TrimRight(p.Text, "\n"))
-		return nil
-	})
-	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
-		err = fault.Errorf(fault.Invalid, "%s", wrong.Reason)
-	}
-	return source, strings.Join(texts, "\n"), err
-}
 
 // Bounds of reading files that are not kept, while people wait.
 const (

@@ -3,6 +3,7 @@ package datasource
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -31,6 +32,30 @@ func (s *Service) Redline(ctx context.Context, owner Owner, id uuid.UUID, edit r
 		return err
 	})
 	return edited, err
+}
+
+// Original returns a data source with its text as it is proofread: that of Paragraphs, where word says that it is a Word
+// document, else the pages that are read of it, one after the other. The errors are those of Paragraphs.
+func (s *Service) Original(ctx context.Context, owner Owner, id uuid.UUID) (source Source, text string, word bool,
+	err error,
+) {
+	if source, err = s.Find(ctx, owner, id); err != nil {
+		return Source{}, "", false, err
+	}
+	if format, ok := extract.FormatOf(source.Filename); ok && format.IsWord() {
+		text, err = s.Paragraphs(ctx, owner, id)
+		return source, text, true, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, passingTime)
+	defer cancel()
+	var pages []string
+	err = s.open(ctx, id, func(file io.Reader) error {
+		return s.extractor.Extract(ctx, source.Filename, file, func(p extract.Page, _ int) error {
+			pages = append(pages, strings.TrimRight(p.Text, "\n"))
+			return nil
+		})
+	})
+	return source, strings.Join(pages, "\n"), false, err
 }
 
 func (s *Service) openWord(ctx context.Context, owner Owner, id uuid.UUID, use func(io.Reader) error) error {

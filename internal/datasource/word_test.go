@@ -8,6 +8,27 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
+func TestOriginal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file, err := redline.New("お客様各位\n明日の会議に行ます。")
+	f.must(err)
+	for name, content := range map[string]string{"案内.DOCX": string(file), "案内.txt": "お客様各位\n明日の会議に行ます。\n"} {
+		uploaded, _ := f.upload(f.ann, name, content)
+		source, text, word, err := f.Original(t.Context(), f.ann, uploaded.ID)
+		if err != nil || text != "お客様各位\n明日の会議に行ます。" || word != (name == "案内.DOCX") || source.Filename != name {
+			t.Errorf("%s: %q, %v, %v", name, text, word, err)
+		}
+		if _, _, _, err := f.Original(t.Context(), f.bob, uploaded.ID); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("%s, another's: %v", name, err)
+		}
+	}
+	broken, _ := f.upload(f.ann, "壊れた案内.docx", string(file[:100]))
+	if _, _, _, err := f.Original(t.Context(), f.ann, broken.ID); fault.CodeOf(err) != fault.Conflict {
+		t.Errorf("broken: %v", err)
+	}
+}
+
 func TestWordFilesAreEdited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -43,6 +43,47 @@ func TestAdaptsToTheServer(t *testing.T) {
 	}
 }
 
+// A schema that is refused becomes JSON without a schema, and where that is refused text.
+func TestAdaptsTheSchema(t *testing.T) {
+	t.Parallel()
+	refusal := func(message string) llmtest.Step {
+		return llmtest.Status(400, `{"error":{"message":"`+message+`"}}`)
+	}
+	for name, test := range map[string]struct {
+		refusals []llmtest.Step
+		want     string // Stands in the last request; "" if that has no response_format.
+	}{
+		"taken": {nil, `"response_format":{"type":"json_schema","json_schema":{"name":"proof","schema":{"type":"object"},` +
+			`"strict":true}}`},
+		"no schema": {[]llmtest.Step{refusal("response_format of type json_schema is not supported")},
+			`"response_format":{"type":"json_object"}`},
+		"no JSON": {[]llmtest.Step{refusal("Invalid value: 'json_schema'"), refusal("json_object is not supported")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			provider := llmtest.NewProvider(t)
+			for _, r := range test.refusals {
+				provider.Add(r)
+			}
+			provider.Add(llmtest.Answer("{}")...)
+			client := newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1})
+			req := question()
+			req.Schema = &llm.Schema{Name: "proof", JSON: []byte(`{"type":"object"}`)}
+			for range 2 {
+				if text, _, _, err := ask(t, client, req); err != nil || text != "{}" {
+					t.Fatalf("%q %v", text, err)
+				}
+			}
+			got := provider.Requests()
+			last := string(got[len(got)-1].Body)
+			if len(got) != len(test.refusals)+2 || !strings.Contains(last, test.want) ||
+				strings.Contains(last, "response_format") != (test.want != "") {
+				t.Errorf("%d requests, the last one %s", len(got), last)
+			}
+		})
+	}
+}
+
 func TestReasoningModels(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Answer("はい。")...)

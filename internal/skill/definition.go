@@ -22,7 +22,7 @@ const (
 	maxKeyword      = 20
 	maxModel        = 100
 	maxExample      = 4000
-	maxFieldLength  = 20_000
+	maxFieldLength  = 60_000
 )
 
 // maxPosition limits the absolute value of a position.
