@@ -1,9 +1,9 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, answer, proofread, stream, llm, skill and datasource, and identity and org for the names of people whom a
-// share concerns. It does not know the database or HTTP: it declares the Store that it needs. Nor does it know how
-// passages are found: it declares the Grounder that finds what an answer is based on.
+// It imports fault, answer, proofread, stream, llm, skill, datasource and picture, and identity and org for the names of
+// people whom a share concerns. It does not know the database or HTTP: it declares the Store that it needs. Nor does it
+// know how passages are found: it declares the Grounder that finds what an answer is based on.
 package chat
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
@@ -169,6 +170,9 @@ type Message struct {
 
 	// DataSourceIDs are, of a question, the data sources that it is answered from. Some may have been deleted since.
 	DataSourceIDs []uuid.UUID
+
+	Pictures     []picture.Picture // Of a question, in the order in which they were added.
+	PictureCount int               // Of a question in a share, which does not have its pictures.
 
 	Status       Status
 	FinishReason FinishReason // "" while it is being generated, and for questions.

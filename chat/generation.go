@@ -207,11 +207,15 @@ func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, 
 
 // askModel has the model write the answer into the text.
 func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, error) {
+	prompt, err := s.withPictures(ctx, g.ask.Owner, g.ask.Model, g.grounds.Prompt)
+	if err != nil {
+		return llm.Result{}, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g.span.AddEvent("asked")
 	req := llm.Request{
-		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking, Messages: g.grounds.Prompt,
+		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking, Messages: prompt,
 		Reasoning: func(delta string) { s.think(g, delta) },
 	}
 	result, err := s.model.Stream(ctx, req, func(delta string) {

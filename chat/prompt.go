@@ -52,7 +52,9 @@ func newPrompt(sk skill.Skill, guidance org.Guidance, before Before, question Me
 		if m.Role == RoleAssistant {
 			role = llm.RoleAssistant
 		}
-		messages = append(messages, llm.Message{Role: role, Content: m.modelText()})
+		messages = append(messages, llm.Message{
+			Role: role, Content: m.modelText(), Pictures: promptPictures(m.Pictures),
+		})
 	}
 	return messages
 }

@@ -36,6 +36,8 @@ type Question struct {
 	Earlier  []Earlier  `json:",omitempty"` // What was said before, elsewhere, in turns. Only StartThread adds it.
 	ModelID  string     `json:",omitempty"` // The model that is to answer; "" for the default.
 	Thinking *bool      `json:",omitempty"` // Whether it thinks first, where that can be switched.
+	// Pictures of the question. Nil: none, or those of the question that it replaces. Empty: none.
+	PictureIDs []uuid.UUID `json:",omitzero"`
 }
 
 // hash identifies the contents of the question.
@@ -56,6 +58,8 @@ func (q Question) validate() error {
 		}
 	}
 	switch {
+	case given == 0 && len(q.PictureIDs) > 0:
+		return fault.InvalidField("content", "画像について尋ねたいことを入力してください。")
 	case given == 0:
 		return fault.InvalidField("content", "質問を入力してください。")
 	case given > 1:
@@ -73,7 +77,7 @@ func (q Question) validate() error {
 	case len(q.DataSourceIDs) > datasource.MaxSearched:
 		return tooManySources()
 	}
-	return nil
+	return q.validatePictures()
 }
 
 func tooManySources() error {
@@ -126,7 +130,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err != nil {
 		return Exchange{}, err
 	}
-	before, err := s.prepare(ctx, &b, q, looked)
+	before, err := s.prepare(ctx, &b, q, looked, chosen)
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -180,7 +184,7 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 }
 
 // prepare adds the messages of a question, if it may be asked, and returns what precedes it.
-func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked) (Before, error) {
+func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked, chosen Chosen) (Before, error) {
 	if looked.Running {
 		return Before{}, ErrThreadBusy
 	}
@@ -203,6 +207,9 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 		if b.Question.DataSourceIDs, err = dataSources(q, looked.Skill, b.Question.DataSourceIDs); err != nil {
 			return Before{}, err
 		}
+	}
+	if err := s.choosePictures(ctx, b, q, looked.Skill, chosen); err != nil {
+		return Before{}, err
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
 	b.Answer.ParentID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
@@ -239,7 +246,7 @@ func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID
 
 // place decides where in the thread a question is added, and returns the messages before it: at the end of a branch, in
 // place of another question, or where it is already, to be answered again. The question inherits the data sources of
-// the thread, or those that are left of the one that it replaces.
+// the thread, or those that are left of the one that it replaces, and the pictures of that one.
 func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
 	b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
 	switch {
@@ -248,7 +255,7 @@ func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked
 		if err != nil {
 			return nil, err
 		}
-		b.Question.ParentID = edited.ParentID
+		b.Question.ParentID, b.Question.Pictures = edited.ParentID, edited.Pictures
 		b.Question.DataSourceIDs = slices.DeleteFunc(edited.DataSourceIDs, func(id uuid.UUID) bool {
 			return !slices.Contains(looked.DataSourceIDs, id)
 		})

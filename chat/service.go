@@ -127,6 +127,7 @@ type Needs struct {
 	Log    *slog.Logger
 
 	Offers   Offers       // Nil: the Model has one model without a name.
+	Pictures Pictures     // Nil: questions have none.
 	Grounder Grounder     // Nil: answers are based on the conversation alone.
 	Budget   Budget       // Nil: no limit.
 	Events   Events       // Nil: no events.
@@ -144,6 +145,7 @@ type Service struct {
 	skills    Skills
 	model     llm.Model
 	offers    Offers
+	pictures  Pictures
 	grounder  Grounder
 	hub       *stream.Hub
 	feed      *stream.Feed
@@ -194,7 +196,7 @@ func NewService(n Needs, cfg Config) *Service {
 	return &Service{
 		lease: lease{began: time.Now()}, places: newPlaces(cfg),
 		threads: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills, model: n.Model,
-		offers: n.Offers, grounder: n.Grounder, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
+		offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),

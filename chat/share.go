@@ -58,8 +58,8 @@ type ShareStore interface {
 	// FindShare returns a share of the organization.
 	FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (Share, error)
 
-	// SharedMessages returns messages of a share, oldest first, with role, content, finish reason, citations and times
-	// only.
+	// SharedMessages returns messages of a share, oldest first, with role, content, finish reason, citations, the
+	// number of pictures, and times only.
 	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
 
 	// EndShare removes a share and logs it. If userID is set, the share must be that user's.

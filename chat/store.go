@@ -202,8 +202,8 @@ type QuestionStore interface {
 	) (Looked, error)
 
 	// History returns the messages of a branch up to and including leaf, oldest first, the newest ones that limit
-	// allows: questions, and complete answers with text. Of each it reads what the model needs: id, role, content and
-	// prompt.
+	// allows: questions, and complete answers with text. Of each it reads what the model needs: id, role, content,
+	// prompt and pictures.
 	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit Limit) ([]Message, error)
 
 	// Opening returns the first question of the branch that ends with leaf, and the answer to it, with what History
@@ -216,8 +216,8 @@ type QuestionStore interface {
 	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one
 	// to show, and touches the thread. It locks the thread's row, so that one of several concurrent calls wins. The
 	// parent of the question must come from Look or FindMessage. The data sources of a new question are attached to the
-	// thread. Errors: ErrNoThread, ErrThreadBusy, ErrRequestConflict, fault.NotFound if a data source is not the
-	// owner's, and fault.Invalid if the thread would have more than datasource.MaxSearched.
+	// thread; its pictures, which must come from Pictures, become its own. Errors: ErrNoThread, ErrThreadBusy,
+	// ErrRequestConflict, fault.NotFound if a data source is not the owner's or a picture was deleted, and fault.Invalid if the thread would have more than datasource.MaxSearched.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
 }
 

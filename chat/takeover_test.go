@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,7 +127,7 @@ func TestR87_ATakeoverHasThePageInView(t *testing.T) {
 	server := f.start(next, f.db, chat.Config{Alone: true})
 	after := next.Next(t)
 	if got, want := after.Request.Messages, before.Request.Messages; len(got) != 6 || got[1].Content != long ||
-		got[2].Content != "要約への回答" || !slices.Equal(got[1:], want[1:]) {
+		got[2].Content != "要約への回答" || !reflect.DeepEqual(got[1:], want[1:]) {
 		t.Errorf("the model is sent %d messages by the next run, %d by the first", len(got), len(want))
 	}
 	after.Emit("次の回")

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
 // BeginGeneration implements chat.Store. A person waits for it before the first token, so it is one round trip: the
@@ -34,6 +35,9 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
 			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearched,
 			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking).Query(collect(&written))
+		if !b.Asked && len(b.Question.Pictures) > 0 {
+			queuePictures(batch, b)
+		}
 		if len(sources) > 0 { // beginSQL does not see what it attaches itself.
 			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
 		}
@@ -41,6 +45,8 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	switch {
 	case violates(err, "thread_data_sources_organization_id_data_source_id_fkey"):
 		return chat.Begun{}, noSource(err) // Deleted at the same time.
+	case violates(err, "message_pictures_organization_id_user_id_picture_id_fkey"):
+		return chat.Begun{}, picture.ErrNone // Or it is somebody else's.
 	case violates(err, "generations_user_id_request_id_key"):
 		// The same request id was used at the same time in another thread, and so with another body.
 		return chat.Begun{}, chat.ErrRequestConflict
@@ -53,6 +59,20 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 		written[0].Sources = threads[0].Sources
 	}
 	return written[0].begun(b), nil
+}
+
+// queuePictures adds the pictures of a question, if it is stored.
+func queuePictures(batch *pgx.Batch, b chat.Begin) {
+	ids := make([]uuid.UUID, len(b.Question.Pictures))
+	for i, p := range b.Question.Pictures {
+		ids[i] = p.ID
+	}
+	batch.Queue(`
+		INSERT INTO message_pictures (organization_id, user_id, message_id, picture_id, place)
+		SELECT m.organization_id, $2, m.id, w.id, w.place
+		FROM messages m, unnest($4::uuid[]) WITH ORDINALITY AS w (id, place)
+		WHERE m.organization_id = $1 AND m.id = $3`,
+		b.Owner.OrganizationID, b.Owner.UserID, b.Question.ID, ids)
 }
 
 // notBegun returns what the request began before, or why it cannot begin anything.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -27,6 +28,7 @@ type messageRow struct {
 	Prompt          string
 	Form            map[string]string
 	DataSourceIDs   []uuid.UUID
+	Pictures        []picture.Picture
 	Status          chat.Status
 	FinishReason    chat.FinishReason
 	ErrorCode       string
@@ -55,9 +57,9 @@ type messageRow struct {
 func (r messageRow) message() chat.Message {
 	m := chat.Message{
 		ID: r.ID, ThreadID: r.ThreadID, ParentID: r.ParentID, Siblings: r.Siblings, Role: r.Role, Content: r.Content,
-		Prompt: r.Prompt, Form: r.Form, DataSourceIDs: orNil(r.DataSourceIDs), Status: r.Status,
-		FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID, ModelName: r.ModelName, Thinking: r.Thinking,
-		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+		Prompt: r.Prompt, Form: r.Form, DataSourceIDs: orNil(r.DataSourceIDs), Pictures: orNil(r.Pictures),
+		Status: r.Status, FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID,
+		ModelName: r.ModelName, Thinking: r.Thinking, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
 		Citations: r.Citations, Steps: r.Steps, Proofread: r.Proofread, Run: r.Run, CreatedAt: r.CreatedAt,
 		CompletedAt: r.CompletedAt,
@@ -83,7 +85,7 @@ const siblings = `CASE WHEN m.parent_id IS NULL
 // selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form,
-	       m.data_source_ids, m.status, coalesce(m.finish_reason, '') AS finish_reason,
+	       m.data_source_ids, ` + picturesOf + ` AS pictures, m.status, coalesce(m.finish_reason, '') AS finish_reason,
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.model_id, m.model_name, m.thinking,
 	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,
@@ -369,28 +371,29 @@ const historySQL = `
 	    JOIN messages m ON m.id = b.parent_id
 	    WHERE b.count < $5
 	)
-	SELECT id, role, content, prompt
+	SELECT m.id, m.role, m.content, m.prompt, ` + picturesOf + ` AS pictures
 	FROM (SELECT h.id, h.seq, h.role, h.content, h.prompt,
 	             sum(octet_length(coalesce(nullif(h.prompt, ''), h.content))) OVER (ORDER BY h.seq DESC) AS bytes
 	      FROM branch b
 	      JOIN messages h ON h.id = b.id
-	      WHERE b.told) counted
-	WHERE bytes <= $6
-	ORDER BY seq DESC`
+	      WHERE b.told) m
+	WHERE m.bytes <= $6
+	ORDER BY m.seq DESC`
 
 // isTold is the condition that the message m is sent to the model: a question, or a complete answer with text.
 const isTold = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))`
 
 // saidRow is a message with only what the model needs.
 type saidRow struct {
-	ID      uuid.UUID
-	Role    chat.Role
-	Content string
-	Prompt  string
+	ID       uuid.UUID
+	Role     chat.Role
+	Content  string
+	Prompt   string
+	Pictures []picture.Picture
 }
 
 func (r saidRow) message() chat.Message {
-	return chat.Message{ID: r.ID, Role: r.Role, Content: r.Content, Prompt: r.Prompt}
+	return chat.Message{ID: r.ID, Role: r.Role, Content: r.Content, Prompt: r.Prompt, Pictures: orNil(r.Pictures)}
 }
 
 // toHistory makes a history, oldest first, of the rows of historySQL.
@@ -433,7 +436,7 @@ func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 		), opening AS (
 		    SELECT id FROM branch ORDER BY seq LIMIT 2
 		)
-		SELECT m.id, m.role, m.content, m.prompt, m.form
+		SELECT m.id, m.role, m.content, m.prompt, m.form, `+picturesOf+` AS pictures
 		FROM opening o
 		JOIN messages m ON m.id = o.id
 		WHERE `+isTold+`

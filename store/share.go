@@ -133,6 +133,7 @@ type sharedRow struct {
 	Content      string
 	FinishReason chat.FinishReason
 	Citations    []chat.Citation
+	PictureCount int
 	CreatedAt    time.Time
 }
 
@@ -141,7 +142,8 @@ func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.U
 	error,
 ) {
 	rows, err := queryRows[sharedRow](ctx, db.pool, `
-		SELECT m.role, m.content, coalesce(m.finish_reason, '') AS finish_reason, m.citations, m.created_at
+		SELECT m.role, m.content, coalesce(m.finish_reason, '') AS finish_reason, m.citations,
+		       (SELECT count(*) FROM message_pictures p WHERE p.message_id = m.id) AS picture_count, m.created_at
 		FROM shares h
 		CROSS JOIN LATERAL unnest(h.message_ids) WITH ORDINALITY AS said (id, place)
 		JOIN messages m ON m.id = said.id AND m.thread_id = h.thread_id
@@ -158,7 +160,7 @@ func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.U
 	for i, r := range rows {
 		list[i] = chat.Message{
 			Role: r.Role, Content: r.Content, FinishReason: r.FinishReason, Citations: r.Citations,
-			CreatedAt: r.CreatedAt,
+			PictureCount: r.PictureCount, CreatedAt: r.CreatedAt,
 		}
 	}
 	return list, nil

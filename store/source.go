@@ -119,6 +119,12 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 		source.ID, owner.OrganizationID, owner.UserID, source.Filename, source.MediaType, source.Size, source.SHA256)
 }
 
+// filesSQL are the sizes of the files of the organization $1: data sources, and pictures of questions.
+const filesSQL = `
+	SELECT user_id, size FROM data_sources WHERE organization_id = $1
+	UNION ALL
+	SELECT user_id, size + thumbnail_size FROM pictures WHERE organization_id = $1`
+
 // checkRoom refuses a file that exceeds the person's or the organization's storage limit. The lock on the contract
 // serializes the uploads of an organization until the transaction ends, and keeps the limit unchanged.
 func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, limit int64) error {
@@ -131,15 +137,15 @@ func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, lim
 	// A statement of its own, which sees what was committed while the lock was awaited.
 	err = tx.QueryRow(ctx, `
 		SELECT coalesce(sum(size) FILTER (WHERE user_id = $2), 0)::bigint, coalesce(sum(size), 0)::bigint
-		FROM data_sources
-		WHERE organization_id = $1`,
+		FROM (`+filesSQL+`) files`,
 		owner.OrganizationID, owner.UserID).Scan(&own, &all)
 	switch {
 	case err != nil:
 		return err
 	case own+size > limit:
 		return fault.Errorf(datasource.StorageLimit,
-			"保存できるファイルの合計（%s）を超えます。使わないデータソースを削除してから、もう一度アップロードしてください。", inBytes(limit))
+			"保存できるファイルの合計（%s）を超えます。使わないデータソースや、画像を使ったスレッドを削除してから、"+
+				"もう一度アップロードしてください。", inBytes(limit))
 	case all+size > allowed:
 		return fault.Errorf(datasource.StorageLimit,
 			"組織で保存できるファイルの合計（%s）を超えます。管理者にご相談ください。", inBytes(allowed))
@@ -184,8 +190,8 @@ func (db *DB) ListSources(ctx context.Context, owner datasource.Owner, offset, l
 func (db *DB) StorageUsed(ctx context.Context, owner datasource.Owner) (used int64, _ error) {
 	err := db.pool.QueryRow(ctx, `
 		SELECT coalesce(sum(size), 0)::bigint
-		FROM data_sources
-		WHERE organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID).Scan(&used)
+		FROM (`+filesSQL+`) files
+		WHERE user_id = $2`, owner.OrganizationID, owner.UserID).Scan(&used)
 	return used, translate(err)
 }
 
@@ -281,6 +287,7 @@ func (db *DB) ListOrphans(ctx context.Context) ([]uuid.UUID, error) {
 		SELECT l.id
 		FROM loose_files l
 		WHERE l.remove_at <= now() AND NOT EXISTS (SELECT FROM data_sources d WHERE d.id = l.id)
+		  AND NOT EXISTS (SELECT FROM pictures p WHERE p.id = l.id)
 		ORDER BY l.remove_at
 		LIMIT $1`, orphanBatch)
 	if err != nil {

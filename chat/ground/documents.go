@@ -71,6 +71,10 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		step.Detail = "スキルの資料に、質問に合う箇所はありませんでした"
 		tell(step)
 		return chat.Grounds{Prompt: ask.Prompt}, nil
+	case len(passages) == 0 && len(ask.Question.Pictures) > 0: // The pictures may say it.
+		step.Detail = "資料に、質問に合う箇所はありませんでした" + states.note()
+		tell(step)
+		return chat.Grounds{Prompt: prompt}, nil
 	case len(passages) == 0:
 		step.Detail = "質問に合う箇所はありませんでした" + states.note()
 		tell(step)

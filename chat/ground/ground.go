@@ -109,7 +109,7 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 func tokens(prompt []llm.Message) int {
 	n := 0
 	for _, m := range prompt {
-		n += llm.EstimateTokens(m.Content)
+		n += llm.EstimateTokens(m.Content) + llm.PictureTokens(m.Pictures)
 	}
 	return n
 }

@@ -3,6 +3,7 @@ package ground_test
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -84,7 +85,7 @@ func TestR83_HostileDocuments(t *testing.T) {
 func (f *fixture) checkPrompt(d hostile, system llm.Message, question string) {
 	f.t.Helper()
 	messages := f.heard().Messages
-	if len(messages) != 2 || messages[0] != system || messages[1].Role != llm.RoleUser {
+	if len(messages) != 2 || !reflect.DeepEqual(messages[0], system) || messages[1].Role != llm.RoleUser {
 		f.t.Fatalf("%s changes the messages: %+v", d.Name, messages)
 	}
 	match := fenced.FindStringSubmatch(messages[1].Content)

@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
@@ -52,6 +53,7 @@ type server struct {
 	live      *api.Live
 	files     *bucket.Bucket
 	sources   *datasource.Service
+	pictures  *picture.Service
 	slack     *slackDomain
 	web       *websearch.Service // Nil without web search.
 	handler   http.Handler
@@ -108,6 +110,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	extractor := c.extractor(log)
 	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
 		datasource.Config{Person: c.PersonStorage << 20, Embedding: embedding})
+	s.pictures = picture.NewService(db, s.files, extractor, log.With("part", "picture"), c.PersonStorage<<20)
 	if s.web, err = c.openSearch(extractor); err != nil {
 		return nil, err
 	}
@@ -127,7 +130,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			PublicURL: public, Clients: connection.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
-		Search: s.search,
+		Pictures: s.pictures, Search: s.search,
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
@@ -208,7 +211,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	generations := c.Limits[api.KindGeneration]
 	s.chat = chat.NewService(chat.Needs{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Grounder: ground.New(s.sources, grounds), Log: s.log.With("part", "chat"),
+		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
@@ -234,6 +237,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	s.people.Start(api.NewPresence(s.streams, s.live))
 	s.org.Start()
 	s.sources.Start()
+	s.pictures.Start()
 	s.search.Start()
 	s.slack.start()
 	s.ready.Store(true)
@@ -266,6 +270,7 @@ func (s *server) drain() {
 	s.org.Stop()
 	var leaving sync.WaitGroup
 	leaving.Go(s.sources.Stop)
+	leaving.Go(s.pictures.Stop)
 	leaving.Go(s.search.Stop)
 	leaving.Go(s.slack.stop)
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })

@@ -20,6 +20,7 @@ const (
 	aMember     kind = "member"
 	aSource     kind = "data source"
 	aPassage    kind = "passage"
+	aPicture    kind = "picture"
 	aTrial      kind = "trial"
 	aShare      kind = "share"
 	aNotice     kind = "notice"
@@ -229,6 +230,10 @@ var access = map[string]rule{
 		return map[string]any{"message_id": id, "rating": "good"}
 	}},
 	"DELETE /v1/message_feedback/{message_id}": {may: everybody, status: 204, names: aMessage},
+
+	"POST /v1/picture":                {may: everybody, status: 415},
+	"GET /v1/picture/{picture_id}":    {may: everybody, status: 200, names: aPicture},
+	"DELETE /v1/picture/{picture_id}": {may: everybody, status: 204, names: aPicture},
 
 	"GET /v1/data-source": {may: everybody, status: 200}, "POST /v1/data-source/file": {may: everybody, status: 415},
 	"GET /v1/data-source/file/{data_source_id}":                {may: everybody, status: 200, names: aSource},

@@ -133,6 +133,8 @@ func (w *world) make(k kind, token, super string) string {
 		}).Request.ID.String()
 	case aSource:
 		return get[api.DataSource](w.fixture, http.StatusCreated, upload(token, "資料.txt", "本文 "+newID())).ID.String()
+	case aPicture:
+		return get[api.Picture](w.fixture, http.StatusCreated, uploadPicture(token, encodePNG(w.t, 4, 3))).ID.String()
 	case aPassage:
 		id := newID()
 		w.exec(`INSERT INTO data_source_chunks (id, organization_id, data_source_id, ordinal, page, text)

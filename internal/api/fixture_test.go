@@ -32,6 +32,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -93,6 +94,7 @@ type fixture struct {
 	events   *api.LiveEvents
 	live     *api.Live
 	sources  *datasource.Service
+	pictures *picture.Service
 	files    string // The folder of what is uploaded.
 	streams  *sse.Server
 	users    *userPool // Nil without settings.pool.
@@ -155,11 +157,13 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	f.feed, f.events = feed, api.NewLiveEvents(feed)
 	if with.offers == nil {
-		with.offers = llmtest.Offers{{ID: "test", Provider: "検査", Name: "検査用モデル", Thinking: llm.ThinkingNone}}
+		with.offers = llmtest.Offers{{ID: "test", Provider: "検査", Name: "検査用モデル", Sees: true, Thinking: llm.ThinkingNone}}
 	}
+	files := f.bucket()
+	f.pictures = picture.NewService(f.db, files, extracttest.InProcess{}, log, 1<<30)
 	answers := chat.NewService(chat.Needs{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
-		Events: f.events, Offers: with.offers,
+		Events: f.events, Pictures: f.pictures, Offers: with.offers,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -180,7 +184,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}, f.db, people)
 	limiter := api.NewLimiter(with.limits)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
-	f.sources = datasource.NewService(f.db, f.bucket(), extracttest.InProcess{}, f.events, log, datasource.Config{})
+	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, f.events, log, datasource.Config{})
 	if with.reads {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
@@ -195,7 +199,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.api(&cfg)
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
-	services.Library = skill.NewLibrary(f.db)
+	services.Library, services.Pictures = skill.NewLibrary(f.db), f.pictures
 	services.Models = chat.NewModels(with.offers, skills, f.db)
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
 	services.Slack = f.slackServices(t, with, log)

@@ -117,6 +117,14 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 			q.DataSourceIDs = append(q.DataSourceIDs, id)
 		}
 	}
+	if req.PictureIds != nil {
+		q.PictureIDs = []uuid.UUID{} // None, and not those of the question that it replaces.
+	}
+	for i, id := range req.PictureIds {
+		if id := c.id("picture_ids["+strconv.Itoa(i)+"]", id); !slices.Contains(q.PictureIDs, id) {
+			q.PictureIDs = append(q.PictureIDs, id)
+		}
+	}
 	return q, c.err()
 }
 
@@ -192,6 +200,9 @@ func toMessage(m chat.Message) Message {
 	out.ModelID, out.ModelName = m.Writer()
 	if m.Proofread != nil {
 		out.Proofread = toProofread(*m.Proofread)
+	}
+	if len(m.Pictures) > 0 {
+		out.Pictures = convert(m.Pictures, toPicture)
 	}
 	if m.ParentID != nil {
 		out.ParentID = *m.ParentID

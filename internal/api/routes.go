@@ -196,6 +196,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/data-source/{data_source_id}/stop", s.as(writes, s.stopDataSource))
 		r.Post("/v1/data-source/{data_source_id}/read", s.as(writes, s.readDataSource))
 
+		r.Delete("/v1/picture/{picture_id}", s.as(writes, s.deletePicture))
+
 		r.Get("/v1/models", s.as(reads, s.listModels))
 		r.Get("/v1/models/{model}", s.as(reads, s.getModel))
 		r.Get("/v1/message", s.as(reads, s.listMessages))
@@ -229,6 +231,8 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Group(func(r chi.Router) {
 		r.Use(s.withActor)
 		r.Post("/v1/data-source/file", s.as(uploads, s.uploadDataSource))
+		r.Post("/v1/picture", s.as(uploads, s.uploadPicture))
+		r.Get("/v1/picture/{picture_id}", s.as(downloads, s.showPicture))
 		r.Post("/external/chrome_extension/v1/page/file", s.as(uploads, s.readPageFile))
 		r.Get("/v1/contract/usage/csv", s.as(downloads, s.exportUsage))
 		r.Get("/v1/user/csv", s.as(downloads, s.exportMembers))

@@ -52,6 +52,9 @@ var scopes = map[string][]identity.Scope{
 	"POST /v1/share/{share_id}/thread":         inChat,
 	"GET /v1/thread/{thread_id}/stream":        inAnswer,
 	"GET /v1/message":                          inAnswer,
+	"POST /v1/picture":                         inChat,
+	"GET /v1/picture/{picture_id}":             inChat,
+	"DELETE /v1/picture/{picture_id}":          inChat,
 	"POST /v1/message/async":                   inChat,
 	"POST /v1/message/sync":                    inChat,
 	"POST /v1/message/stream":                  inAnswer, // Has an answer written again.

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -51,6 +52,7 @@ type Services struct {
 	Skill    *skill.Service
 	Library  *skill.Library
 	Sources  *datasource.Service
+	Pictures *picture.Service
 	Chat     *chat.Service
 	Models   *chat.Models
 	Search   *chat.Searcher

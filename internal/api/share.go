@@ -137,7 +137,7 @@ func toShare(actor identity.Actor, s chat.Share) Share {
 func toSharedMessage(m chat.Message) SharedMessage {
 	return SharedMessage{
 		Role: MessageRole(m.Role), Content: m.Content, FinishReason: MessageFinishReason(m.FinishReason),
-		CreatedAt: m.CreatedAt.UTC(),
+		PictureCount: m.PictureCount, CreatedAt: m.CreatedAt.UTC(),
 		Citations: convert(m.Cited(), func(c chat.Citation) SharedCitation {
 			return SharedCitation{
 				Index: c.Index, Filename: c.Filename, Page: c.Page, URL: c.URL, Site: c.Site,

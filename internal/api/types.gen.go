@@ -705,6 +705,24 @@ func (e ExportAuditParamsKind) Valid() bool {
 	}
 }
 
+// Defines values for ShowPictureParamsSize.
+const (
+	Full      ShowPictureParamsSize = "full"
+	Thumbnail ShowPictureParamsSize = "thumbnail"
+)
+
+// Valid indicates whether the value is a known member of the ShowPictureParamsSize enum.
+func (e ShowPictureParamsSize) Valid() bool {
+	switch e {
+	case Full:
+		return true
+	case Thumbnail:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListMadeSkillsParamsShelf.
 const (
 	ListMadeSkillsParamsShelfOrganization ListMadeSkillsParamsShelf = "organization"
@@ -1527,6 +1545,9 @@ type Message struct {
 	// ParentID The message that it follows. Not there for a question that begins the thread.
 	ParentID openapi_types.UUID `json:"parent_id,omitempty,omitzero"`
 
+	// Pictures Of a question, its pictures. Not there where it has none.
+	Pictures []Picture `json:"pictures,omitempty,omitzero"`
+
 	// Proofread Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
 	// the same as Markdown. All positions are offsets in UTF-16 code units of `text`, as JavaScript counts.
 	Proofread Proofread `json:"proofread,omitempty,omitzero"`
@@ -1584,6 +1605,11 @@ type MessageList struct {
 // that it replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file
 // in the form counts as one of them. A skill that accepts none refuses them with 400
 // `data_sources_not_accepted`. `regenerate` uses those of the question.
+//
+// `picture_ids` are pictures of one's own that the model is shown with this question. An edited question without
+// it keeps those of the question that it replaces; an empty list is none. A model that does not see, and a skill
+// of the browser extension, refuse them with 400 `pictures_not_accepted`, which says why. Of the pictures of
+// earlier questions the model is shown the newest ones, ten in all.
 type MessageRequest struct {
 	Content string `json:"content,omitempty,omitzero"`
 
@@ -1593,10 +1619,13 @@ type MessageRequest struct {
 	Form          map[string]string `json:"form,omitempty,omitzero"`
 
 	// ModelID One of `GET /v1/model`; another one is a 400 `model_not_allowed`.
-	ModelID    string `json:"model_id,omitempty,omitzero"`
-	ParentID   string `json:"parent_id,omitempty,omitzero"`
-	Regenerate string `json:"regenerate,omitempty,omitzero"`
-	RequestID  string `json:"request_id,omitempty,omitzero"`
+	ModelID  string `json:"model_id,omitempty,omitzero"`
+	ParentID string `json:"parent_id,omitempty,omitzero"`
+
+	// PictureIds Somebody else's is a 404, like a missing one.
+	PictureIds []string `json:"picture_ids,omitempty,omitzero"`
+	Regenerate string   `json:"regenerate,omitempty,omitzero"`
+	RequestID  string   `json:"request_id,omitempty,omitzero"`
 
 	// Thinking Whether the model thinks before it answers. For a model with a switch only; a 400 otherwise.
 	Thinking *bool  `json:"thinking,omitempty,omitzero"`
@@ -1976,6 +2005,24 @@ type PersonalTokenRequest struct {
 	Scopes    []Scope `json:"scopes"`
 }
 
+// Picture defines model for Picture.
+type Picture struct {
+	Height    int                `json:"height"`
+	ID        openapi_types.UUID `json:"id"`
+	MediaType string             `json:"media_type"`
+
+	// Size In bytes, as it is kept.
+	Size int64 `json:"size"`
+
+	// Width In pixels, as it is kept.
+	Width int `json:"width"`
+}
+
+// PictureUpload defines model for PictureUpload.
+type PictureUpload struct {
+	File openapi_types.File `json:"file"`
+}
+
 // Preprocess defines model for Preprocess.
 type Preprocess struct {
 	DataSources []DataSource  `json:"data_sources"`
@@ -2339,7 +2386,10 @@ type SharedMessage struct {
 
 	// FinishReason Of an answer.
 	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
-	Role         MessageRole         `json:"role"`
+
+	// PictureCount Of a question, how many pictures it has. They are not part of the share.
+	PictureCount int         `json:"picture_count,omitempty,omitzero"`
+	Role         MessageRole `json:"role"`
 }
 
 // SharedMessageList defines model for SharedMessageList.
@@ -3177,6 +3227,9 @@ type OrganizationID = openapi_types.UUID
 // OrganizationIDQuery defines model for OrganizationIdQuery.
 type OrganizationIDQuery = openapi_types.UUID
 
+// PictureID defines model for PictureId.
+type PictureID = openapi_types.UUID
+
 // ShareID defines model for ShareId.
 type ShareID = openapi_types.UUID
 
@@ -3490,6 +3543,21 @@ type ListOrganizationSharesParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// UploadPictureParams defines parameters for UploadPicture.
+type UploadPictureParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// ShowPictureParams defines parameters for ShowPicture.
+type ShowPictureParams struct {
+	// Size A `thumbnail` is at most 400 pixels wide and high.
+	Size ShowPictureParamsSize `form:"size,omitempty" json:"size,omitempty,omitzero"`
+}
+
+// ShowPictureParamsSize defines parameters for ShowPicture.
+type ShowPictureParamsSize string
+
 // ListSharesParams defines parameters for ListShares.
 type ListSharesParams struct {
 	// ThreadID Only the one of this thread.
@@ -3758,6 +3826,9 @@ type TokenFormdataRequestBody = TokenForm
 
 // PutOrganizationModelsJSONRequestBody defines body for PutOrganizationModels for application/json ContentType.
 type PutOrganizationModelsJSONRequestBody = OrganizationModelsRequest
+
+// UploadPictureMultipartRequestBody defines body for UploadPicture for multipart/form-data ContentType.
+type UploadPictureMultipartRequestBody = PictureUpload
 
 // RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
 type RefreshTokenJSONRequestBody = RefreshTokenRequest

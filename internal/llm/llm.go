@@ -8,6 +8,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // Role is the author of a message.
@@ -24,6 +25,16 @@ const (
 type Message struct {
 	Role    Role
 	Content string
+
+	Pictures []Picture // Of a user's message, for models that see. They follow the content.
+}
+
+// Picture is a picture that a model is shown.
+type Picture struct {
+	ID            string // For the caller; it is not sent.
+	MediaType     string // image/jpeg or image/png.
+	Width, Height int
+	Data          []byte
 }
 
 // Request is the input of a model.
@@ -47,6 +58,10 @@ type Request struct {
 type Schema struct {
 	Name string          // a to z and underscore.
 	JSON json.RawMessage // A JSON schema of an object in the strict form: all fields required, and no others.
+}
+
+func (r Request) hasPictures() bool {
+	return slices.ContainsFunc(r.Messages, func(m Message) bool { return len(m.Pictures) > 0 })
 }
 
 // Usage counts tokens as reported by the provider, or else as estimated by EstimateTokens.

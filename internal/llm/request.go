@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,7 +178,7 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 		Stream:   true,
 	}
 	for i, m := range req.Messages {
-		out.Messages[i] = openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
+		out.Messages[i] = buildMessage(m)
 	}
 	if !d.noUsage {
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
@@ -213,6 +214,22 @@ func responseFormat(schema *Schema, d dialect) *openai.ChatCompletionResponseFor
 			Name: schema.Name, Schema: schema.JSON, Strict: true,
 		},
 	}
+}
+
+// buildMessage puts pictures into the message itself: servers inside a company's network could not fetch a URL.
+func buildMessage(m Message) openai.ChatCompletionMessage {
+	if len(m.Pictures) == 0 {
+		return openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
+	}
+	parts := []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: m.Content}}
+	for _, p := range m.Pictures {
+		parts = append(parts, openai.ChatMessagePart{
+			Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{
+				URL: "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data),
+			},
+		})
+	}
+	return openai.ChatCompletionMessage{Role: string(m.Role), MultiContent: parts}
 }
 
 // capture sends one request for go-openai and keeps the response, whose body the client reads.

@@ -153,7 +153,7 @@ func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)
 	for asked := []string{to.ID}; ; asked = append(asked, to.ID) {
 		result, err := to.stream(ctx, req, func(text string) { begun = true; emit(text) })
 		if err == nil || begun || ctx.Err() != nil || to.Fallback == "" || slices.Contains(asked, to.Fallback) ||
-			!fallbackHelps(err) {
+			!fallbackHelps(err) || req.hasPictures() && !r.routes[to.Fallback].Sees {
 			return result, err
 		}
 		r.log.WarnContext(ctx, "model failed, asking the fallback", "model", to.ID, "fallback", to.Fallback,

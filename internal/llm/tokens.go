@@ -1,6 +1,9 @@
 package llm
 
-import "unicode/utf8"
+import (
+	"math"
+	"unicode/utf8"
+)
 
 // EstimateTokens estimates the number of tokens of a text, for providers that report no usage and for fitting a
 // prompt into a model's context. It needs no vocabulary.
@@ -37,7 +40,23 @@ func estimateInput(messages []Message) int {
 	const frame = 4
 	tokens := 0
 	for _, m := range messages {
-		tokens += frame + EstimateTokens(m.Content)
+		tokens += frame + EstimateTokens(m.Content) + PictureTokens(m.Pictures)
+	}
+	return tokens
+}
+
+// PictureTokens estimates the number of tokens of pictures, as OpenAI counts them for its models of the GPT-4 family:
+// scaled down to 2,048 pixels, and to 768 on the shorter side, a picture costs 170 for each started square of 512
+// pixels, and 85. Others count up to three times as many for large pictures.
+func PictureTokens(pictures []Picture) int {
+	const longest, shorter, square, each, base = 2048, 768, 512, 170, 85
+	tokens := 0
+	for _, p := range pictures {
+		width, height := float64(max(p.Width, 1)), float64(max(p.Height, 1))
+		scale := min(1, longest/max(width, height))
+		scale = min(scale, shorter/min(width, height))
+		squares := math.Ceil(width*scale/square) * math.Ceil(height*scale/square)
+		tokens += base + each*int(squares)
 	}
 	return tokens
 }

@@ -42,7 +42,10 @@ const (
 // Lengths are counted in characters (code points) unless the name says otherwise. An unknown or ill-formed field is
 // answered with status 400 and its name.
 type Directive struct {
-	Text  string `json:"text"`  // The answer. If empty, Markdown (AppendMarkdown) of length Chars.
+	Text string `json:"text"` // The answer. If empty, Markdown (AppendMarkdown) of length Chars.
+	// The answer is which pictures the conversation has.
+	Pictures bool `json:"pictures"`
+
 	Chars int    `json:"chars"` // Length of the Markdown; 600 if Bytes is 0 too.
 	Bytes int    `json:"bytes"` // Length of the Markdown in UTF-8 bytes, exactly.
 	Seed  uint64 `json:"seed"`  // Selects another text of the same length.

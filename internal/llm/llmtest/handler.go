@@ -58,6 +58,9 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	if d.Pictures {
+		d.Text = told(messages)
+	}
 	if isTitle(messages) {
 		d = Directive{Text: d.Title, TokenChars: 8, TokensPerSecond: -1, Finish: "stop"}
 	}

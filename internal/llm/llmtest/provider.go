@@ -163,8 +163,8 @@ func receive(r *http.Request, body []byte, gone <-chan struct{}) *Received {
 type wireRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
-		Role    llm.Role `json:"role"`
-		Content string   `json:"content"`
+		Role    llm.Role    `json:"role"`
+		Content wireContent `json:"content"`
 	} `json:"messages"`
 	Stream              bool     `json:"stream"`
 	MaxTokens           int      `json:"max_tokens"`
@@ -178,7 +178,7 @@ type wireRequest struct {
 func (w *wireRequest) messages() []llm.Message {
 	messages := make([]llm.Message, len(w.Messages))
 	for i, m := range w.Messages {
-		messages[i] = llm.Message{Role: m.Role, Content: m.Content}
+		messages[i] = llm.Message{Role: m.Role, Content: m.Content.text, Pictures: m.Content.pictures}
 	}
 	return messages
 }

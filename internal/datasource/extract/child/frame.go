@@ -31,7 +31,7 @@ const (
 	pageFrame   = 'p' // The head is a pageHead as JSON.
 	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
 	endFrame    = 'e' // No head.
-	foundFrame  = 'r' // The head is the answer: a PNG, an extract.Place as JSON, a text, or a Word document.
+	foundFrame  = 'r' // The head is the answer: a PNG, JSON, a text, or a Word document.
 	noPageFrame = 'n' // No head.
 )
 
@@ -100,7 +100,7 @@ func (f *frameWriter) end(wrong *extract.Unreadable) error {
 	return f.w.Flush()
 }
 
-// answer writes the answer about one page.
+// answer writes the answer about one page, or a picture.
 func (f *frameWriter) answer(kind byte, found []byte) error {
 	if err := f.frame(kind, found); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	return extract.Page{}, 0, fmt.Errorf("%w: kind %q", errFrames, kind)
 }
 
-// answer returns the answer about one page. The errors are those of next, and extract.ErrNoPage.
+// answer returns the answer about one page, or a picture. The errors are those of next, and extract.ErrNoPage.
 func (f *frameReader) answer() ([]byte, error) {
 	kind, head, err := f.frame()
 	switch {

@@ -36,6 +36,7 @@ const (
 	taskLocate  task = "locate"  // Where text stands on a page.
 	taskText    task = "text"    // The paragraphs of a Word document.
 	taskRedline task = "redline" // A Word document with changes.
+	taskPicture task = "picture" // Bring a picture into the form in which it is kept.
 )
 
 // firstShared is the first descriptor after the standard ones.
@@ -71,6 +72,8 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	switch job.Task {
 	case taskRender, taskLocate, taskText, taskRedline:
 		return job.look(tools, content, frames)
+	case taskPicture:
+		return readPicture(content, frames)
 	}
 	return job.read(ctx, tools, content, frames)
 }

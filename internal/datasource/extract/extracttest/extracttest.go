@@ -10,11 +10,12 @@ import (
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// InProcess is a datasource.Extractor without children. A file with the extension .pdf is taken as plain text whose
-// pages are separated by form feeds; an empty one is a picture.
+// InProcess is a datasource.Extractor and a picture.Reader without children. A file with the extension .pdf is taken as
+// plain text whose pages are separated by form feeds; an empty one is a picture.
 type InProcess struct{}
 
 // Extract implements datasource.Extractor.
@@ -40,6 +41,15 @@ func (InProcess) Extract(ctx context.Context, filename string, file io.Reader,
 		}
 	}
 	return err
+}
+
+// ReadPicture implements picture.Reader.
+func (InProcess) ReadPicture(_ context.Context, file io.Reader) (raster.Picture, error) {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return raster.Picture{}, err
+	}
+	return raster.Read(content)
 }
 
 func split(content []byte) []string { return strings.Split(string(content), "\f") }

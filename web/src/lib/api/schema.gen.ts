@@ -2112,6 +2112,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a picture for a question
+         * @description Takes a JPEG, PNG or WebP of at most 20 MiB and 50 million pixels, whatever its name says. It is turned
+         *     upright, scaled down to 2,048 pixels on the longer side, and encoded again as JPEG or PNG, so that nothing of
+         *     the file but its pixels is kept: no place, no time, no camera. Other formats (HEIC, AVIF, GIF, TIFF) are 415
+         *     `unsupported_media_type`, with what to do; one that is too large is 413 `too_large`, one that cannot be read 400
+         *     `invalid`. A picture that no question has is deleted after 24 hours; one that a question has is deleted with
+         *     it. Pictures count as files do: 409 `storage_limit_reached`. While too many pictures are being read it is 503
+         *     `unavailable`. The call made again with the same `Idempotency-Key` answers the first picture.
+         */
+        post: operations["uploadPicture"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/picture/{picture_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                picture_id: components["parameters"]["PictureId"];
+            };
+            cookie?: never;
+        };
+        /** A picture */
+        get: operations["showPicture"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a picture that no question has
+         * @description One that a question has is 409 `conflict`; it is deleted with its thread.
+         */
+        delete: operations["deletePicture"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/data-source/file": {
         parameters: {
             query?: never;
@@ -4153,6 +4202,24 @@ export interface components {
         DataSourceList: {
             items: components["schemas"]["DataSource"][];
         };
+        PictureUpload: {
+            /** Format: binary */
+            file: string;
+        };
+        Picture: {
+            /** Format: uuid */
+            id: string;
+            /** @description In pixels, as it is kept. */
+            width: number;
+            height: number;
+            /** @enum {string} */
+            media_type: "image/jpeg" | "image/png";
+            /**
+             * Format: int64
+             * @description In bytes, as it is kept.
+             */
+            size: number;
+        };
         DataSourceUpload: {
             /** Format: binary */
             file: string;
@@ -4269,6 +4336,8 @@ export interface components {
              */
             finish_reason?: "stop" | "length" | "stopped" | "error";
             citations: components["schemas"]["SharedCitation"][];
+            /** @description Of a question, how many pictures it has. They are not part of the share. */
+            picture_count?: number;
             /** Format: date-time */
             created_at: string;
         };
@@ -4302,6 +4371,11 @@ export interface components {
          *     that it replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file
          *     in the form counts as one of them. A skill that accepts none refuses them with 400
          *     `data_sources_not_accepted`. `regenerate` uses those of the question.
+         *
+         *     `picture_ids` are pictures of one's own that the model is shown with this question. An edited question without
+         *     it keeps those of the question that it replaces; an empty list is none. A model that does not see, and a skill
+         *     of the browser extension, refuse them with 400 `pictures_not_accepted`, which says why. Of the pictures of
+         *     earlier questions the model is shown the newest ones, ten in all.
          */
         MessageRequest: {
             /** Format: uuid */
@@ -4314,6 +4388,8 @@ export interface components {
             };
             /** @description At most 20, those of the thread that are attached already included. Somebody else's is a 404, like a missing one. */
             data_source_ids?: string[];
+            /** @description Somebody else's is a 404, like a missing one. */
+            picture_ids?: string[];
             /** Format: uuid */
             regenerate?: string;
             /** Format: uuid */
@@ -4451,6 +4527,8 @@ export interface components {
             };
             /** @description Of a question, the data sources that it is answered from. Some may have been deleted since. */
             data_source_ids?: string[];
+            /** @description Of a question, its pictures. Not there where it has none. */
+            pictures?: components["schemas"]["Picture"][];
             status: components["schemas"]["JobStatus"];
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
@@ -4954,6 +5032,7 @@ export interface components {
         /** @description How many items to answer at most. */
         Limit: number;
         SkillId: string;
+        PictureId: string;
         DataSourceId: string;
         ThreadId: string;
         ShareId: string;
@@ -8026,6 +8105,91 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["DataSource"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    uploadPicture: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["PictureUpload"];
+            };
+        };
+        responses: {
+            /** @description What this request has uploaded before */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Picture"];
+                };
+            };
+            /** @description The picture */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Picture"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showPicture: {
+        parameters: {
+            query?: {
+                /** @description A `thumbnail` is at most 400 pixels wide and high. */
+                size?: "thumbnail" | "full";
+            };
+            header?: never;
+            path: {
+                picture_id: components["parameters"]["PictureId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture. It never changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                    "image/png": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deletePicture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                picture_id: components["parameters"]["PictureId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -1,0 +1,60 @@
+package child_test
+
+import (
+	"bytes"
+	"errors"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
+)
+
+func TestPicturesAreReadInAChild(t *testing.T) {
+	t.Parallel()
+	var content bytes.Buffer
+	if err := jpeg.Encode(&content, image.NewGray(image.Rect(0, 0, 3000, 1500)), nil); err != nil {
+		t.Fatal(err)
+	}
+	p, err := child.New(child.Config{}).ReadPicture(t.Context(), &content)
+	if err != nil || p.Width != 2048 || p.Height != 1024 || p.MediaType != raster.JPEG {
+		t.Errorf("%s of %d × %d, %v", p.MediaType, p.Width, p.Height, err)
+	}
+}
+
+// TestR98_PictureThatHarmsItsReaderIsAReason: too much memory, too much time, and a crash.
+func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
+	t.Parallel()
+	var large bytes.Buffer
+	if err := png.Encode(&large, image.NewNRGBA(image.Rect(0, 0, 6000, 4000))); err != nil {
+		t.Fatal(err)
+	}
+	for how, c := range map[string]struct {
+		content []byte
+		memory  int64
+		want    *extract.Unreadable
+	}{
+		"large":    {large.Bytes(), 64 << 20, raster.ErrTooLarge},
+		"sleep":    {[]byte("misbehave sleep"), 300 << 20, raster.ErrTooLarge},
+		"eat":      {[]byte("misbehave eat"), 300 << 20, raster.ErrTooLarge},
+		"panic":    {[]byte("misbehave panic"), 300 << 20, raster.ErrBroken},
+		"flood":    {[]byte("misbehave flood"), 300 << 20, raster.ErrBroken},
+		"hang up":  {[]byte("misbehave hang up"), 300 << 20, raster.ErrBroken},
+		"half PNG": {large.Bytes()[:large.Len()/2], 300 << 20, raster.ErrBroken},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			reader := child.New(child.Config{Whole: 20 * time.Second, Memory: c.memory})
+			_, err := reader.ReadPicture(t.Context(), bytes.NewReader(c.content))
+			wrong, ok := errors.AsType[*extract.Unreadable](err)
+			if !ok || wrong.Reason != c.want.Reason || strings.Contains(wrong.Reason, "ファイル") {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package raster
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+// Why a picture of any format is refused.
+var (
+	ErrTooLarge = &extract.Unreadable{Code: extract.TooLarge, Reason: "画像が大きすぎるため、読み取れませんでした。" +
+		"5,000万画素以下に縮小してから、もう一度追加してください。"}
+	ErrBroken = &extract.Unreadable{Code: extract.Corrupt, Reason: "画像が壊れているか、特殊な作りのため、読み取れませんでした。" +
+		"別のアプリで開き、JPEGかPNGで保存し直してから、もう一度追加してください。"}
+)
+
+// Why a picture of one format is refused.
+var (
+	errWebP = &extract.Unreadable{Code: extract.Corrupt, Reason: "このWebP画像は、動く画像か特殊な作りのため、読み取れませんでした。" +
+		"JPEGかPNGで保存し直してから、もう一度追加してください。"}
+	errHEIC = unsupported("HEIC形式の画像は使えません。iPhoneでは、「設定」＞「カメラ」＞「フォーマット」で「互換性優先」を選んで撮影するか、" +
+		"写真をJPEGで書き出してから追加してください。")
+	errAVIF    = unsupported("AVIF形式の画像は使えません。JPEGかPNGで保存し直してから追加してください。")
+	errGIF     = unsupported("GIF形式の画像は使えません。必要な場面をJPEGかPNGで保存し直してから追加してください。")
+	errTIFF    = unsupported("TIFF形式の画像は使えません。JPEGかPNGで保存し直してから追加してください。")
+	errBMP     = unsupported("BMP形式の画像は使えません。JPEGかPNGで保存し直してから追加してください。")
+	errSVG     = unsupported("SVG形式の画像は使えません。PNGで書き出してから追加してください。")
+	errPDF     = unsupported("PDFは画像として追加できません。データソースとして追加してください。")
+	errUnknown = unsupported("対応していない形式です。使える画像は、JPEG、PNG、WebPです。")
+)
+
+func unsupported(reason string) *extract.Unreadable {
+	return &extract.Unreadable{Code: extract.Unsupported, Reason: reason}
+}
+
+// formOf returns the format of a picture, by its first bytes, whatever its name says.
+func formOf(content []byte) (form, error) {
+	starts := func(with string) bool { return strings.HasPrefix(string(content[:min(len(content), 16)]), with) }
+	switch {
+	case starts("\xFF\xD8\xFF"):
+		return jpegForm, nil
+	case starts("\x89PNG\r\n\x1A\n"):
+		return pngForm, nil
+	case starts("RIFF") && len(content) >= 12 && string(content[8:12]) == "WEBP":
+		return webpForm, nil
+	case len(content) >= 12 && string(content[4:8]) == "ftyp":
+		return form{}, errOfBrand(content)
+	case starts("GIF8"):
+		return form{}, errGIF
+	case starts("II*\x00"), starts("MM\x00*"):
+		return form{}, errTIFF
+	case starts("BM"):
+		return form{}, errBMP
+	case starts("%PDF"):
+		return form{}, errPDF
+	case bytes.Contains(content[:min(len(content), 512)], []byte("<svg")):
+		return form{}, errSVG
+	}
+	return form{}, errUnknown
+}
+
+// maxBrands bounds the brands of a file that are looked at.
+const maxBrands = 32
+
+// errOfBrand returns why a file of the ISO base media format (ISO/IEC 14496-12, section 4.3) is refused: by its major
+// brand, and those that it is compatible with.
+func errOfBrand(content []byte) error {
+	for at := 8; at+4 <= len(content) && at < 8+4*maxBrands; at += 4 {
+		switch string(content[at : at+4]) {
+		case "avif", "avis":
+			return errAVIF
+		case "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs":
+			return errHEIC
+		}
+	}
+	switch string(content[8:12]) {
+	case "mif1", "msf1": // Pictures, most likely those of phones.
+		return errHEIC
+	}
+	return errUnknown
+}

@@ -1,0 +1,263 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
+)
+
+// Bounds of reading pictures on this server, while people wait. They bound its memory: a picture that is received is
+// held in it, and the process that reads one may take as much as its limit says.
+const (
+	receiving = 8 // At once.
+	reading   = 2 // At once.
+	patience  = 20 * time.Second
+	readTime  = 30 * time.Second
+)
+
+const (
+	orphanAfter   = time.Hour // A file without a picture is an orphan after it.
+	unusedAfter   = 24 * time.Hour
+	sweepInterval = 10 * time.Minute
+	sweepTimeout  = 30 * time.Second
+	sweepBatch    = 100
+	storeTimeout  = 5 * time.Second // For the database, while a person waits.
+)
+
+// ErrNone is the error of a picture that does not exist, or is somebody else's.
+var ErrNone = fault.Errorf(fault.NotFound, "画像が見つかりません。もう一度追加してください。")
+
+var errBusy = fault.Errorf(fault.Unavailable, "画像の読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
+
+// Service keeps pictures. It is safe for concurrent use.
+type Service struct {
+	store  Store
+	files  Files
+	reader Reader
+	log    *slog.Logger
+	limit  int64 // Bytes that a person's files may have together.
+
+	receiving chan struct{}      // Holds a value for each picture that is received.
+	reading   chan struct{}      // Holds a value for each picture that is read.
+	stop      context.CancelFunc // Set by Start.
+	running   sync.WaitGroup     // The goroutine of Start.
+}
+
+// NewService returns a Service. limit is how many bytes the files of a person may have together, data sources included.
+func NewService(store Store, files Files, reader Reader, log *slog.Logger, limit int64) *Service {
+	return &Service{
+		store: store, files: files, reader: reader, log: log, limit: limit,
+		receiving: make(chan struct{}, receiving), reading: make(chan struct{}, reading),
+	}
+}
+
+// Start begins to remove pictures that no question has. It is called once; Stop must be called.
+func (s *Service) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	s.running.Go(func() { s.sweep(ctx) })
+}
+
+// Stop ends what Start began, and waits for it.
+func (s *Service) Stop() {
+	s.stop()
+	s.running.Wait()
+}
+
+// Upload reads a picture and keeps it. requestID makes the call idempotent; nil for none. What cannot be read is
+// refused with datasource.UnsupportedType, fault.TooLarge or fault.Invalid, with what to do; datasource.StorageLimit
+// and StorageFull say that there is no room, fault.Unavailable that too many pictures are being read. An error of
+// content is returned as it is.
+func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, requestID *uuid.UUID,
+	content io.Reader,
+) (_ Picture, created bool, _ error) {
+	read, err := s.receive(ctx, content)
+	if err != nil {
+		return Picture{}, false, err
+	}
+	p := Picture{
+		ID: uuid.Must(uuid.NewV7()), Width: read.Width, Height: read.Height, MediaType: read.MediaType,
+		Size: int64(len(read.Full)), ThumbnailSize: int64(len(read.Thumbnail)),
+	}
+	if err := s.markOrphan(ctx, p.ID, orphanAfter); err != nil {
+		return Picture{}, false, err
+	}
+	err = s.files.Write(ctx, p.ID, io.MultiReader(bytes.NewReader(read.Thumbnail), bytes.NewReader(read.Full)))
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		p, created, err = s.store.CreatePicture(ctx, owner, session, requestID, p, s.limit)
+	}
+	if err != nil { // Its file is removed soon, or after orphanAfter if the database is away now.
+		_ = s.markOrphan(context.WithoutCancel(ctx), p.ID, 0)
+		return Picture{}, false, err
+	}
+	return p, created, nil
+}
+
+func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return s.store.MarkOrphan(ctx, id, after)
+}
+
+// receive returns an uploaded picture as it is kept.
+func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Picture, error) {
+	leave, err := enter(ctx, s.receiving)
+	if err != nil {
+		return raster.Picture{}, err
+	}
+	defer leave()
+	file, err := io.ReadAll(io.LimitReader(content, raster.MaxSize+1))
+	switch {
+	case err != nil:
+		return raster.Picture{}, err
+	case len(file) == 0:
+		return raster.Picture{}, fault.InvalidField("file", "ファイルの中身がありません。")
+	case len(file) > raster.MaxSize:
+		refused := fault.InvalidField("file", "画像が大きすぎます。%d MB以下の画像を追加してください。", raster.MaxSize>>20)
+		refused.Code = fault.TooLarge
+		return raster.Picture{}, refused
+	}
+	done, err := enter(ctx, s.reading)
+	if err != nil {
+		return raster.Picture{}, err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	read, err := s.reader.ReadPicture(ctx, bytes.NewReader(file))
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = raster.ErrTooLarge
+	}
+	return read, refusal(err)
+}
+
+// enter waits for a place, but not for ever.
+func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
+	tooLong := time.NewTimer(patience)
+	defer tooLong.Stop()
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-tooLong.C:
+		return nil, errBusy
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// refusal gives what is wrong with a picture its code.
+func refusal(err error) error {
+	wrong, ok := errors.AsType[*extract.Unreadable](err)
+	if !ok {
+		return err
+	}
+	refused := fault.InvalidField("file", "%s", wrong.Reason)
+	switch wrong.Code {
+	case extract.TooLarge:
+		refused.Code = fault.TooLarge
+	case extract.Unsupported:
+		refused.Code = datasource.UnsupportedType
+	}
+	return refused
+}
+
+// Find returns pictures of a person in the order of their ids. fault.NotFound says that one is missing.
+func (s *Service) Find(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Picture, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return s.store.FindPictures(ctx, owner, ids)
+}
+
+// Form is one of the two forms of a picture.
+type Form string
+
+// The forms.
+const (
+	Full      Form = "full"
+	Thumbnail Form = "thumbnail"
+)
+
+// Open returns a picture, and one of its forms, which the caller closes.
+func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID, form Form) (Picture, io.ReadCloser, error) {
+	found, err := s.Find(ctx, owner, []uuid.UUID{id})
+	if err != nil {
+		return Picture{}, nil, err
+	}
+	p := found[0]
+	file, err := s.files.Open(ctx, id)
+	if err != nil {
+		return Picture{}, nil, err
+	}
+	if form == Thumbnail {
+		return p, part{io.LimitReader(file, p.ThumbnailSize), file}, nil
+	}
+	if _, err := io.CopyN(io.Discard, file, p.ThumbnailSize); err != nil {
+		return Picture{}, nil, errors.Join(err, file.Close())
+	}
+	return p, part{io.LimitReader(file, p.Size), file}, nil
+}
+
+// part is a part of a file.
+type part struct {
+	io.Reader
+	io.Closer
+}
+
+// Load returns the full form of a picture.
+func (s *Service) Load(ctx context.Context, owner Owner, id uuid.UUID) ([]byte, error) {
+	p, file, err := s.Open(ctx, owner, id, Full)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	content := make([]byte, p.Size)
+	_, err = io.ReadFull(file, content)
+	return content, err
+}
+
+// Delete removes a picture that no question has; fault.Conflict says that one has it.
+func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return s.store.DeletePicture(ctx, owner, id)
+}
+
+// sweep removes pictures that no question has until the context ends. Every server does it, so that no leader is
+// needed.
+func (s *Service) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepInterval)
+	defer tick.Stop()
+	for {
+		for n := sweepBatch; n == sweepBatch; {
+			n = s.removeUnused(ctx)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Service) removeUnused(ctx context.Context) int {
+	within, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	n, err := s.store.DeleteUnused(within, unusedAfter, sweepBatch)
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("pictures that no question has are removed later", "err", err)
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
+)
+
+var _ picture.Store = (*DB)(nil)
+
+// pictureColumns are the columns of a picture.Picture.
+const pictureColumns = `id, width, height, media_type, size, thumbnail_size`
+
+// picturesOf are the pictures of the message m, with the names of a picture.Picture's fields.
+const picturesOf = `
+	(SELECT coalesce(jsonb_agg(jsonb_build_object(
+	        'ID', p.id, 'Width', p.width, 'Height', p.height, 'MediaType', p.media_type, 'Size', p.size,
+	        'ThumbnailSize', p.thumbnail_size) ORDER BY mp.place), '[]')
+	 FROM message_pictures mp
+	 JOIN pictures p ON p.organization_id = mp.organization_id AND p.id = mp.picture_id
+	 WHERE mp.message_id = m.id)`
+
+// CreatePicture implements picture.Store.
+func (db *DB) CreatePicture(ctx context.Context, owner picture.Owner, session uuid.UUID, requestID *uuid.UUID,
+	p picture.Picture, limit int64,
+) (stored picture.Picture, created bool, _ error) {
+	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
+		if err := claimFile(ctx, tx, datasource.Owner(owner), session, p.ID); err != nil {
+			return err
+		}
+		stored, err = queryRow[picture.Picture](ctx, tx, `
+			SELECT `+pictureColumns+`
+			FROM pictures
+			WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`,
+			owner.OrganizationID, owner.UserID, requestID)
+		if created = isNoRows(err); !created {
+			if err == nil {
+				_, err = tx.Exec(ctx, `INSERT INTO loose_files (id) VALUES ($1)`, p.ID)
+			}
+			return err
+		}
+		if err := checkRoom(ctx, tx, datasource.Owner(owner), p.Size+p.ThumbnailSize, limit); err != nil {
+			return err
+		}
+		stored, err = queryRow[picture.Picture](ctx, tx, `
+			INSERT INTO pictures (id, organization_id, user_id, request_id, media_type, width, height, size,
+			                      thumbnail_size)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			RETURNING `+pictureColumns,
+			p.ID, owner.OrganizationID, owner.UserID, requestID, p.MediaType, p.Width, p.Height, p.Size,
+			p.ThumbnailSize)
+		return err
+	})
+	return stored, created, err
+}
+
+// FindPictures implements picture.Store.
+func (db *DB) FindPictures(ctx context.Context, owner picture.Owner, ids []uuid.UUID) ([]picture.Picture, error) {
+	list, err := queryRows[picture.Picture](ctx, db.pool, `
+		SELECT `+pictureColumns+`
+		FROM pictures
+		JOIN unnest($3::uuid[]) WITH ORDINALITY AS wanted (picture_id, place) ON picture_id = id
+		WHERE organization_id = $1 AND user_id = $2
+		ORDER BY place`, owner.OrganizationID, owner.UserID, ids)
+	if err == nil && len(list) < len(ids) {
+		err = picture.ErrNone
+	}
+	return list, translate(err)
+}
+
+// DeletePicture implements picture.Store. The row lock keeps questions from taking the picture until the transaction
+// ends: their foreign key needs the row.
+func (db *DB) DeletePicture(ctx context.Context, owner picture.Owner, id uuid.UUID) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			SELECT 1 FROM pictures WHERE organization_id = $1 AND user_id = $2 AND id = $3 FOR UPDATE`,
+			owner.OrganizationID, owner.UserID, id)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = picture.ErrNone
+		}
+		if err != nil {
+			return err
+		}
+		tag, err = tx.Exec(ctx, `
+			DELETE FROM pictures p
+			WHERE p.organization_id = $1 AND p.id = $2
+			  AND NOT EXISTS (SELECT FROM message_pictures m WHERE m.picture_id = p.id)`, owner.OrganizationID, id)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = fault.Errorf(fault.Conflict, "質問に使われている画像は削除できません。スレッドを削除すると、画像も削除されます。")
+		}
+		return err
+	})
+}
+
+// DeleteUnused implements picture.Store. The pictures are locked before their questions are looked for, as in
+// DeletePicture.
+func (db *DB) DeleteUnused(ctx context.Context, age time.Duration, limit int) (deleted int, _ error) {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT p.id
+			FROM pictures p
+			WHERE p.created_at < now() - $1::interval
+			  AND NOT EXISTS (SELECT FROM message_pictures m WHERE m.picture_id = p.id)
+			ORDER BY p.created_at
+			LIMIT $2
+			FOR UPDATE OF p SKIP LOCKED`, age, limit)
+		if err != nil {
+			return err
+		}
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil || len(ids) == 0 {
+			deleted = 0
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			DELETE FROM pictures p
+			WHERE p.id = ANY ($1) AND NOT EXISTS (SELECT FROM message_pictures m WHERE m.picture_id = p.id)`, ids)
+		deleted = int(tag.RowsAffected())
+		return err
+	})
+	return deleted, err
+}
