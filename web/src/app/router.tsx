@@ -309,6 +309,12 @@ const routes: RouteObject[] = [
             lazy: { Component: async () => (await import('@/features/admin/routes')).InstructionsPage },
           }),
           caught({
+            path: 'model',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).ModelsPage },
+          }),
+          caught({
             path: 'notice',
             loader: adminOnly(),
             shouldRevalidate: never,

@@ -145,7 +145,7 @@ export function MenuChoice<T extends string>({
 }: {
   label: string
   value: T
-  options: ReadonlyArray<{ value: T; label: string; icon?: ReactNode }>
+  options: ReadonlyArray<{ value: T; label: string; note?: string; icon?: ReactNode }>
   onChange: (value: T) => void
 }) {
   return (
@@ -162,10 +162,42 @@ export function MenuChoice<T extends string>({
           onClick={() => onChange(option.value)}
         >
           {option.icon}
-          {option.label}
+          {option.note ? (
+            <span className={styles.noted}>
+              {option.label}
+              <small>{option.note}</small>
+            </span>
+          ) : (
+            option.label
+          )}
           {option.value === value && <Check className={styles.check} size={16} aria-hidden />}
         </div>
       ))}
+    </div>
+  )
+}
+
+/** An item that is on or off: it is ticked while it is on. */
+export function MenuCheck({
+  checked,
+  onChange,
+  children,
+}: {
+  checked: boolean
+  onChange: (checked: boolean) => void
+  children: ReactNode
+}) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
+    <div
+      className={styles.item}
+      role="menuitemcheckbox"
+      tabIndex={-1}
+      aria-checked={checked}
+      onClick={() => onChange(!checked)}
+    >
+      {children}
+      {checked && <Check className={styles.check} size={16} aria-hidden />}
     </div>
   )
 }

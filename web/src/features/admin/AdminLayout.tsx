@@ -1,6 +1,7 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import {
   ArrowLeft,
+  Cpu,
   FileText,
   Link2,
   type LucideIcon,
@@ -26,6 +27,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/organization/member', label: texts.layout.members, Icon: Users },
   { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
   { to: '/admin/instructions', label: texts.layout.instructions, Icon: MessageSquareText },
+  { to: '/admin/model', label: texts.layout.models, Icon: Cpu },
   { to: '/admin/notice', label: texts.layout.notices, Icon: Megaphone },
   { to: '/admin/share', label: texts.layout.shares, Icon: Link2 },
   { to: '/admin/connection', label: texts.layout.connections, Icon: Plug },

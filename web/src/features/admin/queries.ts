@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { ApiError, type ManagedNotice, type Page, type SamlConfig, type SlackConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { listOrganizationConnections } from '@/lib/api/connections'
+import { getOrganizationModels } from '@/lib/api/models'
 import { getNotice, listNotices } from '@/lib/api/notices'
 import { queryClient, readAnew } from '@/lib/api/queries'
 import { listOrganizationShares } from '@/lib/api/shares'
@@ -129,6 +130,15 @@ export function noticeQuery(id: string) {
     throwOnError,
   })
 }
+
+/** The models of the server, with what the organization has decided. It is edited: nothing changes it meanwhile. */
+export const modelsQuery = queryOptions({
+  queryKey: ['admin', 'models'],
+  queryFn: ({ signal }) => getOrganizationModels(signal),
+  gcTime: 0,
+  staleTime: Number.POSITIVE_INFINITY,
+  throwOnError,
+})
 
 /** The organization's Slack. */
 export const slackQuery = queryOptions({

@@ -1,5 +1,5 @@
 import { useAtomValue } from 'jotai'
-import { Copy, RotateCcw, ThumbsDown, ThumbsUp } from 'lucide-react'
+import { Copy, ThumbsDown, ThumbsUp } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
@@ -9,11 +9,11 @@ import { markdownToHtml } from '@/lib/markdown'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './Chat.module.css'
-import { focusComposer } from './Composer'
 import { sourceLines } from './citations'
 import type { Conversation } from './conversation'
 import { FeedbackDialog } from './FeedbackDialog'
 import { readMail } from './mail'
+import { Regenerate, WrittenBy } from './Regenerate'
 import { texts } from './texts'
 
 /** What can be done with a finished answer, and when it was given. */
@@ -55,21 +55,12 @@ export function Actions({ message, conversation }: { message: Message; conversat
         </>
       )}
       {message.status !== 'failed' && (
-        <IconButton
-          size="sm"
-          label={texts.actions.regenerate}
-          disabled={busy}
-          onClick={() => {
-            conversation.regenerate(message.id)
-            focusComposer()
-          }}
-        >
-          <RotateCcw size={16} />
-        </IconButton>
+        <Regenerate conversation={conversation} messageId={message.id} disabled={busy} />
       )}
       <time className={styles.time} dateTime={at} title={formatFull(at)}>
         {formatDate(at)}
       </time>
+      <WrittenBy message={message} skillId={conversation.skillId} />
       <MailCopies content={message.content} />
       {commenting && (
         <FeedbackDialog

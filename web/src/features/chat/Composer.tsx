@@ -26,6 +26,7 @@ import { askInBackground } from './conversations'
 import { draftAtom, draftKey } from './drafts'
 import { sendWhenRead, type Taken } from './held'
 import { maxLength } from './limits'
+import { ModelMenu, ModelNote } from './ModelMenu'
 import { addFiles, addSources, takeQuestion, useQuestionFiles } from './questionFiles'
 import { maxQueued, queueAtom } from './queue'
 import { texts } from './texts'
@@ -108,6 +109,7 @@ export function Composer(props: ComposerProps) {
           onKeyDown={onKeyDown}
         />
         <div className={styles.buttons}>
+          {!blocked && <ModelMenu skillId={skill.id} />}
           {writing && <StopButton conversation={conversation} stopping={stopping} />}
           {files.waiting ? (
             // The keys keep the two apart: one element for both would submit the form with the click that takes back.
@@ -139,6 +141,7 @@ export function Composer(props: ComposerProps) {
           )}
         </div>
       </div>
+      {!blocked && <ModelNote skillId={skill.id} />}
       {!blocked && <ComposerNote id={noteId} length={length} full={full} files={files} />}
     </form>
   )

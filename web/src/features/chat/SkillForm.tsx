@@ -14,6 +14,7 @@ import { draftAtom } from './drafts'
 import { FileField } from './FileField'
 import { fieldMessages } from './failures'
 import { checkForm, type FormValues, filled, lengthOf, limitOf, renderForm } from './formValues'
+import { ModelMenu, ModelNote } from './ModelMenu'
 import { readinessOf } from './questionFiles'
 import styles from './Start.module.css'
 import { texts } from './texts'
@@ -88,7 +89,9 @@ export function SkillForm({
           </Button>
         </p>
       )}
+      <ModelNote skillId={skill.id} />
       <div className={styles.submit}>
+        <ModelMenu skillId={skill.id} />
         {onCancel && (
           <Button size="lg" onClick={onCancel}>
             {texts.edit.cancel}

@@ -4,6 +4,7 @@ import { anything, type ConversationCore } from './conversationCore'
 import { isBusy, type Place, type Question, type SendFailure } from './conversationState'
 import type { MessageHistory } from './history'
 import { aheadId, aheadTurns, begun, succeeded, type Turn, taken, withoutAhead } from './turns'
+import type { Wish } from './wishes'
 
 /** What becomes of questions, beside what the state shows. */
 interface AskingEvents {
@@ -19,6 +20,8 @@ export class Asking {
   /** The thread was made here, and as far as is known nothing is in it. */
   #unused = false
   readonly #questions = new Map<string, { readonly question: Question; readonly place: Place }>()
+  /** What was wished for answers that are made again, by request. */
+  readonly #wishes = new Map<string, Wish>()
   /** What stood after the places where branches are about to begin, by request. */
   readonly #cut = new Map<string, readonly Turn[]>()
 
@@ -43,9 +46,11 @@ export class Asking {
     this.#unused = false
   }
 
-  async ask(question: Question, requestId: string, place: Place): Promise<void> {
+  async ask(asked: Question, requestId: string, place: Place): Promise<void> {
     const { core } = this
     if (isBusy(core.state)) return
+    // A repetition is the same request, whatever is chosen by then.
+    const question = { ...asked, wish: asked.wish ?? core.deps.wish(this.skillId) }
     core.set({ failure: null, stopping: false, elsewhere: null, ...('edit' in place && { editing: null }) })
     const { thread } = core.state
     if (thread !== null) {
@@ -70,7 +75,7 @@ export class Asking {
     }
   }
 
-  regenerate(messageId: string, requestId: string): void {
+  regenerate(messageId: string, requestId: string, wish: Wish = this.core.deps.wish(this.skillId)): void {
     const { core } = this
     const { thread, turns } = core.state
     const index = turns.findIndex((turn) => turn.message.id === messageId)
@@ -80,7 +85,9 @@ export class Asking {
       request_id: requestId,
       thread_id: thread.id,
       regenerate: messageId,
+      ...wish,
     })
+    this.#wishes.set(requestId, wish)
     this.#cut.set(requestId, turns.slice(index + 1))
     core.set({
       turns: [...turns.slice(0, index), { ...turn, successor: live }],
@@ -98,6 +105,7 @@ export class Asking {
       ...place,
       ...(question.kind === 'form' ? { form: question.form } : { content: question.content }),
       ...sourcesOf(question),
+      ...question.wish,
     })
     this.#showAhead(question, requestId, threadId, place, live)
     this.core.deps.events.onRunning(threadId, true)
@@ -147,7 +155,8 @@ export class Asking {
       this.core.patch(turn.key, { successor: null })
       this.#putBack(live.key)
       this.history.catchUp()
-      const again = () => this.regenerate(turn.message.id, live.key)
+      const wish = this.#wishes.get(live.key)
+      const again = () => this.regenerate(turn.message.id, live.key, wish)
       this.core.deps.events.onTrouble('regenerate', again, failure)
       return
     }

@@ -9,6 +9,7 @@ import type { ConversationDeps, ConversationState, Place, Question } from './con
 import { MessageHistory } from './history'
 import { texts } from './texts'
 import { endedMessage, isRunning, isWriting, lostMessage } from './turns'
+import type { Wish } from './wishes'
 
 /**
  * One thread as this tab knows it: its messages, and what is being asked and written. It lives on when its screen is
@@ -86,8 +87,8 @@ export class Conversation {
   }
 
   /** Has an answer asked again, which begins a branch. The old one stays on the screen until the new one has begun. */
-  regenerate(messageId: string, requestId = this.deps.newId()): void {
-    this.#asking.regenerate(messageId, requestId)
+  regenerate(messageId: string, requestId = this.deps.newId(), wish?: Wish): void {
+    this.#asking.regenerate(messageId, requestId, wish)
   }
 
   dismissFailure(): void {

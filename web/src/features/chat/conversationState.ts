@@ -3,25 +3,31 @@ import type { Feedback, FeedbackRequest, Message, Page, Thread } from '@/lib/api
 import type { AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { Conversation } from './conversation'
 import { isWriting, type Turn } from './turns'
+import type { Wish } from './wishes'
 
 /** What a person asks: text, or the values of a form with what the thread will show of them. */
-export type Question =
-  | {
-      readonly kind: 'text'
-      readonly content: string
-      /** The data sources that it is to be answered from; all of the thread if it is missing. */
-      readonly sources?: readonly string[]
-      readonly onTaken?: () => void
-      /** Called instead of giving the text back to the composer. */
-      readonly onLost?: () => void
-    }
-  | {
-      readonly kind: 'form'
-      readonly form: Readonly<Record<string, string>>
-      readonly content: string
-      /** Called once the server has it. */
-      readonly onTaken: () => void
-    }
+export type Question = (TextQuestion | FormQuestion) & {
+  /** The model that is to answer; missing: what is chosen when it is asked. */
+  readonly wish?: Wish
+}
+
+type TextQuestion = {
+  readonly kind: 'text'
+  readonly content: string
+  /** The data sources that it is to be answered from; all of the thread if it is missing. */
+  readonly sources?: readonly string[]
+  readonly onTaken?: () => void
+  /** Called instead of giving the text back to the composer. */
+  readonly onLost?: () => void
+}
+
+type FormQuestion = {
+  readonly kind: 'form'
+  readonly form: Readonly<Record<string, string>>
+  readonly content: string
+  /** Called once the server has it. */
+  readonly onTaken: () => void
+}
 
 /** Where in its thread a question stands: after an answer, or in place of another question. */
 export type Place = { readonly parent_id?: string } | { readonly edit: string }
@@ -96,6 +102,8 @@ export interface ConversationDeps {
   readonly streams: Pick<AnswerStreams, 'send' | 'attach' | 'find' | 'watch'>
   readonly api: ConversationApi
   readonly events: ConversationEvents
+  /** The model that is chosen for questions of a skill. */
+  readonly wish: (skillId: string) => Wish
   readonly newId: () => string
   readonly now: () => string
 }

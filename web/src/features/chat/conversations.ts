@@ -1,3 +1,4 @@
+import { refreshModels } from '@/entities/model/models'
 import { session } from '@/entities/session/session'
 import { rememberSources } from '@/entities/source/dataSources'
 import { discardThread, patchThread, titleThread, upsertThread } from '@/entities/thread/threads'
@@ -23,6 +24,7 @@ import { enqueue, settleQueue } from './queue'
 import { QueueSender } from './sender'
 import { texts } from './texts'
 import { aheadId, isRunning } from './turns'
+import { wishOf } from './wishes'
 
 /** How many conversations that are not on the screen are kept, to show them again at once. */
 const maxKept = 20
@@ -90,7 +92,8 @@ const events: ConversationEvents = {
   },
   onRunning: (threadId, running) =>
     patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
-  onQuestionLost: (conversation, { question, place }) => {
+  onQuestionLost: (conversation, { question, place, cause }) => {
+    if ('code' in cause && cause.code === 'model_not_allowed') void refreshModels()
     // What was edited is still where it was edited.
     if (question.kind !== 'text' || 'edit' in place) return
     const key = draftKey(conversation.skillId, conversation.state.thread?.id)
@@ -139,6 +142,7 @@ function make(skillId: string, thread: Thread | null, begin = createThread): Con
           events.onThread(made)
         },
       },
+      wish: wishOf,
       newId: () => crypto.randomUUID(),
       now: () => new Date().toISOString(),
     },
@@ -162,7 +166,7 @@ export function askLater(
   question: Parameters<typeof enqueue>[1],
 ): void {
   const after = conversation.state.turns.findLast((turn) => turn.message.role === 'user')?.message.id
-  enqueue(threadId, question, after)
+  enqueue(threadId, { ...question, wish: question.wish ?? wishOf(conversation.skillId) }, after)
   // The answer may have ended meanwhile.
   void sender.send(conversation)
 }

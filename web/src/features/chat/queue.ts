@@ -1,6 +1,7 @@
 import { atom, type PrimitiveAtom } from 'jotai'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
+import type { Wish } from './wishes'
 
 /** A question that waits for the answer before it. */
 export interface Queued {
@@ -9,6 +10,8 @@ export interface Queued {
   readonly content: string
   /** The data sources that it is to be answered from. */
   readonly sources?: readonly string[]
+  /** The model that was chosen for it. */
+  readonly wish?: Wish
   /** The question that it waits behind: it is sent where that one is on the screen. */
   readonly after?: string
   /** The answer that it follows, once it has been sent: when it is sent again it is the same question. */
@@ -40,7 +43,7 @@ export function readQueue(threadId: string): Queue {
 
 export function enqueue(
   threadId: string,
-  question: Pick<Queued, 'content' | 'sources'>,
+  question: Pick<Queued, 'content' | 'sources' | 'wish'>,
   after: string | undefined,
 ): void {
   const item: Queued = { id: crypto.randomUUID(), ...question, ...(after !== undefined && { after }) }

@@ -68,12 +68,19 @@ export function endedWell(conversation: Conversation): boolean {
 
 /** Asks, and returns when the turn is over. */
 async function ask(conversation: Conversation, threadId: string, queued: Queued): Promise<void> {
-  const { id, content, sources } = queued
+  const { id, content, sources, wish } = queued
   const place = queued.parent === undefined ? conversation.end : { parent_id: queued.parent }
   if ('parent_id' in place && place.parent_id !== queued.parent) placeQueued(threadId, id, place.parent_id)
   const onTaken = () => dequeue(threadId, id)
   const onLost = () => holdBack(threadId, id)
-  const question = { kind: 'text', content, ...(sources && { sources }), onTaken, onLost } as const
+  const question = {
+    kind: 'text',
+    content,
+    ...(sources && { sources }),
+    ...(wish && { wish }),
+    onTaken,
+    onLost,
+  } as const
   void conversation.ask(question, id, place)
   await new Promise<void>((resolve) => {
     const look = () => {

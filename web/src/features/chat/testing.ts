@@ -4,6 +4,7 @@ import type { Message, Page, Thread } from '@/lib/api'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
 import { Conversation } from './conversation'
 import type { ConversationEvents } from './conversationState'
+import type { Wish } from './wishes'
 
 export const thread: Thread = {
   id: 't',
@@ -101,7 +102,16 @@ export function setup(messages: Message[] = [], store = createStore()) {
     onTrouble: vi.fn<ConversationEvents['onTrouble']>(),
   }
   let id = 0
-  const deps = { store, streams, api, events, newId: () => `r${++id}`, now: () => '2026-03-04T05:07:00Z' }
+  const wish: Wish = {}
+  const deps = {
+    store,
+    streams,
+    api,
+    events,
+    wish: () => ({ ...wish }),
+    newId: () => `r${++id}`,
+    now: () => '2026-03-04T05:07:00Z',
+  }
   const conversation = new Conversation('s', deps)
   const turns = () => conversation.state.turns
   const change = (live: LiveAnswer, patch: Partial<AnswerView>): AnswerView => {
@@ -112,7 +122,7 @@ export function setup(messages: Message[] = [], store = createStore()) {
     return next
   }
   const live = () => turns().at(-1)?.live as LiveAnswer
-  return { conversation, api, events, sent, turns, live, change, messages }
+  return { conversation, api, events, sent, turns, live, change, messages, wish }
 }
 
 export const finished = {

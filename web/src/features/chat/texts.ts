@@ -56,6 +56,20 @@ export const texts = {
     note: '回答には誤りが含まれることがあります。',
   },
 
+  model: {
+    label: 'モデル',
+    standard: '既定',
+    chosen: (name: string, thinking: boolean) =>
+      thinking ? `モデル: ${name}、よく考えてから答える` : `モデル: ${name}`,
+    withThinking: (name: string) => `${name}・熟考`,
+    think: 'よく考えてから答える',
+    withdrawn: (name: string) => `選択していたモデルは利用できなくなりました。「${name}」が回答します。`,
+    wrote: (name: string) => `回答したモデル: ${name}`,
+    again: '回答を再生成',
+    with: '別のモデルで再回答',
+    by: (name: string) => `${name}で再回答`,
+  },
+
   guidance: {
     instructions: '組織の指示',
     about: '「自分について」',

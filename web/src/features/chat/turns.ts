@@ -122,6 +122,8 @@ export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string)
     completed_at: ___,
     finish_reason: ____,
     proofread: _____,
+    model_id: ______,
+    model_name: _______,
     ...message
   } = turn.message
   return {

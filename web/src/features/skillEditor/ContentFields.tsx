@@ -9,6 +9,7 @@ import { Documents } from './Documents'
 import styles from './Editor.module.css'
 import { Examples } from './Examples'
 import { FormFields } from './FormFields'
+import { ModelField } from './ModelField'
 import { allCategoriesQuery } from './queries'
 import { texts } from './texts'
 
@@ -70,6 +71,7 @@ export function ContentFields({
             </option>
           ))}
         </Select>
+        <ModelField {...props} />
         <Examples {...props} />
         <TextArea
           label={words.keywords}

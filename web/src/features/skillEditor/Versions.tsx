@@ -105,6 +105,7 @@ function described(content: SkillContent): string {
     `${e.description}: ${content.description.replace('\n', ' / ')}`,
     `${e.icon}: ${content.icon}`,
     `${e.answerLength}: ${e.lengths[content.answer_length]}`,
+    `${e.model}: ${content.model || e.noModel}`,
     ...content.form_fields.map(
       (f) =>
         `${e.fields}: ${f.label}（${e.types[f.type]}${f.required ? '・必須' : ''}）${(f.options ?? []).join('、')}`,

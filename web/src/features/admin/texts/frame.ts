@@ -10,6 +10,7 @@ export const frame = {
     members: 'メンバー',
     saml: 'SAML',
     instructions: '組織の指示',
+    models: 'モデル',
     notices: 'お知らせ',
     shares: '共有リンク',
     connections: '接続',

@@ -5,6 +5,7 @@ import { extensionScreen } from './extensionScreen'
 import { frame } from './frame'
 import { instructionsScreen } from './instructionsScreen'
 import { memberScreens } from './memberScreens'
+import { modelsScreen } from './modelsScreen'
 import { roles, states } from './names'
 import { noticesScreen } from './noticesScreen'
 import { samlScreens } from './samlScreens'
@@ -26,4 +27,5 @@ export const texts = {
   ...instructionsScreen,
   ...slackScreen,
   ...noticesScreen,
+  ...modelsScreen,
 } as const

@@ -1,0 +1,93 @@
+import { TriangleAlert } from 'lucide-react'
+import { Chip } from '@/components/Chip'
+import { TextField } from '@/components/Field'
+import type { OrganizationModel } from '@/lib/api'
+import { formatNumber } from '../format'
+import { texts } from '../texts'
+import type { Decisions } from './decisions'
+import styles from './ModelsPage.module.css'
+
+const words = texts.models
+
+type Decision = Decisions['models'][number]
+
+interface ModelLineProps {
+  readonly model: OrganizationModel
+  readonly decision: Decision
+  readonly standard: boolean
+  readonly onAllow: (allowed: boolean) => void
+  readonly onStandard: () => void
+  readonly onChange: (change: Partial<Decision>) => void
+}
+
+/** A model of the server, with what the organization decides on it. */
+export function ModelLine({ model, decision, standard, onAllow, onStandard, onChange }: ModelLineProps) {
+  const { provider, given_name, given_note, available, sees, thinking, context_tokens } = model
+  const { allowed, name, note } = decision
+  const abilities = [sees && words.sees, words.thinking[thinking]].filter((ability) => !!ability)
+  return (
+    <tr>
+      <th scope="row" className={styles.model}>
+        <span className={styles.name}>{given_name}</span>
+        <small>
+          {[provider, context_tokens > 0 && words.context(formatNumber(context_tokens))]
+            .filter(Boolean)
+            .join('・')}
+        </small>
+        {abilities.length > 0 && (
+          <span className={styles.abilities}>
+            {abilities.map((ability) => (
+              <Chip key={String(ability)}>{ability}</Chip>
+            ))}
+          </span>
+        )}
+        {available !== true && (
+          <small className={available === false ? styles.missing : undefined}>
+            {available === false && <TriangleAlert size={14} aria-hidden />}
+            {available === false ? words.missing : words.unknown}
+          </small>
+        )}
+      </th>
+      <td data-label={words.allowed}>
+        <input
+          type="checkbox"
+          aria-label={words.allow(given_name)}
+          checked={allowed}
+          onChange={(event) => onAllow(event.target.checked)}
+        />
+      </td>
+      <td data-label={words.standard}>
+        <input
+          type="radio"
+          name="default-model"
+          aria-label={words.makeStandard(given_name)}
+          checked={standard && allowed}
+          disabled={!allowed}
+          onChange={onStandard}
+        />
+      </td>
+      <td>
+        <div className={styles.fields}>
+          <TextField
+            label={words.nameOf(given_name)}
+            hideLabel
+            placeholder={given_name}
+            maxLength={40}
+            value={name}
+            disabled={!allowed}
+            onChange={(event) => onChange({ name: event.target.value })}
+          />
+          <TextField
+            label={words.noteOf(given_name)}
+            hideLabel
+            placeholder={given_note || words.notePlaceholder}
+            maxLength={60}
+            value={note}
+            disabled={!allowed}
+            onChange={(event) => onChange({ note: event.target.value })}
+          />
+        </div>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,118 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useRef, useState } from 'react'
+import { Button } from '@/components/Button'
+import { ErrorState } from '@/components/States'
+import { refreshModels } from '@/entities/model/models'
+import type { OrganizationModels } from '@/lib/api'
+import { putOrganizationModels } from '@/lib/api/models'
+import { cx } from '@/lib/ui/cx'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { reason } from '../members/changes'
+import { BoxesLoading } from '../parts/Loading'
+import { Notice, Page } from '../parts/Page'
+import table from '../parts/Table.module.css'
+import { UnsavedGuard } from '../parts/UnsavedGuard'
+import { modelsQuery } from '../queries'
+import { texts } from '../texts'
+import { type Decisions, decisionsOf, withAllowed } from './decisions'
+import { ModelLine } from './ModelLine'
+import styles from './ModelsPage.module.css'
+
+const words = texts.models
+
+/** The models of the server: which of them the members may choose, and what these are called. */
+export function ModelsPage() {
+  const { data, isError, refetch } = useQuery(modelsQuery)
+  return (
+    <Page title={words.title} lead={words.lead}>
+      {data === undefined &&
+        (isError ? <ErrorState onRetry={() => void refetch()} /> : <BoxesLoading heights={[320]} />)}
+      {data && <Form loaded={data} />}
+    </Page>
+  )
+}
+
+function Form({ loaded }: { loaded: OrganizationModels }) {
+  const [saved, setSaved] = useState(() => decisionsOf(loaded))
+  const [chosen, setChosen] = useState<Decisions>(saved)
+  const [busy, setBusy] = useState(false)
+  const released = useRef(false)
+  const dirty = JSON.stringify(chosen) !== JSON.stringify(saved)
+  const none = chosen.models.every(({ allowed }) => !allowed)
+  const save = async (event?: FormEvent) => {
+    event?.preventDefault()
+    if (busy || none || !dirty) return
+    setBusy(true)
+    try {
+      const stored = decisionsOf(await putOrganizationModels(chosen))
+      setSaved(stored)
+      setChosen(stored)
+      void refreshModels()
+      toast(words.saved, { tone: 'success' })
+    } catch (cause) {
+      toastFailure(words.notSaved(reason(cause)), () => void save())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form className={styles.form} noValidate onSubmit={(event) => void save(event)}>
+      {loaded.models.length === 1 && <Notice level="info">{words.onlyOne}</Notice>}
+      {none && (
+        <Notice level="warning" role="alert">
+          {words.noneAllowed}
+        </Notice>
+      )}
+      <div className={table.box}>
+        <table className={cx(table.table, table.stacked)}>
+          <caption className="visually-hidden">{words.caption}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{words.model}</th>
+              <th scope="col">{words.allowed}</th>
+              <th scope="col">{words.standard}</th>
+              <th scope="col">{words.shown}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {chosen.models.map((decision, at) => {
+              const model = loaded.models[at]
+              return (
+                model && (
+                  <ModelLine
+                    key={model.id}
+                    model={model}
+                    decision={decision}
+                    standard={chosen.default_id === model.id}
+                    onAllow={(allowed) => setChosen(withAllowed(chosen, model.id, allowed))}
+                    onStandard={() => setChosen({ ...chosen, default_id: model.id })}
+                    onChange={(change) =>
+                      setChosen({
+                        ...chosen,
+                        models: chosen.models.map((other) =>
+                          other === decision ? { ...other, ...change } : other,
+                        ),
+                      })
+                    }
+                  />
+                )
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+      {dirty && (
+        <div className={styles.bar}>
+          <p role="status">{words.changed}</p>
+          <Button variant="quiet" onClick={() => setChosen(saved)}>
+            {words.discard}
+          </Button>
+          <Button type="submit" variant="primary" disabled={none} loading={busy}>
+            {words.save}
+          </Button>
+        </div>
+      )}
+      <UnsavedGuard dirty={dirty} released={released} words={words.unsaved} />
+    </form>
+  )
+}

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { type Decisions, decisionsOf, withAllowed } from './decisions'
+
+const decisions = (standard: string, allowed: string): Decisions => ({
+  default_id: standard,
+  models: ['a', 'b', 'c'].map((id) => ({ id, allowed: allowed.includes(id), name: '', note: '' })),
+})
+
+it('keeps the default among the allowed models', () => {
+  expect(withAllowed(decisions('a', 'a'), 'b', true)).toEqual(decisions('a', 'ab'))
+  expect(withAllowed(decisions('a', 'abc'), 'a', false)).toEqual(decisions('b', 'bc'))
+  expect(withAllowed(decisions('c', 'ac'), 'a', false)).toEqual(decisions('c', 'c'))
+  // Nothing is left to be the default; the first one that is allowed again becomes it.
+  expect(withAllowed(decisions('c', 'c'), 'c', false)).toEqual(decisions('c', ''))
+  expect(withAllowed(decisions('c', ''), 'b', true)).toEqual(decisions('b', 'b'))
+})
+
+it('sends of each model what an organization decides', () => {
+  const model = { provider: 'p', given_name: 'A', available: null, sees: true, context_tokens: 8000 }
+  const loaded = {
+    default_id: 'a',
+    models: [{ ...model, id: 'a', allowed: true, note: '速い', thinking: 'switch' as const }],
+  }
+  expect(decisionsOf(loaded)).toEqual({
+    default_id: 'a',
+    models: [{ id: 'a', allowed: true, name: '', note: '速い' }],
+  })
+})

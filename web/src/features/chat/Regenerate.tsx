@@ -1,0 +1,62 @@
+import { RotateCcw } from 'lucide-react'
+import { IconButton } from '@/components/IconButton'
+import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
+import type { Message } from '@/lib/api'
+import styles from './Chat.module.css'
+import { focusComposer } from './Composer'
+import type { Conversation } from './conversation'
+import { labelOf, useModels } from './ModelMenu'
+import { texts } from './texts'
+
+interface RegenerateProps {
+  readonly conversation: Conversation
+  readonly messageId: string
+  readonly disabled: boolean
+}
+
+/** Has an answer written again: where there is a choice, by a model that is chosen here. */
+export function Regenerate({ conversation, messageId, disabled }: RegenerateProps) {
+  const models = useModels(conversation.skillId)?.models ?? []
+  const again = (model_id?: string) => {
+    conversation.regenerate(messageId, undefined, model_id === undefined ? undefined : { model_id })
+    focusComposer()
+  }
+  const button = (
+    <IconButton size="sm" label={texts.actions.regenerate} disabled={disabled}>
+      <RotateCcw size={16} />
+    </IconButton>
+  )
+  if (models.length < 2)
+    return (
+      <IconButton size="sm" label={texts.actions.regenerate} disabled={disabled} onClick={() => again()}>
+        <RotateCcw size={16} />
+      </IconButton>
+    )
+  return (
+    <Menu trigger={button} align="start">
+      <MenuItem onSelect={() => again()}>{texts.model.again}</MenuItem>
+      <MenuSeparator />
+      <div role="group" aria-label={texts.model.with}>
+        {models.map((model) => (
+          <MenuItem key={model.id} onSelect={() => again(model.id)}>
+            {texts.model.by(labelOf(model))}
+          </MenuItem>
+        ))}
+      </div>
+    </Menu>
+  )
+}
+
+/** Which model wrote an answer, where another one might have. */
+export function WrittenBy({ message, skillId }: { message: Message; skillId: string }) {
+  const choice = useModels(skillId)
+  const { model_id, model_name } = message
+  if (!choice || !model_id || !model_name) return null
+  if (choice.models.length < 2 && model_id === choice.default_id) return null
+  return (
+    <span className={styles.time} title={texts.model.wrote(model_name)}>
+      <span className="visually-hidden">{texts.model.wrote('')}</span>
+      {model_name}
+    </span>
+  )
+}
