@@ -173,9 +173,15 @@ func (s *Service) takePart(g *generation, a *partAnswer) error {
 			s.think(g, said.reasoning)
 			continue
 		}
-		if change, ok := p.proof.Take(a.index, said.proposal); ok && !g.cut {
+		if g.cut {
+			break // What is stored is what was told.
+		}
+		if change, ok := p.proof.Take(a.index, said.proposal); ok {
 			s.tellChange(g, change)
 		}
+	}
+	if g.cut {
+		return nil
 	}
 	p.proof.Drop(a.broken)
 	p.proof.Check(a.index, a.err == nil && a.result.FinishReason == llm.FinishStop)

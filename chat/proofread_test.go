@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -300,6 +301,29 @@ func TestProofreadingThatFails(t *testing.T) {
 			got.read(t, f.follow(f.server, answer.ID, ""))
 			got.check(t, answer.Proofread)
 		})
+	}
+}
+
+// The offline engine answers in the same form, through the same client.
+func TestProofreadingWithoutAModel(t *testing.T) {
+	t.Parallel()
+	model, err := llm.NewClient(llm.Config{
+		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, nil)
+	f.server = f.start(model, f.db, chat.Config{ProofreadNote: offline.ProofreadNote})
+	f.thread = f.newThread(proofreader(t))
+	f.named()
+	answer := f.wait(f.send(f.form("資料をご覧になられましたか。\nサーバーとサーバの件は、了解しました。"))).Answer
+	if r := answer.Proofread; r == nil || r.Apply() != "資料をご覧になりましたか。\nサーバーとサーバーの件は、了解しました。" || len(r.Changes) != 3 ||
+		r.Dropped != 0 || !strings.HasSuffix(answer.Content, offline.ProofreadNote+"\n") {
+		t.Errorf("stored %s, %+v", answer.Content, answer.Proofread)
+	}
+	if next := f.wait(f.send(f.question("なぜですか"))).Answer; !strings.Contains(next.Content, "AIモデルが未設定のため") {
+		t.Errorf("a further question is answered %s", next.Content)
 	}
 }
 

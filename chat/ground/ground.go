@@ -79,7 +79,7 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 		sized.context = size
 		g = &sized
 	}
-	if ask.Proofreads() {
+	if ask.Skill.Kind == skill.KindProofreading {
 		return g.original(ctx, ask)
 	}
 	if ask.Skill.Kind == skill.KindWebSearch {

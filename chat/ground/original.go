@@ -9,11 +9,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// original reads the text that is proofread, if it is that of a file. Other data sources of the question do not matter.
+// original reads the text that is proofread, if it is that of a file. Other data sources of the question do not matter,
+// and a question about the result is based on the conversation alone.
 func (g *Grounder) original(ctx context.Context, ask chat.Ask) (chat.Grounds, error) {
 	grounds := chat.Grounds{Prompt: ask.Prompt}
 	files := ask.Skill.FormFiles(ask.Question.Form)
-	if len(files) == 0 {
+	if len(files) == 0 || !ask.Proofreads() {
 		return grounds, nil
 	}
 	source, text, word, err := g.sources.Original(ctx, datasource.Owner(ask.Owner), files[0])

@@ -31,7 +31,12 @@ func TestFileIsProofread(t *testing.T) {
 		if r.File == nil || r.File.DataSourceID != id || r.File.Filename != name || r.File.DOCX != (name == "案内.docx") {
 			t.Errorf("%s: from %+v", name, r.File)
 		}
-		if question := f.heard().Messages[1].Content; !strings.Contains(question, "<text>\nお客様各位\n明日") {
+		question := f.heard().Messages[1].Content
+		f.ask(answer.ThreadID, "なぜですか")
+		if said := f.heard().Messages; len(said) != 4 || said[3].Content != "なぜですか" || said[2].Content != answer.Content {
+			t.Errorf("%s: a further question is asked as %+v", name, said)
+		}
+		if !strings.Contains(question, "<text>\nお客様各位\n明日") {
 			t.Errorf("%s: the model is asked %s", name, question)
 		}
 	}

@@ -390,7 +390,7 @@ func (f *fixture) chatSkill() skill.Skill { return f.find(skill.FormChat) }
 func (f *fixture) find(form skill.FormType) skill.Skill {
 	f.t.Helper()
 	for _, s := range f.skills {
-		if s.FormType == form && s.Kind != skill.KindWebSearch && s.TaskType == "" {
+		if s.FormType == form && s.Kind != skill.KindWebSearch && s.Kind != skill.KindProofreading && s.TaskType == "" {
 			return s
 		}
 	}

@@ -53,10 +53,14 @@ func TestAdaptsTheSchema(t *testing.T) {
 		refusals []llmtest.Step
 		want     string // Stands in the last request; "" if that has no response_format.
 	}{
-		"taken": {nil, `"response_format":{"type":"json_schema","json_schema":{"name":"proof","schema":{"type":"object"},` +
-			`"strict":true}}`},
-		"no schema": {[]llmtest.Step{refusal("response_format of type json_schema is not supported")},
-			`"response_format":{"type":"json_object"}`},
+		"taken": {
+			nil, `"response_format":{"type":"json_schema","json_schema":{"name":"proof","schema":{"type":"object"},` +
+				`"strict":true}}`,
+		},
+		"no schema": {
+			[]llmtest.Step{refusal("response_format of type json_schema is not supported")},
+			`"response_format":{"type":"json_object"}`,
+		},
 		"no JSON": {[]llmtest.Step{refusal("Invalid value: 'json_schema'"), refusal("json_object is not supported")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,9 @@ func (p *Proof) Line(c Change) string {
 // beside returns what stands next to a change in its sentence, as much as makes it understood.
 func (p *Proof) beside(c Change) (left, right string) {
 	const enough, most = 8, 6
-	i, found := slices.BinarySearchFunc(p.taken, c.Start, func(t placed, start int) int { return t.change.Start - start })
+	i, found := slices.BinarySearchFunc(p.taken, c.Start, func(t placed, start int) int {
+		return t.change.Start - start
+	})
 	if !found {
 		return "", ""
 	}

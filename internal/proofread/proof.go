@@ -12,6 +12,7 @@ const (
 	maxPiece   = 2_000 // Characters of a change.
 	maxReason  = 200   // Characters.
 	maxTotal   = 2_000 // Changes of a text.
+	maxPlaces  = 100   // That are tried for a change.
 	leastAlone = 3     // Characters that are searched for without their context, where they stand in several places.
 )
 
@@ -142,15 +143,21 @@ func (q Proposal) sane() bool {
 // the change before it, because models go through a text from its beginning.
 func (p *Proof) candidates(part int, q Proposal) []span {
 	all := p.find(part, q.Before)
+	if whole := slices.DeleteFunc(slices.Clone(all), p.inWord); len(whole) > 0 {
+		all = whole // サーバ is not meant within サーバー.
+	}
 	if len(all) < 2 {
 		return all
 	}
 	contexts := p.find(part, q.Context)
+	contexts = contexts[:min(len(contexts), maxPlaces)]
 	near := slices.DeleteFunc(slices.Clone(all), func(at span) bool {
 		return !slices.ContainsFunc(contexts, func(c span) bool { return c.start <= at.start && at.end <= c.end })
 	})
 	if len(near) == 0 { // The context may end within it.
-		near = slices.DeleteFunc(slices.Clone(all), func(at span) bool { return !slices.ContainsFunc(contexts, at.overlaps) })
+		near = slices.DeleteFunc(slices.Clone(all), func(at span) bool {
+			return !slices.ContainsFunc(contexts, at.overlaps)
+		})
 	}
 	if len(near) > 0 {
 		all = near
@@ -168,8 +175,11 @@ func (p *Proof) candidates(part int, q Proposal) []span {
 			return -1
 		}
 	})
-	return all
+	return all[:min(len(all), maxPlaces)]
 }
+
+// inWord reports whether one of the ends of a piece lies within a word that is read as a whole.
+func (p *Proof) inWord(at span) bool { return within(p.text, at.start) || within(p.text, at.end) }
 
 // find returns where a quotation stands in a part: as it is, else as fold reads it.
 func (p *Proof) find(part int, quotation string) (spans []span) {
@@ -227,9 +237,6 @@ func (p *Proof) shorten(part Part, at span, after string, q Proposal) (placed, b
 	if strings.ContainsAny(before+after, "\n\u2028\u2029") || p.splits(at) {
 		return placed{}, false
 	}
-	if !question {
-		question = risky(p.around(at, before), p.around(at, after))
-	}
 	return p.place(at, after, q, question), true
 }
 
@@ -281,19 +288,34 @@ func (p *Proof) around(at span, replacement string) string {
 func (p *Proof) place(at span, after string, q Proposal, question bool) placed {
 	return placed{span: at, change: Change{
 		Before: p.text[at.start:at.end], After: after, Kind: q.Kind, Question: question,
-		Reason: firstCharacters(strings.Join(strings.Fields(strings.ToValidUTF8(q.Reason, "")), " "), maxReason),
+		Reason: firstCharacters(oneLine(q.Reason), maxReason),
 	}}
+}
+
+// oneLine returns a text without line ends, and without characters that cannot be seen or stored.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // has reports whether the same change is there already.
 func (p *Proof) has(c placed) bool {
-	return slices.ContainsFunc(p.taken, func(t placed) bool { return t.span == c.span && t.change.After == c.change.After })
+	return slices.ContainsFunc(p.taken, func(t placed) bool {
+		return t.span == c.span && t.change.After == c.change.After
+	})
 }
 
 func (p *Proof) free(c placed) bool { return !slices.ContainsFunc(p.taken, c.meets) }
 
 // add adds a change to a part.
 func (p *Proof) add(part int, c placed) Change {
+	c.change.Question = c.change.Question ||
+		risky(p.around(c.span, c.change.Before), p.around(c.span, c.change.After))
 	c.change.ID = len(p.made) + 1
 	c.change.Start = p.parts[part].offset + units(p.text[p.parts[part].start:c.start])
 	c.change.End = c.change.Start + units(c.change.Before)

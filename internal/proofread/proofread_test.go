@@ -59,7 +59,7 @@ func TestTake(t *testing.T) {
 		"insertion":          {"会議に行ます。", proofread.Proposal{Before: "行ます", After: "行きます"}, "行→行き"},
 		"insertion at start": {"社の規程", proofread.Proposal{Before: "社の", After: "当社の"}, "社→当社"},
 		"katakana is whole":  {"シュミレーションの結果", proofread.Proposal{Before: "シュミレーションの", After: "シミュレーションの"}, "シュミレーション→シミュレーション"},
-		"word is whole":      {"use recieve here", proofread.Proposal{Before: "recieve here", After: "receive here"}, "recieve→receive"},
+		"word is whole":      {"the colour here", proofread.Proposal{Before: "colour here", After: "color here"}, "colour→color"},
 		"deletion":           {"資料をを送る", proofread.Proposal{Before: "をを", After: "を"}, "を→"},
 		"missing":            {"資料を送る", proofread.Proposal{Before: "書類を", After: "書類は"}, ""},
 		"nothing changed":    {"資料を送る", proofread.Proposal{Before: "資料", After: "資料"}, ""},
@@ -113,13 +113,20 @@ func TestTakeFindsThePlace(t *testing.T) {
 	}{
 		"by its context": {[]proofread.Proposal{q("総務の件で連絡します")}, "経理の件で連絡します。総務の件で連絡いたします。人事の件で連絡します。"},
 		"in order":       {[]proofread.Proposal{q(""), q("")}, "経理の件で連絡いたします。総務の件で連絡いたします。人事の件で連絡します。"},
-		"behind the last": {[]proofread.Proposal{q("総務の件で連絡"), {Before: "総務", After: "庶務"}, q("")},
-			"経理の件で連絡します。庶務の件で連絡いたします。人事の件で連絡いたします。"},
+		"behind the last": {
+			[]proofread.Proposal{q("総務の件で連絡"), {Before: "総務", After: "庶務"}, q("")},
+			"経理の件で連絡します。庶務の件で連絡いたします。人事の件で連絡いたします。",
+		},
 		"a guess": {[]proofread.Proposal{{Before: "の", After: "に"}}, text},
 	} {
 		if got := take(t, text, test.proposals...).Apply(); got != test.want {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+	if got := take(t, "サーバーとサーバの件", proofread.Proposal{
+		Context: "サーバーとサーバの件", Before: "サーバ", After: "サーバー",
+	}).Apply(); got != "サーバーとサーバーの件" {
+		t.Errorf("a word is looked for within another: %s", got)
 	}
 	r := take(t, "これはは長い", proofread.Proposal{Before: "はは", After: "は"}, proofread.Proposal{Before: "はは", After: "は"},
 		proofread.Proposal{Before: "これはは", After: "それは"})
@@ -180,6 +187,7 @@ func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	p := proofread.New("# 件名\n会議に行ます。*2024*年の<b>売上は120名です。\n")
 	q := proofread.Proposal{Before: "行ます", After: "行きます", Reason: "送り仮名の[抜け](http://x)\n\n## 見出し"}
+	q.Reason += "\x00\u0085" // The database cannot store NUL.
 	first, _ := p.Take(0, q)
 	p.Take(0, proofread.Proposal{Before: "120名", After: "120名", Kind: proofread.Fact, Reason: "単位の確認"})
 	p.Take(0, proofread.Proposal{Before: "無い", After: "ない"})
@@ -283,7 +291,8 @@ func TestSchemaIsWhatTheReaderReads(t *testing.T) {
 	}
 	item := schema.Properties.Changes.Items
 	for _, field := range item.Required {
-		if item.Properties[field] == nil || !strings.Contains(proofread.Instructions, `"`+field+`":`) {
+		key := `"` + field + `":`
+		if item.Properties[field] == nil || !strings.Contains(proofread.Instructions, key) {
 			t.Errorf("%s is in the schema or the example alone", field)
 		}
 	}
@@ -307,6 +316,17 @@ func TestPrompt(t *testing.T) {
 			t.Errorf("part %d:\n%s", i, got)
 		}
 	}
+}
+
+// A model that proposes as much as it can for a text of one repeated word does not keep the server busy.
+func TestTakeIsBounded(t *testing.T) {
+	t.Parallel()
+	p := proofread.New(strings.Repeat("連絡", 1_500))
+	for range 3_000 {
+		p.Take(0, proofread.Proposal{Context: "連絡連", Before: "連絡", After: "電話", Kind: proofread.Typo})
+		p.Take(0, proofread.Proposal{Context: "ﾚﾝﾗｸ", Before: "連絡連絡", After: "連絡", Kind: proofread.Typo})
+	}
+	check(t, p.Result())
 }
 
 // FuzzR96_AnyAnswerFitsTheText reads what a model may say, in pieces of any size, about any text.

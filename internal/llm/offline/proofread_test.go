@@ -76,7 +76,11 @@ func TestProofreadHasKinds(t *testing.T) {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
-	if r := proofreadAll(t, sample(t, "draft")); len(r.Changes) != 15 || r.Dropped > 0 {
-		t.Errorf("%d changes, %d dropped: %s", len(r.Changes), r.Dropped, r.Apply())
+	for _, name := range []string{"draft", "mail", "report", "meeting"} {
+		text := sample(t, name)
+		want, _ := offline.Proofread(text)
+		if r := proofreadAll(t, text); r.Apply() != want || r.Dropped > 0 {
+			t.Errorf("%s: %d changes, %d dropped: %s", name, len(r.Changes), r.Dropped, r.Apply())
+		}
 	}
 }
