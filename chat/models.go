@@ -179,6 +179,24 @@ func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelS
 	return m.Settings(ctx, actor)
 }
 
+// Names returns what the members of an organization call the models, by id. Those that are not offered any more have
+// their ids.
+func (m *Models) Names(ctx context.Context, organizationID uuid.UUID) (func(id string) string, error) {
+	settings, err := m.store.ModelSettings(ctx, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	all := withSettings(m.offers, settings)
+	return func(id string) string {
+		i := indexOfModel(all, id)
+		if i < 0 {
+			return id
+		}
+		name, _ := all[i].Shown()
+		return name
+	}, nil
+}
+
 // checkModelSetting checks one decision, the place of which is for the error, and removes the white space around its
 // texts.
 func checkModelSetting(all []OfferedModel, before []ModelSetting, s *ModelSetting, place int) error {

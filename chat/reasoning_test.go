@@ -1,6 +1,11 @@
 package chat_test
 
 import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -130,5 +135,60 @@ func TestReasoningPastItsLimitIsDropped(t *testing.T) {
 	got := f.wait(exchange).Answer
 	if got.Reasoning != "一二三…" || got.Content != "答え" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestThoughtsAreNotSaid: however a provider tells what its model thinks, it is neither in the answer, nor in the title,
+// nor found, nor told to the model again, nor shared.
+func TestThoughtsAreNotSaid(t *testing.T) {
+	t.Parallel()
+	const thought = "秘密の思案"
+	for name, said := range map[string][]string{
+		"tags":  {`{"content":"<think>` + thought + `</think>回答です"}`},
+		"field": {`{"reasoning_content":"` + thought + `"}`, `{"content":"回答です"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if strings.Contains(string(body), thought) {
+					t.Errorf("the model is told %s", body)
+				}
+				deltas := said
+				if strings.Contains(string(body), "task\\u003etitle") {
+					deltas = []string{`{"content":"<think>` + thought + `</think>よい題"}`}
+				}
+				for _, delta := range deltas {
+					_, _ = io.WriteString(w, `data: {"choices":[{"delta":`+delta+"}]}\n\n")
+				}
+				_, _ = io.WriteString(w, `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+			}))
+			t.Cleanup(provider.Close)
+			client, err := llm.NewClient(llm.Config{BaseURL: provider.URL, Model: "m"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(client.Close)
+			f := newFixture(t, client)
+			for range 2 { // The second question tells what was said before.
+				exchange := f.send(f.question("質問です"))
+				if got := f.wait(exchange).Answer; got.Content != "回答です" || got.Reasoning != thought {
+					t.Fatalf("stored %+v", got)
+				}
+			}
+			f.patiently(func() error {
+				thread, err := f.db.FindThread(t.Context(), f.owner, f.thread.ID)
+				if err == nil && thread.Title != "よい題" {
+					err = errors.New("the title is " + thread.Title)
+				}
+				return err
+			})
+			searcher := chat.NewSearcher(f.db, slog.New(slog.DiscardHandler))
+			for query, want := range map[string]int{"回答です": 1, thought: 0} {
+				if found, err := searcher.Search(t.Context(), f.owner, query, 0, 10); err != nil || len(found) != want {
+					t.Errorf("%s finds %+v, %v", query, found, err)
+				}
+			}
+		})
 	}
 }

@@ -31,6 +31,7 @@ type MadeTitle struct {
 	Owner        Owner
 	ThreadID     uuid.UUID
 	Text         string // "" if it failed.
+	ModelID      string // Of the model that was asked.
 	InputTokens  int
 	OutputTokens int
 }
@@ -63,7 +64,7 @@ func (s *Service) makeTitle(g *generation) MadeTitle {
 		}
 	})
 	made := MadeTitle{
-		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID,
+		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, ModelID: cmp.Or(result.ModelID, request.Model),
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
 	if err != nil {

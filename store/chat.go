@@ -190,10 +190,8 @@ func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread
 			return nil
 		})
 		queueThread(batch, owner, made.ThreadID, &threads)
-		batch.Queue(`
-			INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
-			VALUES ($1, `+japanToday+`, $2, 0, $3, $4)`+addUsage,
-			owner.OrganizationID, owner.UserID, storableCount(made.InputTokens), storableCount(made.OutputTokens))
+		batch.Queue(spendWithoutAnswer, owner.OrganizationID, owner.UserID, made.ModelID,
+			storableCount(made.InputTokens), storableCount(made.OutputTokens))
 	})
 	if err != nil || !given || len(threads) == 0 {
 		return chat.Thread{}, false, err

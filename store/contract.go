@@ -178,6 +178,55 @@ func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offse
 	return list, total, nil
 }
 
+// spendWithoutAnswer counts tokens of a person that belong to no answer. Its parameters are organization, user, model,
+// and tokens of input and output.
+const spendWithoutAnswer = `
+	WITH spent AS (
+	    SELECT $1::uuid AS organization_id, $2::uuid AS user_id, $3::text AS model_id, 0 AS messages,
+	           $4::int AS input_tokens, $5::int AS output_tokens
+	), ` + countUsage + `
+	SELECT FROM spent`
+
+// usedByModel is the usage by model in the organization $1 in the period from $2 to $3.
+const usedByModel = `
+	WITH used AS (
+	    SELECT model_id, sum(messages)::bigint AS messages, sum(input_tokens)::bigint AS input_tokens,
+	           sum(output_tokens)::bigint AS output_tokens
+	    FROM usage_models
+	    WHERE organization_id = $1 AND date BETWEEN $2::date AND $3::date
+	    GROUP BY model_id
+	)`
+
+// UsageByModel implements org.Store.
+func (db *DB) UsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+	list []org.ModelUsage, total int, err error,
+) {
+	batch := &pgx.Batch{}
+	batch.Queue(usedByModel+` SELECT count(*) FROM used`, organizationID, period.From,
+		period.To).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(usedByModel+`
+		SELECT model_id, messages, input_tokens, output_tokens
+		FROM used
+		ORDER BY input_tokens + output_tokens DESC, messages DESC, model_id
+		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit).Query(collect(&list))
+	return list, total, translate(db.pool.SendBatch(ctx, batch).Close())
+}
+
+// DailyUsageByModel implements org.Store.
+func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+	[]org.ModelDay, error,
+) {
+	list, err := queryRows[org.ModelDay](ctx, db.pool, `
+		SELECT date, model_id, sum(messages)::bigint AS messages, sum(input_tokens)::bigint AS input_tokens,
+		       sum(output_tokens)::bigint AS output_tokens
+		FROM usage_models
+		WHERE organization_id = $1 AND date BETWEEN $2::date AND $3::date
+		GROUP BY date, model_id
+		ORDER BY date, model_id
+		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
+	return list, translate(err)
+}
+
 // DailyUsage implements org.Store.
 func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
 	[]org.MemberDay, error,
@@ -249,21 +298,38 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 	})
 }
 
-// addUsage follows an INSERT INTO usage_daily AS d, and adds the new row to an existing one.
-const addUsage = `
-	ON CONFLICT (organization_id, date, user_id) DO UPDATE
-	SET messages = d.messages + excluded.messages, input_tokens = d.input_tokens + excluded.input_tokens,
-	    output_tokens = d.output_tokens + excluded.output_tokens`
+// countUsage is the part of a WITH that counts what its query spent has: organization_id, user_id, model_id, messages,
+// input_tokens and output_tokens. The second query reads from the first one, so that a person's rows are locked in one
+// order.
+const countUsage = `counted AS (
+	    INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
+	    SELECT organization_id, ` + japanToday + `, user_id, messages, input_tokens, output_tokens FROM spent
+	    ON CONFLICT (organization_id, date, user_id) DO UPDATE
+	    SET ` + addUsage + `
+	    RETURNING organization_id, date, user_id
+	), counted_by_model AS (
+	    INSERT INTO usage_models AS d (organization_id, date, user_id, model_id, messages, input_tokens, output_tokens)
+	    SELECT c.organization_id, c.date, c.user_id, s.model_id, s.messages, s.input_tokens, s.output_tokens
+	    FROM counted c
+	    JOIN spent s ON s.organization_id = c.organization_id AND s.user_id = c.user_id
+	    ON CONFLICT (organization_id, date, user_id, model_id) DO UPDATE
+	    SET ` + addUsage + `
+	)`
+
+const addUsage = `messages = d.messages + excluded.messages, input_tokens = d.input_tokens + excluded.input_tokens,
+	        output_tokens = d.output_tokens + excluded.output_tokens`
 
 // CountDeleted implements chat.Store.
 func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, err error) {
 	tag, err := db.pool.Exec(ctx, `
-		INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
-		SELECT $1, `+japanToday+`, $2, 1, $4, $5
-		WHERE NOT EXISTS (SELECT FROM generations WHERE message_id = $3)
-		`+addUsage,
+		WITH spent AS (
+		    SELECT $1::uuid AS organization_id, $2::uuid AS user_id, $6::text AS model_id, 1 AS messages,
+		           $4::int AS input_tokens, $5::int AS output_tokens
+		    WHERE NOT EXISTS (SELECT FROM generations WHERE message_id = $3)
+		), `+countUsage+`
+		SELECT FROM spent`,
 		o.Owner.OrganizationID, o.Owner.UserID, o.MessageID, storableCount(o.InputTokens),
-		storableCount(o.OutputTokens))
+		storableCount(o.OutputTokens), o.ModelID)
 	return tag.RowsAffected() > 0, translate(err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -297,4 +298,64 @@ func TestR45_MembersWhoChangeAreNotified(t *testing.T) {
 	wantNotified(t, told, f.mallory.UserID)
 	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)
 	wantNotified(t, told, f.ann.UserID)
+}
+
+// TestUsageByModel: answers, titles and notes count for the model that was asked, in the same transaction as for the
+// person, and of an answer whose thread was deleted too.
+func TestUsageByModel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	answer := func(model string) (chat.Begun, chat.Outcome) {
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+		must(t, err)
+		o := outcome(f.ann, begun, server, "回答")
+		o.ModelID, o.ModelName = model, "標準"
+		return begun, o
+	}
+	for range 2 { // Reported twice, counted once.
+		_, o := answer("standard")
+		must(t, f.end(t, o))
+		must(t, f.end(t, o))
+	}
+	begun, o := answer("careful")
+	_, err := f.DeleteThread(t.Context(), f.ann, begun.Answer.ThreadID)
+	must(t, err)
+	if counted, err := f.CountDeleted(t.Context(), o); err != nil || !counted {
+		t.Errorf("counted %v, %v", counted, err)
+	}
+	_, _, err = f.TitleThread(t.Context(), chat.MadeTitle{
+		Owner: f.ann, ThreadID: newID(), Text: "題", ModelID: "small", InputTokens: 100, OutputTokens: 5,
+	})
+	must(t, err)
+	must(t, f.PutNote(t.Context(), f.bob, ground.Note{ModelID: "standard", InputTokens: 1000, OutputTokens: 7}))
+	must(t, f.PutNote(t.Context(), f.mallory, ground.Note{ModelID: "standard", InputTokens: 1, OutputTokens: 1}))
+
+	today := value[time.Time](t, f, `SELECT (now() AT TIME ZONE 'Asia/Tokyo')::date`)
+	period := org.Period{From: today, To: today}
+	want := []org.ModelUsage{
+		{ModelID: "standard", Usage: org.Usage{Messages: 2, InputTokens: 1024, OutputTokens: 75}},
+		{ModelID: "small", Usage: org.Usage{InputTokens: 100, OutputTokens: 5}},
+		{ModelID: "careful", Usage: org.Usage{Messages: 1, InputTokens: 12, OutputTokens: 34}},
+	}
+	got, total, err := f.UsageByModel(t.Context(), f.a, period, 0, 2)
+	if err != nil || total != 3 || !slices.Equal(got, want[:2]) {
+		t.Errorf("by model: %+v of %d, %v", got, total, err)
+	}
+	if got, _, err = f.UsageByModel(t.Context(), f.a, period, 2, 2); err != nil || !slices.Equal(got, want[2:]) {
+		t.Errorf("the second page: %+v, %v", got, err)
+	}
+	before := org.Period{From: today.AddDate(0, 0, -2), To: today.AddDate(0, 0, -1)}
+	if got, total, err := f.UsageByModel(t.Context(), f.a, before, 0, 2); err != nil || len(got)+total != 0 {
+		t.Errorf("before: %+v of %d, %v", got, total, err)
+	}
+	days, err := f.DailyUsageByModel(t.Context(), f.a, period, 1, 1)
+	if err != nil || len(days) != 1 || days[0].ModelID != "small" || !days[0].Date.Equal(today) ||
+		days[0].Usage != want[1].Usage {
+		t.Errorf("by day: %+v, %v", days, err)
+	}
+	const sums = `SELECT (sum(messages), sum(input_tokens), sum(output_tokens))::text FROM `
+	if a, b := value[string](t, f, sums+`usage_daily`), value[string](t, f, sums+`usage_models`); a != b {
+		t.Errorf("by person %s, by model %s", a, b)
+	}
 }

@@ -335,11 +335,11 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		    SET ended_at = now()
 		    WHERE message_id = $1 AND `+goesOn+`
 		    RETURNING message_id, organization_id, user_id
-		), used AS (
-		    INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
-		    SELECT organization_id, `+japanToday+`, user_id, 1, $11, $12 FROM ended
-		    `+addUsage+`
-		)
+		), spent AS (
+		    SELECT organization_id, user_id, $17::text AS model_id, 1 AS messages, $11::int AS input_tokens,
+		           $12::int AS output_tokens
+		    FROM ended
+		), `+countUsage+`
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
 		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14,

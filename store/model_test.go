@@ -62,8 +62,10 @@ func TestModelSettings(t *testing.T) {
 		OrganizationID: &f.a, Action: org.ActionModels, Limit: 10,
 	})
 	want := []org.Change{
-		{Field: "default_id", Before: "a", After: "b"}, {Field: "b", Before: "allowed", After: "allowed / 速い"},
-		{Field: "c", After: "allowed"}, {Field: "a", Before: "allowed / 標準"},
+		{Field: "default_id", Before: "a", After: "b"},
+		{Field: "b", Before: "allowed", After: "allowed / 速い"},
+		{Field: "c", After: "allowed"},
+		{Field: "a", Before: "allowed / 標準"},
 	}
 	if err != nil || total != 2 || !reflect.DeepEqual(events[0].Details, want) {
 		t.Errorf("logged %+v, %d, %v", events, total, err)

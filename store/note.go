@@ -53,9 +53,7 @@ func (db *DB) PutNote(ctx context.Context, owner chat.Owner, n ground.Note) erro
 				    LIMIT $2
 				    FOR UPDATE SKIP LOCKED)`, noteDays, noteBatch)
 		}
-		batch.Queue(`
-			INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
-			VALUES ($1, `+japanToday+`, $2, 0, $3, $4)`+addUsage,
-			owner.OrganizationID, owner.UserID, storableCount(n.InputTokens), storableCount(n.OutputTokens))
+		batch.Queue(spendWithoutAnswer, owner.OrganizationID, owner.UserID, n.ModelID, storableCount(n.InputTokens),
+			storableCount(n.OutputTokens))
 	})
 }

@@ -40,6 +40,7 @@ type Summaries struct {
 type Note struct {
 	Key                       [32]byte // Of the model, its instructions and the part.
 	Text                      string   // "" if it failed.
+	ModelID                   string   // Of the model that was asked.
 	InputTokens, OutputTokens int      // That it took.
 }
 
@@ -158,7 +159,7 @@ func (c *calls) note(ctx context.Context, instructions, part string) (string, er
 				{Role: llm.RoleSystem, Content: instructions}, {Role: llm.RoleUser, Content: part},
 			},
 		}, func(text string) { said.WriteString(text) })
-		note := Note{Key: key, InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens}
+		note := Note{Key: key, ModelID: cmp.Or(result.ModelID, c.model.ID), InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens}
 		if err == nil {
 			note.Text = said.String()
 		}

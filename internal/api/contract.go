@@ -30,6 +30,30 @@ func (s *Server) listMemberUsage(w http.ResponseWriter, r *http.Request, actor i
 	return writeJSON(w, http.StatusOK, MemberUsageList{Items: convert(usage, toMemberUsage), Total: total})
 }
 
+func (s *Server) listModelUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var c checks
+	period := c.month("month", r.URL.Query()["month"])
+	offset, limit := c.page(r)
+	if err := c.err(); err != nil {
+		return err
+	}
+	usage, total, err := s.Org.UsageByModel(r.Context(), actor, period, offset, limit)
+	if err != nil {
+		return err
+	}
+	name, err := s.Models.Names(r.Context(), actor.OrganizationID)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, ModelUsageList{Total: total, Items: convert(usage,
+		func(u org.ModelUsage) ModelUsage {
+			return ModelUsage{
+				ModelID: u.ModelID, Name: name(u.ModelID), Messages: u.Messages, InputTokens: u.InputTokens,
+				OutputTokens: u.OutputTokens,
+			}
+		})})
+}
+
 func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	usage, err := s.Org.OwnUsage(r.Context(), actor)
 	if err != nil {

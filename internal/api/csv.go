@@ -87,8 +87,12 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request, actor ident
 	var c checks
 	values := r.URL.Query()
 	period := org.Period{From: c.day("from", values["from"]), To: c.day("to", values["to"])}
+	by := choice[UsageBy](&c, "by", values["by"])
 	if err := c.err(); err != nil {
 		return err
+	}
+	if by == UsageByModel {
+		return s.exportModelUsage(w, r, actor, period)
 	}
 	return writeCSV(w, r, table{
 		name:   "tsumugi-usage",
@@ -98,6 +102,28 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request, actor ident
 			return convert(list, func(u org.MemberDay) []string {
 				return []string{
 					u.Date.Format(time.DateOnly), u.Name, u.Email, strconv.FormatInt(u.Messages, 10),
+					strconv.FormatInt(u.InputTokens, 10), strconv.FormatInt(u.OutputTokens, 10),
+				}
+			}), err
+		},
+	})
+}
+
+func (s *Server) exportModelUsage(
+	w http.ResponseWriter, r *http.Request, actor identity.Actor, period org.Period,
+) error {
+	name, err := s.Models.Names(r.Context(), actor.OrganizationID)
+	if err != nil {
+		return err
+	}
+	return writeCSV(w, r, table{
+		name:   "tsumugi-usage-model",
+		header: []string{"日付", "モデル", "モデルID", "回答数", "入力トークン", "出力トークン"},
+		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
+			list, err := s.Org.DailyUsageByModel(ctx, actor, period, offset, limit)
+			return convert(list, func(u org.ModelDay) []string {
+				return []string{
+					u.Date.Format(time.DateOnly), name(u.ModelID), u.ModelID, strconv.FormatInt(u.Messages, 10),
 					strconv.FormatInt(u.InputTokens, 10), strconv.FormatInt(u.OutputTokens, 10),
 				}
 			}), err

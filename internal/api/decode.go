@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // maxBody bounds a JSON body, in bytes.
@@ -226,6 +227,19 @@ func (c *checks) day(field string, values []string) time.Time {
 		return time.Time{}
 	}
 	return at
+}
+
+// month parses an optional month of the query, as 2026-04. Without one, the period is empty.
+func (c *checks) month(field string, values []string) org.Period {
+	if len(values) == 0 {
+		return org.Period{}
+	}
+	from, err := time.Parse("2006-01", values[0])
+	if err != nil || len(values) > 1 {
+		c.fail(field, "月は 2026-04 の形式で指定してください。")
+		return org.Period{}
+	}
+	return org.Period{From: from, To: from.AddDate(0, 1, -1)}
 }
 
 // choice parses an optional enumeration of the query. The default is "".

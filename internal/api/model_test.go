@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,5 +66,48 @@ func TestModels(t *testing.T) {
 	streamed.path = "/v1/message/stream"
 	if body := string(f.do(streamed).body); !strings.Contains(body, `"model_id":"careful","model_name":"じっくり"`) {
 		t.Errorf("streamed %s", body)
+	}
+}
+
+// TestModelUsage: by month, as a list and as CSV, with the organization's names.
+func TestModelUsage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	for day, model := range map[string]string{
+		"2026-03-31": "test", "2026-04-01": "test", "2026-04-30": "withdrawn", "2026-04-02": "",
+	} {
+		f.exec(`INSERT INTO usage_models (organization_id, date, user_id, model_id, messages, input_tokens, output_tokens)
+			VALUES ($1, $2, $3, $4, 1, $5, 5)`, f.alice.OrganizationID, day, f.alice.ID, model, 10+len(model))
+	}
+	got := get[api.ModelUsageList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/contract/usage/model?month=2026-04", token: f.bob.Subject,
+	})
+	want := []api.ModelUsage{
+		{ModelID: "withdrawn", Name: "withdrawn", Messages: 1, InputTokens: 19, OutputTokens: 5},
+		{ModelID: "test", Name: "検査用モデル", Messages: 1, InputTokens: 14, OutputTokens: 5},
+		{Messages: 1, InputTokens: 10, OutputTokens: 5},
+	}
+	if got.Total != 3 || !slices.Equal(got.Items, want) {
+		t.Errorf("got %+v", got)
+	}
+	rows := f.csv("/v1/contract/usage/csv?by=model&from=2026-03-31&to=2026-04-02", f.bob.Subject)
+	if want := [][]string{
+		{"日付", "モデル", "モデルID", "回答数", "入力トークン", "出力トークン"},
+		{"2026-03-31", "検査用モデル", "test", "1", "14", "5"},
+		{"2026-04-01", "検査用モデル", "test", "1", "14", "5"},
+		{"2026-04-02", "", "", "1", "10", "5"},
+	}; !slices.EqualFunc(rows, want, slices.Equal) {
+		t.Errorf("CSV %q", rows)
+	}
+	for path, field := range map[string]string{
+		"/v1/contract/usage/model?month=2026-13":    "month",
+		"/v1/contract/usage/model?month=2026-04-01": "month",
+		"/v1/contract/usage/csv?by=day":             "by",
+	} {
+		resp := f.do(call{method: "GET", path: path, token: f.bob.Subject})
+		if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != field {
+			t.Errorf("%s: %d %s", path, resp.status, resp.body)
+		}
 	}
 }

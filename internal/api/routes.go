@@ -162,6 +162,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 		r.Get("/v1/contract", s.as(reads, s.getContract))
 		r.Get("/v1/contract/usage/member", s.as(reads, s.listMemberUsage))
+		r.Get("/v1/contract/usage/model", s.as(reads, s.listModelUsage))
 		r.Get("/v1/user", s.as(reads, s.listUsers))
 		r.Post("/v1/user/invite", s.as(mails, s.inviteUsers))
 		r.Post("/v1/user/invite/resend", s.as(mails, s.resendInvitation))

@@ -651,6 +651,24 @@ func (e TokenFormGrantType) Valid() bool {
 	}
 }
 
+// Defines values for UsageBy.
+const (
+	UsageByMember UsageBy = "member"
+	UsageByModel  UsageBy = "model"
+)
+
+// Valid indicates whether the value is a known member of the UsageBy enum.
+func (e UsageBy) Valid() bool {
+	switch e {
+	case UsageByMember:
+		return true
+	case UsageByModel:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UserState.
 const (
 	UserStateActive   UserState = "active"
@@ -1653,6 +1671,27 @@ type ModelOption struct {
 
 // ModelThinking Whether the model thinks before it answers, and whether that can be turned off.
 type ModelThinking string
+
+// ModelUsage defines model for ModelUsage.
+type ModelUsage struct {
+	InputTokens int64 `json:"input_tokens"`
+
+	// Messages Answers.
+	Messages int64 `json:"messages"`
+
+	// ModelID Absent where the model is not known, as before models were counted.
+	ModelID string `json:"model_id,omitempty,omitzero"`
+
+	// Name What the organization calls it; its id where it is not offered any more.
+	Name         string `json:"name,omitempty,omitzero"`
+	OutputTokens int64  `json:"output_tokens"`
+}
+
+// ModelUsageList defines model for ModelUsageList.
+type ModelUsageList struct {
+	Items []ModelUsage `json:"items"`
+	Total int          `json:"total"`
+}
 
 // NewMember defines model for NewMember.
 type NewMember struct {
@@ -3152,6 +3191,9 @@ type Usage struct {
 	OutputTokens int `json:"output_tokens"`
 }
 
+// UsageBy defines model for UsageBy.
+type UsageBy string
+
 // User defines model for User.
 type User struct {
 	AuthType  AuthKind           `json:"auth_type"`
@@ -3359,10 +3401,25 @@ type ExportUsageParams struct {
 
 	// To Default: today.
 	To openapi_types.Date `form:"to,omitempty" json:"to,omitempty,omitzero"`
+
+	// By Default: member.
+	By UsageBy `form:"by,omitempty" json:"by,omitempty,omitzero"`
 }
 
 // ListMemberUsageParams defines parameters for ListMemberUsage.
 type ListMemberUsageParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListModelUsageParams defines parameters for ListModelUsage.
+type ListModelUsageParams struct {
+	// Month As 2026-04, in Japan. Default: the last 30 days.
+	Month string `form:"month,omitempty" json:"month,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 

@@ -73,6 +73,19 @@ type MemberDay struct {
 	Usage
 }
 
+// ModelUsage is the usage of one model. ModelID is "" where the model is not known.
+type ModelUsage struct {
+	ModelID string
+	Usage
+}
+
+// ModelDay is the usage of one model on one day.
+type ModelDay struct {
+	Date    time.Time
+	ModelID string
+	Usage
+}
+
 // Period is a range of days, both included, by the calendar of Japan.
 type Period struct{ From, To time.Time }
 
@@ -146,6 +159,35 @@ func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period P
 // OwnUsage returns what the actor used this month.
 func (s *Service) OwnUsage(ctx context.Context, actor identity.Actor) (OwnUsage, error) {
 	return s.reports.OwnUsage(ctx, actor.OrganizationID, actor.ID)
+}
+
+// UsageByModel returns a page of the usage by model in a period, most tokens first, and the number of models with any.
+// A zero time in the period is left out, as for DailyUsage. For administrators.
+func (s *Service) UsageByModel(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
+	[]ModelUsage, int, error,
+) {
+	if err := administers(actor); err != nil {
+		return nil, 0, err
+	}
+	period, err := period.completed(time.Now())
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.reports.UsageByModel(ctx, actor.OrganizationID, period, offset, limit)
+}
+
+// DailyUsageByModel returns a part of the usage by day and model, as DailyUsage does by member. For administrators.
+func (s *Service) DailyUsageByModel(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
+	[]ModelDay, error,
+) {
+	if err := administers(actor); err != nil {
+		return nil, err
+	}
+	period, err := period.completed(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return s.reports.DailyUsageByModel(ctx, actor.OrganizationID, period, offset, limit)
 }
 
 // UsageByMember returns a page of the members' usage in the last UsageDays days, most tokens first, and the number of

@@ -158,6 +158,14 @@ type ReportStore interface {
 	// DailyUsage returns the usage by day and member, the oldest day first, then by address.
 	DailyUsage(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]MemberDay, error)
 
+	// UsageByModel returns the usage by model in a period, most tokens first, and the number of models with any.
+	UsageByModel(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ModelUsage, int,
+		error)
+
+	// DailyUsageByModel returns the usage by day and model, in this order.
+	DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ModelDay,
+		error)
+
 	// OwnUsage returns a user's usage this month, by the calendar of Japan.
 	OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (OwnUsage, error)
 

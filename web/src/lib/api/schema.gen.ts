@@ -299,7 +299,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The usage by day and member as a CSV file
+         * The usage by day and member, or by day and model, as a CSV file
          * @description For the organization's administrators. Days are those of Japan, both included, at most 366.
          */
         get: operations["exportUsage"];
@@ -1341,6 +1341,27 @@ export interface paths {
          * @description For the organization's administrators. Members that were removed since are counted together.
          */
         get: operations["listMemberUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/contract/usage/model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage of a month by model, most tokens first
+         * @description For the organization's administrators. What is asked beside an answer, such as its title, counts for the model
+         *     that was asked.
+         */
+        get: operations["listModelUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3053,6 +3074,27 @@ export interface components {
         };
         Instructions: {
             instructions: string;
+        };
+        ModelUsage: {
+            /** @description Absent where the model is not known, as before models were counted. */
+            model_id?: string;
+            /** @description What the organization calls it; its id where it is not offered any more. */
+            name?: string;
+            /**
+             * Format: int64
+             * @description Answers.
+             */
+            messages: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+        };
+        /** @enum {string} */
+        UsageBy: "member" | "model";
+        ModelUsageList: {
+            items: components["schemas"]["ModelUsage"][];
+            total: number;
         };
         ModelChoice: {
             default_id: string;
@@ -5404,6 +5446,8 @@ export interface operations {
                 from?: string;
                 /** @description Default: today. */
                 to?: string;
+                /** @description Default: member. */
+                by?: components["schemas"]["UsageBy"];
             };
             header?: never;
             path?: never;
@@ -7002,6 +7046,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemberUsageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listModelUsage: {
+        parameters: {
+            query?: {
+                /** @description As 2026-04, in Japan. Default: the last 30 days. */
+                month?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage by model */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUsageList"];
                 };
             };
             default: components["responses"]["Problem"];
