@@ -19,11 +19,14 @@ export interface Directive {
   readonly fail_after?: number
   readonly status?: number
   readonly title?: string
+  /** The answer is which pictures the conversation has. */
+  readonly pictures?: boolean
 }
 
 interface WireMessage {
   role: string
-  content: string
+  /** A text, or parts of which one is the text. */
+  content: string | { type: string; text?: string }[]
 }
 
 interface WireRequest {
@@ -140,7 +143,7 @@ export class Model {
       }),
     })
     const answer = (await response.json()) as { choices: [{ message: WireMessage }] }
-    return answer.choices[0].message.content
+    return textOf(answer.choices[0].message)
   }
 
   async #forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
@@ -171,26 +174,36 @@ export class Model {
     const last = wire.messages.findLast((message) => message.role === 'user')
     if (last === undefined) return { body, gates: [] }
     const title = wire.messages.some(
-      ({ role, content }) => role === 'system' && content.includes('<task>title</task>'),
+      (message) => message.role === 'system' && textOf(message).includes('<task>title</task>'),
     )
-    const content = last.content
+    const content = textOf(last)
     const script = [...this.#scripts].findLast(([question]) => content.includes(question))?.[1]
     if (script !== undefined) {
       const times = title
         ? 0
         : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
-      last.content = `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`
+      setText(last, `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`)
     }
     if (!title) {
       this.#asked.push(content)
       this.#systems.delete(content) // The newest one comes last.
-      this.#systems.set(content, wire.messages.find(({ role }) => role === 'system')?.content ?? '')
+      const system = wire.messages.find(({ role }) => role === 'system')
+      this.#systems.set(content, system === undefined ? '' : textOf(system))
     }
     const courses = title ? this.#titles : this.#courses
     const at = courses.findIndex(({ question }) => content.includes(question))
     const gates = at < 0 ? [] : (courses.splice(at, 1)[0]?.gates ?? [])
     return { body: Buffer.from(JSON.stringify(wire)), gates }
   }
+}
+
+function textOf({ content }: WireMessage): string {
+  return typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('')
+}
+
+function setText(message: WireMessage, text: string): void {
+  if (typeof message.content === 'string') message.content = text
+  else for (const part of message.content) if (part.type === 'text') part.text = text
 }
 
 function gateAt(after: number): Gate {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from '@/lib/api'
 import type { Uploaded } from '@/lib/api/dataSources'
+import { whyRefused } from './files'
 import { texts } from './texts'
 import { askBeforeLeaving, type UploadDeps, UploadQueue } from './uploads'
 
@@ -15,7 +16,7 @@ function setup() {
     done: (uploaded?: Partial<Uploaded>) => void
     fail: (cause: unknown) => void
   }[] = []
-  const onSent = vi.fn<UploadDeps['onSent']>()
+  const onSent = vi.fn<UploadDeps<Uploaded>['onSent']>()
   const queue = new UploadQueue({
     send: ({ name }, { onProgress, signal }) =>
       new Promise((resolve, reject) => {
@@ -24,6 +25,7 @@ function setup() {
         sent.push({ name, signal, progress: onProgress, done, fail: reject })
       }),
     onSent,
+    whyRefused,
   })
   const names = () => sent.map(({ name }) => name)
   const states = () => queue.uploads.map(({ file: { name }, state }) => `${name} ${state}`)

@@ -4,11 +4,11 @@ import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'
 import { isReadable, whyRefused } from './files'
 import { texts } from './texts'
 
-/** How many files are sent at a time. */
+/** How many files are sent at a time, if it is not said otherwise. */
 const LINES = 2
 
 /** A file that is on its way to the server, or that did not get there. */
-export interface Upload {
+export interface Upload<T = Uploaded> {
   readonly id: number
   readonly file: File
   readonly state: 'waiting' | 'sending' | 'failed'
@@ -18,38 +18,42 @@ export interface Upload {
   readonly reason: string
   readonly again: boolean
   /** What it is for, if not for the list of data sources alone. */
-  readonly to: UploadTarget | null
+  readonly to: UploadTarget<T> | null
 }
 
 /** Something else than the list of data sources that waits for uploads, such as the composer of a thread. */
-export interface UploadTarget {
+export interface UploadTarget<T = Uploaded> {
   readonly name: string
   /** Called in place of the queue's own `onSent`. */
-  readonly onSent: (uploaded: Uploaded) => void
+  readonly onSent: (uploaded: T) => void
 }
 
-export interface UploadDeps {
+export interface UploadDeps<T> {
   readonly send: (
     file: File,
     options: { onProgress: (part: number) => void; signal: AbortSignal },
-  ) => Promise<Uploaded>
-  readonly onSent: (uploaded: Uploaded) => void
+  ) => Promise<T>
+  readonly onSent: (uploaded: T) => void
+  /** How many files are sent at a time. One at a time arrive in their order. */
+  readonly lines?: number
+  /** Why a file need not be sent; undefined if it may be. */
+  readonly whyRefused: (file: File) => string | undefined
 }
 
 /**
- * Sends files, two at a time, in the order in which they were added. What is sent leaves; what failed stays until it is
+ * Sends files, a few at a time, in the order in which they were added. What is sent leaves; what failed stays until it is
  * sent.
  */
-export class UploadQueue {
+export class UploadQueue<T = Uploaded> {
   readonly #listeners = new Set<() => void>()
   readonly #sending = new Map<number, AbortController>()
-  #uploads: readonly Upload[] = []
+  #uploads: readonly Upload<T>[] = []
   #lastId = 0
 
-  constructor(private readonly deps: UploadDeps) {}
+  constructor(private readonly deps: UploadDeps<T>) {}
 
   /** What is on its way or has failed, oldest first; a new array whenever something changed. */
-  get uploads(): readonly Upload[] {
+  get uploads(): readonly Upload<T>[] {
     return this.#uploads
   }
 
@@ -65,9 +69,9 @@ export class UploadQueue {
   }
 
   /** Sends files as soon as it is their turn. What the server would refuse is not sent. */
-  add(files: readonly File[], to: UploadTarget | null = null): void {
-    const added = files.map((file): Upload => {
-      const reason = whyRefused(file)
+  add(files: readonly File[], to: UploadTarget<T> | null = null): void {
+    const added = files.map((file): Upload<T> => {
+      const reason = this.deps.whyRefused(file)
       const state = reason === undefined ? 'waiting' : 'failed'
       return { id: ++this.#lastId, file, state, percent: 0, reason: reason ?? '', again: false, to }
     })
@@ -89,12 +93,12 @@ export class UploadQueue {
 
   #next(): void {
     for (const upload of this.#uploads) {
-      if (this.#sending.size >= LINES) return
+      if (this.#sending.size >= (this.deps.lines ?? LINES)) return
       if (upload.state === 'waiting') void this.#send(upload)
     }
   }
 
-  async #send({ id, file, to }: Upload): Promise<void> {
+  async #send({ id, file, to }: Upload<T>): Promise<void> {
     const controller = new AbortController()
     this.#sending.set(id, controller)
     this.#patch(id, { state: 'sending' })
@@ -113,7 +117,7 @@ export class UploadQueue {
     this.#next()
   }
 
-  #patch(id: number, change: Partial<Upload>): void {
+  #patch(id: number, change: Partial<Upload<T>>): void {
     const before = this.#uploads.find((upload) => upload.id === id)
     if (before === undefined) return
     const next = { ...before, ...change }
@@ -121,7 +125,7 @@ export class UploadQueue {
     this.#set(this.#uploads.map((upload) => (upload === before ? next : upload)))
   }
 
-  #set(uploads: readonly Upload[]): void {
+  #set(uploads: readonly Upload<T>[]): void {
     this.#uploads = uploads
     for (const listener of this.#listeners) listener()
   }
@@ -138,13 +142,17 @@ async function failureOf(cause: unknown, file: File): Promise<Pick<Upload, 'reas
 }
 
 /** The uploads of this tab. They go on while other pages of the app are open. */
-export const uploads = new UploadQueue({ send: uploadDataSource, onSent: takeUploaded })
+export const uploads = new UploadQueue({ send: uploadDataSource, onSent: takeUploaded, whyRefused })
 
 /**
  * Has the browser ask before the tab is closed while something is on its way, until the returned function is called. A
  * person who is signed out must go: their uploads cannot succeed any more.
  */
-export function askBeforeLeaving(queue: UploadQueue, target: Window, isSignedIn: () => boolean): () => void {
+export function askBeforeLeaving(
+  queue: Pick<UploadQueue, 'busy' | 'subscribe'>,
+  target: Window,
+  isSignedIn: () => boolean,
+): () => void {
   const onLeave = (event: BeforeUnloadEvent) => {
     if (isSignedIn()) event.preventDefault()
   }

@@ -22,8 +22,12 @@ export function useFiles(onFiles: ((files: readonly File[]) => void) | null): {
     if (onFiles === null) return
     const onPaste = (event: ClipboardEvent) => {
       const files = [...(event.clipboardData?.files ?? [])]
-      // Word, Excel and browsers put a picture beside a text: the text is meant.
-      if (event.clipboardData?.types.includes('text/html')) return
+      // Word and Excel put a picture beside a text: the text is meant. A browser has the same of a picture alone.
+      if (
+        event.clipboardData?.types.includes('text/html') &&
+        event.clipboardData.getData('text/plain') !== ''
+      )
+        return
       // What lies over the page has its own use for them.
       if (files.length === 0 || event.defaultPrevented || store.get(layerAtom) !== null) return
       event.preventDefault()

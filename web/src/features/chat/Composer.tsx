@@ -17,7 +17,7 @@ import { useMedia } from '@/lib/ui/media'
 import { isSend, sendKeys, useSendKey } from '@/lib/ui/sendKey'
 import { AttachMenu } from './AttachMenu'
 import { Attachments } from './Attachments'
-import { attach, detach, setWaiting } from './attachments'
+import { attach, detach, detachPicture, setWaiting } from './attachments'
 import styles from './Composer.module.css'
 import { ComposerNote, countFrom } from './ComposerNote'
 import type { Conversation } from './conversation'
@@ -27,8 +27,12 @@ import { draftAtom, draftKey } from './drafts'
 import { sendWhenRead, type Taken } from './held'
 import { maxLength } from './limits'
 import { ModelMenu, ModelNote } from './ModelMenu'
+import { PictureButton } from './PictureButton'
+import { Pictures } from './Pictures'
+import { addPictures } from './pictures'
 import { addFiles, addSources, takeQuestion, useQuestionFiles } from './questionFiles'
 import { maxQueued, queueAtom } from './queue'
+import { useBlind } from './sight'
 import { texts } from './texts'
 
 interface ComposerProps {
@@ -56,7 +60,10 @@ export function Composer(props: ComposerProps) {
   const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
   const question = useQuestion(props, key, blocked)
   const { files, busy, full } = question
-  const ready = text.trim() !== '' && length <= maxLength && !blocked && !full && files.readiness !== 'failed'
+  const blind = useBlind(skill)
+  const unread = blind !== '' && files.pictures.length > 0
+  const ready =
+    !unread && text.trim() !== '' && length <= maxLength && !blocked && !full && files.readiness !== 'failed'
   const sendable = ready && !files.waiting && (!busy || thread !== null)
 
   useEffect(() => {
@@ -90,7 +97,22 @@ export function Composer(props: ComposerProps) {
       )}
       <div className={cx(styles.box, length > maxLength && styles.over)}>
         <Attachments draft={key} files={files} />
-        {question.accepts && <Attach draft={key} conversation={conversation} files={files} />}
+        <Pictures
+          pictures={files.pictures}
+          uploads={files.pictureUploads}
+          disabled={files.waiting}
+          onRemove={({ id }) => detachPicture(key, id)}
+        />
+        {!blocked && (
+          <div className={styles.add}>
+            {question.accepts && <Attach draft={key} conversation={conversation} files={files} />}
+            <PictureButton
+              blind={blind}
+              disabled={files.waiting}
+              onFiles={(added) => addPictures(key, added)}
+            />
+          </div>
+        )}
         <textarea
           ref={field}
           className={styles.field}
@@ -142,7 +164,7 @@ export function Composer(props: ComposerProps) {
         </div>
       </div>
       {!blocked && <ModelNote skillId={skill.id} />}
-      {!blocked && <ComposerNote id={noteId} length={length} full={full} files={files} />}
+      {!blocked && <ComposerNote id={noteId} length={length} full={full} unread={unread} files={files} />}
     </form>
   )
 }

@@ -14,22 +14,33 @@ export function ComposerNote({
   id,
   length,
   full,
+  unread,
   files,
 }: {
   id: string
   length: number
   full: boolean
+  /** Its pictures cannot be read by the model. */
+  unread: boolean
   files: QuestionFiles
 }) {
   return (
     <div className={styles.note} id={id}>
       {full ? (
         <span role="status">{texts.queue.full(maxQueued)}</span>
+      ) : unread ? (
+        <span className={styles.tooLong} role="status">
+          {texts.pictures.unread}
+        </span>
       ) : files.waiting ? (
-        <span role="status">{texts.files.waits}</span>
+        <span role="status">
+          {files.pictureUploads.length > 0 ? texts.pictures.waits : texts.files.waits}
+        </span>
       ) : files.readiness === 'failed' ? (
         <span className={styles.tooLong} role="status">
-          {texts.files.failed}
+          {files.pictureUploads.some(({ state }) => state === 'failed')
+            ? texts.pictures.failed
+            : texts.files.failed}
         </span>
       ) : (
         <Counter length={length} />

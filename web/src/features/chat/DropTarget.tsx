@@ -3,10 +3,13 @@ import { type ReactNode, useCallback } from 'react'
 import { useFiles } from '@/entities/source/useFiles'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
+import { toast } from '@/lib/ui/toast'
 import type { Conversation } from './conversation'
 import styles from './DropTarget.module.css'
 import { draftKey } from './drafts'
+import { addPictures, isPicture } from './pictures'
 import { addFiles } from './questionFiles'
+import { useBlind } from './sight'
 import { texts } from './texts'
 
 /** Takes files for the composer inside it, dropped on it or pasted anywhere, where the skill accepts files. */
@@ -23,15 +26,24 @@ export function DropTarget({
   className?: string | undefined
   children: ReactNode
 }) {
-  const accepts = skill.accepts_data_sources && !skill.unavailable_reason && !disabled
+  const accepts = skill.accepts_data_sources === true
+  const open = !skill.unavailable_reason && !disabled
+  const blind = useBlind(skill)
   const add = useCallback(
     (files: readonly File[]) => {
       const { state } = conversation
-      addFiles(draftKey(skill.id, state.thread?.id), state, files)
+      const key = draftKey(skill.id, state.thread?.id)
+      const pictures = files.filter(isPicture)
+      const others = files.filter((file) => !isPicture(file))
+      if (pictures.length > 0 && blind !== '') toast(texts.pictures.blind(blind))
+      else if (pictures.length > 0) addPictures(key, pictures)
+      if (others.length > 0 && accepts) addFiles(key, state, others)
+      else if (others.length > 0) toast(texts.files.notHere)
     },
-    [skill.id, conversation],
+    [skill.id, conversation, accepts, blind],
   )
-  const { over, handlers } = useFiles(accepts ? add : null)
+  // Where nothing can be added, the page says so.
+  const { over, handlers } = useFiles(open && (accepts || blind === '') ? add : null)
   return (
     <div className={cx(styles.target, className)} {...handlers}>
       {children}

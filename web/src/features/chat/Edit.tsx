@@ -5,11 +5,17 @@ import type { Message, Skill } from '@/lib/api'
 import { ime } from '@/lib/ui/ime'
 import { useLazyPart } from '@/lib/ui/lazyPart'
 import { isSend, useSendKey } from '@/lib/ui/sendKey'
+import { attachmentsAtom, clearAdded, detachPicture } from './attachments'
 import styles from './Branches.module.css'
 import type { Conversation } from './conversation'
 import { draftAtom } from './drafts'
 import { formPart } from './formPart'
 import { maxLength } from './limits'
+import { PictureButton } from './PictureButton'
+import { Pictures } from './Pictures'
+import { addPictures } from './pictures'
+import { usePictureUploads } from './questionFiles'
+import { useBlind } from './sight'
 import { texts } from './texts'
 
 interface EditProps {
@@ -73,6 +79,7 @@ export function Edit(props: EditProps) {
 
 function TextEdit({
   message,
+  skill,
   conversation,
   onDone,
   draft,
@@ -81,18 +88,37 @@ function TextEdit({
 }: EditProps & { readonly draft: string; readonly busy: boolean; readonly onCancel: () => void }) {
   const [kept, setKept] = useAtom(draftAtom(draft))
   const [text, setText] = useState(kept || message.content)
+  const [removed, setRemoved] = useState<readonly string[]>([])
+  const added = useAtomValue(attachmentsAtom(draft)).pictures
+  const uploads = usePictureUploads(draft)
+  const blind = useBlind(skill)
+  const own = (message.pictures ?? []).filter(({ id }) => !removed.includes(id))
+  const pictures = [...own, ...added.filter(({ id }) => own.every((other) => other.id !== id))]
   const sendKey = useSendKey()
   const over = text.length > maxLength ? [...text].length - maxLength : 0
-  const ready = text.trim() !== '' && over <= 0 && !busy
+  const readable = pictures.length === 0 || blind === ''
+  const ready = text.trim() !== '' && over <= 0 && !busy && uploads.length === 0 && readable
 
   const send = () => {
     if (!ready) return
-    const question = { kind: 'text', content: text.trim(), onTaken: () => setKept('') } as const
+    const onTaken = () => {
+      setKept('')
+      clearAdded(draft)
+    }
+    const question = { kind: 'text', content: text.trim(), pictures, onTaken } as const
     void conversation.ask(question, undefined, { edit: message.id })
     onDone()
   }
   return (
     <>
+      <Pictures
+        pictures={pictures}
+        uploads={uploads}
+        onRemove={({ id }) => {
+          setRemoved([...removed, id])
+          detachPicture(draft, id)
+        }}
+      />
       <textarea
         className={styles.field}
         rows={3}
@@ -114,7 +140,13 @@ function TextEdit({
           {texts.composer.over(over, maxLength)}
         </p>
       )}
+      {!readable && (
+        <p className={styles.over} role="status">
+          {texts.pictures.unread}
+        </p>
+      )}
       <div className={styles.buttons}>
+        <PictureButton blind={blind} onFiles={(files) => addPictures(draft, files, own.length)} />
         <Button size="sm" onClick={onCancel}>
           {texts.edit.cancel}
         </Button>

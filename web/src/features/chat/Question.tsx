@@ -11,6 +11,7 @@ import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { Edit } from './Edit'
 import { isLong } from './fold'
+import { Pictures } from './Pictures'
 import { QuestionSources } from './QuestionSources'
 import { texts } from './texts'
 import type { Turn } from './turns'
@@ -55,6 +56,7 @@ export const Question = memo(function Question({
           <Edit message={message} skill={skill} conversation={conversation} onDone={focusComposer} />
         ) : (
           <>
+            <Pictures pictures={message.pictures ?? []} />
             <QuestionSources ids={message.data_source_ids ?? []} />
             <div id={id} className={cx(styles.asked, long && !open && styles.folded)}>
               {isForm(skill, content) ? <Markdown text={content} /> : content}

@@ -2,7 +2,7 @@ import { useAtomValue, useStore } from 'jotai'
 import { Pencil, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
-import { attach } from './attachments'
+import { giveBackAttachments } from './attachments'
 import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { isBusy } from './conversationState'
@@ -27,10 +27,11 @@ export function Queue({ conversation, threadId }: { conversation: Conversation; 
   const held = !isBusy(conversation.state) && (first.failed || !here || !endedWell(conversation))
   const words = here ? texts.queue.held : texts.queue.elsewhere
 
-  const edit = ({ id, content, sources = [] }: Queued) => {
+  const edit = (item: Queued) => {
+    const { id, content } = item
     const key = draftKey(conversation.skillId, threadId)
     const draft = draftAtom(key)
-    attach(key, sources)
+    giveBackAttachments(key, item)
     store.set(draft, [content, store.get(draft)].filter(Boolean).join('\n\n'))
     dequeue(threadId, id)
     document.querySelector<HTMLElement>('[data-composer]')?.focus()
@@ -58,7 +59,10 @@ export function Queue({ conversation, threadId }: { conversation: Conversation; 
       <ol className={styles.list}>
         {items.map((item) => (
           <li key={item.id}>
-            <span className={styles.text}>{item.content}</span>
+            <span className={styles.text}>
+              {item.content}
+              {item.pictures && <small> {texts.pictures.count(item.pictures.length)}</small>}
+            </span>
             <IconButton size="sm" side="top" label={texts.queue.edit} onClick={() => edit(item)}>
               <Pencil size={15} />
             </IconButton>

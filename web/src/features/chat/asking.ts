@@ -1,4 +1,4 @@
-import type { Thread } from '@/lib/api'
+import type { Message, Picture, Thread } from '@/lib/api'
 import { type AnswerView, awaitedAnswer, type LiveAnswer, type StreamFailure } from '@/lib/stream'
 import { anything, type ConversationCore } from './conversationCore'
 import { isBusy, type Place, type Question, type SendFailure } from './conversationState'
@@ -99,12 +99,14 @@ export class Asking {
 
   #send(threadId: string, question: Question, requestId: string, place: Place): void {
     this.#questions.set(requestId, { question, place })
+    const pictures = question.kind === 'text' ? question.pictures : undefined
     const live = this.core.deps.streams.send(requestId, {
       request_id: requestId,
       thread_id: threadId,
       ...place,
       ...(question.kind === 'form' ? { form: question.form } : { content: question.content }),
       ...sourcesOf(question),
+      ...(pictures && { picture_ids: pictures.map(({ id }) => id) }),
       ...question.wish,
     })
     this.#showAhead(question, requestId, threadId, place, live)
@@ -124,6 +126,7 @@ export class Asking {
       ...(parent !== undefined && { parent_id: parent }),
       ...(question.kind === 'form' && { form: { ...question.form } }),
       ...sourcesOf(question),
+      ...picturesOf(question, edited?.message),
     }
     if (edited !== undefined) this.#cut.set(requestId, turns.slice(index))
     const ahead = aheadTurns(requestId, threadId, asked, live, this.core.deps.now())
@@ -203,6 +206,13 @@ export class Asking {
     this.core.set({ thread: null })
     this.events.onUnused(thread)
   }
+}
+
+/** The pictures of a question: its own, or those of the one that it replaces. */
+function picturesOf(question: Question, edited: Message | undefined): { pictures?: Picture[] } {
+  const own = question.kind === 'text' ? question.pictures : undefined
+  const pictures = own ?? edited?.pictures ?? []
+  return pictures.length === 0 ? {} : { pictures: [...pictures] }
 }
 
 function sourcesOf(question: Question): { data_source_ids?: string[] } {

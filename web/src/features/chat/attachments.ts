@@ -1,4 +1,5 @@
 import { atom, type WritableAtom } from 'jotai'
+import type { Picture } from '@/lib/api'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
 
@@ -8,13 +9,14 @@ export interface Attachments {
   readonly added: readonly string[]
   /** The data sources of the thread that the question does not use. */
   readonly without: readonly string[]
+  readonly pictures: readonly Picture[]
   /** The question is complete, and is sent when its files are read. */
   readonly waiting: boolean
 }
 
 type Kept = WritableAtom<Attachments, [Attachments], void>
 
-const none: Attachments = { added: [], without: [], waiting: false }
+const none: Attachments = { added: [], without: [], pictures: [], waiting: false }
 const prefix = 'files:'
 const atoms = new Map<string, { readonly kept: Kept; readonly hear: (value: string) => void }>()
 
@@ -54,6 +56,25 @@ export function detach(key: string, id: string, ofThread: boolean): void {
   }))
 }
 
+/** Adds a picture to a question. */
+export function attachPicture(key: string, picture: Picture): void {
+  change(key, ({ pictures }) => ({ pictures: [...pictures.filter(({ id }) => id !== picture.id), picture] }))
+}
+
+/** Takes a picture out of a question. */
+export function detachPicture(key: string, pictureId: string): void {
+  change(key, ({ pictures }) => ({ pictures: pictures.filter(({ id }) => id !== pictureId) }))
+}
+
+/** Gives a question back what it was taken out with. */
+export function giveBackAttachments(
+  key: string,
+  { sources = [], pictures = [] }: { sources?: readonly string[]; pictures?: readonly Picture[] },
+): void {
+  attach(key, sources)
+  for (const picture of pictures) attachPicture(key, picture)
+}
+
 /** Has a question wait for its files, or no longer. */
 export function setWaiting(key: string, waiting: boolean): void {
   if (readAttachments(key).waiting !== waiting) change(key, () => ({ waiting }))
@@ -61,7 +82,7 @@ export function setWaiting(key: string, waiting: boolean): void {
 
 /** Forgets what was added: the question has been sent. What the thread's questions do without stays. */
 export function clearAdded(key: string): void {
-  change(key, () => ({ added: [], waiting: false }))
+  change(key, () => ({ added: [], pictures: [], waiting: false }))
 }
 
 /** Tells other tabs, and this one after a reload, that the question waits. */
@@ -80,15 +101,20 @@ function change(key: string, how: (before: Attachments) => Partial<Attachments>)
 }
 
 function keep(key: string, attachments: Attachments): void {
-  const { added, without, waiting } = attachments
-  const empty = added.length + without.length === 0 && !waiting
+  const { added, without, pictures, waiting } = attachments
+  const empty = added.length + without.length + pictures.length === 0 && !waiting
   writeKept(prefix + key, empty ? '' : JSON.stringify(attachments))
 }
 
 function parse(text: string): Attachments {
   try {
-    const { added, without, waiting } = JSON.parse(text) as Partial<Attachments>
-    return { added: strings(added), without: strings(without), waiting: waiting === true }
+    const { added, without, pictures, waiting } = JSON.parse(text) as Partial<Attachments>
+    return {
+      added: strings(added),
+      without: strings(without),
+      pictures: Array.isArray(pictures) ? pictures.filter(isPicture) : [],
+      waiting: waiting === true,
+    }
   } catch {
     return none
   }
@@ -96,6 +122,10 @@ function parse(text: string): Attachments {
 
 function strings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+function isPicture(value: unknown): value is Picture {
+  return typeof (value as Partial<Picture> | null)?.id === 'string'
 }
 
 followKept((name, value) => {

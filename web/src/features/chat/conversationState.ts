@@ -1,5 +1,5 @@
 import type { createStore } from 'jotai'
-import type { Feedback, FeedbackRequest, Message, Page, Thread } from '@/lib/api'
+import type { Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
 import type { AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { Conversation } from './conversation'
 import { isWriting, type Turn } from './turns'
@@ -16,6 +16,8 @@ type TextQuestion = {
   readonly content: string
   /** The data sources that it is to be answered from; all of the thread if it is missing. */
   readonly sources?: readonly string[]
+  /** Its pictures; those of the question that it replaces if it is missing. */
+  readonly pictures?: readonly Picture[]
   readonly onTaken?: () => void
   /** Called instead of giving the text back to the composer. */
   readonly onLost?: () => void

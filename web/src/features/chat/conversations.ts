@@ -15,7 +15,7 @@ import {
 } from '@/lib/stream'
 import { store } from '@/lib/ui/store'
 import { toastFailure } from '@/lib/ui/toast'
-import { attach, clearAdded } from './attachments'
+import { clearAdded, giveBackAttachments } from './attachments'
 import { Conversation } from './conversation'
 import { type ConversationEvents, isBusy } from './conversationState'
 import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
@@ -98,7 +98,7 @@ const events: ConversationEvents = {
     if (question.kind !== 'text' || 'edit' in place) return
     const key = draftKey(conversation.skillId, conversation.state.thread?.id)
     if (question.onLost) question.onLost()
-    else if (giveBack(key, question.content)) attach(key, question.sources ?? [])
+    else if (giveBack(key, question.content)) giveBackAttachments(key, question)
   },
   onQuestionRetried: (conversation, question) => {
     const key = draftKey(conversation.skillId, conversation.state.thread?.id)

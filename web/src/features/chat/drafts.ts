@@ -1,7 +1,7 @@
 import { atom, type WritableAtom } from 'jotai'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
-import { attach, clearAdded, readAttachments } from './attachments'
+import { clearAdded, giveBackAttachments, readAttachments } from './attachments'
 import { emptyQueue } from './queue'
 
 type Draft = WritableAtom<string, [string], void>
@@ -52,8 +52,10 @@ export function moveDraft(skillId: string, threadId: string | undefined): void {
   const queued = threadId === undefined ? [] : emptyQueue(threadId)
   const text = [...queued, store.get(draft)].filter(Boolean).join('\n\n')
   const from = draftKey(skillId, threadId)
-  if (giveBack(draftKey(skillId, undefined), text))
-    attach(draftKey(skillId, undefined), readAttachments(from).added)
+  if (giveBack(draftKey(skillId, undefined), text)) {
+    const { added, pictures } = readAttachments(from)
+    giveBackAttachments(draftKey(skillId, undefined), { sources: added, pictures })
+  }
   clearAdded(from)
   store.set(draft, '')
 }

@@ -14,6 +14,7 @@ export function toMarkdown(
   for (const { message } of turns) {
     if (message.role === 'user') {
       parts.push('---', `## ${texts.menu.you}`, message.content.replace(/^/gm, '> '))
+      if (message.pictures?.length) parts.push(texts.menu.withoutPictures(message.pictures.length))
     } else if (message.content !== '') {
       parts.push(`## ${texts.menu.answer}`, message.content)
       const lines = sourceLines(message)

@@ -32,7 +32,7 @@ const conversation = (...ids: string[]) =>
 beforeEach(() => {
   localStorage.clear()
   queryClient.clear()
-  store.set(attachmentsAtom(key), { added: [], without: [], waiting: false })
+  store.set(attachmentsAtom(key), { added: [], without: [], pictures: [], waiting: false })
   store.set(draftAtom(key), '有給休暇は何日ですか。')
 })
 afterEach(() => vi.restoreAllMocks())
@@ -127,7 +127,9 @@ it('uses the files of the thread but for those taken out, and those added', () =
   detach(key, 'a', true)
   detach(key, 'b', true)
   expect(usedSources(state, readAttachments(key))).toEqual([])
-  expect(usedSources(conversation().state, { added: [], without: ['a'], waiting: false })).toBeUndefined()
+  expect(
+    usedSources(conversation().state, { added: [], without: ['a'], pictures: [], waiting: false }),
+  ).toBeUndefined()
 })
 
 it('can be sent when nothing failed and all is read', () => {

@@ -1,9 +1,8 @@
-import { uploads } from '@/entities/source/uploads'
 import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/ui/store'
 import { attachmentsAtom, isKeptWaiting, keepAttachments, readAttachments, setWaiting } from './attachments'
 import type { Conversation } from './conversation'
-import { type Readiness, takeQuestion, usedSources, watchReadiness } from './questionFiles'
+import { isUploading, type Readiness, takeQuestion, usedSources, watchReadiness } from './questionFiles'
 
 /** A question as it leaves its composer. */
 export type Taken = NonNullable<ReturnType<typeof takeQuestion>>
@@ -61,7 +60,7 @@ class HeldQuestion {
    * After a reload a file that was being uploaded is missing: until it is there, only this tab knows of the question.
    */
   #keep(): void {
-    if (this.#shared || uploads.uploads.some(({ to }) => to?.name === this.key)) return
+    if (this.#shared || isUploading(this.key)) return
     keepAttachments(this.key)
     this.#shared = isKeptWaiting(this.key)
   }

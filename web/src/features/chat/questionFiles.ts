@@ -4,13 +4,14 @@ import { useSyncExternalStore } from 'react'
 import { MAX_ASKED } from '@/entities/source/askSources'
 import { rememberSources, sourceQuery, takeUploaded } from '@/entities/source/dataSources'
 import { type Upload, uploads } from '@/entities/source/uploads'
-import { ApiError, type DataSource } from '@/lib/api'
+import { ApiError, type DataSource, type Picture } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import { toast } from '@/lib/ui/toast'
 import { type Attachments, attach, attachmentsAtom, clearAdded, readAttachments } from './attachments'
 import type { ConversationState } from './conversationState'
 import { draftAtom } from './drafts'
+import { pictureUploads } from './pictures'
 import { texts } from './texts'
 import { isWriting } from './turns'
 
@@ -34,6 +35,8 @@ export interface QuestionFiles {
   readonly files: readonly QuestionFile[]
   /** Those that are on their way to the server, or did not get there. */
   readonly uploads: readonly Upload[]
+  readonly pictures: readonly Picture[]
+  readonly pictureUploads: readonly Upload<Picture>[]
   readonly readiness: Readiness
   readonly waiting: boolean
 }
@@ -55,7 +58,7 @@ export function usedSources(state: Asked, { added, without }: Attachments): read
 /** The files of the question in a composer, by the key of its draft, as they are now. */
 export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
   const attachments = useAtomValue(attachmentsAtom(key))
-  const { added, without, waiting } = attachments
+  const { added, without, pictures, waiting } = attachments
   const ofThread = threadSources(state)
   const ids = [...new Set([...ofThread, ...added])]
   const results = useQueries({ queries: ids.map(sourceQuery) }, queryClient)
@@ -67,8 +70,10 @@ export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
     return [{ id, source: result?.data, ofThread: ofThread.includes(id), used }]
   })
   const uploading = useUploads(key)
+  const shooting = usePictureUploads(key)
   const sources = files.filter(({ used }) => used).map(({ source }) => source)
-  return { files, uploads: uploading, readiness: readinessOf(sources, uploading), waiting }
+  const readiness = readinessOf(sources, [...uploading, ...shooting])
+  return { files, uploads: uploading, pictures, pictureUploads: shooting, readiness, waiting }
 }
 
 /** The uploads for one composer or field. */
@@ -77,9 +82,24 @@ export function useUploads(name: string): readonly Upload[] {
   return all.filter(({ to }) => to?.name === name)
 }
 
+/** The same of pictures. */
+export function usePictureUploads(name: string): readonly Upload<Picture>[] {
+  const all = useSyncExternalStore(pictureUploads.subscribe, () => pictureUploads.uploads)
+  return all.filter(({ to }) => to?.name === name)
+}
+
+/** Whether something for a composer is on its way, or did not get there. */
+export function isUploading(name: string): boolean {
+  return uploadsTo(name).length > 0
+}
+
+function uploadsTo(name: string): readonly Pick<Upload, 'state'>[] {
+  return [...uploads.uploads, ...pictureUploads.uploads].filter(({ to }) => to?.name === name)
+}
+
 export function readinessOf(
   sources: readonly (DataSource | undefined)[],
-  uploading: readonly Upload[],
+  uploading: readonly Pick<Upload, 'state'>[],
 ): Readiness {
   if (uploading.some(({ state }) => state === 'failed')) return 'failed'
   if (sources.some((source) => source?.status === 'failed')) return 'failed'
@@ -95,15 +115,14 @@ export function watchReadiness(
   const observer = new QueriesObserver(queryClient, ids.map(sourceQuery))
   const look = () => {
     const results = observer.getCurrentResult().filter(({ error }) => !isGone(error))
-    const uploading = uploads.uploads.filter(({ to }) => to?.name === name)
     onChange(
       readinessOf(
         results.map(({ data }) => data as DataSource | undefined),
-        uploading,
+        uploadsTo(name),
       ),
     )
   }
-  const stops = [observer.subscribe(look), uploads.subscribe(look)]
+  const stops = [observer.subscribe(look), uploads.subscribe(look), pictureUploads.subscribe(look)]
   look()
   return () => {
     for (const stop of stops) stop()
@@ -153,12 +172,18 @@ function refuse(count: number): void {
 export function takeQuestion(
   key: string,
   state: Asked,
-): { readonly content: string; readonly sources?: readonly string[] } | null {
+): {
+  readonly content: string
+  readonly sources?: readonly string[]
+  readonly pictures?: readonly Picture[]
+} | null {
   const draft = draftAtom(key)
   const content = store.get(draft).trim()
   if (content === '') return null
-  const sources = usedSources(state, readAttachments(key))
+  const attachments = readAttachments(key)
+  const sources = usedSources(state, attachments)
+  const { pictures } = attachments
   store.set(draft, '')
   clearAdded(key)
-  return { content, ...(sources && { sources }) }
+  return { content, ...(sources && { sources }), ...(pictures.length > 0 && { pictures }) }
 }

@@ -1,4 +1,5 @@
 import { atom, type PrimitiveAtom } from 'jotai'
+import type { Picture } from '@/lib/api'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
 import type { Wish } from './wishes'
@@ -10,6 +11,7 @@ export interface Queued {
   readonly content: string
   /** The data sources that it is to be answered from. */
   readonly sources?: readonly string[]
+  readonly pictures?: readonly Picture[]
   /** The model that was chosen for it. */
   readonly wish?: Wish
   /** The question that it waits behind: it is sent where that one is on the screen. */
@@ -43,7 +45,7 @@ export function readQueue(threadId: string): Queue {
 
 export function enqueue(
   threadId: string,
-  question: Pick<Queued, 'content' | 'sources' | 'wish'>,
+  question: Pick<Queued, 'content' | 'sources' | 'pictures' | 'wish'>,
   after: string | undefined,
 ): void {
   const item: Queued = { id: crypto.randomUUID(), ...question, ...(after !== undefined && { after }) }

@@ -68,7 +68,7 @@ export function endedWell(conversation: Conversation): boolean {
 
 /** Asks, and returns when the turn is over. */
 async function ask(conversation: Conversation, threadId: string, queued: Queued): Promise<void> {
-  const { id, content, sources, wish } = queued
+  const { id, content, sources, pictures, wish } = queued
   const place = queued.parent === undefined ? conversation.end : { parent_id: queued.parent }
   if ('parent_id' in place && place.parent_id !== queued.parent) placeQueued(threadId, id, place.parent_id)
   const onTaken = () => dequeue(threadId, id)
@@ -77,6 +77,7 @@ async function ask(conversation: Conversation, threadId: string, queued: Queued)
     kind: 'text',
     content,
     ...(sources && { sources }),
+    ...(pictures && { pictures }),
     ...(wish && { wish }),
     onTaken,
     onLost,

@@ -87,6 +87,7 @@ export const texts = {
     upload: 'ファイルをアップロード',
     choose: 'ファイルを選択',
     drop: 'ここにドロップして添付',
+    notHere: 'このスキルでは、ファイルを添付できません。追加できるのは画像だけです。',
     search: '名前と内容を検索',
     clear: '検索する言葉を消す',
     recent: '最近のファイル',
@@ -114,6 +115,42 @@ export const texts = {
     failed: '使えないファイルがあります。外すか、やり直してから送信してください。',
     tooMany: (limit: number, count: number) =>
       `1つのスレッドで使えるファイルは${limit}件までです。${count}件は添付しませんでした。`,
+  },
+
+  pictures: {
+    add: '画像を追加',
+    choose: '画像を選択',
+    camera: '写真を撮る',
+    blind: (reason: string) => `画像を追加できません（${reason}）`,
+    cannotSee: (model: string) => `${model}は画像を読み取れません`,
+    noModel: '画像を読み取れるモデルが設定されていません',
+    list: '質問に使う画像',
+    asked: '質問に添えた画像',
+    count: (count: number) => `（画像${count}枚）`,
+    open: (place: number) => `画像${place}を拡大`,
+    gone: 'この画像は削除されています',
+    remove: (place: number) => `画像${place}を外す`,
+    removeFailed: '追加できなかった画像を外す',
+    stop: '画像の追加を中止',
+    uploading: (percent: number) => `画像を追加しています ${percent}%`,
+    again: 'やり直す',
+    empty: 'ファイルの中身がありません。',
+    tooLarge: '画像が大きすぎます。20 MB以下の画像を追加してください。',
+    tooMany: (limit: number, count: number) =>
+      `1つの質問に添えられる画像は${limit}枚までです。${count}枚は追加しませんでした。`,
+    waits: '画像の追加が終わり次第送信します。',
+    failed: '追加できなかった画像があります。外すか、やり直してから送信してください。',
+    unread: '画像を外すか、画像を読み取れるモデルを選択してください。',
+    viewer: '画像の拡大表示',
+    alt: (place: number, count: number) =>
+      count > 1 ? `質問に添えた画像（${count}枚中${place}枚目）` : '質問に添えた画像',
+    position: (place: number, count: number) => `${count}枚中${place}枚目`,
+    previous: '前の画像',
+    next: '次の画像',
+    download: '画像を保存',
+    fileName: (place: number) => `画像${place}`,
+    close: '閉じる',
+    failedToShow: '画像を読み込めませんでした。',
   },
 
   queue: {
@@ -289,6 +326,7 @@ export const texts = {
     you: '質問',
     answer: '回答',
     sources: '出典',
+    withoutPictures: (count: number) => `（画像${count}枚は、この文書に含まれません）`,
     savedAt: (date: string) => `${date}に保存`,
   },
 } as const

@@ -56,7 +56,7 @@ export function aheadId(requestId: string): string {
 export function aheadTurns(
   requestId: string,
   threadId: string,
-  asked: Pick<Message, 'content' | 'form' | 'data_source_ids' | 'parent_id' | 'siblings'>,
+  asked: Pick<Message, 'content' | 'form' | 'data_source_ids' | 'pictures' | 'parent_id' | 'siblings'>,
   live: LiveAnswer,
   now: string,
 ): readonly [Turn, Turn] {

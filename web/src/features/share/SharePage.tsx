@@ -55,12 +55,13 @@ export function SharePage() {
 }
 
 function Message({ message }: { message: SharedMessage }) {
-  const { role, content, finish_reason } = message
+  const { role, content, finish_reason, picture_count } = message
   if (role === 'user')
     return (
       <li className={styles.question}>
         <h2 className="visually-hidden">{texts.question}</h2>
         {content}
+        {picture_count && <p className={styles.quiet}>{texts.pictures(picture_count)}</p>}
       </li>
     )
   // Passages that were only consulted are numbered as well.

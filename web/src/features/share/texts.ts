@@ -6,6 +6,7 @@ export const texts = {
   messages: 'やりとり',
   question: '質問',
   answer: '回答',
+  pictures: (count: number) => `画像${count}枚（共有には含まれません）`,
   sources: '出典',
   page: (page: number) => `${page}ページ`,
   endings: {

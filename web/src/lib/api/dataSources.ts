@@ -1,8 +1,8 @@
-import { caller } from './caller'
-import { me, type Page } from './client'
-import { asApiError, assertRequired, readProblem } from './errors'
-import { RETRY_HEADER, signed, take } from './http'
+import type { Page } from './client'
+import { assertRequired } from './errors'
+import { signed, take } from './http'
 import type { ChunkEmbedding, DataSource, Passage } from './types'
+import { type UploadOptions, uploadFile } from './upload'
 
 /** One's own data sources, newest first. */
 export async function listDataSources(page: Page, signal?: AbortSignal): Promise<DataSource[]> {
@@ -107,59 +107,9 @@ export interface Uploaded {
   readonly isNew: boolean
 }
 
-interface UploadOptions {
-  /** Called with the sent share, from 0 to 1. */
-  readonly onProgress: (part: number) => void
-  readonly signal: AbortSignal
-}
-
-/**
- * Uploads a file. Like for every other call, an expired token is renewed and the file is sent once more; if the token
- * is known to have expired, it is renewed before the file is sent.
- */
+/** Uploads a file to be read. */
 export async function uploadDataSource(file: File, options: UploadOptions): Promise<Uploaded> {
   assertRequired('uploadDataSource', 'file', file)
-  let response = await send(file, options, await authorization())
-  if (response.status === 401) {
-    // An ordinary call handles the reason: it renews an expired token, and ends the session of a removed account.
-    await me(options.signal)
-    response = await send(file, options, { ...(await authorization()), [RETRY_HEADER]: '1' })
-  }
-  if (!response.ok) throw await readProblem(response)
+  const response = await uploadFile('/v1/data-source/file', file, options)
   return { source: (await response.json()) as DataSource, isNew: response.status === 201 }
-}
-
-async function authorization(): Promise<Record<string, string>> {
-  const token = await caller().token(0)
-  return token === null ? {} : { Authorization: `Bearer ${token}` }
-}
-
-/** Posts a file by XMLHttpRequest, because fetch does not report upload progress. */
-function send(
-  file: File,
-  { onProgress, signal }: UploadOptions,
-  headers: Record<string, string>,
-): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    const form = new FormData()
-    form.append('file', file, file.name)
-    const request = new XMLHttpRequest()
-    const abort = () => request.abort()
-    request.open('POST', '/v1/data-source/file')
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
-    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0)
-    request.onload = () => resolve(responseOf(request))
-    request.onerror = () => reject(asApiError(new TypeError('The file could not be sent.')))
-    request.onabort = () => reject(signal.reason)
-    request.onloadend = () => signal.removeEventListener('abort', abort)
-    signal.addEventListener('abort', abort)
-    request.send(form)
-  })
-}
-
-function responseOf(request: XMLHttpRequest): Response {
-  const requestId = request.getResponseHeader('X-Request-Id')
-  const headers: HeadersInit = requestId ? { 'X-Request-Id': requestId } : {}
-  return new Response(request.responseText, { status: request.status, headers })
 }

@@ -1,0 +1,196 @@
+import { writeFile } from 'node:fs/promises'
+import type { Locator, Page } from '@playwright/test'
+import { breaches } from './support/inspect'
+import { test as base, expect } from './support/test'
+import { Tsumugi } from './support/tsumugi'
+
+/** Questions with pictures, to a server whose model sees them and says what it was sent. */
+const seeing = base.extend<object, { server: Tsumugi }>({
+  server: [
+    async ({ model }, use) => {
+      const server = await Tsumugi.start(model, { OPENAI_VISION: 'true' })
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+})
+
+const strip = (page: Page): Locator => page.getByRole('list', { name: '質問に使う画像' })
+const asked = (question: Locator): Locator => question.getByRole('list', { name: '質問に添えた画像' })
+const viewer = (page: Page): Locator => page.getByRole('dialog', { name: '画像の拡大表示' })
+
+/** Draws a picture in the page, in a format of its choice. */
+async function draw(page: Page, width: number, height: number, type = 'image/png'): Promise<Buffer> {
+  const url = await page.evaluate(
+    ([width, height, type]) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width, height })
+      const context = canvas.getContext('2d')
+      if (context === null) throw new Error('no canvas')
+      context.fillStyle = '#1f4e79'
+      context.fillRect(0, 0, width, height)
+      context.fillStyle = '#fbfaf7'
+      context.fillRect(width / 8, height / 8, width / 3, height / 2)
+      return canvas.toDataURL(type, 0.9)
+    },
+    [width, height, type] as const,
+  )
+  return Buffer.from(url.split(',')[1] ?? '', 'base64')
+}
+
+/** Gives files to the page as its clipboard does, or as they are dropped on the composer. */
+async function give(
+  page: Page,
+  how: 'paste' | 'drop',
+  files: readonly { name: string; type: string; content: Buffer }[],
+): Promise<void> {
+  const transfer = await page.evaluateHandle(
+    (files) => {
+      const transfer = new DataTransfer()
+      for (const { name, type, content } of files) {
+        const bytes = Uint8Array.from(atob(content), (char) => char.charCodeAt(0))
+        transfer.items.add(new File([bytes], name, { type }))
+      }
+      return transfer
+    },
+    files.map(({ content, ...file }) => ({ ...file, content: content.toString('base64') })),
+  )
+  if (how === 'paste') {
+    await page.evaluate((clipboardData) => {
+      const target = document.activeElement ?? document.body
+      target.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+    }, transfer)
+    return
+  }
+  for (const type of ['dragover', 'drop'])
+    await page.locator('[data-composer]').dispatchEvent(type, { dataTransfer: transfer })
+}
+
+const png = (content: Buffer, name = '画面.png') => ({ name, type: 'image/png', content })
+
+seeing.describe('pictures in questions', () => {
+  seeing(
+    'are pasted, dropped and chosen, and the model is shown them',
+    async ({ page, chat, model, question }, info) => {
+      model.script(question, { pictures: true })
+      await chat.open()
+      await chat.composer.focus()
+      await give(page, 'paste', [png(await draw(page, 640, 400))])
+      await expect(strip(page).getByRole('button', { name: '画像1を拡大' })).toBeVisible()
+      await give(page, 'drop', [
+        { name: '写真.webp', type: 'image/webp', content: await draw(page, 300, 500, 'image/webp') },
+      ])
+      await expect(strip(page).getByRole('button', { name: '画像2を拡大' })).toBeVisible()
+      const large = info.outputPath('大きな写真.jpg')
+      await writeFile(large, await draw(page, 3000, 1500, 'image/jpeg'))
+      const chooser = page.waitForEvent('filechooser')
+      await page.getByRole('button', { name: '画像を追加' }).click()
+      await (await chooser).setFiles(large)
+      await expect(strip(page).getByRole('button', { name: '画像3を拡大' })).toBeVisible()
+      expect(await breaches(page)).toEqual([])
+
+      // Nothing is sent before something is asked, and what is there outlives a reload.
+      await expect(chat.send).toBeDisabled()
+      await page.reload()
+      await expect(strip(page).getByRole('listitem')).toHaveCount(3)
+      await strip(page).getByRole('button', { name: '画像2を外す' }).click()
+      await expect(strip(page).getByRole('listitem')).toHaveCount(2)
+
+      await chat.ask(question)
+      await expect(strip(page)).toBeHidden()
+      await chat.finished()
+      await expect(chat.answer).toContainText('画像を2枚受け取りました。')
+      await expect(chat.answer).toContainText('image/png 640×400')
+      await expect(chat.answer).toContainText('image/jpeg 2048×1024')
+      await page.reload()
+      await expect(asked(chat.questions.last()).getByRole('button')).toHaveCount(2)
+      expect(await breaches(page)).toEqual([])
+    },
+  )
+
+  seeing(
+    'open large, turn by the arrows, and close with the focus where it was',
+    async ({ page, chat, model, question }) => {
+      model.script(question, { pictures: true })
+      await chat.open()
+      await give(page, 'drop', [png(await draw(page, 640, 400)), png(await draw(page, 200, 300))])
+      await expect(strip(page).getByRole('button', { name: '画像2を拡大' })).toBeVisible()
+      await chat.ask(question)
+      await chat.finished()
+      const first = asked(chat.questions.last()).getByRole('button', { name: '画像1を拡大' })
+      await first.click()
+      await expect(viewer(page).getByRole('img')).toHaveAttribute('alt', '質問に添えた画像（2枚中1枚目）')
+      expect(await breaches(page)).toEqual([])
+      await page.keyboard.press('ArrowRight')
+      await expect(viewer(page).getByRole('img')).toHaveAttribute('alt', '質問に添えた画像（2枚中2枚目）')
+      const saved = page.waitForEvent('download')
+      await viewer(page).getByRole('button', { name: '画像を保存' }).click()
+      expect((await saved).suggestedFilename()).toBe('画像2.png')
+      await page.keyboard.press('Escape')
+      await expect(viewer(page)).toBeHidden()
+      await expect(first).toBeFocused()
+    },
+  )
+
+  seeing(
+    'stay with an edited question, and may be taken out of it',
+    async ({ page, chat, model, question }) => {
+      model.script(question, { pictures: true })
+      await chat.open()
+      await give(page, 'drop', [png(await draw(page, 640, 400)), png(await draw(page, 200, 300))])
+      await expect(strip(page).getByRole('button', { name: '画像2を拡大' })).toBeVisible()
+      await chat.ask(question)
+      await chat.finished()
+      await page.getByRole('button', { name: '質問を編集' }).click()
+      const edit = chat.questions.last()
+      await edit.getByRole('button', { name: '画像1を外す' }).click()
+      await edit.getByRole('button', { name: '送信' }).click()
+      await expect(chat.answer).toContainText('画像を1枚受け取りました。')
+      await expect(chat.answer).toContainText('image/png 200×300')
+      await expect(asked(chat.questions.last()).getByRole('button')).toHaveCount(1)
+    },
+  )
+
+  seeing('that cannot be read say what to do, and keep the question', async ({ page, chat, question }) => {
+    await chat.open()
+    await chat.composer.fill(question)
+    const heic = Buffer.from('\0\0\0\x24ftypheic\0\0\0\0mif1heic', 'latin1')
+    await give(page, 'drop', [{ name: 'IMG_0001.HEIC', type: 'image/heic', content: heic }])
+    await expect(strip(page).getByRole('alert')).toContainText('互換性優先')
+    await expect(chat.send).toBeDisabled()
+    await strip(page).getByRole('button', { name: '追加できなかった画像を外す' }).click()
+    await expect(chat.send).toBeEnabled()
+    await expect(chat.composer).toHaveValue(question)
+  })
+
+  seeing('fit a phone', async ({ page, chat, model, question }) => {
+    await page.setViewportSize({ width: 390, height: 800 })
+    model.script(question, { pictures: true })
+    await chat.open()
+    const all = await Promise.all(Array.from({ length: 11 }, (_, i) => draw(page, 200 + i, 300)))
+    await give(
+      page,
+      'drop',
+      all.map((content) => png(content)),
+    )
+    await expect(
+      page.getByText('1つの質問に添えられる画像は10枚までです。1枚は追加しませんでした。'),
+    ).toBeVisible()
+    await expect(strip(page).getByRole('button', { name: '画像10を拡大' })).toBeVisible()
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth)
+    expect(await wide()).toBe(390)
+    await chat.composer.fill(question)
+    await chat.send.click()
+    await expect(chat.answer).toContainText('画像を10枚受け取りました。')
+    expect(await wide()).toBe(390)
+  })
+})
+
+base('a model that does not see is shown no pictures, and the button says why', async ({ page, chat }) => {
+  await chat.open()
+  const button = page.getByRole('button', { name: /^画像を追加できません（/ })
+  await expect(button).toHaveAttribute('aria-disabled', 'true')
+  await give(page, 'drop', [png(await draw(page, 20, 20))])
+  await expect(page.getByRole('status').getByText(/^画像を追加できません（/)).toBeVisible()
+  await expect(strip(page)).toBeHidden()
+})

@@ -1,0 +1,17 @@
+import { useAtomValue } from 'jotai'
+import { modelOf } from '@/entities/model/models'
+import type { Skill } from '@/lib/api'
+import { useModels } from './ModelMenu'
+import { texts } from './texts'
+import { wishAtom } from './wishes'
+
+/** Why a question to a skill can have no pictures, '' if it can, or as long as that is not known. */
+export function useBlind(skill: Skill): string {
+  const choice = useModels(skill.id)
+  const wish = useAtomValue(wishAtom(skill.id))
+  const model = choice && modelOf(choice, wish.model_id)
+  if (!choice || !model || model.sees) return ''
+  return choice.models.some(({ sees }) => sees)
+    ? texts.pictures.cannotSee(model.name)
+    : texts.pictures.noModel
+}

@@ -1,0 +1,32 @@
+import { assertRequired } from './errors'
+import { signed, take } from './http'
+import type { Picture } from './types'
+import { type UploadOptions, uploadFile } from './upload'
+
+/** Uploads a picture for a question. Repeating it with the same request id uploads it once. */
+export async function uploadPicture(file: File, requestId: string, options: UploadOptions): Promise<Picture> {
+  assertRequired('uploadPicture', 'file', file)
+  const response = await uploadFile('/v1/picture', file, options, { 'Idempotency-Key': requestId })
+  return (await response.json()) as Picture
+}
+
+/** A picture; a thumbnail is at most 400 pixels wide and high. */
+export async function getPicture(
+  pictureId: string,
+  size: 'thumbnail' | 'full',
+  signal?: AbortSignal,
+): Promise<Blob> {
+  assertRequired('getPicture', 'pictureId', pictureId)
+  const params = { path: { picture_id: pictureId }, query: { size } }
+  const picture = await take(
+    signed.GET('/v1/picture/{picture_id}', { params, parseAs: 'blob', signal: signal ?? null }),
+  )
+  return picture as unknown as Blob
+}
+
+/** Deletes a picture that no question has. */
+export async function deletePicture(pictureId: string): Promise<void> {
+  assertRequired('deletePicture', 'pictureId', pictureId)
+  const params = { path: { picture_id: pictureId } }
+  await take(signed.DELETE('/v1/picture/{picture_id}', { params, keepalive: true }))
+}
