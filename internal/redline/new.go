@@ -34,7 +34,7 @@ func New(text string) ([]byte, error) {
 		{contentTypes, []byte(xmlHead + `<Types xmlns="` + spaceTypes + `">` +
 			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 			`<Default Extension="xml" ContentType="application/xml"/>` +
-			`<Override PartName="/word/document.xml" ContentType="` + typeDocument + `main+xml"/>` +
+			`<Override PartName="/word/document.xml" ContentType="` + typeDocument + `document.main+xml"/>` +
 			`<Override PartName="/word/styles.xml" ContentType="` + typeDocument + `styles+xml"/></Types>`)},
 		{"_rels/.rels", relsPart(`officeDocument" Target="word/document.xml`)},
 		{"word/_rels/document.xml.rels", relsPart(`styles" Target="styles.xml`)},

@@ -1,0 +1,127 @@
+package redline_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/redline"
+)
+
+// independentReader has npm's docxodus, which is built on Microsoft's Open XML SDK, accept and reject the tracked
+// changes of files, each into a file beside it, and prints what it found in them.
+const independentReader = `
+const fs = require('fs')
+import('docxodus/core').then(async (docx) => {
+  await docx.initialize()
+  const found = []
+  for (const path of process.argv.slice(1)) {
+    const file = new Uint8Array(fs.readFileSync(path))
+    fs.writeFileSync(path + '.accepted', await docx.docxDiffAcceptRevisions(file))
+    fs.writeFileSync(path + '.rejected', await docx.docxDiffRejectRevisions(file))
+    found.push({ revisions: await docx.getRevisions(file), comments: await docx.getComments(file) })
+  }
+  console.log('\n' + JSON.stringify(found))
+})
+`
+
+// found is what the independent reader finds in a file.
+type found struct {
+	Revisions []struct{ Type, Author, Date, Text string }
+	Comments  []struct{ Author, Initials, Text string }
+}
+
+func independent(t *testing.T, paths []string) (all []found) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if _, absent := os.Stat("../../node_modules/docxodus"); err != nil || absent != nil {
+		t.Skip("the npm packages are not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), node, append([]string{"-e", independentReader}, paths...)...)
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestAnotherLibraryReadsTheChanges: a reader that shares no code with the package sees the changes and comments, and
+// what is left when they are all accepted or rejected.
+func TestAnotherLibraryReadsTheChanges(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	var paths, originals, wants []string
+	var comments []int
+	for name, file := range files(t) {
+		original := text(t, file)
+		changes := someChanges(rand.New(rand.NewPCG(7, 1)), original, 40) //nolint:gosec // Repeatable.
+		marked, err := mark(file, changes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, marked, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, c := range changes {
+			if c.Comment != "" {
+				n++
+			}
+		}
+		paths, originals = append(paths, path), append(originals, original)
+		wants, comments = append(wants, applied(original, changes)), append(comments, n)
+	}
+	for i, got := range independent(t, paths) {
+		original, want := originals[i], wants[i]
+		if strings.HasSuffix(paths[i], "libreoffice.docx") { // Somebody else's change is rejected, too.
+			original = strings.Replace(original, "本日、", "先日", 1)
+		}
+		if accepted := readText(t, paths[i]+".accepted"); accepted != want {
+			t.Errorf("%s accepted:\n%q, want\n%q", paths[i], accepted, want)
+		}
+		if rejected := readText(t, paths[i]+".rejected"); rejected != original {
+			t.Errorf("%s rejected:\n%q, want\n%q", paths[i], rejected, original)
+		}
+		ours := 0
+		for _, c := range got.Comments {
+			if c.Author == author.Name && c.Initials == author.Name && c.Text != "" {
+				ours++
+			}
+		}
+		if ours != comments[i] {
+			t.Errorf("%s has %d comments, want %d", paths[i], ours, comments[i])
+		}
+		dated := 0
+		for _, r := range got.Revisions {
+			if r.Author == author.Name && r.Date == "2026-11-23T18:30:00Z" && r.Text != "" {
+				dated++
+			}
+		}
+		if dated == 0 {
+			t.Errorf("%s has no changes of %s", paths[i], author.Name)
+		}
+	}
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := redline.Text(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
