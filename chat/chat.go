@@ -191,10 +191,11 @@ type Message struct {
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
-	Proofread    *proofread.Result // Of an answer that is a list of changes to a text; nil otherwise.
-	Feedback     *Feedback         // The owner's, nil for none.
-	Run          int               // Of an answer: the current run of its generation. 0 for questions.
-	ThreadTitle  Title             // Set by FindMessage and ListMessages, and in an Exchange that existed before.
+	Proofread    *proofread.Result    // Of an answer that is a list of changes to a text; nil otherwise.
+	Decisions    *proofread.Decisions // About its changes, nil if nothing was decided.
+	Feedback     *Feedback            // The owner's, nil for none.
+	Run          int                  // Of an answer: the current run of its generation. 0 for questions.
+	ThreadTitle  Title                // Set by FindMessage and ListMessages, and in an Exchange that existed before.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being generated.
 }

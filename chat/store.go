@@ -188,6 +188,9 @@ type ThreadStore interface {
 
 	// WithdrawFeedback removes the owner's rating of an answer and reports whether there was one.
 	WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) (bool, error)
+
+	// PutDecisions stores what the owner has decided about the changes of an answer.
+	PutDecisions(ctx context.Context, owner Owner, messageID uuid.UUID, d proofread.Decisions) error
 }
 
 // QuestionStore reads what a question needs, and stores it.

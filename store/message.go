@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// messageRow is a message with the run of its generation and its owner's feedback.
+// messageRow is a message with the run of its generation and its owner's feedback and decisions.
 type messageRow struct {
 	ID              uuid.UUID
 	ThreadID        uuid.UUID
@@ -50,6 +50,8 @@ type messageRow struct {
 	ThreadUpdatedAt time.Time
 	FeedbackRating  *chat.Rating
 	FeedbackComment string
+	Accepted        []int
+	Refused         []int
 	CreatedAt       time.Time
 	CompletedAt     *time.Time
 }
@@ -73,6 +75,9 @@ func (r messageRow) message() chat.Message {
 	if r.FeedbackRating != nil {
 		m.Feedback = &chat.Feedback{Rating: *r.FeedbackRating, Comment: r.FeedbackComment}
 	}
+	if r.Accepted != nil {
+		m.Decisions = &proofread.Decisions{Accepted: r.Accepted, Refused: r.Refused}
+	}
 	return m
 }
 
@@ -92,11 +97,12 @@ const selectMessage = `
 	       m.citations, m.steps, m.proofread, coalesce(g.run, 0) AS run,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
-	       coalesce(f.comment, '') AS feedback_comment, m.created_at, m.completed_at
+	       coalesce(f.comment, '') AS feedback_comment, d.accepted, d.refused, m.created_at, m.completed_at
 	FROM messages m
 	JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
 	LEFT JOIN generations g ON g.message_id = m.id
-	LEFT JOIN message_feedback f ON f.message_id = m.id AND f.user_id = $2`
+	LEFT JOIN message_feedback f ON f.message_id = m.id AND f.user_id = $2
+	LEFT JOIN message_decisions d ON d.message_id = m.id`
 
 // queryMessages reads messages of the owner with the clauses that follow selectMessage.
 func queryMessages(ctx context.Context, q querier, owner chat.Owner, rest string, args ...any) ([]chat.Message, error) {
@@ -487,6 +493,25 @@ func (db *DB) WithdrawFeedback(ctx context.Context, owner chat.Owner, messageID 
 		return err
 	})
 	return removed, err
+}
+
+// PutDecisions implements chat.Store.
+func (db *DB) PutDecisions(ctx context.Context, owner chat.Owner, messageID uuid.UUID, d proofread.Decisions) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := findMessage(ctx, tx, owner, messageID); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO message_decisions (organization_id, message_id, accepted, refused)
+			VALUES ($1, $2, $3, $4)
+			ON CONFLICT (message_id)
+			DO UPDATE SET accepted = excluded.accepted, refused = excluded.refused, updated_at = now()`,
+			owner.OrganizationID, messageID, d.Accepted, d.Refused)
+		if hasCode(err, codeForeignKey) {
+			return chat.ErrNoMessage // Deleted at the same time.
+		}
+		return err
+	})
 }
 
 // storable returns text that PostgreSQL accepts. NUL, which it cannot store, becomes SUB, which is as long: clients'

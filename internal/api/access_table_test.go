@@ -218,6 +218,11 @@ var access = map[string]rule{
 	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
 	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // Nothing runs.
 	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
+	// Of an answer without changes.
+	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
+		return map[string]any{"accepted": []int{1}, "refused": []int{}}
+	}},
+	"GET /v1/message/{message_id}/docx": {may: everybody, status: 409, names: aMessage},
 	"POST /external/chrome_extension/v1/chat/completion/stream": {
 		may: everybody, status: 200, names: aPageThread, body: func(id string) any {
 			return map[string]any{

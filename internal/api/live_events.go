@@ -124,6 +124,9 @@ func toLiveMessage(m chat.Message) LiveMessage {
 		FinishReason: whole.FinishReason,
 		Error:        whole.Error, Feedback: whole.Feedback, CompletedAt: whole.CompletedAt,
 	}
+	if m.Decisions != nil {
+		live.Decisions = toDecisions(*m.Decisions)
+	}
 	if m.ParentID != nil {
 		live.ParentID = *m.ParentID
 	}

@@ -200,6 +200,9 @@ func toMessage(m chat.Message) Message {
 	out.ModelID, out.ModelName = m.Writer()
 	if m.Proofread != nil {
 		out.Proofread = toProofread(*m.Proofread)
+		if m.Decisions != nil {
+			out.Proofread.Decisions = toDecisions(*m.Decisions)
+		}
 	}
 	if len(m.Pictures) > 0 {
 		out.Pictures = convert(m.Pictures, toPicture)

@@ -60,6 +60,8 @@ var scopes = map[string][]identity.Scope{
 	"POST /v1/message/stream":                  inAnswer, // Has an answer written again.
 	"GET /v1/message/{message_id}/stream":      inAnswer,
 	"POST /v1/message/{message_id}/stop":       inAnswer,
+	"PUT /v1/message/{message_id}/decision":    inChat,
+	"GET /v1/message/{message_id}/docx":        inChat,
 	"POST /v1/message_feedback":                inAnswer,
 	"DELETE /v1/message_feedback/{message_id}": inAnswer,
 

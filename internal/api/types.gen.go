@@ -1385,7 +1385,10 @@ type LiveEvent = any
 
 // LiveMessage A message without its content, which may be large.
 type LiveMessage struct {
-	CompletedAt  time.Time           `json:"completed_at,omitempty,omitzero"`
+	CompletedAt time.Time `json:"completed_at,omitempty,omitzero"`
+
+	// Decisions What the owner has decided about changes, by their ids, in order.
+	Decisions    ProofreadDecisions  `json:"decisions,omitempty,omitzero"`
 	Error        MessageError        `json:"error,omitempty,omitzero"`
 	Feedback     MessageFeedback     `json:"feedback,omitempty,omitzero"`
 	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
@@ -2119,6 +2122,9 @@ type Proofread struct {
 	// Changes In the order of the text. They do not overlap.
 	Changes []ProofreadChange `json:"changes"`
 
+	// Decisions What the owner has decided about changes, by their ids, in order.
+	Decisions ProofreadDecisions `json:"decisions,omitempty,omitzero"`
+
 	// Dropped How many changes of the model were left out, because they fit nowhere in the text or overlap others.
 	Dropped int `json:"dropped"`
 
@@ -2152,6 +2158,12 @@ type ProofreadChange struct {
 	// Reason Japanese, short; may be empty.
 	Reason string `json:"reason"`
 	Start  int    `json:"start"`
+}
+
+// ProofreadDecisions What the owner has decided about changes, by their ids, in order.
+type ProofreadDecisions struct {
+	Accepted []int `json:"accepted"`
+	Refused  []int `json:"refused"`
 }
 
 // ProofreadFile The file that the text is from. It may have been deleted since.
@@ -3504,6 +3516,14 @@ type AskMessageAndWaitParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
+// DownloadDocxParams defines parameters for DownloadDocx.
+type DownloadDocxParams struct {
+	// Changes `tracked`: accepted and open changes are tracked changes, with their reasons as comments; open questions are
+	// comments alone. `applied`: accepted changes are applied, and open ones that are no questions, without a
+	// trace. Refused changes are left out of both.
+	Changes string `form:"changes,omitempty" json:"changes,omitempty,omitzero"`
+}
+
 // AttachMessageParams defines parameters for AttachMessage.
 type AttachMessageParams struct {
 	// LastEventID The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning.
@@ -3850,6 +3870,9 @@ type StreamMessageJSONRequestBody = MessageRequest
 
 // AskMessageAndWaitJSONRequestBody defines body for AskMessageAndWait for application/json ContentType.
 type AskMessageAndWaitJSONRequestBody = MessageRequest
+
+// DecideChangesJSONRequestBody defines body for DecideChanges for application/json ContentType.
+type DecideChangesJSONRequestBody = ProofreadDecisions
 
 // GiveFeedbackJSONRequestBody defines body for GiveFeedback for application/json ContentType.
 type GiveFeedbackJSONRequestBody = FeedbackRequest

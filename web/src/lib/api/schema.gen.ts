@@ -2661,6 +2661,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/message/{message_id}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Accept and refuse the changes of a proofreading
+         * @description The whole state: a change in neither list is open. The answer must be complete (409), and a proofreading (409).
+         *     Other tabs learn of it with `LiveMessage`.
+         */
+        put: operations["decideChanges"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/message/{message_id}/docx": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A proofreading as a Word document
+         * @description Its original file where that is a DOCX and still there, with nothing else changed; else a new document with the
+         *     text. The answer must be complete (409), and a proofreading (409).
+         */
+        get: operations["downloadDocx"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message_feedback": {
         parameters: {
             query?: never;
@@ -4609,6 +4657,12 @@ export interface components {
             dropped: number;
             /** @description What could not be checked, in the order of the text. Not there if all of it was. */
             unchecked?: components["schemas"]["ProofreadRange"][];
+            decisions?: components["schemas"]["ProofreadDecisions"];
+        };
+        /** @description What the owner has decided about changes, by their ids, in order. */
+        ProofreadDecisions: {
+            accepted: number[];
+            refused: number[];
         };
         /** @description The file that the text is from. It may have been deleted since. */
         ProofreadFile: {
@@ -4969,6 +5023,7 @@ export interface components {
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
             feedback?: components["schemas"]["MessageFeedback"];
+            decisions?: components["schemas"]["ProofreadDecisions"];
             /** Format: date-time */
             completed_at?: string;
         };
@@ -8914,6 +8969,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    decideChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProofreadDecisions"];
+            };
+        };
+        responses: {
+            /** @description It is stored */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadDocx: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `tracked`: accepted and open changes are tracked changes, with their reasons as comments; open questions are
+                 *     comments alone. `applied`: accepted changes are applied, and open ones that are no questions, without a
+                 *     trace. Refused changes are left out of both.
+                 */
+                changes?: "tracked" | "applied";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document, with a name for it */
+            200: {
+                headers: {
+                    /** @description `original`: the original file; `text`: a new document. */
+                    "Tsumugi-Docx"?: "original" | "text";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                };
             };
             default: components["responses"]["Problem"];
         };
