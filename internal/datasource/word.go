@@ -14,8 +14,8 @@ import (
 
 var errNoWord = fault.Errorf(fault.Conflict, "Word文書（.docx）ではありません。Wordで.docx形式で保存し、もう一度アップロードしてください。")
 
-// Paragraphs returns the text of a person's Word document as it is proofread: see redline.Text. fault.Conflict says that
-// it is no Word document or cannot be read; fault.Unavailable that too many people wait for files now.
+// Paragraphs returns the text of a person's Word document as it is proofread: see redline.Text. fault.Conflict says
+// that it is no Word document or cannot be read; fault.Unavailable that too many people wait for files now.
 func (s *Service) Paragraphs(ctx context.Context, owner Owner, id uuid.UUID) (text string, err error) {
 	err = s.openWord(ctx, owner, id, func(file io.Reader) error {
 		text, err = s.extractor.Paragraphs(ctx, file)

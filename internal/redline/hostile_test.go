@@ -15,21 +15,24 @@ import (
 
 func TestR97_HostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
+	const tail = `</w:body></w:document>`
 	nested := strings.Repeat("<w:sdt><w:sdtContent>", 600)
 	for name, test := range map[string]struct {
 		parts map[string]string
 		want  error
 	}{
-		"a bomb":            {map[string]string{"word/document.xml": head + strings.Repeat(" ", 65<<20)}, redline.ErrTooLarge},
+		"a bomb": {
+			map[string]string{"word/document.xml": head + strings.Repeat(" ", 65<<20)}, redline.ErrTooLarge,
+		},
 		"nested too deeply": {map[string]string{"word/document.xml": head + nested}, redline.ErrTooLarge},
 		"entities": {map[string]string{
-			"word/document.xml": `<!DOCTYPE w [<!ENTITY a "aaaa">]>` + head + `</w:body></w:document>`,
+			"word/document.xml": `<!DOCTYPE w [<!ENTITY a "aaaa">]>` + head + tail,
 		}, redline.ErrCorrupt},
 		"cut off":        {map[string]string{"word/document.xml": head}, redline.ErrCorrupt},
 		"another root":   {map[string]string{"word/document.xml": `<html/>`}, redline.ErrCorrupt},
-		"two roots":      {map[string]string{"word/document.xml": head + `</w:body></w:document><x/>`}, redline.ErrCorrupt},
+		"two roots":      {map[string]string{"word/document.xml": head + tail + `<x/>`}, redline.ErrCorrupt},
 		"no document":    {map[string]string{"_rels/.rels": `<Relationships/>`}, redline.ErrCorrupt},
-		"the same twice": {map[string]string{"WORD/document.xml": head + `</w:body></w:document>`}, redline.ErrCorrupt},
+		"the same twice": {map[string]string{"WORD/document.xml": head + tail}, redline.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

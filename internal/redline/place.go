@@ -120,7 +120,8 @@ func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
 	}
 }
 
-// share returns which of a piece a range of the text takes: of what cannot be split all, unless it ends or begins there.
+// share returns which of a piece a range of the text takes: of what cannot be split all, unless it ends or begins
+// there.
 func (p *piece) share(start, end int) (from, to int) {
 	from, to = max(start, p.start)-p.start, min(end, p.end())-p.start
 	if p.run.children[p.child].kind == whole && (from < to || from > 0 && from < len(p.text)) {

@@ -157,7 +157,9 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for ext, b := range map[string]string{".docx": string(marked), ".before": original, ".after": applied(original, changes)} {
+	for ext, b := range map[string]string{
+		".docx": string(marked), ".before": original, ".after": applied(original, changes),
+	} {
 		if err := os.WriteFile(out+ext, []byte(b), 0o600); err != nil {
 			t.Fatal(err)
 		}

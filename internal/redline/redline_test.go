@@ -19,6 +19,9 @@ func mark(file []byte, changes ...redline.Change) ([]byte, error) {
 	return redline.Write(file, redline.Edit{Changes: changes, By: &author})
 }
 
+// r returns a run.
+func r(text string) string { return "<w:r><w:t>" + text + "</w:t></w:r>" }
+
 const head = `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" ` +
 	`xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" ` +
 	`xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><w:body>`
@@ -162,41 +165,42 @@ func rejected(t testing.TB, file []byte) []byte {
 
 // texts are bodies of documents, and what they say.
 var texts = map[string]struct{ body, want string }{
-	"paragraphs": {`<w:p><w:r><w:t>一</w:t></w:r></w:p><w:p/><w:p><w:r><w:t>二</w:t></w:r></w:p>`, "一\n\n二"},
-	"runs":       {`<w:p><w:r><w:t>東</w:t></w:r><w:proofErr w:type="x"/><w:r><w:t>京</w:t></w:r></w:p>`, "東京"},
+	"paragraphs": {`<w:p>` + r("一") + `</w:p><w:p/><w:p>` + r("二") + `</w:p>`, "一\n\n二"},
+	"runs":       {`<w:p>` + r("東") + `<w:proofErr w:type="x"/>` + r("京") + `</w:p>`, "東京"},
 	"spaces": {
-		`<w:p><w:r><w:t xml:space="preserve">a </w:t><w:t> b </w:t><w:t xml:space="preserve"> c&#10;d</w:t></w:r></w:p>`,
+		`<w:p><w:r><w:t` + pre + `>a </w:t><w:t> b </w:t><w:t` + pre + `> c&#10;d</w:t></w:r></w:p>`,
 		"a b c d",
 	},
 	"entities": {`<w:p><w:r><w:t>&lt;A&amp;B&gt;&#x7D21;<![CDATA[<c>]]></w:t></w:r></w:p>`, "<A&B>紡<c>"},
 	"tabs and breaks": {
-		`<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>d</w:t></w:r></w:p>`,
+		`<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>d</w:t>` +
+			`</w:r></w:p>`,
 		"a\tb\nc\u2011d",
 	},
-	"ruby": {`<w:p><w:r><w:t>私は</w:t></w:r><w:r><w:ruby><w:rt><w:r><w:t>つむぎ</w:t></w:r></w:rt><w:rubyBase>` +
-		`<w:r><w:t>紡</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:t>です</w:t></w:r></w:p>`, "私は紡です"},
-	"tracked": {`<w:p><w:r><w:t>a</w:t></w:r><w:del w:id="1"><w:r><w:delText>b</w:delText></w:r></w:del>` +
-		`<w:ins w:id="2"><w:r><w:t>c</w:t></w:r></w:ins><w:moveFrom w:id="3"><w:r><w:t>d</w:t></w:r></w:moveFrom>` +
-		`<w:moveTo w:id="4"><w:r><w:t>e</w:t></w:r></w:moveTo></w:p>`, "ace"},
-	"deleted end": {`<w:p><w:pPr><w:rPr><w:del w:id="1"/></w:rPr></w:pPr><w:r><w:t>前</w:t></w:r></w:p>` +
-		`<w:p><w:r><w:t>後</w:t></w:r></w:p>`, "前後"},
+	"ruby": {`<w:p>` + r("私は") + `<w:r><w:ruby><w:rt>` + r("つむぎ") + `</w:rt><w:rubyBase>` +
+		r("紡") + `</w:rubyBase></w:ruby></w:r>` + r("です") + `</w:p>`, "私は紡です"},
+	"tracked": {`<w:p>` + r("a") + `<w:del w:id="1"><w:r><w:delText>b</w:delText></w:r></w:del>` +
+		`<w:ins w:id="2">` + r("c") + `</w:ins><w:moveFrom w:id="3">` + r("d") + `</w:moveFrom>` +
+		`<w:moveTo w:id="4">` + r("e") + `</w:moveTo></w:p>`, "ace"},
+	"deleted end": {`<w:p><w:pPr><w:rPr><w:del w:id="1"/></w:rPr></w:pPr>` + r("前") + `</w:p>` +
+		`<w:p>` + r("後") + `</w:p>`, "前後"},
 	"hidden": {`<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>a</w:t></w:r>` +
 		`<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>b</w:t></w:r></w:p>`, "b"},
 	"field": {`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>` +
-		`<w:r><w:t>code</w:t></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>結果</w:t></w:r>` +
-		`<w:r><w:fldChar w:fldCharType="end"/></w:r><w:fldSimple w:instr="DATE"><w:r><w:t>今日</w:t></w:r></w:fldSimple></w:p>`,
+		r("code") + `<w:r><w:fldChar w:fldCharType="separate"/></w:r>` + r("結果") +
+		`<w:r><w:fldChar w:fldCharType="end"/></w:r><w:fldSimple w:instr="DATE">` + r("今日") + `</w:fldSimple></w:p>`,
 		"結果今日"},
-	"containers": {`<w:p><w:hyperlink w:anchor="x"><w:r><w:t>a</w:t></w:r></w:hyperlink><w:smartTag><w:r><w:t>b</w:t></w:r>` +
-		`</w:smartTag><w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent><w:r><w:t>c</w:t></w:r></w:sdtContent></w:sdt>` +
-		`<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>入力してください</w:t></w:r></w:sdtContent></w:sdt></w:p>`,
+	"containers": {`<w:p><w:hyperlink w:anchor="x">` + r("a") + `</w:hyperlink><w:smartTag>` + r("b") +
+		`</w:smartTag><w:sdt><w:sdtPr/><w:sdtContent>` + r("c") + `</w:sdtContent></w:sdt>` +
+		`<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>` + r("入力してください") + `</w:sdtContent></w:sdt></w:p>`,
 		"abc"},
-	"table": {`<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr/><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r>` +
-		`</w:p></w:tc></w:tr></w:tbl><w:p><w:r><w:t>c</w:t></w:r></w:p>`, "a\nb\nc"},
-	"text box": {`<w:p><w:r><w:t>a</w:t></w:r><w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` +
-		`<w:p><w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent><w:p>` +
-		`<w:r><w:t>箱</w:t></w:r></w:p></w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>b</w:t></w:r></w:p>` +
-		`<w:p><w:r><w:t>c</w:t></w:r></w:p>`, "ab\n箱\nc"},
-	"formula": {`<w:p><w:r><w:t>式</w:t></w:r><m:oMath><m:r><m:t>x=1</m:t></m:r></m:oMath><w:r><w:t>を</w:t></w:r></w:p>`, "式x=1を"},
+	"table": {`<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr/><w:p>` + r("a") + `</w:p></w:tc><w:tc><w:p>` + r("b") +
+		`</w:p></w:tc></w:tr></w:tbl><w:p>` + r("c") + `</w:p>`, "a\nb\nc"},
+	"text box": {`<w:p>` + r("a") + `<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` +
+		`<w:p>` + r("箱") + `</w:p></w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent><w:p>` +
+		r("箱") + `</w:p></w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r>` + r("b") + `</w:p>` +
+		`<w:p>` + r("c") + `</w:p>`, "ab\n箱\nc"},
+	"formula": {`<w:p>` + r("式") + `<m:oMath><m:r><m:t>x=1</m:t></m:r></m:oMath>` + r("を") + `</w:p>`, "式x=1を"},
 }
 
 func TestText(t *testing.T) {
@@ -223,12 +227,13 @@ func TestRedline(t *testing.T) {
 		"within a run": {
 			`<w:p><w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:t>弊社をご利用頂く</w:t></w:r></w:p>`, "頂", "いただ", "",
 			`<w:p><w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:t` + pre + `>弊社をご利用</w:t></w:r>` +
-				`<w:del w:id="1"` + by + `><w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:delText` + pre + `>頂</w:delText></w:r></w:del>` +
+				`<w:del w:id="1"` + by + `><w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:delText` + pre + `>頂</w:delText></w:r>` +
+				`</w:del>` +
 				`<w:ins w:id="2"` + by + `><w:r><w:rPr><w:b/></w:rPr><w:t` + pre + `>いただ</w:t></w:r></w:ins>` +
 				`<w:r w:rsidR="1"><w:rPr><w:b/></w:rPr><w:t` + pre + `>く</w:t></w:r></w:p>`,
 		},
 		"over runs, with a comment": {
-			`<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>東</w:t></w:r><w:bookmarkEnd w:id="7"/><w:r><w:t>京</w:t></w:r></w:p>`,
+			`<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>東</w:t></w:r><w:bookmarkEnd w:id="7"/>` + r("京") + `</w:p>`,
 			"東京", "大阪", "支社の名前です。",
 			`<w:p><w:commentRangeStart w:id="1"/><w:del w:id="2"` + by + `><w:r><w:rPr><w:b/></w:rPr><w:delText` + pre +
 				`>東</w:delText></w:r></w:del><w:bookmarkEnd w:id="7"/><w:del w:id="3"` + by + `><w:r><w:delText` + pre +
@@ -236,7 +241,7 @@ func TestRedline(t *testing.T) {
 				`>大阪</w:t></w:r></w:ins><w:commentRangeEnd w:id="1"/><w:r><w:commentReference w:id="1"/></w:r></w:p>`,
 		},
 		"insertion": {
-			`<w:p><w:r><w:t>ab</w:t></w:r></w:p>`, "", "x\ty", "",
+			`<w:p>` + r("ab") + `</w:p>`, "", "x\ty", "",
 			`<w:p><w:ins w:id="1"` + by + `><w:r><w:t` + pre + `>x</w:t><w:tab/><w:t` + pre + `>y</w:t></w:r></w:ins>` +
 				`<w:r><w:t` + pre + `>ab</w:t></w:r></w:p>`,
 		},
@@ -247,31 +252,37 @@ func TestRedline(t *testing.T) {
 				`<w:del w:id="3"` + by + `><w:r><w:delText` + pre + `>字</w:delText></w:r></w:del></w:p>`,
 		},
 		"within another's insertion": {
-			`<w:p><w:ins w:id="5" w:author="A&amp;B" w:date="D"><w:r><w:t>追加</w:t></w:r></w:ins></w:p>`, "加", "記", "",
+			`<w:p><w:ins w:id="5" w:author="A&amp;B" w:date="D">` + r("追加") + `</w:ins></w:p>`, "加", "記", "",
 			`<w:p><w:ins w:id="5" w:author="A&amp;B" w:date="D"><w:r><w:t` + pre + `>追</w:t></w:r>` +
 				`<w:del w:id="1"` + by + `><w:r><w:delText` + pre + `>加</w:delText></w:r></w:del></w:ins>` +
 				`<w:ins w:id="2"` + by + `><w:r><w:t` + pre + `>記</w:t></w:r></w:ins>` +
 				`<w:ins w:id="3" w:author="A&amp;B" w:date="D"></w:ins></w:p>`,
 		},
 		"changed properties": {
-			`<w:p><w:r><w:rPr><w:b/><w:rPrChange w:id="5" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange></w:rPr>` +
+			`<w:p><w:r><w:rPr><w:b/><w:rPrChange w:id="5" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange>` +
+				`</w:rPr>` +
 				`<w:t>ab</w:t></w:r></w:p>`, "b", "c", "",
-			`<w:p><w:r><w:rPr><w:b/><w:rPrChange w:id="5" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange></w:rPr>` +
+			`<w:p><w:r><w:rPr><w:b/><w:rPrChange w:id="5" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange>` +
+				`</w:rPr>` +
 				`<w:t` + pre + `>a</w:t></w:r><w:del w:id="1"` + by + `><w:r><w:rPr><w:b/>` +
 				`<w:rPrChange w:id="2" w:author="A" w:date="D"><w:rPr><w:i/></w:rPr></w:rPrChange></w:rPr>` +
-				`<w:delText` + pre + `>b</w:delText></w:r></w:del><w:ins w:id="3"` + by + `><w:r><w:rPr><w:b/></w:rPr>` +
+				`<w:delText` + pre + `>b</w:delText></w:r></w:del>` +
+				`<w:ins w:id="3"` + by + `><w:r><w:rPr><w:b/></w:rPr>` +
 				`<w:t` + pre + `>c</w:t></w:r></w:ins></w:p>`,
 		},
 		"a part of what has ruby": {
-			`<w:p><w:r><w:ruby><w:rt><w:r><w:t>とうきょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby></w:r></w:p>`,
+			`<w:p><w:r><w:ruby><w:rt>` + r("とうきょう") + `</w:rt><w:rubyBase>` + r("東京") + `</w:rubyBase></w:ruby>` +
+				`</w:r></w:p>`,
 			"京", "都", "",
-			`<w:p><w:del w:id="1"` + by + `><w:r><w:ruby><w:rt><w:r><w:delText>とうきょう</w:delText></w:r></w:rt><w:rubyBase>` +
+			`<w:p><w:del w:id="1"` + by + `><w:r><w:ruby><w:rt><w:r><w:delText>とうきょう</w:delText></w:r></w:rt>` +
+				`<w:rubyBase>` +
 				`<w:r><w:delText>東京</w:delText></w:r></w:rubyBase></w:ruby></w:r></w:del>` +
 				`<w:ins w:id="2"` + by + `><w:r><w:t` + pre + `>東都</w:t></w:r></w:ins></w:p>`,
 		},
 		"across paragraphs, only a comment": {
-			`<w:p><w:r><w:t>a</w:t></w:r></w:p><w:p><w:r><w:t>b</w:t></w:r></w:p>`, "a\nb", "ab", "",
-			`<w:p><w:commentRangeStart w:id="1"/><w:r><w:t` + pre + `>a</w:t></w:r></w:p><w:p><w:r><w:t` + pre + `>b</w:t></w:r>` +
+			`<w:p>` + r("a") + `</w:p><w:p>` + r("b") + `</w:p>`, "a\nb", "ab", "",
+			`<w:p><w:commentRangeStart w:id="1"/><w:r><w:t` + pre + `>a</w:t></w:r></w:p>` +
+				`<w:p><w:r><w:t` + pre + `>b</w:t></w:r>` +
 				`<w:commentRangeEnd w:id="1"/><w:r><w:commentReference w:id="1"/></w:r></w:p>`,
 		},
 		"in an empty paragraph": {
