@@ -123,6 +123,7 @@ const (
 	StepRetrieval StepKind = "retrieval"
 	StepWebSearch StepKind = "web_search"
 	StepSummarize StepKind = "summarize"
+	StepProofread StepKind = "proofread"
 )
 
 // Step is something that the assistant does before it writes the answer.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -107,10 +109,16 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 	var asking sync.WaitGroup
 	parts := g.proofreading.proof.Parts()
 	answers := make([]*partAnswer, len(parts))
+	step := Step{Kind: StepProofread, Status: StatusRunning, Total: asked(parts)}
+	s.tellParts(g, step)
 	defer func() {
 		cancel()
 		asking.Wait()
 		total = sumParts(answers)
+		if step.Status = StatusSuccess; err != nil {
+			step.Status = StatusFailed
+		}
+		s.tellParts(g, step)
 	}()
 	g.span.AddEvent("asked")
 	begin := func(i int) {
@@ -122,7 +130,7 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 	for i := range proofreadAtOnce - 1 {
 		begin(i)
 	}
-	checked, failures := 0, 0
+	failures := 0
 	for i := range parts {
 		if failures < proofreadFailures {
 			begin(i + proofreadAtOnce - 1)
@@ -142,13 +150,31 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 			s.log.WarnContext(ctx, "a part of a text could not be proofread", "message_id", g.answer.ID, "part", i, "err",
 				failed)
 		default:
-			checked, failures = checked+1, 0
+			step.Done, failures = step.Done+1, 0
+			s.tellParts(g, step)
 		}
 	}
-	if checked > 0 {
+	if step.Done > 0 {
 		err = nil
 	}
 	return total, err
+}
+
+// asked returns how many parts the model is asked about.
+func asked(parts []proofread.Part) int {
+	return len(slices.DeleteFunc(slices.Clone(parts), proofread.Part.Blank))
+}
+
+// tellParts shows how many parts of a long text are checked.
+func (s *Service) tellParts(g *generation, step Step) {
+	if step.Total < 2 {
+		return
+	}
+	step.Detail = fmt.Sprintf("%d区分中%d区分を確認", step.Total, step.Done)
+	if step.Status == StatusRunning {
+		step.Detail = fmt.Sprintf("校正中 %d/%d", step.Done, step.Total)
+	}
+	s.tellStep(g, step)
 }
 
 // sumParts returns what the answers about all parts took, and the model that gave the last of them.

@@ -264,6 +264,11 @@ func TestProofreadingOfALongText(t *testing.T) {
 			t.Errorf("change %d has the id %d", i, c.ID)
 		}
 	}
+	if want := []chat.Step{{
+		Kind: chat.StepProofread, Status: chat.StatusSuccess, Detail: "20区分中19区分を確認", Done: 19, Total: 20,
+	}}; !slices.Equal(answer.Steps, want) {
+		t.Errorf("steps %+v", answer.Steps)
+	}
 	if len(r.Unchecked) != 1 || !strings.Contains(answer.Content, "次の箇所は確かめられませんでした") ||
 		!strings.Contains(answer.Content, "「第3段の会議に行ます。") {
 		t.Errorf("unchecked %v:\n%s", r.Unchecked, answer.Content[len(answer.Content)-300:])
@@ -344,7 +349,7 @@ func TestStoppedProofreading(t *testing.T) {
 	answer := f.wait(exchange).Answer
 	if answer.FinishReason != chat.FinishStopped || answer.Proofread == nil || len(answer.Proofread.Changes) != 1 ||
 		!slices.Equal(answer.Proofread.Unchecked, []proofread.Range{{Start: 4, End: 16}}) ||
-		strings.Contains(answer.Content, "校正後の文章") {
+		strings.Contains(answer.Content, "校正後の文章") || len(answer.Steps) > 0 {
 		t.Errorf("stored %+v, %+v", answer, answer.Proofread)
 	}
 	var got received

@@ -611,19 +611,22 @@ func (e SkillRequestState) Valid() bool {
 
 // Defines values for StepKind.
 const (
-	Retrieval StepKind = "retrieval"
-	Summarize StepKind = "summarize"
-	WebSearch StepKind = "web_search"
+	StepKindProofread StepKind = "proofread"
+	StepKindRetrieval StepKind = "retrieval"
+	StepKindSummarize StepKind = "summarize"
+	StepKindWebSearch StepKind = "web_search"
 )
 
 // Valid indicates whether the value is a known member of the StepKind enum.
 func (e StepKind) Valid() bool {
 	switch e {
-	case Retrieval:
+	case StepKindProofread:
 		return true
-	case Summarize:
+	case StepKindRetrieval:
 		return true
-	case WebSearch:
+	case StepKindSummarize:
+		return true
+	case StepKindWebSearch:
 		return true
 	default:
 		return false

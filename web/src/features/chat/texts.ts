@@ -224,6 +224,12 @@ export const texts = {
       success: '要約しました',
       failed: '要約できませんでした',
     },
+    proofread: {
+      pending: '校正します',
+      running: '校正しています',
+      success: '校正しました',
+      failed: '校正できませんでした',
+    },
   } as Readonly<Record<string, Readonly<Record<StepStatus, string>>>>,
   sources: '出典',
   page: (page: number) => `${page.toLocaleString('ja-JP')}ページ`,

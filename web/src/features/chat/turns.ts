@@ -242,6 +242,6 @@ function storedProofread({ text, changes, dropped, unchecked }: Proofreading): P
   return { text, changes: [...changes], dropped, ...(unchecked.length > 0 && { unchecked: [...unchecked] }) }
 }
 
-function isStepKind(kind: string): kind is 'retrieval' | 'web_search' | 'summarize' {
-  return kind === 'retrieval' || kind === 'web_search' || kind === 'summarize'
+function isStepKind(kind: string): kind is 'retrieval' | 'web_search' | 'summarize' | 'proofread' {
+  return kind === 'retrieval' || kind === 'web_search' || kind === 'summarize' || kind === 'proofread'
 }

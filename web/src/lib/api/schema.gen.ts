@@ -4581,7 +4581,7 @@ export interface components {
         /** @description Something that the assistant does before it writes. A message keeps the last state of each kind. */
         Step: {
             /** @enum {string} */
-            kind: "retrieval" | "web_search" | "summarize";
+            kind: "retrieval" | "web_search" | "summarize" | "proofread";
             status: components["schemas"]["JobStatus"];
             /** @description A Japanese text to show as it is, such as `資料3件を検索中` or `要約中 3/12`. */
             detail?: string;
