@@ -7,8 +7,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -272,6 +275,35 @@ func TestProofreadingOfALongText(t *testing.T) {
 	if len(r.Unchecked) != 1 || !strings.Contains(answer.Content, "次の箇所は確かめられませんでした") ||
 		!strings.Contains(answer.Content, "「第3段の会議に行ます。") {
 		t.Errorf("unchecked %v:\n%s", r.Unchecked, answer.Content[len(answer.Content)-300:])
+	}
+}
+
+// spending is a budget that is spent after some checks.
+type spending struct{ left atomic.Int32 }
+
+func (b *spending) Check(context.Context, uuid.UUID) error {
+	if b.left.Add(-1) < 0 {
+		return fault.Errorf(fault.Conflict, "トークンの残りがありません。")
+	}
+	return nil
+}
+
+func (*spending) Spent(uuid.UUID, int) {}
+
+// What was paid for is kept where the organization's tokens end in the middle of a text.
+func TestProofreadingEndsWithTheBudget(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	budget := &spending{}
+	budget.left.Store(3) // The question, and two parts.
+	f.server = f.startWith(chat.Needs{Model: llmtest.Say(proposals("行ます", "行きます")), Budget: budget}, chat.Config{})
+	f.thread = f.newThread(proofreader(t))
+	f.named()
+	answer := f.wait(f.send(f.form(strings.Repeat("会議に行ます。"+strings.Repeat("長", 2_950)+"\n", 5)))).Answer
+	r := answer.Proofread
+	if answer.Status != chat.StatusSuccess || r == nil || len(r.Changes) != 2 || len(r.Unchecked) != 1 ||
+		answer.InputTokens == 0 {
+		t.Errorf("stored %+v, %+v", answer.Failure, r)
 	}
 }
 

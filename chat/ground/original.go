@@ -9,13 +9,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// original reads the text that is proofread, if it is that of a file. Other data sources of the question do not matter,
-// and a question about the result is based on the conversation alone.
+// original reads the text that is proofread, if it is that of a file: the one in the form, or without a form the one that
+// comes with the question. A question about the result is based on the conversation alone.
 func (g *Grounder) original(ctx context.Context, ask chat.Ask) (chat.Grounds, error) {
 	grounds := chat.Grounds{Prompt: ask.Prompt}
 	files := ask.Skill.FormFiles(ask.Question.Form)
+	if ask.Question.Form == nil {
+		files = ask.Question.DataSourceIDs
+	}
 	if len(files) == 0 || !ask.Proofreads() {
 		return grounds, nil
+	}
+	if len(files) > 1 {
+		return chat.Grounds{}, fault.Errorf(fault.Invalid,
+			"一度に校正できるファイルは一つです。ファイルを一つだけ選んで、もう一度お試しください。")
 	}
 	source, text, word, err := g.sources.Original(ctx, datasource.Owner(ask.Owner), files[0])
 	if fault.CodeOf(err) == fault.NotFound {

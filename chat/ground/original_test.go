@@ -70,6 +70,23 @@ func (f *fixture) proofread(id uuid.UUID) chat.Message {
 	return exchange.Answer
 }
 
+// Where there is no form, as in Slack, the file that comes with the question is meant, and not what is said with it.
+func TestFileWithoutAFormIsProofread(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, ground.Config{}, llmtest.Say(`{"changes":[]}`))
+	first, second := f.upload("案内.txt", "お客様各位"), f.upload("別の案内.txt", "皆様")
+	if r := f.ask(f.thread("文章校正"), "校正してください", first).Proofread; r == nil || r.Text != "お客様各位" || r.File == nil {
+		t.Errorf("proofread %+v", r)
+	}
+	if r := f.ask(f.thread("文章校正"), "お世話になります。").Proofread; r == nil || r.Text != "お世話になります。" || r.File != nil {
+		t.Errorf("proofread %+v", r)
+	}
+	if got := f.ask(f.thread("文章校正"), "校正してください", first, second).Failure; got == nil ||
+		!strings.Contains(got.Detail, "一つだけ") {
+		t.Errorf("two files: %+v", got)
+	}
+}
+
 // TestDeletedFileIsNotProofread: the file was deleted before the answer is asked for again.
 func TestDeletedFileIsNotProofread(t *testing.T) {
 	t.Parallel()
