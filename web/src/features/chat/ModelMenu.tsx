@@ -3,7 +3,6 @@ import { useAtom } from 'jotai'
 import { ChevronDown } from 'lucide-react'
 import { Menu, MenuCheck, MenuChoice, MenuSeparator } from '@/components/Menu'
 import { modelChoiceQuery, modelOf } from '@/entities/model/models'
-import type { ModelOption } from '@/lib/api'
 import styles from './ModelMenu.module.css'
 import { texts } from './texts'
 import { wishAtom } from './wishes'
@@ -13,11 +12,6 @@ const words = texts.model
 /** The models for a skill; null while they are not known, and for a skill that is not saved. */
 export function useModels(skillId: string) {
   return useQuery({ ...modelChoiceQuery(skillId), enabled: /^[0-9a-f-]{36}$/.test(skillId) }).data ?? null
-}
-
-/** What a model is called, with what it does. */
-export function labelOf({ name, note }: ModelOption): string {
-  return note ? `${name}（${note}）` : name
 }
 
 /** Chooses the model that answers, and whether it thinks first. Nothing where there is no choice. */

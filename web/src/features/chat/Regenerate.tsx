@@ -5,7 +5,7 @@ import type { Message } from '@/lib/api'
 import styles from './Chat.module.css'
 import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
-import { labelOf, useModels } from './ModelMenu'
+import { useModels } from './ModelMenu'
 import { texts } from './texts'
 
 interface RegenerateProps {
@@ -39,7 +39,7 @@ export function Regenerate({ conversation, messageId, disabled }: RegenerateProp
       <div role="group" aria-label={texts.model.with}>
         {models.map((model) => (
           <MenuItem key={model.id} onSelect={() => again(model.id)}>
-            {texts.model.by(labelOf(model))}
+            {texts.model.by(model.name)}
           </MenuItem>
         ))}
       </div>
