@@ -141,10 +141,11 @@ func TestProofreadingIsSavedAsADocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "案内/文.docx", string(file)))
-	from := func(id uuid.UUID) {
+	fromNamed := func(id uuid.UUID, name string) {
 		f.exec(`UPDATE messages SET proofread = proofread || jsonb_build_object('file', jsonb_build_object(
-			'data_source_id', $2::text, 'filename', '案内/文.docx', 'docx', true)) WHERE id = $1`, answer.ID, id)
+			'data_source_id', $2::text, 'filename', $3::text, 'docx', true)) WHERE id = $1`, answer.ID, id, name)
 	}
+	from := func(id uuid.UUID) { fromNamed(id, "案内/文.docx") }
 	from(source.ID)
 	check("of a file", "", "original", some.Replace(proofreadText))
 	check("of a file", "?changes=applied", "original", some.Replace(proofreadText))
@@ -154,6 +155,12 @@ func TestProofreadingIsSavedAsADocument(t *testing.T) {
 	f.do(call{method: "DELETE", path: "/v1/data-source/" + source.ID.String(), token: f.alice.Subject})
 	from(source.ID)
 	check("of a deleted file", "", "text", some.Replace(proofreadText))
+	macros := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "案内.DOCM", string(file)))
+	fromNamed(macros.ID, "案内.DOCM")
+	_, params, _ := mime.ParseMediaType(f.docx(answer.ID, "").header.Get("Content-Disposition"))
+	if params["filename"] != "案内（校正）.docm" {
+		t.Errorf("with macros: %v", params)
+	}
 	resp := f.do(call{
 		method: "GET", path: "/v1/message/" + answer.ID.String() + "/docx?changes=all", token: f.alice.Subject,
 	})

@@ -64,7 +64,8 @@ func (s *Server) downloadDocx(w http.ResponseWriter, r *http.Request, actor iden
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/vnd.openxmlformats-officedocument.wordprocessingml.document")
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": wordName(m)}))
+	h.Set("Content-Disposition",
+		mime.FormatMediaType("attachment", map[string]string{"filename": wordName(m, from)}))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.Itoa(len(file)))
 	h.Set("Cache-Control", "no-store")
@@ -90,7 +91,7 @@ func (s *Server) word(ctx context.Context, actor identity.Actor, m chat.Message,
 	if f := m.Proofread.File; f != nil && f.DOCX {
 		file, err := s.Sources.Redline(ctx, sourceOwner(actor), f.DataSourceID, edit)
 		if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Conflict {
-			return file, "original", err
+			return file, fromOriginal, err
 		}
 	}
 	file, err := redline.New(m.Proofread.Text)
@@ -98,14 +99,23 @@ func (s *Server) word(ctx context.Context, actor identity.Actor, m chat.Message,
 		return nil, "", err
 	}
 	file, err = redline.Write(file, edit)
-	return file, "text", err
+	return file, fromText, err
 }
 
-// wordName returns the name of a proofreading's document.
-func wordName(m chat.Message) string {
-	name := m.ThreadTitle.Text
+// What a document was made from.
+const (
+	fromOriginal = "original"
+	fromText     = "text"
+)
+
+// wordName returns the name of a proofreading's document. Word opens one with macros by its own extension alone.
+func wordName(m chat.Message, from string) string {
+	name, extension := m.ThreadTitle.Text, ".docx"
 	if f := m.Proofread.File; f != nil {
 		name = strings.TrimSuffix(f.Filename, path.Ext(f.Filename))
+		if from == fromOriginal {
+			extension = strings.ToLower(path.Ext(f.Filename))
+		}
 	}
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -116,7 +126,7 @@ func wordName(m chat.Message) string {
 	if name == "" {
 		name = "文章"
 	}
-	return name + "（校正）.docx"
+	return name + "（校正）" + extension
 }
 
 func toDecisions(d proofread.Decisions) ProofreadDecisions {

@@ -161,7 +161,7 @@ func (r *reader) element(e element) error {
 // alternate reads the first choice; the others, and the fallback, say the same for other programs.
 func (r *reader) alternate(read func(element) error) error {
 	chosen := false
-	return r.each(func(e element) error {
+	return r.each(func(element) error {
 		if chosen {
 			return r.skip()
 		}

@@ -128,7 +128,7 @@ func FuzzR97_Redline(f *testing.F) {
 		if err != nil {
 			return
 		}
-		changes := someChanges(rand.New(rand.NewPCG(seed, 1)), original, 5) //nolint:gosec // Repeatable.
+		changes := someChanges(rand.New(rand.NewPCG(seed, 1)), original, 5)
 		marked, err := mark(file, changes...)
 		if err != nil {
 			t.Fatal(err)

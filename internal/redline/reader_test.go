@@ -63,7 +63,7 @@ func TestAnotherLibraryReadsTheChanges(t *testing.T) {
 	var comments []int
 	for name, file := range files(t) {
 		original := text(t, file)
-		changes := someChanges(rand.New(rand.NewPCG(7, 1)), original, 40) //nolint:gosec // Repeatable.
+		changes := someChanges(rand.New(rand.NewPCG(7, 1)), original, 40)
 		marked, err := mark(file, changes...)
 		if err != nil {
 			t.Fatal(err)

@@ -186,14 +186,18 @@ var texts = map[string]struct{ body, want string }{
 		`<w:p>` + r("後") + `</w:p>`, "前後"},
 	"hidden": {`<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>a</w:t></w:r>` +
 		`<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>b</w:t></w:r></w:p>`, "b"},
-	"field": {`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>` +
-		r("code") + `<w:r><w:fldChar w:fldCharType="separate"/></w:r>` + r("結果") +
-		`<w:r><w:fldChar w:fldCharType="end"/></w:r><w:fldSimple w:instr="DATE">` + r("今日") + `</w:fldSimple></w:p>`,
-		"結果今日"},
-	"containers": {`<w:p><w:hyperlink w:anchor="x">` + r("a") + `</w:hyperlink><w:smartTag>` + r("b") +
-		`</w:smartTag><w:sdt><w:sdtPr/><w:sdtContent>` + r("c") + `</w:sdtContent></w:sdt>` +
-		`<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>` + r("入力してください") + `</w:sdtContent></w:sdt></w:p>`,
-		"abc"},
+	"field": {
+		`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>REF x</w:instrText></w:r>` +
+			r("code") + `<w:r><w:fldChar w:fldCharType="separate"/></w:r>` + r("結果") +
+			`<w:r><w:fldChar w:fldCharType="end"/></w:r><w:fldSimple w:instr="DATE">` + r("今日") + `</w:fldSimple></w:p>`,
+		"結果今日",
+	},
+	"containers": {
+		`<w:p><w:hyperlink w:anchor="x">` + r("a") + `</w:hyperlink><w:smartTag>` + r("b") +
+			`</w:smartTag><w:sdt><w:sdtPr/><w:sdtContent>` + r("c") + `</w:sdtContent></w:sdt>` +
+			`<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>` + r("入力してください") + `</w:sdtContent></w:sdt></w:p>`,
+		"abc",
+	},
 	"table": {`<w:tbl><w:tblPr/><w:tr><w:tc><w:tcPr/><w:p>` + r("a") + `</w:p></w:tc><w:tc><w:p>` + r("b") +
 		`</w:p></w:tc></w:tr></w:tbl><w:p>` + r("c") + `</w:p>`, "a\nb\nc"},
 	"text box": {`<w:p>` + r("a") + `<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><w:txbxContent>` +
