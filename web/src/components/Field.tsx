@@ -12,8 +12,8 @@ export interface FieldProps {
   error?: string | undefined
   /** Hides the label visually where it is obvious; screen readers still read it. */
   hideLabel?: boolean | undefined
-  /** Shows 任意 beside the label; all other fields are required. */
-  optional?: boolean | undefined
+  /** Shows 任意 beside the label, or what else is to be said there; all other fields are required. */
+  optional?: boolean | string | undefined
 }
 
 interface Ids {
@@ -37,7 +37,7 @@ export function Field({
     <div className={styles.field}>
       <label className={cx(styles.label, hideLabel && 'visually-hidden')} htmlFor={id}>
         {label}
-        {optional && <span className={styles.required}>任意</span>}
+        {optional && <span className={styles.required}>{optional === true ? '任意' : optional}</span>}
       </label>
       {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': error ? true : undefined })}
       {hint && (

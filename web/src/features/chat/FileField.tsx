@@ -9,7 +9,7 @@ import { useUploads } from './questionFiles'
 interface FileFieldProps {
   readonly label: string
   readonly name: string
-  readonly optional: boolean
+  readonly optional: boolean | string
   readonly required: boolean
   readonly error: string | undefined
   readonly disabled: boolean
@@ -32,17 +32,6 @@ export function FileField({
   error,
 }: FileFieldProps) {
   const uploading = useUploads(target)
-  const add = (files: readonly File[]) => {
-    for (const { id } of uploading) uploads.remove(id)
-    uploads.add(files.slice(0, 1), {
-      name: target,
-      onSent: (uploaded) => {
-        takeUploaded(uploaded, true)
-        rememberSources([uploaded.source])
-        onChange(uploaded.source.id)
-      },
-    })
-  }
   const empty = value === '' && uploading.length === 0
   return (
     <Field label={label} optional={optional} error={error}>
@@ -70,12 +59,25 @@ export function FileField({
               rememberSources([source])
               onChange(source.id)
             }}
-            onFiles={add}
+            onFiles={(files) => uploadTo(target, files, onChange)}
           />
         </div>
       )}
     </Field>
   )
+}
+
+/** Uploads the first of some files for a field, in place of the one that is being uploaded for it. */
+export function uploadTo(target: string, files: readonly File[], onSent: (id: string) => void): void {
+  for (const { id, to } of uploads.uploads) if (to?.name === target) uploads.remove(id)
+  uploads.add(files.slice(0, 1), {
+    name: target,
+    onSent: (uploaded) => {
+      takeUploaded(uploaded, true)
+      rememberSources([uploaded.source])
+      onSent(uploaded.source.id)
+    },
+  })
 }
 
 function Chosen({ id, disabled, onRemove }: { id: string; disabled: boolean; onRemove: () => void }) {

@@ -1,19 +1,22 @@
 import { useQueries } from '@tanstack/react-query'
 import { useAtom, useAtomValue } from 'jotai'
+import { FileUp } from 'lucide-react'
 import { type FormEvent, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { sourceQuery } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
+import { useFiles } from '@/entities/source/useFiles'
 import type { FormField, Skill } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from './conversation'
 import type { Question } from './conversationState'
+import drop from './DropTarget.module.css'
 import { draftAtom } from './drafts'
-import { FileField } from './FileField'
+import { FileField, uploadTo } from './FileField'
 import { fieldMessages } from './failures'
-import { checkForm, type FormValues, filled, lengthOf, limitOf, renderForm } from './formValues'
+import { checkForm, eitherOf, type FormValues, filled, lengthOf, limitOf, renderForm } from './formValues'
 import { ModelMenu, ModelNote } from './ModelMenu'
 import { readinessOf } from './questionFiles'
 import styles from './Start.module.css'
@@ -67,15 +70,24 @@ export function SkillForm({
     submit()
   }
   const locked = disabled || waiting
+  const { over, handlers } = useFormDrop(skill, draft, locked, setValue)
+  const either = eitherOf(skill)
 
   return (
-    <form className={styles.form} ref={form} onSubmit={onSubmit} noValidate>
+    <form className={styles.form} ref={form} onSubmit={onSubmit} noValidate {...handlers}>
+      {over && (
+        <p className={drop.over} aria-hidden>
+          <FileUp size={22} />
+          {texts.files.dropHere}
+        </p>
+      )}
       {skill.form_fields.map((field) => (
         <FormControl
           key={field.name}
           field={field}
           value={values[field.name] ?? ''}
           error={wrong[field.name]}
+          optional={either.length > 1 && either.includes(field) ? texts.form.oneOf : !field.required}
           disabled={locked}
           target={targetOf(draft, field)}
           onChange={(value) => setValue(field.name, value)}
@@ -117,6 +129,20 @@ function useValues(
   return [read(draft), set, () => setDraft('')]
 }
 
+/** Takes a file that is dropped on the form, or pasted, where there is one field for it. */
+function useFormDrop(
+  skill: Skill,
+  draft: string,
+  disabled: boolean,
+  onSent: (name: string, id: string) => void,
+) {
+  const [field, ...more] = skill.form_fields.filter(({ type }) => type === 'file')
+  const takes = field !== undefined && more.length === 0 && !disabled
+  return useFiles(
+    takes ? (files) => uploadTo(targetOf(draft, field), files, (id) => onSent(field.name, id)) : null,
+  )
+}
+
 /** The files of a form: how far they are, and what they are called. */
 function useFormFiles(skill: Skill, values: FormValues, draft: string) {
   const fields = skill.form_fields.filter(({ type }) => type === 'file')
@@ -151,17 +177,18 @@ interface ControlProps {
   readonly field: FormField
   readonly value: string
   readonly error: string | undefined
+  readonly optional: boolean | string
   readonly disabled: boolean
   readonly target: string
   readonly onChange: (value: string) => void
 }
 
-function FormControl({ field, value, error, disabled, target, onChange }: ControlProps) {
+function FormControl({ field, value, error, optional, disabled, target, onChange }: ControlProps) {
   const common = {
     label: field.label,
     name: field.name,
     error,
-    optional: !field.required,
+    optional,
     required: field.required,
     disabled,
     value,

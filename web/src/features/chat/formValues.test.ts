@@ -20,6 +20,24 @@ it('names what is wrong with each field', () => {
   expect(checkForm(skill, { to: '𠮷𠮷𠮷𠮷𠮷', style: '標準', count: '－１２．５' })).toEqual({})
 })
 
+it('wants a text or a file to proofread, and not both', () => {
+  const original: FormField[] = [
+    { name: 'text', label: '文章', type: 'textarea', required: false },
+    { name: 'file', label: 'ファイル', type: 'file', required: false },
+    { name: 'rules', label: '表記の決まり', type: 'text', required: false },
+  ]
+  const proofreading = { kind: 'proofreading_v2', form_fields: original } as Skill
+  const file = '0190f3c2-0000-7000-8000-000000000001'
+  expect(checkForm(proofreading, { text: ' \n', rules: '絹' })).toEqual({
+    text: '校正する文章を入力するか、ファイルを選択してください。',
+  })
+  expect(checkForm(proofreading, { text: '糸', file })).toEqual({
+    text: '文章とファイルは、どちらか一つだけを指定してください。',
+  })
+  expect([checkForm(proofreading, { text: '糸' }), checkForm(proofreading, { file })]).toEqual([{}, {}])
+  expect(checkForm({ ...proofreading, kind: '' }, {})).toEqual({})
+})
+
 it('counts characters as the server does', () => {
   expect(lengthOf('𠮷あ\r\nb')).toBe(4)
 })

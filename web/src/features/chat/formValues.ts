@@ -27,7 +27,22 @@ export function checkForm(skill: Skill, values: FormValues): Readonly<Record<str
     const message = check(field, values[field.name] ?? '')
     return message === '' ? [] : [[field.name, message]]
   })
-  return Object.fromEntries(wrong)
+  return Object.fromEntries(wrong.length > 0 ? wrong : checkOriginal(skill, values))
+}
+
+/** The fields of which exactly one is to be filled in: what is proofread is a text or a file. */
+export function eitherOf({ kind, form_fields }: Skill): readonly FormField[] {
+  return kind === 'proofreading_v2'
+    ? form_fields.filter(({ type }) => type === 'textarea' || type === 'file')
+    : []
+}
+
+function checkOriginal(skill: Skill, values: FormValues): string[][] {
+  const fields = eitherOf(skill)
+  const filled = fields.filter(({ name }) => values[name]?.trim())
+  const first = fields[0]
+  if (first === undefined || filled.length === 1) return []
+  return [[first.name, filled.length === 0 ? texts.form.original : texts.form.either]]
 }
 
 function check(field: FormField, value: string): string {
