@@ -266,6 +266,46 @@ test('documents', async ({ page, browser, server, account, model, chat }) => {
   })
 })
 
+test('proofreading', async ({ page, account, model, chat }) => {
+  await account.reset()
+  const title = '新サービスのご案内'
+  model.script('お客様各位', { text: JSON.stringify({ changes: sample.draftChanges }), title })
+  await chat.open('文章校正')
+  await shoot(page, { name: 'skill-form-proofread', only: 'wide', open: () => chat.open('文章校正') })
+  await page.getByRole('textbox', { name: '文章' }).fill(sample.draft)
+  await page.getByLabel('直す範囲').selectOption('読みやすさと敬語も整える')
+  await page.getByLabel('文体').selectOption('元の文体のまま')
+  await page.getByRole('button', { name: '実行' }).click()
+  await chat.finished()
+  const view = page.getByRole('region', { name: '校正の結果' })
+  await view.getByRole('button', { name: '採用する' }).nth(1).click()
+  await view.getByRole('button', { name: '採用しない' }).nth(2).click()
+  await expect(view).toContainText('保存しました')
+  const open = async () => {
+    await page.reload()
+    await expect(view).toContainText('採用 1・不採用 1')
+  }
+  await shoot(page, { name: 'proofread', open })
+  await shoot(page, {
+    name: 'proofread-joined',
+    only: 'wide',
+    open: async () => {
+      await open()
+      await view.getByRole('button', { name: 'まとめて表示' }).click()
+      await view.locator('[data-mark]').nth(3).click()
+    },
+  })
+  await shoot(page, {
+    name: 'proofread-change',
+    only: 'narrow',
+    open: async () => {
+      await open()
+      await view.locator('[data-mark]').nth(3).click()
+      await expect(page.getByRole('dialog')).toBeVisible()
+    },
+  })
+})
+
 searching('web search', async ({ page, account, model, chat }) => {
   await account.reset()
   const title = 'つむぎ県の最低賃金'

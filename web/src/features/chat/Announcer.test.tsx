@@ -1,5 +1,6 @@
 import { cleanup, render } from '@testing-library/react'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Message } from '@/lib/api'
 import { awaitedAnswer } from '@/lib/stream'
 import { Announcer } from './Announcer'
 import { message } from './testing'
@@ -8,7 +9,7 @@ import { aheadTurns, storedTurn } from './turns'
 describe('a finished answer', () => {
   afterEach(cleanup)
 
-  const heard = (content: string) => {
+  const heard = (content: string, proofread?: Message['proofread']) => {
     const [, writing] = aheadTurns(
       'r',
       't',
@@ -17,12 +18,23 @@ describe('a finished answer', () => {
       '2026-03-01T00:00:00Z',
     )
     const { container, rerender } = render(<Announcer turn={writing} />)
-    rerender(<Announcer turn={storedTurn(message(2, { role: 'assistant', status: 'success', content }))} />)
+    const finished = message(2, { status: 'success', content, ...(proofread && { proofread }) })
+    rerender(<Announcer turn={storedTurn(finished)} />)
     return container.querySelector('[role="status"]')?.textContent ?? ''
   }
 
   it('is read out without its marks', () => {
     expect(heard('## 見出し\n\n- **太字**の[項目](https://example.com)')).toBe('回答です。見出し 太字 の項目')
+  })
+
+  it('is told by the number of its changes where a text is proofread', () => {
+    const change = { id: 1, start: 0, end: 1, before: '絹', after: '糸', kind: 'typo', reason: '' } as const
+    expect(heard('## 直した箇所', { text: '絹', changes: [change], dropped: 0 })).toBe(
+      '校正が終わりました。1件の直しが見つかりました。',
+    )
+    expect(heard('直すべき箇所は', { text: '絹', changes: [], dropped: 0 })).toBe(
+      '校正が終わりました。直すべき箇所は見当たりませんでした。',
+    )
   })
 
   it('is read out as a whole when it is long, and up to a sentence when it would take an hour', () => {

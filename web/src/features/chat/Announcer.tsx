@@ -47,7 +47,7 @@ export function Announcer({ turn }: { turn: Turn | undefined }) {
 function outcome({ message }: Turn): string {
   if (message.status === 'failed') return texts.status.failedNotice(message.error?.detail ?? '')
   if (message.finish_reason === 'stopped') return texts.status.stopped
-  return heard(message.content)
+  return message.proofread ? texts.status.proofread(message.proofread.changes.length) : heard(message.content)
 }
 
 /** How much of an answer is read out by itself, in characters: some minutes, which cannot be skipped through. */

@@ -70,7 +70,12 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
         />
         <CitationsContext value={citations}>
           {proofread ? (
-            <ProofreadAnswer proofread={proofread} writing={writing} />
+            <ProofreadAnswer
+              proofread={proofread}
+              message={message}
+              writing={writing}
+              conversation={conversation}
+            />
           ) : (
             <AnswerText
               live={live}

@@ -6,7 +6,9 @@ import type { AnswerView, LiveAnswer, ThreadTitle } from '@/lib/stream'
 import { Asking } from './asking'
 import { ConversationCore } from './conversationCore'
 import type { ConversationDeps, ConversationState, Place, Question } from './conversationState'
+import { DecisionSaver } from './decisions'
 import { MessageHistory } from './history'
+import type { DecisionLists } from './proofread/review'
 import { texts } from './texts'
 import { endedMessage, isRunning, isWriting, lostMessage } from './turns'
 import type { Wish } from './wishes'
@@ -19,6 +21,7 @@ export class Conversation {
   readonly #core: ConversationCore
   readonly #history: MessageHistory
   readonly #asking: Asking
+  readonly #decisions: DecisionSaver
   #loaded = false
 
   constructor(
@@ -32,6 +35,13 @@ export class Conversation {
       onUnused: (unused) => deps.events.onUnused(this, unused),
       onLost: (failure) => deps.events.onQuestionLost(this, failure),
       onRetried: (question) => deps.events.onQuestionRetried(this, question),
+    })
+    this.#decisions = new DecisionSaver(deps.store, deps.api.decideChanges, {
+      onSaved: (messageId, decided) => this.#decided(messageId, decided),
+      onRefused: (messageId, decided, cause) => {
+        deps.events.onTrouble('decide', () => this.decide(messageId, decided), cause)
+        void this.refresh()
+      },
     })
   }
 
@@ -242,6 +252,35 @@ export class Conversation {
       this.deps.events.onTrouble('feedback', () => void this.rate(messageId, rating, comment), cause)
       return false
     }
+  }
+
+  /** What is decided about proofread texts and not stored yet, by message. */
+  get decisionsAtom(): DecisionSaver['atom'] {
+    return this.#decisions.atom
+  }
+
+  /** Decides about the changes of a proofread text: shown at once, stored soon. */
+  decide(messageId: string, decided: DecisionLists): void {
+    this.#decisions.decide(messageId, decided)
+  }
+
+  /** Stores at once what is decided; answers whether the server has all of it. */
+  storeDecisions(messageId: string): Promise<boolean> {
+    return this.#decisions.flush(messageId)
+  }
+
+  /** The page may be closed. */
+  leave(): void {
+    this.#decisions.flushAll()
+  }
+
+  #decided(messageId: string, decided: DecisionLists): void {
+    const turn = this.state.turns.find(({ message }) => message.id === messageId)
+    if (turn?.message.proofread === undefined) return
+    this.#core.version++
+    const decisions = { accepted: [...decided.accepted], refused: [...decided.refused] }
+    const proofread = { ...turn.message.proofread, decisions }
+    this.#core.patch(turn.key, { message: { ...turn.message, proofread } })
   }
 
   #patchFeedback(key: string, feedback: Message['feedback']): void {

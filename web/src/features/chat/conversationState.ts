@@ -2,6 +2,7 @@ import type { createStore } from 'jotai'
 import type { Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
 import type { AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { Conversation } from './conversation'
+import type { DecisionLists } from './proofread/review'
 import { isWriting, type Turn } from './turns'
 import type { Wish } from './wishes'
 
@@ -81,6 +82,7 @@ export interface ConversationApi {
   readonly stopMessage: (messageId: string) => Promise<void>
   readonly giveFeedback: (request: FeedbackRequest) => Promise<Feedback>
   readonly withdrawFeedback: (messageId: string) => Promise<void>
+  readonly decideChanges: (messageId: string, decided: DecisionLists) => Promise<void>
 }
 
 /** What a conversation tells the rest of the app. */
@@ -93,7 +95,7 @@ export interface ConversationEvents {
   readonly onQuestionLost: (conversation: Conversation, failure: SendFailure) => void
   readonly onQuestionRetried: (conversation: Conversation, question: Question) => void
   readonly onTrouble: (
-    what: 'regenerate' | 'stop' | 'feedback' | 'branch',
+    what: 'regenerate' | 'stop' | 'feedback' | 'branch' | 'decide',
     retry: () => void,
     cause: unknown,
   ) => void

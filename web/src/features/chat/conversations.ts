@@ -3,6 +3,7 @@ import { session } from '@/entities/session/session'
 import { rememberSources } from '@/entities/source/dataSources'
 import { discardThread, patchThread, titleThread, upsertThread } from '@/entities/thread/threads'
 import { ApiError, api, type Thread } from '@/lib/api'
+import { decideChanges } from '@/lib/api/proofreads'
 import { browserLocks, newTabId, PageLocks } from '@/lib/browser/locks'
 import { live } from '@/lib/live'
 import {
@@ -110,6 +111,7 @@ const events: ConversationEvents = {
       stop: texts.failure.stop,
       feedback: texts.feedback.failed,
       branch: texts.branches.failed,
+      decide: texts.failure.decide,
     }
     toastFailure(`${message[what]}${describeFailure(cause)}`, retry)
   },
@@ -134,6 +136,7 @@ function make(skillId: string, thread: Thread | null, begin = createThread): Con
         stopMessage: api.stopMessage,
         giveFeedback: api.giveFeedback,
         withdrawFeedback: api.withdrawFeedback,
+        decideChanges,
       },
       events: {
         ...events,
@@ -295,6 +298,12 @@ live.on('message', ({ message }) => {
   // One that is not on the screen is read anew when it is opened.
   if (conversation !== undefined && shown.has(conversation)) conversation.told(message)
   else outdateOpening(message.thread_id)
+})
+
+// What has just been decided is not left behind.
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState !== 'hidden') return
+  for (const conversation of byThread.values()) conversation.leave()
 })
 
 // Answers that ended unheard are found by their own streams.

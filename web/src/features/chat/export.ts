@@ -29,7 +29,7 @@ export function toMarkdown(
 const unsafe = /[\u0000-\u001f\u007f\\/:*?"<>|\u202a-\u202e\u2066-\u2069\s]+/g
 
 /** A name that every file system takes. */
-export function fileName(title: string): string {
+export function fileName(title: string, ending = '.md'): string {
   const name = [...title.replace(unsafe, ' ').trim()].slice(0, 60).join('')
-  return `${name.replace(/^\.+|[. ]+$/g, '') || texts.untitled}.md`
+  return `${name.replace(/^\.+|[. ]+$/g, '') || texts.untitled}${ending}`
 }

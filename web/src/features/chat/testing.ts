@@ -91,6 +91,7 @@ export function setup(messages: Message[] = [], store = createStore()) {
     ),
     stopMessage: vi.fn(async () => {}),
     withdrawFeedback: vi.fn(async () => {}),
+    decideChanges: vi.fn(async () => {}),
     giveFeedback: vi.fn(async (request: { message_id: string; rating: 'good' | 'bad' }) => request),
   }
   const events = {

@@ -88,6 +88,7 @@ export const texts = {
     choose: 'ファイルを選択',
     drop: 'ここにドロップして添付',
     notHere: 'このスキルでは、ファイルを添付できません。追加できるのは画像だけです。',
+    dropHere: 'ここにドロップしてファイルを選択',
     search: '名前と内容を検索',
     clear: '検索する言葉を消す',
     recent: '最近のファイル',
@@ -171,6 +172,9 @@ export const texts = {
     counter: (count: number, limit: number) =>
       `${count.toLocaleString('ja-JP')} / ${limit.toLocaleString('ja-JP')}文字`,
     required: (label: string) => `${label}を入力してください。`,
+    oneOf: 'どちらか',
+    original: '校正する文章を入力するか、ファイルを選択してください。',
+    either: '文章とファイルは、どちらか一つだけを指定してください。',
     requiredChoice: (label: string) => `${label}を選択してください。`,
     tooLong: (label: string, limit: number, count: number) =>
       `${label}は${limit}文字以内で入力してください（現在${count}文字）。`,
@@ -188,6 +192,10 @@ export const texts = {
     again: '再試行',
     finished: (text: string) => `回答です。${text}`,
     begun: (text: string) => `回答です。${text}（続きは本文にあります）`,
+    proofread: (count: number) =>
+      count === 0
+        ? '校正が終わりました。直すべき箇所は見当たりませんでした。'
+        : `校正が終わりました。${count.toLocaleString('ja-JP')}件の直しが見つかりました。`,
     failedNotice: (reason: string) => `回答を作成できませんでした。${reason}`,
   },
 
@@ -278,6 +286,10 @@ export const texts = {
     spoken: 'ただいま混み合っています。自動で再送します。',
   },
 
+  proofread: {
+    saved: '（校正）.docx',
+  },
+
   gone: 'このスレッドは削除されました。',
 
   temporary: {
@@ -314,6 +326,7 @@ export const texts = {
     send: '送信できませんでした。',
     regenerate: '回答を再生成できませんでした。',
     stop: '回答を停止できませんでした。',
+    decide: '選択を保存できませんでした。',
     retry: '再試行',
     dismiss: '閉じる',
     network: 'サーバーに接続できませんでした。入力した内容は残っています。',

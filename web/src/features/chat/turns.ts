@@ -148,7 +148,8 @@ export function sameOutcome(message: Message, told: LiveMessage): boolean {
   return (
     message.status === told.status &&
     message.finish_reason === told.finish_reason &&
-    JSON.stringify(message.feedback) === JSON.stringify(told.feedback)
+    JSON.stringify(message.feedback) === JSON.stringify(told.feedback) &&
+    JSON.stringify(message.proofread?.decisions) === JSON.stringify(told.decisions)
   )
 }
 

@@ -28,6 +28,8 @@ export const texts = {
     newThread: '新しいスレッドを始める',
     composer: '入力欄へ移動',
     fold: 'スレッド一覧の表示と非表示',
+    change: '校正で、次の直し、前の直しへ移動',
+    decide: '校正で、直しを採用、不採用',
     escape: '回答を停止、または画面を閉じる',
     send: '送信',
     break: '改行',

@@ -1,10 +1,11 @@
-import type { DataSource, Message, Notification, Thread } from '../api'
+import type { DataSource, Message, Notification, Proofread, Thread } from '../api'
 
 /**
  * A message in a live event: all fields but its text. It is a question or an answer in one of the user's own threads.
  */
 export type LiveMessage = Pick<Message, 'id' | 'thread_id' | 'status'> &
-  Partial<Pick<Message, 'role' | 'parent_id' | 'finish_reason' | 'error' | 'feedback'>>
+  Partial<Pick<Message, 'role' | 'parent_id' | 'finish_reason' | 'error' | 'feedback'>> &
+  Partial<Pick<Proofread, 'decisions'>>
 
 /** The payload of each event type. */
 export interface LiveEvents {

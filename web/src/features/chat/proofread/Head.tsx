@@ -66,7 +66,7 @@ function Result({ proofread, changes, decisions, onSave }: HeadProps) {
       () => toastFailure(texts.result.copyFailed, copy),
     )
   const save = (how: WordChanges) => {
-    onSave?.(how).catch(() => toastFailure(texts.result.wordFailed, () => save(how)))
+    onSave(how).catch(() => toastFailure(texts.result.wordFailed, () => save(how)))
   }
   return (
     <>
@@ -74,20 +74,18 @@ function Result({ proofread, changes, decisions, onSave }: HeadProps) {
         <Copy size={14} aria-hidden />
         {texts.result.copy}
       </Button>
-      {onSave && (
-        <Menu
-          trigger={
-            <Button size="sm">
-              <FileDown size={14} aria-hidden />
-              {texts.result.word}
-              <ChevronDown size={14} aria-hidden />
-            </Button>
-          }
-        >
-          <MenuItem onSelect={() => save('tracked')}>{texts.result.tracked}</MenuItem>
-          <MenuItem onSelect={() => save('applied')}>{texts.result.applied}</MenuItem>
-        </Menu>
-      )}
+      <Menu
+        trigger={
+          <Button size="sm">
+            <FileDown size={14} aria-hidden />
+            {texts.result.word}
+            <ChevronDown size={14} aria-hidden />
+          </Button>
+        }
+      >
+        <MenuItem onSelect={() => save('tracked')}>{texts.result.tracked}</MenuItem>
+        <MenuItem onSelect={() => save('applied')}>{texts.result.applied}</MenuItem>
+      </Menu>
     </>
   )
 }

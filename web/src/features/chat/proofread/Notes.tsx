@@ -3,8 +3,9 @@ import styles from './Proofread.module.css'
 import { texts } from './texts'
 
 /** What of the model's proposals was left out, and what of the text could not be proofread. */
-export function Notes({ proofread: { text, dropped, unchecked } }: { proofread: Proofreading }) {
-  if (dropped === 0 && unchecked.length === 0) return null
+export function Notes({ proofread, note }: { proofread: Proofreading; note: string }) {
+  const { text, dropped, unchecked } = proofread
+  if (dropped === 0 && unchecked.length === 0 && note === '') return null
   return (
     <div className={styles.notes}>
       {unchecked.length > 0 && (
@@ -18,6 +19,7 @@ export function Notes({ proofread: { text, dropped, unchecked } }: { proofread: 
         </>
       )}
       {dropped > 0 && <p>{texts.dropped(dropped)}</p>}
+      {note !== '' && <p>{note}</p>}
     </div>
   )
 }

@@ -53,12 +53,19 @@ function Shown({ proofread: given = proofread, writing = false, at }: ShownProps
   return (
     <Provider store={store}>
       <input aria-label="欄" />
-      <ProofreadView proofread={given} writing={writing} decided={decided} onDecide={setDecided} />
+      <ProofreadView
+        proofread={given}
+        writing={writing}
+        decided={decided}
+        onDecide={setDecided}
+        onSave={saved}
+      />
     </Provider>
   )
 }
 
 let last: DecisionLists | undefined
+const saved = vi.fn(async (_: string) => {})
 
 const items = () => within(screen.getByRole('list', { name: '直しの一覧' })).getAllByRole('listitem')
 const item = (id: number) => items().find((entry) => entry.dataset.item === String(id)) as HTMLElement

@@ -21,11 +21,13 @@ export interface ProofreadViewProps {
   readonly decided?: DecisionLists | undefined
   /** How far the decisions are stored, once there are any. */
   readonly saving?: 'saving' | 'retrying' | 'saved' | undefined
+  /** What the server says of every proofreading; may be empty. */
+  readonly note?: string
   /** While the text is still being proofread, changes can be looked at and not be decided. */
   readonly writing: boolean
-  readonly onDecide?: (decided: DecisionLists) => void
+  readonly onDecide: (decided: DecisionLists) => void
   /** Saves the text as a Word file, with the decisions. */
-  readonly onSave?: (changes: WordChanges) => Promise<void>
+  readonly onSave: (changes: WordChanges) => Promise<void>
 }
 
 /** How a Word file has the changes: to be seen and decided there, or as part of its text. */
@@ -33,17 +35,13 @@ export type WordChanges = 'tracked' | 'applied'
 
 /** A text that is proofread: what was written and what becomes of it, and the changes, each to be decided. */
 export function ProofreadView(props: ProofreadViewProps) {
-  const { proofread, decided, saving, writing, onDecide } = props
+  const { proofread, decided, saving, note = '', writing, onDecide } = props
   const { text } = proofread
   const changes = useMemo(() => sortChanges(proofread), [proofread])
   const decisions = useMemo(() => decisionsOf(decided), [decided])
   const view = useRef<HTMLElement>(null)
   const roomy = useRoomy(view)
-  const review = useReview(
-    changes,
-    decisions,
-    writing || onDecide === undefined ? undefined : (next) => onDecide(listsOf(next)),
-  )
+  const review = useReview(changes, decisions, writing ? undefined : (next) => onDecide(listsOf(next)))
   useReviewKeys(view, review)
   useShowSelected(view, review.selected, roomy)
   const { select, selected, said } = review
@@ -75,7 +73,7 @@ export function ProofreadView(props: ProofreadViewProps) {
           )}
         </div>
       )}
-      {!writing && <Notes proofread={proofread} />}
+      {!writing && <Notes proofread={proofread} note={note} />}
       <p className="visually-hidden" role="status">
         {said}
       </p>

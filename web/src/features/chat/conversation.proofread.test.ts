@@ -1,0 +1,67 @@
+import { describe, expect, it, vi } from 'vitest'
+import { ApiError } from '@/lib/api'
+import { finished, message, setup, thread } from './testing'
+
+const change = { id: 1, start: 0, end: 1, before: '絹', after: '糸', kind: 'typo', reason: '' } as const
+const proofread = { text: '絹', changes: [change], dropped: 0 }
+const accepted = { accepted: [1], refused: [] }
+
+/** A conversation with an answer that proofreads a text. */
+function loaded() {
+  const stored = [message(1), message(2, { proofread })]
+  const world = setup(stored)
+  world.conversation.load(thread, [...stored].reverse())
+  const answer = () => world.turns()[1]?.message
+  return { ...world, answer }
+}
+
+describe('a proofread text', () => {
+  it('has its changes from the stream until the server has told of them', () => {
+    const { conversation, turns, live, change: view } = setup()
+    conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
+    const told = { ...proofread, unchecked: [{ start: 0, end: 1 }] }
+    conversation.ended(live(), view(live(), { ...finished, proofread: told }), '報告')
+    expect(turns()[1]?.message.proofread).toEqual(told)
+  })
+
+  it('has no changes of an answer that is made anew', () => {
+    const { conversation, turns, change: view, answer } = loaded()
+    conversation.regenerate('m002')
+    const live = turns()[1]?.successor
+    if (!live) throw new Error('nothing is made anew')
+    conversation.started(live, view(live, { messageId: 'm003', userMessageId: 'm001' }))
+    expect(answer()?.proofread).toBeUndefined()
+  })
+
+  it('has the decisions at once, and in its message once they are stored', async () => {
+    const { conversation, api, answer } = loaded()
+    conversation.decide('m002', accepted)
+    expect(answer()?.proofread?.decisions).toBeUndefined()
+    expect(await conversation.storeDecisions('m002')).toBe(true)
+    expect(api.decideChanges).toHaveBeenCalledExactlyOnceWith('m002', accepted)
+    expect(answer()?.proofread?.decisions).toEqual(accepted)
+  })
+
+  it('is read again when something else was decided elsewhere, and not when it was here', async () => {
+    const { conversation, api, answer, messages } = loaded()
+    conversation.decide('m002', accepted)
+    await conversation.storeDecisions('m002')
+    const about = { id: 'm002', thread_id: 't', role: 'assistant', status: 'success' } as const
+    conversation.told({ ...about, decisions: accepted })
+    expect(api.listMessages).not.toHaveBeenCalled()
+    const elsewhere = { accepted: [], refused: [1] }
+    messages[1] = message(2, { proofread: { ...proofread, decisions: elsewhere } })
+    conversation.told({ ...about, decisions: elsewhere })
+    await vi.waitFor(() => expect(answer()?.proofread?.decisions).toEqual(elsewhere))
+  })
+
+  it('says when the server refuses what was decided', async () => {
+    const { conversation, api, events, answer } = loaded()
+    const cause = new ApiError(409, {})
+    api.decideChanges.mockRejectedValueOnce(cause)
+    conversation.decide('m002', accepted)
+    expect(await conversation.storeDecisions('m002')).toBe(false)
+    expect(events.onTrouble).toHaveBeenCalledWith('decide', expect.any(Function), cause)
+    expect(answer()?.proofread?.decisions).toBeUndefined()
+  })
+})

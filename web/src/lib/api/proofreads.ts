@@ -1,0 +1,22 @@
+import { assertRequired } from './errors'
+import { signed, take } from './http'
+
+/** Stores all that is decided about the changes of a proofread text. */
+export async function decideChanges(
+  messageId: string,
+  { accepted, refused }: { readonly accepted: readonly number[]; readonly refused: readonly number[] },
+): Promise<void> {
+  assertRequired('decideChanges', 'messageId', messageId)
+  // keepalive: what has just been decided is sent when the page closes.
+  const params = { path: { message_id: messageId } }
+  const body = { accepted: [...accepted], refused: [...refused] }
+  await take(signed.PUT('/v1/message/{message_id}/decision', { params, body, keepalive: true }))
+}
+
+/** A proofread text as a Word file, with the decisions that the server has. */
+export async function proofreadDocx(messageId: string, changes: 'tracked' | 'applied'): Promise<Blob> {
+  assertRequired('proofreadDocx', 'messageId', messageId)
+  const params = { path: { message_id: messageId }, query: { changes } }
+  const file = await take(signed.GET('/v1/message/{message_id}/docx', { params, parseAs: 'blob' }))
+  return file as unknown as Blob
+}
