@@ -37,7 +37,8 @@ providers:
 	data, environ := filepath.Join(t.TempDir(), "data"), []string{"TSUMUGI_MODELS=" + file, "CLOUD_KEY=sk-cloud"}
 	first := start(t, data, environ...)
 	allowed := []map[string]any{
-		{"id": "standard", "allowed": true, "name": "", "note": ""}, {"id": "cloud", "allowed": true, "name": "", "note": ""},
+		{"id": "standard", "allowed": true, "name": "", "note": ""},
+		{"id": "cloud", "allowed": true, "name": "", "note": ""},
 	}
 	if status := first.json(t, "PUT", "/v1/organization/model", first.signIn(t, "admin@demo.example"),
 		map[string]any{"default_id": "standard", "models": allowed}, nil); status != http.StatusOK {
