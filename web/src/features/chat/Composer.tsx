@@ -60,7 +60,7 @@ export function Composer(props: ComposerProps) {
   const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
   const question = useQuestion(props, key, blocked)
   const { files, busy, full } = question
-  const blind = useBlind(skill)
+  const blind = useBlind(skill) ?? ''
   const unread = blind !== '' && files.pictures.length > 0
   const ready =
     !unread && text.trim() !== '' && length <= maxLength && !blocked && !full && files.readiness !== 'failed'

@@ -35,7 +35,7 @@ export function DropTarget({
       const key = draftKey(skill.id, state.thread?.id)
       const pictures = files.filter(isPicture)
       const others = files.filter((file) => !isPicture(file))
-      if (pictures.length > 0 && blind !== '') toast(texts.pictures.blind(blind))
+      if (pictures.length > 0 && blind) toast(texts.pictures.blind(blind))
       else if (pictures.length > 0) addPictures(key, pictures)
       if (others.length > 0 && accepts) addFiles(key, state, others)
       else if (others.length > 0) toast(texts.files.notHere)

@@ -91,7 +91,7 @@ function TextEdit({
   const [removed, setRemoved] = useState<readonly string[]>([])
   const added = useAtomValue(attachmentsAtom(draft)).pictures
   const uploads = usePictureUploads(draft)
-  const blind = useBlind(skill)
+  const blind = useBlind(skill) ?? ''
   const own = (message.pictures ?? []).filter(({ id }) => !removed.includes(id))
   const pictures = [...own, ...added.filter(({ id }) => own.every((other) => other.id !== id))]
   const sendKey = useSendKey()

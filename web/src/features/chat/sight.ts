@@ -5,12 +5,13 @@ import { useModels } from './ModelMenu'
 import { texts } from './texts'
 import { wishAtom } from './wishes'
 
-/** Why a question to a skill can have no pictures, '' if it can, or as long as that is not known. */
-export function useBlind(skill: Skill): string {
+/** Why a question to a skill can have no pictures, '' if it can; null as long as that is not known. */
+export function useBlind(skill: Skill): string | null {
   const choice = useModels(skill.id)
   const wish = useAtomValue(wishAtom(skill.id))
   const model = choice && modelOf(choice, wish.model_id)
-  if (!choice || !model || model.sees) return ''
+  if (!choice || !model) return null
+  if (model.sees) return ''
   return choice.models.some(({ sees }) => sees)
     ? texts.pictures.cannotSee(model.name)
     : texts.pictures.noModel
