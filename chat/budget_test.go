@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -31,13 +33,13 @@ type ledger struct {
 	spent  []int
 }
 
-func (l *ledger) Check(context.Context, uuid.UUID) error {
+func (l *ledger) Check(context.Context, uuid.UUID, uuid.UUID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.refuse
 }
 
-func (l *ledger) Spent(_ uuid.UUID, tokens int) {
+func (l *ledger) Spent(_, _ uuid.UUID, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spent = append(l.spent, tokens)
@@ -181,6 +183,42 @@ func TestDeletedThreadsAreCounted(t *testing.T) {
 	if got := f.usage(); got != (org.Usage{Messages: 1, InputTokens: 100, OutputTokens: 11}) || budget.total() != 111 {
 		t.Errorf("counted %+v, the budget was told of %d tokens", got, budget.total())
 	}
+}
+
+// TestLimitOfAMemberStopsTheirMessages: the answer that crosses the limit is the last one, until it is lifted.
+func TestLimitOfAMemberStopsTheirMessages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.named()
+	limit := int64(200)
+	if err := f.db.SetMemberTokens(t.Context(), identity.Actor{User: identity.User{
+		ID: f.owner.UserID, OrganizationID: f.owner.OrganizationID,
+	}}, &limit, func(*org.Member) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	budget := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
+	t.Cleanup(budget.Stop)
+	s := f.startWith(chat.Needs{Model: counting(llmtest.Say("はい")), Budget: budget}, chat.Config{})
+	for range 2 { // 111 tokens each.
+		f.waitAt(s, f.sendTo(s, f.question("はい")))
+	}
+	if _, err := s.Send(t.Context(), f.owner, f.question("もう一つ")); fault.CodeOf(err) != fault.MemberLimit {
+		t.Errorf("got %v", err)
+	}
+	if _, err := f.db.ChangeMember(t.Context(), f.owner.OrganizationID, f.owner.UserID, org.System(),
+		func(r org.Roster) (org.MemberChange, error) {
+			m := r.Member
+			return org.MemberChange{
+				Name: m.Name, Role: m.Role, State: m.State, Limit: &org.MemberLimit{Rule: org.LimitNone},
+				Action: org.ActionEdit, Details: []org.Change{{Field: "token_limit", After: "none"}},
+			}, nil
+		}); err != nil {
+		t.Fatal(err)
+	}
+	fresh := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
+	t.Cleanup(fresh.Stop)
+	s = f.startWith(chat.Needs{Model: counting(llmtest.Say("はい")), Budget: fresh}, chat.Config{})
+	f.waitAt(s, f.sendTo(s, f.question("上限のない人")))
 }
 
 // TestLimitOfTheContractStopsMessages: with a real budget and database, the answer that crosses the limit is the last

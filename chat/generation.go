@@ -132,7 +132,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		s.countDropped(g, o)
 		return OutcomeDropped, 0
 	}
-	s.budget.Spent(g.ask.Owner.OrganizationID, o.InputTokens+o.OutputTokens)
+	s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, o.InputTokens+o.OutputTokens)
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
 		attribute.Int("llm.output_tokens", o.OutputTokens))
@@ -177,7 +177,7 @@ func (s *Service) countDropped(g *generation, o Outcome) {
 			err)
 	}
 	if counted {
-		s.budget.Spent(g.ask.Owner.OrganizationID, o.InputTokens+o.OutputTokens)
+		s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, o.InputTokens+o.OutputTokens)
 	}
 }
 

@@ -123,7 +123,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if looked.Known != nil {
 		return *looked.Known, nil
 	}
-	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
+	if err := s.budget.Check(ctx, owner.OrganizationID, owner.UserID); err != nil {
 		return Exchange{}, err
 	}
 	chosen, err := choose(s.offers, looked.Models, looked.Skill, Choice{ModelID: q.ModelID, Thinking: q.Thinking})

@@ -102,20 +102,20 @@ type Skills interface {
 	Unavailable(s skill.Skill) string
 }
 
-// Budget limits what an organization may spend. *org.Budget is one.
+// Budget limits what organizations and their members may spend. *org.Budget is one.
 type Budget interface {
 	// Check refuses a new message if no tokens are left or the contract has ended. It rarely queries the database.
-	Check(ctx context.Context, organizationID uuid.UUID) error
+	Check(ctx context.Context, organizationID, userID uuid.UUID) error
 
 	// Spent counts the tokens of an answer once they are stored. It must not block.
-	Spent(organizationID uuid.UUID, tokens int)
+	Spent(organizationID, userID uuid.UUID, tokens int)
 }
 
 // noBudget sets no limit.
 type noBudget struct{}
 
-func (noBudget) Check(context.Context, uuid.UUID) error { return nil }
-func (noBudget) Spent(uuid.UUID, int)                   {}
+func (noBudget) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
+func (noBudget) Spent(uuid.UUID, uuid.UUID, int)                   {}
 
 // Needs are the dependencies of a Service. All but the last six are required.
 type Needs struct {

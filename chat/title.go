@@ -93,7 +93,7 @@ func (s *Service) storeTitle(g *generation, made MadeTitle) {
 		s.log.WarnContext(ctx, "storing a title failed", "thread_id", g.answer.ThreadID, "err", err)
 		return
 	}
-	s.budget.Spent(g.ask.Owner.OrganizationID, made.InputTokens+made.OutputTokens)
+	s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, made.InputTokens+made.OutputTokens)
 	if given {
 		g.text.PutTitle(thread.Title, thread.UpdatedAt)
 		s.publishThread(g.ask.Owner, thread)

@@ -82,8 +82,8 @@ type titles struct {
 
 func (e *titles) ThreadChanged(_ chat.Owner, t chat.Thread) { e.changed <- t }
 
-func (e *titles) Check(context.Context, uuid.UUID) error { return nil }
-func (e *titles) Spent(_ uuid.UUID, tokens int)          { e.spent <- tokens }
+func (e *titles) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
+func (e *titles) Spent(_, _ uuid.UUID, tokens int)                  { e.spent <- tokens }
 
 // awaitTokens returns once a title's tokens were spent: it is stored then, or was not needed.
 func (e *titles) awaitTokens(t *testing.T) {

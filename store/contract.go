@@ -19,6 +19,14 @@ const japanToday = `(now() AT TIME ZONE 'Asia/Tokyo')::date`
 // thisMonth is the first day of the current month in Japan.
 const thisMonth = `date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date`
 
+// nextMonth is the first day of the next month in Japan.
+const nextMonth = `(` + thisMonth + ` + interval '1 month')::date`
+
+// thisMonthsDays are the days of the current month in Japan until today. With them, each day of a member's usage is
+// looked up by the whole primary key.
+const thisMonthsDays = `ARRAY (SELECT t.date::date FROM generate_series(` + thisMonth + `, ` + japanToday + `,
+	interval '1 day') AS t (date))`
+
 // lockOrganization keeps others from changing an organization's members and contract until the transaction ends.
 // Statements that only refer to the organization, such as inserts of its members' rows, do not wait.
 func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
@@ -70,7 +78,7 @@ const selectContract = `
 	        WHERE d.organization_id = c.organization_id AND d.date >= ` + thisMonth + `) AS tokens_used,
 	       (SELECT coalesce(sum(s.size), 0)::bigint FROM data_sources s
 	           WHERE s.organization_id = c.organization_id) AS storage_used,
-	       (` + thisMonth + ` + interval '1 month')::date AS resets_on
+	       ` + nextMonth + ` AS resets_on
 	FROM contracts c`
 
 // dayRow is the usage of an organization on one day.
@@ -115,17 +123,16 @@ func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.C
 	return view, nil
 }
 
-// OwnUsage implements org.Store. The days are enumerated, so that each is looked up by the whole primary key.
+// OwnUsage implements org.Store.
 func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (org.OwnUsage, error) {
 	usage, err := queryRow[org.OwnUsage](ctx, db.pool, `
 		SELECT coalesce(sum(d.messages), 0)::bigint AS messages,
 		       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
 		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens,
-		       (`+thisMonth+` + interval '1 month')::date AS resets_on
+		       `+nextMonth+` AS resets_on,
+		       (SELECT `+tokenLimit+` FROM users u WHERE u.organization_id = $1 AND u.id = $2) AS token_limit
 		FROM usage_daily d
-		WHERE d.organization_id = $1 AND d.user_id = $2
-		  AND d.date = ANY (ARRAY (SELECT t.date::date FROM generate_series(`+thisMonth+`, `+japanToday+`,
-		      interval '1 day') AS t (date)))`,
+		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.date = ANY (`+thisMonthsDays+`)`,
 		organizationID, userID)
 	return usage, translate(err)
 }
@@ -261,7 +268,9 @@ var _ org.BudgetStore = (*DB)(nil)
 func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balance, error) {
 	b, err := queryRow[org.Balance](ctx, db.pool, `
 		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over,
-		       c.tokens AS "limit",
+		       false AS unlimited, c.tokens AS "limit", `+nextMonth+` AS resets_on,
+		       EXISTS (SELECT FROM organizations o WHERE o.id = $1 AND o.member_tokens IS NOT NULL)
+		       OR EXISTS (SELECT FROM users u WHERE u.organization_id = $1 AND u.limit_rule = 'own') AS member_limits,
 		       (SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 		        WHERE d.organization_id = c.organization_id AND d.date >= `+thisMonth+`) AS used,
 		       (SELECT coalesce(max(n.percent), 0) FROM contract_notices n

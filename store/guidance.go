@@ -62,23 +62,12 @@ func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, ab
 func (db *DB) SetInstructions(
 	ctx context.Context, actor identity.Actor, text string, check func(*org.Member) error,
 ) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		member, err := lockForActor(ctx, tx, actor)
-		if err != nil {
-			return err
-		}
-		if err := check(member); err != nil {
-			return err
-		}
+	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
 		changed, err := tx.Exec(ctx, `UPDATE organizations SET instructions = $2 WHERE id = $1 AND instructions <> $2`,
 			actor.OrganizationID, text)
 		if err != nil || changed.RowsAffected() == 0 {
 			return err
 		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionInstructions,
-			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
-			TargetLabel: actor.OrganizationName,
-		})
+		return audit(ctx, tx, organizationEvent(actor, org.ActionInstructions))
 	})
 }

@@ -26,7 +26,8 @@ const selectMember = `
 	       u.email, u.name, u.role, u.state, u.auth_type, u.invited_at, u.last_signed_in_at,
 	       EXISTS (SELECT FROM federated_identities i
 	               JOIN saml_configs c ON c.organization_id = i.organization_id AND c.entity_id = i.entity_id
-	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS sso_linked
+	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS sso_linked,
+	       u.limit_rule, ` + tokenLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
 	FROM users u`
 
 // whereMembers selects members. Its parameters are the organization, the search text, the role and the state; an empty
@@ -104,8 +105,7 @@ func (db *DB) ChangeMember(
 		case change.EndSessions:
 			err = endMemberSessions(ctx, tx, member)
 		default:
-			_, err = tx.Exec(ctx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
-				userID, change.Name, change.Role, change.State)
+			err = updateMember(ctx, tx, userID, change)
 		}
 		if err != nil {
 			return err
@@ -117,11 +117,21 @@ func (db *DB) ChangeMember(
 			return err
 		}
 		if !change.Remove {
-			member.Name, member.Role, member.State = change.Name, change.Role, change.State
+			member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2`, userID, organizationID)
 		}
-		return nil
+		return err
 	})
 	return member, err
+}
+
+func updateMember(ctx context.Context, tx pgx.Tx, userID uuid.UUID, c org.MemberChange) error {
+	if _, err := tx.Exec(ctx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
+		userID, c.Name, c.Role, c.State); err != nil || c.Limit == nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE users SET limit_rule = $2, limit_tokens = $3 WHERE id = $1`,
+		userID, c.Limit.Rule, c.Limit.Tokens)
+	return err
 }
 
 // unlinkMember removes a member's links to identity providers and ends their sessions.

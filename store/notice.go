@@ -13,12 +13,13 @@ import (
 )
 
 // notificationColumns are those of a notice n without its Read.
-const notificationColumns = `n.id, n.organization_id, n.title, n.body, n.url, n.level, n.audience, n.published_at,
+const notificationColumns = `n.id, n.organization_id, n.user_id, n.title, n.body, n.url, n.level, n.audience, n.published_at,
 		n.ends_at, n.request_id IS NOT NULL AS own`
 
 // visibleNotifications are the published notices n, not ended, for the organization $1 and its user $2.
 const visibleNotifications = `
-		(n.organization_id IS NULL OR n.organization_id = $1) AND n.published_at <= now()
+		(n.organization_id IS NULL OR n.organization_id = $1) AND (n.user_id IS NULL OR n.user_id = $2)
+		AND n.published_at <= now()
 		AND (n.ends_at IS NULL OR n.ends_at > now())
 		AND (n.audience = 'all'
 		     OR EXISTS (SELECT FROM users u
@@ -63,9 +64,9 @@ func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error
 
 func insertNotification(ctx context.Context, e executor, n org.Notification) error {
 	_, err := e.Exec(ctx, `
-		INSERT INTO notifications (id, organization_id, title, body, url, level, audience, published_at)
-		VALUES ($1, $2, $3, $4, $5, $6, coalesce(nullif($7, ''), 'all'), coalesce($8, now()))`,
-		n.ID, n.OrganizationID, n.Title, n.Body, n.URL, n.Level, n.Audience, orNull(n.PublishedAt))
+		INSERT INTO notifications (id, organization_id, title, body, url, level, audience, published_at, user_id)
+		VALUES ($1, $2, $3, $4, $5, $6, coalesce(nullif($7, ''), 'all'), coalesce($8, now()), $9)`,
+		n.ID, n.OrganizationID, n.Title, n.Body, n.URL, n.Level, n.Audience, orNull(n.PublishedAt), n.UserID)
 	switch {
 	case hasCode(err, codeForeignKey):
 		return fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
@@ -108,7 +109,8 @@ func (db *DB) UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Tim
 
 // managedNotices are the notices n that the administrators of the organization $1 see.
 const managedNotices = `
-		(n.organization_id = $1 OR n.organization_id IS NULL) AND (n.request_id IS NOT NULL OR n.published_at <= now())`
+		(n.organization_id = $1 OR n.organization_id IS NULL) AND n.user_id IS NULL
+		AND (n.request_id IS NOT NULL OR n.published_at <= now())`
 
 // ListNotices implements org.NoticeEditStore.
 func (db *DB) ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.Notification, int,

@@ -47,6 +47,31 @@ func insertOrganization(ctx context.Context, e executor, o org.Organization) err
 	return translate(err)
 }
 
+// changeOrganization locks an actor's organization, asks check whether the actor may change it, and changes it.
+func (db *DB) changeOrganization(
+	ctx context.Context, actor identity.Actor, check func(*org.Member) error, change func(pgx.Tx) error,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		member, err := lockForActor(ctx, tx, actor)
+		if err != nil {
+			return err
+		}
+		if err := check(member); err != nil {
+			return err
+		}
+		return change(tx)
+	})
+}
+
+// organizationEvent returns an entry about a setting of the actor's organization.
+func organizationEvent(actor identity.Actor, action org.Action, details ...org.Change) org.Event {
+	return org.Event{
+		OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: action,
+		TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
+		TargetLabel: actor.OrganizationName, Details: details,
+	}
+}
+
 // CountUsers returns the number of users of all organizations.
 func (db *DB) CountUsers(ctx context.Context) (int, error) {
 	var n int

@@ -182,17 +182,7 @@ func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (or
 func (db *DB) SetSessionLimits(
 	ctx context.Context, actor identity.Actor, limits org.SessionLimits, check func(*org.Member) error,
 ) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
-			return err
-		}
-		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
-		if err != nil {
-			return err
-		}
-		if err := check(member); err != nil {
-			return err
-		}
+	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
 		before, err := sessionLimits(ctx, tx, actor.OrganizationID)
 		if err != nil {
 			return err
@@ -209,11 +199,6 @@ func (db *DB) SetSessionLimits(
 			limits.Password.Idle, limits.Password.Max, limits.Connection); err != nil {
 			return err
 		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSessionLimits,
-			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
-			TargetLabel: actor.OrganizationName,
-			Details:     changes,
-		})
+		return audit(ctx, tx, organizationEvent(actor, org.ActionSessionLimits, changes...))
 	})
 }

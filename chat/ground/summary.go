@@ -150,7 +150,7 @@ func (c *calls) note(ctx context.Context, instructions, part string) (string, er
 		return text, nil // Without the database the model is asked.
 	}
 	for try := 1; ; try++ {
-		if err := c.cfg.Budget.Check(ctx, c.owner.OrganizationID); err != nil {
+		if err := c.cfg.Budget.Check(ctx, c.owner.OrganizationID, c.owner.UserID); err != nil {
 			return "", err
 		}
 		var said strings.Builder
@@ -184,7 +184,7 @@ func (c *calls) put(ctx context.Context, note Note) {
 		c.usage.OutputTokens += note.OutputTokens
 		return
 	}
-	c.cfg.Budget.Spent(c.owner.OrganizationID, note.InputTokens+note.OutputTokens)
+	c.cfg.Budget.Spent(c.owner.OrganizationID, c.owner.UserID, note.InputTokens+note.OutputTokens)
 }
 
 // failure says of a failure that may pass that what was noted is kept.

@@ -108,7 +108,7 @@ type allowance struct {
 	spent int
 }
 
-func (a *allowance) Check(context.Context, uuid.UUID) error {
+func (a *allowance) Check(context.Context, uuid.UUID, uuid.UUID) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.left--; a.left < 0 {
@@ -117,7 +117,7 @@ func (a *allowance) Check(context.Context, uuid.UUID) error {
 	return nil
 }
 
-func (a *allowance) Spent(_ uuid.UUID, tokens int) {
+func (a *allowance) Spent(_, _ uuid.UUID, tokens int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.spent += tokens

@@ -110,7 +110,7 @@ func confirmed(read, missing int) string {
 
 // queries returns what to search for. The usage is that of the model, which may fail: then it is the question.
 func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usage, error) {
-	if err := g.searches.Budget.Check(ctx, ask.Owner.OrganizationID); err != nil {
+	if err := g.searches.Budget.Check(ctx, ask.Owner.OrganizationID, ask.Owner.UserID); err != nil {
 		return nil, llm.Usage{}, err
 	}
 	within, cancel := context.WithTimeout(ctx, queryTimeout)

@@ -65,8 +65,8 @@ func searchAt(t *testing.T, url string, allow func(netip.AddrPort) bool) *websea
 // budget refuses with an error.
 type budget struct{ refuse error }
 
-func (b budget) Check(context.Context, uuid.UUID) error { return b.refuse }
-func (budget) Spent(uuid.UUID, int)                     {}
+func (b budget) Check(context.Context, uuid.UUID, uuid.UUID) error { return b.refuse }
+func (budget) Spent(uuid.UUID, uuid.UUID, int)                     {}
 
 func webConfig(p pages) ground.Config {
 	return ground.Config{Searches: ground.Searches{Web: p.web, Budget: budget{}}}

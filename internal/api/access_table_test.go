@@ -103,6 +103,8 @@ var access = map[string]rule{
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
 	"GET /v1/session-limits":            {may: admins, status: 200},
+	"GET /v1/member-limit":              {may: admins, status: 200},
+	"PUT /v1/member-limit":              {may: admins, status: 200, body: with(map[string]any{"tokens": 1000})},
 	"PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
 		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},

@@ -66,7 +66,7 @@ func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.
 	return writeJSON(w, http.StatusOK, OwnUsage{
 		Storage:  OwnStorage{Used: storage.Used, Limit: storage.Limit},
 		Messages: usage.Messages, InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens,
-		ResetsOn: day(usage.ResetsOn),
+		ResetsOn: day(usage.ResetsOn), TokenLimit: usage.TokenLimit,
 	})
 }
 

@@ -147,17 +147,26 @@ var (
 func (s *Server) exportMembers(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	return writeCSV(w, r, table{
 		name:   "tsumugi-members",
-		header: []string{"メールアドレス", "名前", "役割", "状態", "ログイン方法", "招待日時", "最終ログイン"},
+		header: []string{"メールアドレス", "名前", "役割", "状態", "ログイン方法", "招待日時", "最終ログイン", "今月のトークン", "月の上限"},
 		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
 			list, _, err := s.Org.Members(ctx, actor, org.MemberQuery{Offset: offset, Limit: limit})
 			return convert(list, func(m org.Member) []string {
 				return []string{
 					m.Email, m.Name, roleNames[m.Role], stateNames[m.State], authTypeNames[m.AuthType],
-					local(m.InvitedAt), local(m.LastSignedInAt),
+					local(m.InvitedAt), local(m.LastSignedInAt), strconv.FormatInt(m.TokensUsed, 10),
+					limitCell(m.LimitTokens),
 				}
 			}), err
 		},
 	})
+}
+
+// limitCell formats a limit of tokens.
+func limitCell(limit *int64) string {
+	if limit == nil {
+		return "制限なし"
+	}
+	return strconv.FormatInt(*limit, 10)
 }
 
 func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

@@ -161,9 +161,11 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	files := f.bucket()
 	f.pictures = picture.NewService(f.db, files, extracttest.InProcess{}, log, 1<<30)
+	budget := org.NewBudget(f.db, log)
+	t.Cleanup(budget.Stop)
 	answers := chat.NewService(chat.Needs{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
-		Events: f.events, Pictures: f.pictures, Offers: with.offers,
+		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)

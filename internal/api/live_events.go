@@ -80,6 +80,9 @@ func topicOfNotice(n org.Notification) string {
 	if n.Audience == org.AudienceAdmins {
 		topic = topicOfAdmins(topic)
 	}
+	if n.UserID != nil {
+		topic = topicOfUser(*n.UserID)
+	}
 	return topic
 }
 

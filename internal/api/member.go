@@ -40,9 +40,11 @@ func (s *Server) editUser(w http.ResponseWriter, r *http.Request, actor identity
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	member, err := s.Org.EditMember(r.Context(), actor, id, org.MemberEdit{
-		Name: req.Name, Role: (*identity.Role)(req.Role), State: (*identity.State)(req.State),
-	})
+	edit := org.MemberEdit{Name: req.Name, Role: (*identity.Role)(req.Role), State: (*identity.State)(req.State)}
+	if limit := req.TokenLimit; limit != nil {
+		edit.Limit = &org.MemberLimit{Rule: org.LimitRule(limit.Rule), Tokens: limit.Tokens}
+	}
+	member, err := s.Org.EditMember(r.Context(), actor, id, edit)
 	if err != nil {
 		return err
 	}
@@ -58,6 +60,25 @@ func (s *Server) removeUser(w http.ResponseWriter, r *http.Request, actor identi
 		return err
 	}
 	return writeNoContent(w)
+}
+
+func (s *Server) getMemberLimit(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	tokens, err := s.Org.MemberTokens(r.Context(), actor)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, DefaultMemberLimit{Tokens: tokens})
+}
+
+func (s *Server) putMemberLimit(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var req DefaultMemberLimit
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	if err := s.Org.SetMemberTokens(r.Context(), actor, req.Tokens); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, req)
 }
 
 func (s *Server) unlinkUser(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -116,6 +137,7 @@ func toUser(m org.Member) User {
 		ID: m.ID, Name: m.Name, Email: m.Email, Role: Role(m.Role), State: UserState(m.State),
 		AuthType:  AuthKind(m.AuthType),
 		SsoLinked: m.SSOLinked,
+		Tokens:    MemberTokens{Used: m.TokensUsed, Limit: m.LimitTokens, Rule: MemberLimitRule(m.LimitRule)},
 		InvitedAt: utc(m.InvitedAt), LastSignedInAt: utc(m.LastSignedInAt),
 	}
 }

@@ -344,3 +344,51 @@ func TestContract(t *testing.T) {
 		t.Errorf("got %+v", usage)
 	}
 }
+
+// TestMemberLimitInEveryForm: the member is refused alike by the app's calls, the extension's and OpenAI's, and
+// administrators see how much was used of what.
+func TestMemberLimitInEveryForm(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.exec(`UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.bob.ID)
+	threadID := f.thread(f.alice.Subject).ID.String()
+	get[api.DefaultMemberLimit](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/member-limit", token: f.bob.Subject, body: map[string]any{"tokens": 5000},
+	})
+	own := map[string]any{"token_limit": map[string]any{"rule": "own", "tokens": 70}}
+	edited := get[api.User](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/user/" + f.alice.ID.String(), token: f.bob.Subject, body: own,
+	})
+	if got := edited.Tokens; got.Rule != "own" || got.Limit == nil || *got.Limit != 70 {
+		t.Errorf("the edited member has %+v", got)
+	}
+	f.exec(`INSERT INTO usage_daily VALUES ($1, (now() AT TIME ZONE 'Asia/Tokyo')::date, $2, 1, 70, 0)`,
+		f.alice.OrganizationID, f.alice.ID)
+	usage := get[api.OwnUsage](f, http.StatusOK, call{method: "GET", path: "/v1/me/usage", token: f.alice.Subject})
+	if usage.TokenLimit == nil || *usage.TokenLimit != 70 || usage.InputTokens != 70 {
+		t.Errorf("their own usage is %+v", usage)
+	}
+	for _, way := range []string{"sync", "async", "stream"} {
+		resp := f.do(call{
+			method: "POST", path: "/v1/message/" + way, token: f.alice.Subject, body: question(threadID),
+		})
+		if p := resp.problem(t); resp.status != http.StatusForbidden || p.Code != "member_limit_reached" ||
+			!strings.Contains(p.Detail, "70トークン") {
+			t.Errorf("%s: %d %s", way, resp.status, resp.body)
+		}
+	}
+	resp := f.do(call{method: "POST", path: "/v1/chat/completions", token: f.personalToken(f.alice.Subject, "chat").Token,
+		body: map[string]any{
+			"model": f.chatSkill().ID.String(), "messages": []any{map[string]any{"role": "user", "content": "質問"}},
+		}})
+	if resp.status != http.StatusForbidden || !strings.Contains(string(resp.body), `"code":"member_limit_reached"`) ||
+		!strings.Contains(string(resp.body), `"type":"permission_error"`) {
+		t.Errorf("OpenAI's form: %d %s", resp.status, resp.body)
+	}
+	members := f.csv("/v1/user/csv", f.bob.Subject)
+	row := slices.IndexFunc(members, func(row []string) bool { return row[0] == edited.Email })
+	if row < 1 || !slices.Equal(members[row][7:], []string{"70", "70"}) ||
+		!slices.Equal(members[0][7:], []string{"今月のトークン", "月の上限"}) {
+		t.Errorf("members: %q", members)
+	}
+}

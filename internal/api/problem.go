@@ -33,6 +33,7 @@ var statuses = map[fault.Code]int{
 	fault.SkillUnavailable:   http.StatusConflict,
 	fault.NoSeat:             http.StatusConflict,
 	fault.TokenLimit:         http.StatusForbidden,
+	fault.MemberLimit:        http.StatusForbidden,
 	fault.ContractEnded:      http.StatusForbidden,
 	fault.TooLarge:           http.StatusRequestEntityTooLarge,
 	fault.RateLimited:        http.StatusTooManyRequests,

@@ -170,6 +170,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Delete("/v1/user/{user_id}", s.as(writes, s.removeUser))
 		r.Delete("/v1/user/{user_id}/sso-link", s.as(writes, s.unlinkUser))
 		r.Delete("/v1/user/{user_id}/session", s.as(writes, s.endMemberSessions))
+		r.Get("/v1/member-limit", s.as(reads, s.getMemberLimit))
+		r.Put("/v1/member-limit", s.as(writes, s.putMemberLimit))
 		r.Get("/v1/session-limits", s.as(reads, s.getSessionLimits))
 		r.Put("/v1/session-limits", s.as(writes, s.putSessionLimits))
 		r.Get("/v1/audit", s.as(reads, s.listAuditEvents))

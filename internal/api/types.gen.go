@@ -324,6 +324,27 @@ func (e MemberFilter) Valid() bool {
 	}
 }
 
+// Defines values for MemberLimitRule.
+const (
+	MemberLimitRuleDefault MemberLimitRule = "default"
+	MemberLimitRuleNone    MemberLimitRule = "none"
+	MemberLimitRuleOwn     MemberLimitRule = "own"
+)
+
+// Valid indicates whether the value is a known member of the MemberLimitRule enum.
+func (e MemberLimitRule) Valid() bool {
+	switch e {
+	case MemberLimitRuleDefault:
+		return true
+	case MemberLimitRuleNone:
+		return true
+	case MemberLimitRuleOwn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MessageFinishReason.
 const (
 	Error   MessageFinishReason = "error"
@@ -1160,6 +1181,12 @@ type DayUsage struct {
 	OutputTokens int64 `json:"output_tokens"`
 }
 
+// DefaultMemberLimit defines model for DefaultMemberLimit.
+type DefaultMemberLimit struct {
+	// Tokens A month. Absent: no limit.
+	Tokens *int64 `json:"tokens,omitempty"`
+}
+
 // DeviceAnswer defines model for DeviceAnswer.
 type DeviceAnswer struct {
 	Allow    bool   `json:"allow"`
@@ -1517,6 +1544,28 @@ type Me struct {
 
 // MemberFilter defines model for MemberFilter.
 type MemberFilter string
+
+// MemberLimit defines model for MemberLimit.
+type MemberLimit struct {
+	// Rule The organization's limit for every member, a limit of the member's own, or none.
+	Rule MemberLimitRule `json:"rule"`
+
+	// Tokens With `own`, and not with the others.
+	Tokens *int64 `json:"tokens,omitempty"`
+}
+
+// MemberLimitRule The organization's limit for every member, a limit of the member's own, or none.
+type MemberLimitRule string
+
+// MemberTokens A member's tokens of this month, by the calendar of Japan.
+type MemberTokens struct {
+	// Limit By the rule. Absent: no limit.
+	Limit *int64 `json:"limit,omitempty"`
+
+	// Rule The organization's limit for every member, a limit of the member's own, or none.
+	Rule MemberLimitRule `json:"rule"`
+	Used int64           `json:"used"`
+}
 
 // MemberUsage defines model for MemberUsage.
 type MemberUsage struct {
@@ -1995,6 +2044,9 @@ type OwnUsage struct {
 	// ResetsOn The first day of the next month, in Japan.
 	ResetsOn openapi_types.Date `json:"resets_on"`
 	Storage  OwnStorage         `json:"storage"`
+
+	// TokenLimit What one may use a month, input and output together. Absent: no limit.
+	TokenLimit *int64 `json:"token_limit,omitempty"`
 }
 
 // PageText defines model for PageText.
@@ -3224,13 +3276,17 @@ type User struct {
 	// SsoLinked The organization's identity provider has signed them in.
 	SsoLinked bool      `json:"sso_linked"`
 	State     UserState `json:"state"`
+
+	// Tokens A member's tokens of this month, by the calendar of Japan.
+	Tokens MemberTokens `json:"tokens"`
 }
 
 // UserEditRequest defines model for UserEditRequest.
 type UserEditRequest struct {
-	Name  *string    `json:"name,omitempty"`
-	Role  *Role      `json:"role,omitempty"`
-	State *UserState `json:"state,omitempty"`
+	Name       *string      `json:"name,omitempty"`
+	Role       *Role        `json:"role,omitempty"`
+	State      *UserState   `json:"state,omitempty"`
+	TokenLimit *MemberLimit `json:"token_limit,omitempty"`
 }
 
 // UserInviteRequest defines model for UserInviteRequest.
@@ -3864,6 +3920,9 @@ type PutAboutJSONRequestBody = About
 
 // PutInstructionsJSONRequestBody defines body for PutInstructions for application/json ContentType.
 type PutInstructionsJSONRequestBody = Instructions
+
+// PutMemberLimitJSONRequestBody defines body for PutMemberLimit for application/json ContentType.
+type PutMemberLimitJSONRequestBody = DefaultMemberLimit
 
 // AskMessageJSONRequestBody defines body for AskMessage for application/json ContentType.
 type AskMessageJSONRequestBody = MessageRequest

@@ -35,6 +35,8 @@ func (a *acting) answered(ctx context.Context, ask func(context.Context, chat.Ow
 		return err // Tried again.
 	case fault.ThreadBusy:
 		return a.wait(ctx)
+	case fault.MemberLimit:
+		return a.refuse(ctx, fault.DetailOf(err)+textUsage)
 	}
 	if errors.Is(err, ErrLost) {
 		return err

@@ -130,9 +130,11 @@ func (f *fixture) startChat(model llm.Model) *chat.Service {
 	feed, err := stream.NewFeed(nil)
 	f.must(err)
 	hub := stream.NewHub(stream.HubConfig{})
+	budget := org.NewBudget(f.db, f.log())
+	f.t.Cleanup(budget.Stop)
 	s := chat.NewService(chat.Needs{
 		Store: f.db, Skills: skill.NewService(f.db, skill.Config{}), Model: model, Hub: hub, Feed: feed,
-		Log: slog.New(slog.DiscardHandler),
+		Log: f.log(), Budget: budget,
 	}, chat.Config{Lease: time.Hour})
 	f.must(s.Start(f.t.Context()))
 	f.t.Cleanup(func() {

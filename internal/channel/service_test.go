@@ -377,3 +377,20 @@ func TestRatings(t *testing.T) {
 	f.take(s, unknown)
 	f.told("sato", channel.NoticeRefused)
 }
+
+func TestMemberAtTheirLimitIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(`UPDATE users SET limit_rule = 'own', limit_tokens = 100 WHERE id = $1`, f.sato.UserID)
+	f.exec(`INSERT INTO usage_daily VALUES ($1, (now() AT TIME ZONE 'Asia/Tokyo')::date, $2, 1, 100, 0)`,
+		f.sato.OrganizationID, f.sato.UserID)
+	s := f.start()
+	f.take(s, f.mention("sato", "質問です"))
+	if text := f.told("sato", channel.NoticeRefused).Text; !strings.Contains(text, "上限（100トークン）") ||
+		!strings.Contains(text, "1日にリセット") || !strings.Contains(text, "右上のメニュー") {
+		t.Errorf("told %q", text)
+	}
+	f.take(s, f.mention("suzuki", "質問です"))
+	f.say("はい。")
+	f.answered(1)
+}

@@ -31,7 +31,9 @@ const (
 	RequestConflict  Code = "request_id_conflict" // The same request id was used with another body.
 	NoSeat           Code = "no_seat"             // The contract allows no more active members.
 	//nolint:gosec // No credential. The contract's tokens of the month are used up.
-	TokenLimit    Code = "token_limit_reached"
+	TokenLimit Code = "token_limit_reached"
+	//nolint:gosec // No credential. The member's tokens of the month are used up.
+	MemberLimit   Code = "member_limit_reached"
 	ContractEnded Code = "contract_ended" // The contract is suspended or has ended.
 )
 

@@ -26,6 +26,7 @@ const (
 	ActionSessionLimits    Action = "session_limits.edit"
 	ActionInstructions     Action = "instructions.edit"
 	ActionModels           Action = "models.edit"
+	ActionMemberLimit      Action = "member_limit.edit"
 	ActionSAMLEdit         Action = "saml.edit"
 	ActionSAMLOn           Action = "saml.on"
 	ActionSAMLOff          Action = "saml.off"
@@ -94,7 +95,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink,
-		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels,
+		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
 		ActionNoticeEdit, ActionNoticeEnd, ActionNoticeDelete,

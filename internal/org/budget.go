@@ -20,7 +20,8 @@ var (
 		"ご契約が終了しているため、新しいメッセージを送信できません。管理者にお問い合わせください。")
 )
 
-// Percentages of the monthly tokens at which administrators are notified.
+// Percentages of the monthly tokens at which a notice is published: to administrators about their organization, and to
+// members about themselves.
 const (
 	nearLimit = 80
 	atLimit   = 100
@@ -29,20 +30,26 @@ const (
 const (
 	balanceAge  = 5 * time.Second // How long a balance is considered valid, and a changed contract may go unnoticed.
 	balanceLook = 4 * time.Second // Age at which it is reloaded in the background, to keep callers from waiting.
-	maxBalances = 10_000          // Maximum number of cached organizations. Some 200 bytes each.
+	maxBalances = 50_000          // Maximum number of cached organizations and members. Some 250 bytes each.
 )
 
-// Balance is an organization's usage compared with its contract.
+// Balance is the usage of an organization compared with its contract, or of a member compared with their limit.
 type Balance struct {
-	Over     bool  // The contract is suspended or has ended.
-	Limit    int64 // Tokens per month.
-	Used     int64 // This month.
-	Notified int   // The highest percentage that administrators were notified of this month; 0 for none.
+	Over      bool      // The organization's contract is suspended or has ended.
+	Unlimited bool      // The member has no limit.
+	Limit     int64     // Tokens per month.
+	Used      int64     // This month.
+	Notified  int       // The highest percentage that a notice was published about this month; 0 for none.
+	ResetsOn  time.Time // The first day of the next month.
+
+	MemberLimits bool // Members of the organization may have limits.
 }
 
 // percent returns the highest percentage that has been reached.
 func (b Balance) percent() int {
 	switch {
+	case b.Unlimited:
+		return 0
 	case b.Used >= b.Limit:
 		return atLimit
 	case b.Used >= b.Limit-b.Limit/5:
@@ -52,7 +59,7 @@ func (b Balance) percent() int {
 	}
 }
 
-// untold reports whether administrators have yet to be notified of a higher percentage.
+// untold reports whether a notice about a higher percentage has yet to be published.
 func (b Balance) untold() bool { return !b.Over && b.percent() > b.Notified }
 
 // BudgetStore is what a Budget needs of a database.
@@ -60,12 +67,22 @@ type BudgetStore interface {
 	// Balance returns an organization's balance, or ErrNoOrganization. Months are Japan's.
 	Balance(ctx context.Context, organizationID uuid.UUID) (Balance, error)
 
+	// MemberBalance returns a member's balance, or ErrNoMember.
+	MemberBalance(ctx context.Context, organizationID, userID uuid.UUID) (Balance, error)
+
 	// PublishLimitNotice adds a notice for an organization's administrators that a percentage of this month's tokens is
 	// used, unless any server has notified them of the same or a higher one this month.
 	PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice Notification) error
+
+	// PublishMemberNotice adds a notice for the member whom it names that a percentage of their tokens of this month is
+	// used, under the same condition.
+	PublishMemberNotice(ctx context.Context, percent int, notice Notification) error
 }
 
-// Budget enforces the contracts of organizations. Its balances are at most balanceAge old, and tokens spent on this
+// account is whose tokens a balance counts: a member's, or the organization's if the user is uuid.Nil.
+type account struct{ organizationID, userID uuid.UUID }
+
+// Budget enforces the contracts of organizations and the limits of their members. Its balances are at most balanceAge old, and tokens spent on this
 // server count at once: several servers together may exceed a limit by what they spend in that time. It is safe for
 // concurrent use.
 type Budget struct {
@@ -77,11 +94,11 @@ type Budget struct {
 	looking sync.WaitGroup // Goroutines that read balances. Add only with mu held and while not stopped.
 
 	mu       sync.Mutex
-	stopped  bool                   // Guarded by mu.
-	balances map[uuid.UUID]*balance // Guarded by mu, with the balances that they point to.
+	stopped  bool                 // Guarded by mu.
+	balances map[account]*balance // Guarded by mu, with the balances that they point to.
 }
 
-// balance is the cached balance of an organization. It is guarded by the Budget's mu.
+// balance is a cached balance. It is guarded by the Budget's mu.
 type balance struct {
 	Balance
 	asOf time.Time     // When reading it began. Zero: never read.
@@ -93,7 +110,7 @@ type balance struct {
 // NewBudget returns a Budget. Stop must be called.
 func NewBudget(store BudgetStore, log *slog.Logger) *Budget {
 	root, cancel := context.WithCancel(context.Background())
-	return &Budget{store: store, log: log, root: root, cancel: cancel, balances: make(map[uuid.UUID]*balance)}
+	return &Budget{store: store, log: log, root: root, cancel: cancel, balances: make(map[account]*balance)}
 }
 
 // Stop ends the background reads and waits for them.
@@ -105,92 +122,117 @@ func (b *Budget) Stop() {
 	b.looking.Wait()
 }
 
-// Check returns ErrContractEnded or ErrTokenLimit if an organization may not send new messages. Other errors are the
-// database's. It queries the database at most once in balanceLook per organization, however many callers wait for it.
-func (b *Budget) Check(ctx context.Context, organizationID uuid.UUID) error {
+// Check returns ErrContractEnded or ErrTokenLimit if an organization may not send new messages, and an error with the
+// code fault.MemberLimit if its member may not. Other errors are the database's. It queries the database at most once
+// in balanceLook per organization and member, however many callers wait for it, and for no member of an organization
+// without limits for members.
+func (b *Budget) Check(ctx context.Context, organizationID, userID uuid.UUID) error {
+	whole, err := b.current(ctx, account{organizationID: organizationID})
+	switch {
+	case err != nil:
+		return err
+	case whole.Over:
+		return ErrContractEnded
+	case whole.Used >= whole.Limit:
+		return ErrTokenLimit
+	case !whole.MemberLimits:
+		return nil
+	}
+	own, err := b.current(ctx, account{organizationID, userID})
+	if err == nil && own.percent() >= atLimit {
+		err = errMemberLimit(own)
+	}
+	return err
+}
+
+// errMemberLimit returns the error of a member who has used up their tokens of the month.
+func errMemberLimit(own Balance) error {
+	return fault.Errorf(fault.MemberLimit,
+		"今月ご利用いただけるトークン数の上限（%sトークン）に達したため、新しい質問を受け付けられません。上限は%sにリセットされます。"+
+			"お急ぎの場合は、組織の管理者に上限の変更をご相談ください。", grouped(own.Limit), own.ResetsOn.Format("1月2日"))
+}
+
+// current returns a balance that is at most balanceAge old.
+func (b *Budget) current(ctx context.Context, of account) (Balance, error) {
 	b.mu.Lock()
-	known := b.get(organizationID)
+	known := b.get(of)
 	var look <-chan struct{}
 	age := time.Since(known.asOf)
 	if age >= balanceLook {
-		look = b.begin(organizationID, known)
+		look = b.begin(of, known)
 	}
 	if age < balanceAge {
 		defer b.mu.Unlock()
-		return known.verdict()
+		return known.Balance, nil
 	}
 	b.mu.Unlock()
 	select {
 	case <-b.root.Done():
-		return fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
+		return Balance{}, fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
 	case <-look:
 	case <-ctx.Done():
-		return fault.Wrap(ctx.Err(), fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
+		return Balance{}, fault.Wrap(ctx.Err(), fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if known.err != nil {
-		return known.err
-	}
-	return known.verdict()
+	return known.Balance, known.err
 }
 
-// verdict must be called with the Budget's mu held.
-func (b *balance) verdict() error {
-	switch {
-	case b.Over:
-		return ErrContractEnded
-	case b.Used >= b.Limit:
-		return ErrTokenLimit
-	}
-	return nil
-}
-
-// Spent counts tokens that an organization has used, and has its administrators notified in time. It does not block.
-func (b *Budget) Spent(organizationID uuid.UUID, tokens int) {
+// Spent counts tokens that a member of an organization has used, and has the notices published in time. It does not
+// block.
+func (b *Budget) Spent(organizationID, userID uuid.UUID, tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	known := b.get(organizationID)
+	whole := b.add(account{organizationID: organizationID}, tokens)
+	if whole.MemberLimits || whole.asOf.IsZero() {
+		b.add(account{organizationID, userID}, tokens)
+	}
+}
+
+// add counts tokens. The caller holds mu.
+func (b *Budget) add(of account, tokens int) *balance {
+	known := b.get(of)
 	known.Used += int64(max(tokens, 0))
 	known.late += int64(max(tokens, 0))
 	if time.Since(known.asOf) >= balanceAge || known.untold() {
-		b.begin(organizationID, known)
-	}
-}
-
-// get returns the cached balance of an organization. The caller holds mu.
-func (b *Budget) get(id uuid.UUID) *balance {
-	known := b.balances[id]
-	if known == nil {
-		if len(b.balances) >= maxBalances {
-			clear(b.balances) // Rare, and active organizations are reloaded soon.
-		}
-		known = &balance{}
-		b.balances[id] = known
+		b.begin(of, known)
 	}
 	return known
 }
 
-// begin starts reading an organization's balance, unless a read is in progress or the Budget has stopped, and returns
+// get returns a cached balance. The caller holds mu.
+func (b *Budget) get(of account) *balance {
+	known := b.balances[of]
+	if known == nil {
+		if len(b.balances) >= maxBalances {
+			clear(b.balances) // Rare, and those in use are reloaded soon.
+		}
+		known = &balance{}
+		b.balances[of] = known
+	}
+	return known
+}
+
+// begin starts reading a balance, unless a read is in progress or the Budget has stopped, and returns
 // the channel that is closed when the read is over. The caller holds mu.
-func (b *Budget) begin(id uuid.UUID, known *balance) <-chan struct{} {
+func (b *Budget) begin(of account, known *balance) <-chan struct{} {
 	if known.look == nil && !b.stopped {
 		known.look, known.late = make(chan struct{}), 0
-		b.looking.Go(func() { b.read(id, known) })
+		b.looking.Go(func() { b.read(of, known) })
 	}
 	return known.look
 }
 
-// read reads a balance and publishes a notice if necessary. It runs in its own goroutine, one per organization.
-func (b *Budget) read(id uuid.UUID, known *balance) {
+// read reads a balance and publishes a notice if necessary. It runs in its own goroutine, one per balance.
+func (b *Budget) read(of account, known *balance) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(b.root, storeTimeout)
 	defer cancel()
-	fresh, err := b.store.Balance(ctx, id)
+	fresh, err := b.load(ctx, of)
 	if percent := fresh.percent(); err == nil && fresh.untold() {
-		if told := b.store.PublishLimitNotice(ctx, id, percent, limitNotice(id, percent, fresh)); told != nil {
+		if told := b.publish(ctx, of, percent, fresh); told != nil {
 			b.log.WarnContext(ctx, "publishing a notice about token usage failed, trying again later",
-				"organization_id", id, "err", told)
+				"organization_id", of.organizationID, "user_id", of.userID, "err", told)
 		} else {
 			fresh.Notified = percent
 		}
@@ -207,8 +249,39 @@ func (b *Budget) read(id uuid.UUID, known *balance) {
 	// decided. Only new tokens cause another read at once: otherwise a notice that keeps failing would cause reads
 	// without end.
 	if known.Used += known.late; known.late > 0 && known.untold() {
-		b.begin(id, known)
+		b.begin(of, known)
 	}
+}
+
+func (b *Budget) load(ctx context.Context, of account) (Balance, error) {
+	if of.userID == uuid.Nil {
+		return b.store.Balance(ctx, of.organizationID)
+	}
+	return b.store.MemberBalance(ctx, of.organizationID, of.userID)
+}
+
+func (b *Budget) publish(ctx context.Context, of account, percent int, fresh Balance) error {
+	if of.userID == uuid.Nil {
+		return b.store.PublishLimitNotice(ctx, of.organizationID, percent, limitNotice(of.organizationID, percent, fresh))
+	}
+	return b.store.PublishMemberNotice(ctx, percent, memberNotice(of, percent, fresh))
+}
+
+// memberNotice returns the notice for a member.
+func memberNotice(of account, percent int, b Balance) Notification {
+	resets := b.ResetsOn.Format("1月2日")
+	n := Notification{
+		ID: newID(), OrganizationID: &of.organizationID, UserID: &of.userID, Level: LevelWarning,
+		Title: fmt.Sprintf("今月のトークン数が、ご利用の上限の%d%%に達しました", percent),
+		Body: fmt.Sprintf("今月は%s / %sトークンを利用しています。上限に達すると、%sにリセットされるまで新しい質問ができなくなります。",
+			grouped(b.Used), grouped(b.Limit), resets),
+	}
+	if percent >= atLimit {
+		n.Title = "今月のトークン数が、ご利用の上限に達しました"
+		n.Body = fmt.Sprintf("上限（%sトークン）に達したため、新しい質問はできません。上限は%sにリセットされます。"+
+			"お急ぎの場合は、組織の管理者に上限の変更をご相談ください。", grouped(b.Limit), resets)
+	}
+	return n
 }
 
 // limitNotice returns the notice for administrators.

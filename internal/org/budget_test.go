@@ -16,7 +16,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// purse is a store with one balance and slow reads.
+// someone is who spends where it does not matter.
+var someone = uuid.New()
+
+// purse is a store with one balance and slow reads. Nobody has a limit, so no member's balance is read.
 type purse struct {
 	mu      sync.Mutex // Guards the fields below.
 	balance org.Balance
@@ -39,6 +42,12 @@ func (p *purse) Balance(ctx context.Context, _ uuid.UUID) (org.Balance, error) {
 	}
 }
 
+func (p *purse) MemberBalance(context.Context, uuid.UUID, uuid.UUID) (org.Balance, error) {
+	return org.Balance{}, errors.New("the balance of a member is read")
+}
+
+func (p *purse) PublishMemberNotice(context.Context, int, org.Notification) error { return nil }
+
 func (p *purse) PublishLimitNotice(_ context.Context, _ uuid.UUID, percent int, _ org.Notification) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +64,7 @@ func (p *purse) spend(b *org.Budget, id uuid.UUID, tokens int) {
 	p.mu.Lock()
 	p.balance.Used += int64(tokens)
 	p.mu.Unlock()
-	b.Spent(id, tokens)
+	b.Spent(id, someone, tokens)
 }
 
 func (p *purse) state() (reads int, notices []int) {
@@ -75,7 +84,7 @@ func TestBudgetRarelyReads(t *testing.T) {
 		for range 100 {
 			all.Go(func() {
 				for range 4 {
-					if err := b.Check(t.Context(), id); err != nil {
+					if err := b.Check(t.Context(), id, someone); err != nil {
 						t.Error(err)
 					}
 					p.spend(b, id, 1)
@@ -89,7 +98,7 @@ func TestBudgetRarelyReads(t *testing.T) {
 		}
 		<-time.After(2 * time.Second)
 		for range 10 {
-			if err := b.Check(t.Context(), id); err != nil {
+			if err := b.Check(t.Context(), id, someone); err != nil {
 				t.Error(err)
 			}
 		}
@@ -108,7 +117,7 @@ func TestBudgetHolds(t *testing.T) {
 		id := uuid.New()
 		check := func(what string, want error) {
 			t.Helper()
-			if err := b.Check(t.Context(), id); !errors.Is(err, want) {
+			if err := b.Check(t.Context(), id, someone); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %v", what, err, want)
 			}
 		}
@@ -165,7 +174,7 @@ func TestBudgetRests(t *testing.T) {
 			b := org.NewBudget(p, slog.New(slog.DiscardHandler))
 			defer b.Stop()
 			id := uuid.New()
-			_ = b.Check(t.Context(), id)
+			_ = b.Check(t.Context(), id, someone)
 			<-time.After(4 * time.Second)
 			if reads, _ := p.state(); reads != 1 {
 				t.Errorf("%s: %d readings in four seconds", what, reads)
@@ -191,7 +200,7 @@ func TestNobodyWaitsForABusyBudget(t *testing.T) {
 		id := uuid.New()
 		for i := range 30 {
 			began := time.Now()
-			if err := b.Check(t.Context(), id); err != nil || (i > 0 && time.Since(began) > 0) {
+			if err := b.Check(t.Context(), id, someone); err != nil || (i > 0 && time.Since(began) > 0) {
 				t.Errorf("message %d waits for %v, %v", i, time.Since(began), err)
 			}
 			<-time.After(500 * time.Millisecond)
@@ -221,8 +230,8 @@ func TestStoppedBudgetSaysSo(t *testing.T) {
 	t.Parallel()
 	b := org.NewBudget(&purse{}, slog.New(slog.DiscardHandler))
 	b.Stop()
-	b.Spent(uuid.New(), 1)
-	if err := b.Check(t.Context(), uuid.New()); fault.CodeOf(err) != fault.Unavailable {
+	b.Spent(uuid.New(), someone, 1)
+	if err := b.Check(t.Context(), uuid.New(), someone); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("got %v", err)
 	}
 }
@@ -249,8 +258,8 @@ func TestLimitNoticeIsPublishedOnce(t *testing.T) {
 			servers.Go(func() {
 				b := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 				defer b.Stop()
-				b.Spent(f.a, 1)
-				errs[i] = b.Check(t.Context(), f.a)
+				b.Spent(f.a, user.ID, 1)
+				errs[i] = b.Check(t.Context(), f.a, user.ID)
 			})
 		}
 		servers.Wait()
@@ -311,7 +320,7 @@ func TestContractsThatAreOver(t *testing.T) {
 		f.exec(`UPDATE contracts SET starts_on = '2020-01-01' WHERE organization_id = $1`, id)
 		f.exec(`UPDATE contracts SET `+c.sql+` WHERE organization_id = $1`, id)
 		b := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
-		if err := b.Check(t.Context(), id); !errors.Is(err, c.want) {
+		if err := b.Check(t.Context(), id, someone); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 		b.Stop()

@@ -124,7 +124,8 @@ type ContractView struct {
 // OwnUsage is a person's usage this month.
 type OwnUsage struct {
 	Usage
-	ResetsOn time.Time // The first day of the next month.
+	ResetsOn   time.Time // The first day of the next month.
+	TokenLimit *int64    // Of input and output together. Nil: no limit.
 }
 
 // UsageDays is how many days of usage are shown, including today.

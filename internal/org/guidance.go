@@ -85,12 +85,7 @@ func (s *Service) SetInstructions(ctx context.Context, actor identity.Actor, tex
 	if err != nil {
 		return "", err
 	}
-	return text, s.guidance.SetInstructions(ctx, actor, text, func(actor *Member) error {
-		if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
-			return ErrForbidden
-		}
-		return nil
-	})
+	return text, s.guidance.SetInstructions(ctx, actor, text, stillAdministers)
 }
 
 // guidanceText returns a text without the white space around it, if it can be stored.

@@ -25,6 +25,9 @@ type Member struct {
 	SSOLinked      bool // A NameID of the organization's identity provider is linked to them.
 	InvitedAt      *time.Time
 	LastSignedInAt *time.Time // Nil: never.
+	LimitRule      LimitRule
+	LimitTokens    *int64 // Tokens per month, by that rule. Nil: no limit.
+	TokensUsed     int64  // This month.
 }
 
 // invited reports whether the member has not signed in since they were invited, or ever.
@@ -55,6 +58,7 @@ type MemberEdit struct {
 	Name  *string
 	Role  *identity.Role
 	State *identity.State
+	Limit *MemberLimit
 }
 
 // maxName is the maximum length of a person's name, in characters.
@@ -177,6 +181,9 @@ func (e *MemberEdit) clean() error {
 	}
 	if e.State != nil && *e.State != identity.StateActive && *e.State != identity.StateInactive {
 		return fault.InvalidField("state", "指定できない状態です。")
+	}
+	if e.Limit != nil {
+		return e.Limit.check()
 	}
 	return nil
 }

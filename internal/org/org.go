@@ -36,10 +36,11 @@ const (
 	AudienceAdmins Audience = "admins" // An organization's administrators.
 )
 
-// Notification is a notice to the members of one organization, or of all.
+// Notification is a notice to the members of one organization, or of all, or to one member.
 type Notification struct {
 	ID             uuid.UUID
 	OrganizationID *uuid.UUID // Nil: for every organization.
+	UserID         *uuid.UUID // Of the organization. Nil: for all of the audience.
 	Title          string
 	Body           string
 	URL            string // "" for none.
@@ -65,6 +66,7 @@ type Store interface {
 	ReportStore
 	SessionStore
 	GuidanceStore
+	LimitStore
 }
 
 // NoticeStore stores the notices to members.

@@ -42,8 +42,9 @@ type MemberChange struct {
 	Name   string
 	Role   identity.Role
 	State  identity.State
-	Remove bool // The other fields are ignored then.
-	Unlink bool // Removes links to the identity provider and ends sessions.
+	Limit  *MemberLimit // Nil: it stays as it is.
+	Remove bool         // The other fields are ignored then.
+	Unlink bool         // Removes links to the identity provider and ends sessions.
 
 	EndSessions bool
 
@@ -122,6 +123,10 @@ func (r Roster) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, error) {
 	change.note("name", m.Name, change.Name)
 	change.note("role", string(m.Role), string(change.Role))
 	change.note("state", string(m.State), string(change.State))
+	if e.Limit != nil {
+		change.Limit = e.Limit
+		change.note("token_limit", m.limit().String(), e.Limit.String())
+	}
 	return change, nil
 }
 

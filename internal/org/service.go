@@ -18,6 +18,7 @@ type Service struct {
 	reports  ReportStore
 	sessions SessionStore
 	guidance GuidanceStore
+	limits   LimitStore
 	accounts Accounts
 	events   Events
 	log      *slog.Logger
@@ -37,7 +38,7 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	}
 	return &Service{
 		notices: store, board: store, members: store, invites: store, changes: store, reports: store, sessions: store,
-		guidance: store, accounts: accounts, events: events, log: log,
+		guidance: store, limits: store, accounts: accounts, events: events, log: log,
 	}
 }
 

@@ -10,7 +10,6 @@ import {
   formatWeekday,
   fromJapan,
   inJapan,
-  percentOf,
 } from './format'
 
 describe('numbers', () => {
@@ -31,18 +30,6 @@ describe('numbers', () => {
     [2_000_000_000_000, '2兆'],
   ])('are short in a chart: %d is %s', (value, words) => {
     expect(formatShort(value)).toBe(words)
-  })
-
-  it.each([
-    [0, 50, 0],
-    [1, 10_000_000, 1],
-    [9_999_999, 10_000_000, 99],
-    [10_000_000, 10_000_000, 100],
-    [12_000_000, 10_000_000, 120],
-    [0, 0, 0],
-    [3, 0, 100],
-  ])('are parts of a whole: %d of %d is %d%%', (part, whole, percent) => {
-    expect(percentOf(part, whole)).toBe(percent)
   })
 })
 

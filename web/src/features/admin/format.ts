@@ -21,15 +21,6 @@ export function formatShort(value: number): string {
   return numbers.format(Math.round(value))
 }
 
-/** A share in whole percent: never 100% before the whole is reached, nor 0% of a positive amount. */
-export function percentOf(part: number, whole: number): number {
-  if (whole <= 0) return part > 0 ? 100 : 0
-  const percent = (part / whole) * 100
-  if (percent > 0 && percent < 1) return 1
-  if (percent < 100) return Math.min(99, Math.round(percent))
-  return Math.floor(percent)
-}
-
 interface Day {
   readonly year: number
   readonly month: number

@@ -1,6 +1,6 @@
 import { redirect } from 'react-router'
 import { meQuery, queryClient } from '@/lib/api/queries'
-import { contractQuery, samlQuery, slackQuery } from './queries'
+import { contractQuery, memberLimitQuery, samlQuery, slackQuery } from './queries'
 
 /** Starts loading the contract; skeletons are shown until it has arrived. */
 export function contractLoader(): null {
@@ -11,6 +11,7 @@ export function contractLoader(): null {
 /** Starts loading the data around the list of members. */
 export function membersLoader(): null {
   void queryClient.prefetchQuery(samlQuery)
+  void queryClient.prefetchQuery(memberLimitQuery)
   return contractLoader()
 }
 

@@ -46,6 +46,14 @@ export const samlQuery = queryOptions({
   throwOnError,
 })
 
+/** How many tokens each member may use a month. */
+export const memberLimitQuery = queryOptions({
+  queryKey: ['admin', 'member-limit'],
+  // A query has no undefined data.
+  queryFn: async ({ signal }) => ({ tokens: await admin.getMemberLimit(signal) }),
+  throwOnError,
+})
+
 /** How long sessions of the organization last. */
 export const sessionLimitsQuery = queryOptions({
   queryKey: ['admin', 'session-limits'],

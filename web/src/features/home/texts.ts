@@ -1,3 +1,5 @@
+const inWords = (count: number) => count.toLocaleString('ja-JP')
+
 /** The texts of the header. */
 export const texts = {
   skip: '本文へ移動',
@@ -32,8 +34,10 @@ export const texts = {
     admin: '管理者画面',
     usage: {
       label: '今月のご利用',
-      used: (messages: number, tokens: number) =>
-        `回答${messages.toLocaleString('ja-JP')}件・${tokens.toLocaleString('ja-JP')}トークン`,
+      used: (messages: number, tokens: number, limit?: number) =>
+        `回答${inWords(messages)}件・${inWords(tokens)}${limit === undefined ? '' : ` / ${inWords(limit)}`}トークン`,
+      limit: '今月のトークン',
+      reached: '上限に達しています。お急ぎの場合は、組織の管理者にご相談ください。',
       /** A day in the API's format, 2026-12-01. */
       resets: (day: string) => `${Number(day.slice(5, 7))}月${Number(day.slice(8, 10))}日にリセットされます`,
     },

@@ -69,7 +69,7 @@ export async function resendInvitation(userId: string): Promise<void> {
   await take(signed.POST('/v1/user/invite/resend', { body: { user_id: userId } }))
 }
 
-/** Changes a member's name, role or state. */
+/** Changes a member's name, role, state or limit. */
 export async function editMember(userId: string, request: UserEditRequest): Promise<Member> {
   assertRequired('editMember', 'userId', userId)
   assertRequired('editMember', 'userEditRequest', request)
@@ -98,6 +98,17 @@ export async function getSessionLimits(signal?: AbortSignal): Promise<SessionLim
 export async function putSessionLimits(limits: SessionLimits): Promise<SessionLimits> {
   assertRequired('putSessionLimits', 'sessionLimits', limits)
   return take(signed.PUT('/v1/session-limits', { body: limits }))
+}
+
+/** How many tokens each member may use a month; undefined for no limit. */
+export async function getMemberLimit(signal?: AbortSignal): Promise<number | undefined> {
+  return (await take(signed.GET('/v1/member-limit', { signal: signal ?? null }))).tokens
+}
+
+/** Sets how many tokens each member may use a month; undefined for no limit. */
+export async function putMemberLimit(tokens: number | undefined): Promise<number | undefined> {
+  const body = tokens === undefined ? {} : { tokens }
+  return (await take(signed.PUT('/v1/member-limit', { body }))).tokens
 }
 
 /** Removes a member's link to the identity provider, and ends their sessions. */

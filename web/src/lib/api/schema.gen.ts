@@ -1486,6 +1486,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/member-limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many tokens each member may use a month
+         * @description For the organization's administrators. It is the limit of the members with the rule `default`; `PUT
+         *     /v1/user/{user_id}` gives a member another rule. A member who has reached theirs is refused with the code
+         *     `member_limit_reached` until the month ends, by the calendar of Japan.
+         */
+        get: operations["getMemberLimit"];
+        /**
+         * Set how many tokens each member may use a month
+         * @description For the organization's administrators. Without `tokens` there is no limit.
+         */
+        put: operations["putMemberLimit"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session-limits": {
         parameters: {
             query?: never;
@@ -3211,6 +3237,11 @@ export interface components {
              * @description The first day of the next month, in Japan.
              */
             resets_on: string;
+            /**
+             * Format: int64
+             * @description What one may use a month, input and output together. Absent: no limit.
+             */
+            token_limit?: number;
             storage: components["schemas"]["OwnStorage"];
         };
         OwnStorage: {
@@ -3245,6 +3276,38 @@ export interface components {
              * @description Absent for somebody who has never signed in.
              */
             last_signed_in_at?: string;
+            tokens: components["schemas"]["MemberTokens"];
+        };
+        /** @description A member's tokens of this month, by the calendar of Japan. */
+        MemberTokens: {
+            /** Format: int64 */
+            used: number;
+            /**
+             * Format: int64
+             * @description By the rule. Absent: no limit.
+             */
+            limit?: number;
+            rule: components["schemas"]["MemberLimitRule"];
+        };
+        /**
+         * @description The organization's limit for every member, a limit of the member's own, or none.
+         * @enum {string}
+         */
+        MemberLimitRule: "default" | "own" | "none";
+        MemberLimit: {
+            rule: components["schemas"]["MemberLimitRule"];
+            /**
+             * Format: int64
+             * @description With `own`, and not with the others.
+             */
+            tokens?: number;
+        };
+        DefaultMemberLimit: {
+            /**
+             * Format: int64
+             * @description A month. Absent: no limit.
+             */
+            tokens?: number;
         };
         SessionList: {
             items: components["schemas"]["Session"][];
@@ -3568,6 +3631,7 @@ export interface components {
             name?: string;
             role?: components["schemas"]["Role"];
             state?: components["schemas"]["UserState"];
+            token_limit?: components["schemas"]["MemberLimit"];
         };
         UserInviteRequest: {
             users: components["schemas"]["NewMember"][];
@@ -7280,6 +7344,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getMemberLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limit */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefaultMemberLimit"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putMemberLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DefaultMemberLimit"];
+            };
+        };
+        responses: {
+            /** @description The limit */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefaultMemberLimit"];
+                };
             };
             default: components["responses"]["Problem"];
         };

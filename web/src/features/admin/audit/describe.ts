@@ -50,6 +50,7 @@ function wordOf(field: string, value: string | undefined): string | undefined {
   switch (field) {
     case 'seats':
     case 'tokens':
+    case 'token_limit':
       return isCount(value) ? formatNumber(Number(value)) : value
     case 'idp_certificates':
       return isCount(value) ? words.count(value) : value

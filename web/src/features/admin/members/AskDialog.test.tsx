@@ -12,6 +12,7 @@ const member: Member = {
   state: 'active',
   auth_type: 'federated_idp',
   sso_linked: true,
+  tokens: { used: 0, rule: 'default' },
 }
 
 afterEach(() => {

@@ -1,7 +1,10 @@
+import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Me, Member } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
+import { memberLimitQuery } from '../queries'
 import { EditDialog } from './EditDialog'
 
 const me: Me = {
@@ -21,6 +24,7 @@ const member: Member = {
   state: 'active',
   auth_type: 'cognito',
   sso_linked: false,
+  tokens: { used: 1200, rule: 'default' },
 }
 
 describe('the form of a member', () => {
@@ -33,6 +37,7 @@ describe('the form of a member', () => {
     server.mockReset()
     onClose.mockReset()
     vi.stubGlobal('fetch', server)
+    queryClient.setQueryData(memberLimitQuery.queryKey, { tokens: 50_000 })
   })
 
   afterEach(() => {
@@ -40,7 +45,12 @@ describe('the form of a member', () => {
     vi.unstubAllGlobals()
   })
 
-  const show = (actor = me) => render(<EditDialog me={actor} member={member} onClose={onClose} />)
+  const show = (actor = me) =>
+    render(
+      <QueryClientProvider client={queryClient}>
+        <EditDialog me={actor} member={member} onClose={onClose} />
+      </QueryClientProvider>,
+    )
   const save = () => userEvent.click(screen.getByRole('button', { name: '保存する' }))
 
   it('sends only what is different, and closes', async () => {
@@ -52,6 +62,22 @@ describe('the form of a member', () => {
     const request = new Request(server.mock.calls[0]?.[0] ?? '')
     expect([request.method, new URL(request.url).pathname]).toEqual(['PUT', '/v1/user/m'])
     expect(await request.json()).toEqual({ role: 'organization-admin' })
+  })
+
+  it('sends a limit of the member, and none that is no number', async () => {
+    reply(200, member)
+    show()
+    screen.getByRole('option', { name: '組織の上限に従う（50,000トークン）' })
+    await userEvent.selectOptions(screen.getByLabelText('月の上限'), 'own')
+    await save()
+    screen.getByText(/以下の数を入力してください/)
+    expect(server).not.toHaveBeenCalled()
+    await userEvent.type(screen.getByLabelText('この人のトークン数'), '７,０００')
+    await save()
+    await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce())
+    expect(await new Request(server.mock.calls[0]?.[0] ?? '').json()).toEqual({
+      token_limit: { rule: 'own', tokens: 7000 },
+    })
   })
 
   it('asks for a name, and sends nothing without one', async () => {

@@ -10,19 +10,21 @@ import { refreshMembers } from '../queries'
 import { texts } from '../texts'
 import { reason } from './changes'
 import styles from './Dialogs.module.css'
+import { LimitField } from './LimitField'
+import { type LimitValues, limitChange, limitOf } from './limit'
 import { mayGrant, ROLES, stateOf, whyNot } from './may'
 
 const words = texts.editing
 
-interface Values {
+interface Values extends LimitValues {
   name: string
   role: Role
   state: Member['state']
 }
 
-/** Changes a member's name, role and state. What the reader may not change is shown, with the reason. */
+/** Changes a member's name, role, state and limit. What the reader may not change is shown, with the reason. */
 export function EditDialog({ me, member, onClose }: { me: Me; member: Member; onClose: () => void }) {
-  const [values, setValues] = useState<Values>(member)
+  const [values, setValues] = useState<Values>({ ...member, ...limitOf(member.tokens) })
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
   const name = useRef<HTMLInputElement>(null)
@@ -39,6 +41,11 @@ export function EditDialog({ me, member, onClose }: { me: Me; member: Member; on
       return
     }
     if (change === null) return onClose()
+    if (change.token_limit?.rule === 'own' && change.token_limit.tokens === undefined) {
+      return setError(
+        new ApiError(400, { errors: [{ field: 'token_limit.tokens', message: words.limit.wrong }] }),
+      )
+    }
     setBusy(true)
     try {
       const saved = await admin.editMember(member.id, change)
@@ -97,6 +104,12 @@ export function EditDialog({ me, member, onClose }: { me: Me; member: Member; on
           <option value="active">{texts.states[stateOf({ ...member, state: 'active' })]}</option>
           <option value="inactive">{texts.states.inactive}</option>
         </Select>
+        <LimitField
+          values={values}
+          disabled={refused !== undefined}
+          error={fieldOf(error, 'token_limit.tokens')}
+          onChange={set}
+        />
         <div role="alert">{hasNoField(error) && <FieldErrorText>{reason(error)}</FieldErrorText>}</div>
       </form>
     </Dialog>
@@ -155,6 +168,7 @@ function changeOf(member: Member, values: Values): UserEditRequest | null {
     ...(name !== member.name && { name }),
     ...(values.role !== member.role && { role: values.role }),
     ...(values.state !== member.state && { state: values.state }),
+    ...limitChange(member.tokens, values),
   }
   return Object.keys(change).length > 0 ? change : null
 }

@@ -1,7 +1,9 @@
 import { Avatar } from '@/components/Avatar'
-import type { Me, Member } from '@/lib/api'
+import { Meter } from '@/components/Meter'
+import type { Me, Member, MemberTokens } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
+import { formatNumber } from '../format'
 import table from '../parts/Table.module.css'
 import { texts } from '../texts'
 import { type MemberActions, MemberMenu } from './MemberMenu'
@@ -28,6 +30,7 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
           <th scope="col">{words.name}</th>
           <th scope="col">{words.role}</th>
           <th scope="col">{words.state}</th>
+          <th scope="col">{words.tokens}</th>
           <th scope="col">{words.lastSignIn}</th>
           <th scope="col" className={table.narrow}>
             <span className="visually-hidden">{words.actions}</span>
@@ -43,6 +46,9 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
             <td className={table.nowrap}>{texts.roles[member.role]}</td>
             <td className={table.nowrap}>
               <State member={member} />
+            </td>
+            <td className={styles.tokens} data-label={words.tokens}>
+              <Tokens {...member.tokens} />
             </td>
             <td className={cx(table.nowrap, table.quiet)} data-label={lastSignIn(member) && words.lastSignIn}>
               <LastSignIn member={member} />
@@ -84,6 +90,16 @@ export function State({ member }: { member: Member }) {
     <span className={styles.state} data-state={state}>
       {texts.states[state]}
     </span>
+  )
+}
+
+function Tokens({ used, limit }: MemberTokens) {
+  if (limit === undefined) return formatNumber(used)
+  return (
+    <>
+      <span>{words.tokensOf(formatNumber(used), formatNumber(limit))}</span>
+      <Meter label={words.tokens} used={used} limit={limit} />
+    </>
   )
 }
 

@@ -21,6 +21,7 @@ import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { AskDialog } from './AskDialog'
 import { resend } from './changes'
+import { DefaultLimit } from './DefaultLimit'
 import { EditDialog } from './EditDialog'
 import { InviteDialog } from './InviteDialog'
 import { MemberTable } from './MemberTable'
@@ -57,6 +58,7 @@ export function MembersPage() {
       }
     >
       <div>
+        <DefaultLimit />
         <Filters url={url} />
         <List
           url={url}

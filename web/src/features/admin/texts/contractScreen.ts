@@ -22,7 +22,6 @@ export const contractScreen = {
     tokensLeft: (count: string) => `残り${count}トークン`,
     tokensOver: '上限に達しています',
     tokensHint: (date: string) => `${date}にリセットされます。`,
-    meter: (used: string, limit: string, percent: string) => `${limit}のうち${used}を使用、${percent}`,
     warnings: {
       suspended:
         'ご契約が停止中のため、メンバーは新しいメッセージを送信できません。ご契約窓口にお問い合わせください。',

@@ -1,0 +1,111 @@
+package org
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// maxMemberTokens is the highest limit for members, in tokens per month.
+const maxMemberTokens = 1_000_000_000_000
+
+// LimitRule says which limit a member has.
+type LimitRule string
+
+// The rules.
+const (
+	LimitDefault LimitRule = "default" // The one that the organization has for every member.
+	LimitOwn     LimitRule = "own"
+	LimitNone    LimitRule = "none"
+)
+
+// MemberLimit is how many tokens one member may use per month.
+type MemberLimit struct {
+	Rule   LimitRule
+	Tokens *int64 // For LimitOwn. Nil for the others.
+}
+
+// String returns the limit for the audit log.
+func (l MemberLimit) String() string {
+	if l.Rule == LimitOwn && l.Tokens != nil {
+		return strconv.FormatInt(*l.Tokens, 10)
+	}
+	return string(l.Rule)
+}
+
+func (l MemberLimit) check() error {
+	switch l.Rule {
+	case LimitDefault, LimitNone:
+		if l.Tokens != nil {
+			return fault.InvalidField("token_limit.tokens", "この設定では、トークン数を指定できません。")
+		}
+		return nil
+	case LimitOwn:
+		if l.Tokens == nil {
+			return fault.InvalidField("token_limit.tokens", "トークン数を指定してください。")
+		}
+		return checkMemberTokens("token_limit.tokens", *l.Tokens)
+	default:
+		return fault.InvalidField("token_limit.rule", "指定できない設定です。")
+	}
+}
+
+func checkMemberTokens(field string, tokens int64) error {
+	if tokens < 1 || tokens > maxMemberTokens {
+		return fault.InvalidField(field, "1以上%s以下の数を指定してください。", grouped(maxMemberTokens))
+	}
+	return nil
+}
+
+// limit returns the member's limit as an administrator has set it.
+func (m Member) limit() MemberLimit {
+	if m.LimitRule == LimitOwn {
+		return MemberLimit{Rule: m.LimitRule, Tokens: m.LimitTokens}
+	}
+	return MemberLimit{Rule: m.LimitRule}
+}
+
+// LimitStore stores the limit for every member.
+type LimitStore interface {
+	// MemberTokens returns how many tokens each member of an organization may use per month, nil for no limit, or
+	// ErrNoOrganization.
+	MemberTokens(ctx context.Context, organizationID uuid.UUID) (*int64, error)
+
+	// SetMemberTokens replaces it and logs the change. check is called with the actor's current state; its error is
+	// returned unchanged.
+	SetMemberTokens(ctx context.Context, actor identity.Actor, tokens *int64, check func(actor *Member) error) error
+}
+
+// MemberTokens returns how many tokens each member of the actor's organization may use per month, unless they have a
+// limit of their own; nil for no limit. For administrators.
+func (s *Service) MemberTokens(ctx context.Context, actor identity.Actor) (*int64, error) {
+	if err := administers(actor); err != nil {
+		return nil, err
+	}
+	return s.limits.MemberTokens(ctx, actor.OrganizationID)
+}
+
+// SetMemberTokens replaces what MemberTokens returns. For administrators.
+func (s *Service) SetMemberTokens(ctx context.Context, actor identity.Actor, tokens *int64) error {
+	if err := administers(actor); err != nil {
+		return err
+	}
+	if tokens != nil {
+		if err := checkMemberTokens("tokens", *tokens); err != nil {
+			return err
+		}
+	}
+	return s.limits.SetMemberTokens(ctx, actor, tokens, stillAdministers)
+}
+
+// stillAdministers refuses an actor who is no active administrator at the moment of a change.
+func stillAdministers(actor *Member) error {
+	if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
+		return ErrForbidden
+	}
+	return nil
+}

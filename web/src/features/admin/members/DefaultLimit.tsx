@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import { Select, TextField } from '@/components/Field'
+import * as admin from '@/lib/api/admin'
+import { queryClient } from '@/lib/api/queries'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { formatNumber } from '../format'
+import { memberLimitQuery, refreshMembers } from '../queries'
+import { texts } from '../texts'
+import { reason } from './changes'
+import styles from './Dialogs.module.css'
+import { typedTokens } from './limit'
+
+const words = texts.memberLimit
+
+/** How many tokens each member may use a month, and the way to change it. Shows nothing until it is loaded. */
+export function DefaultLimit() {
+  const { data } = useQuery(memberLimitQuery)
+  const [open, setOpen] = useState(false)
+  return (
+    <div className={styles.setting}>
+      {data && (
+        <>
+          <p>
+            {words.label}
+            <strong>{data.tokens === undefined ? words.none : words.count(formatNumber(data.tokens))}</strong>
+          </p>
+          <Button size="sm" onClick={() => setOpen(true)}>
+            {words.edit}
+          </Button>
+          {open && <LimitDialog saved={data.tokens} onClose={() => setOpen(false)} />}
+        </>
+      )}
+    </div>
+  )
+}
+
+function LimitDialog({ saved, onClose }: { saved: number | undefined; onClose: () => void }) {
+  const [limited, setLimited] = useState(saved !== undefined)
+  const [typed, setTyped] = useState(saved === undefined ? '' : String(saved))
+  const [error, setError] = useState<string>()
+  const [busy, setBusy] = useState(false)
+  const form = useId()
+  const save = async (event?: FormEvent) => {
+    event?.preventDefault()
+    const tokens = limited ? typedTokens(typed) : undefined
+    if (busy) return
+    if (limited && tokens === undefined) return setError(words.wrong)
+    setBusy(true)
+    try {
+      queryClient.setQueryData(memberLimitQuery.queryKey, { tokens: await admin.putMemberLimit(tokens) })
+      toast(words.saved, { tone: 'success' })
+      onClose()
+      void refreshMembers()
+    } catch (cause) {
+      toastFailure(words.notSaved(reason(cause)), () => void save())
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title={words.title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.common.cancel}</Button>
+          <Button variant="primary" type="submit" form={form} loading={busy}>
+            {words.save}
+          </Button>
+        </>
+      }
+    >
+      <form className={styles.body} id={form} noValidate onSubmit={(event) => void save(event)}>
+        <p className={styles.quiet}>{words.lead}</p>
+        <Select
+          label={words.kind}
+          value={limited ? 'own' : 'none'}
+          onChange={(event) => setLimited(event.target.value === 'own')}
+        >
+          <option value="none">{words.none}</option>
+          <option value="own">{words.limited}</option>
+        </Select>
+        {limited && (
+          <TextField
+            label={words.tokens}
+            value={typed}
+            inputMode="numeric"
+            autoComplete="off"
+            maxLength={30}
+            error={error}
+            onChange={(event) => {
+              setTyped(event.target.value)
+              setError(undefined)
+            }}
+          />
+        )}
+      </form>
+    </Dialog>
+  )
+}

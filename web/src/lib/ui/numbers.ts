@@ -1,0 +1,14 @@
+/** A share in whole percent: never 100% before the whole is reached, nor 0% of a positive amount. */
+export function percentOf(part: number, whole: number): number {
+  if (whole <= 0) return part > 0 ? 100 : 0
+  const percent = (part / whole) * 100
+  if (percent > 0 && percent < 1) return 1
+  if (percent < 100) return Math.min(99, Math.round(percent))
+  return Math.floor(percent)
+}
+
+/** The whole number that a person has typed, in full or half width, with or without commas; undefined for others. */
+export function readCount(text: string): number | undefined {
+  const digits = text.normalize('NFKC').replace(/[,\s]/g, '')
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined
+}
