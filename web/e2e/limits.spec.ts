@@ -56,9 +56,9 @@ test('a member is told of their limit, is stopped by it, and goes on when it is 
   await editing.getByRole('button', { name: '保存する' }).click()
   await expect(editing).toBeHidden()
   await expect(async () => {
-    expect(
-      (await user.ask((await user.newThread('汎用チャット')).id, '続きの質問です。')).status,
-    ).toBe('success')
+    expect((await user.ask((await user.newThread('汎用チャット')).id, '続きの質問です。')).status).toBe(
+      'success',
+    )
   }).toPass()
   await member.context().close()
 
