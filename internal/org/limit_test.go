@@ -118,6 +118,9 @@ func TestMemberIsToldOfTheirLimitOnce(t *testing.T) {
 			t.Errorf("%s reads %+v, %v", other.Name, got, err)
 		}
 	}
+	if list, _, err := f.Notices(t.Context(), f.admin, 0, 10); err != nil || len(list) > 0 {
+		t.Errorf("administrators are shown %+v among the notices, %v", list, err)
+	}
 	if n := f.count(`SELECT count(*) FROM notification_reads`); n != 0 {
 		t.Errorf("somebody else's notice was marked as read")
 	}
