@@ -272,7 +272,7 @@ var errUnformed = fault.Errorf(llm.CodeBadResponse, "モデルの応答を校正
 func (a *partAnswer) ask(ctx context.Context, s *Service, owner Owner) {
 	defer close(a.said)
 	for try := 1; ; try++ {
-		if a.err = s.budget.Check(ctx, owner.OrganizationID); a.err != nil {
+		if a.err = s.budget.Check(ctx, owner.OrganizationID, owner.UserID); a.err != nil {
 			return
 		}
 		a.err = a.askOnce(ctx, s.model)
