@@ -28,7 +28,7 @@ type Config struct {
 	StoreRetry   time.Duration // Longest pause between attempts to store an answer. Default 5 s.
 	Patience     time.Duration // How often a request that waits for another server's answer looks for it. Default 5 s.
 	TitleTimeout time.Duration // Timeout of generating a title. Nothing waits for it. Default 30 s.
-	Expiry       time.Duration // How often expired temporary threads are deleted. Default 1 min.
+	Expiry       time.Duration // How often expired threads are deleted. Default 1 min.
 	MirrorGrace  time.Duration // How long mirrors wait for the end of stream after an answer was stored. Default 5 s.
 	MaxAnswer    int           // Bytes of an answer's text; longer answers are cut off. Default 1 MiB.
 	// Bytes of an answer's reasoning; the rest is dropped. Default 128 KiB.
@@ -139,6 +139,7 @@ type Needs struct {
 // until they end, are stopped by their owner, or the Service stops.
 type Service struct {
 	threads   ThreadStore
+	retention RetentionStore
 	questions QuestionStore
 	answers   AnswerStore
 	servers   ServerStore
@@ -195,8 +196,9 @@ func NewService(n Needs, cfg Config) *Service {
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
 		lease: lease{began: time.Now()}, places: newPlaces(cfg),
-		threads: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills, model: n.Model,
-		offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
+		threads: n.Store, retention: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills,
+		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed,
+		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),

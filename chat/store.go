@@ -128,6 +128,7 @@ var (
 // treated as if it did not exist: ErrNoThread or ErrNoMessage.
 type Store interface {
 	ThreadStore
+	RetentionStore
 	QuestionStore
 	AnswerStore
 	ServerStore

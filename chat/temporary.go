@@ -12,14 +12,15 @@ const TemporaryLifetime = 24 * time.Hour
 // expiryBatch is how many expired threads one transaction deletes at most.
 const expiryBatch = 100
 
-// Expired is a temporary thread that was deleted because its lifetime is over.
+// Expired is a thread that was deleted because its time is over.
 type Expired struct {
 	Owner    Owner
 	ThreadID uuid.UUID
 	Running  *uuid.UUID // The answer that was being generated in it, nil for none.
 }
 
-// expireThreads deletes expired temporary threads until the Service stops. Every server does it, so that no leader is
+// expireThreads deletes temporary threads and those that nobody touches, once their time is over, until the Service
+// stops. Every server does it, so that no leader is
 // needed.
 func (s *Service) expireThreads() {
 	again := time.NewTicker(s.cfg.Expiry)
@@ -27,6 +28,7 @@ func (s *Service) expireThreads() {
 	for {
 		for s.expire() == expiryBatch {
 		}
+		s.retain()
 		select {
 		case <-s.root.Done():
 			return

@@ -229,13 +229,7 @@ func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) 
 // DeleteExpired implements chat.Store. The threads are locked before their answers are looked up, so that none begins
 // meanwhile.
 func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, error) {
-	type row struct {
-		ID             uuid.UUID
-		OrganizationID uuid.UUID
-		UserID         uuid.UUID
-		Running        *uuid.UUID
-	}
-	var rows []row
+	var expired []chat.Expired
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		locked, err := tx.Query(ctx, `
 			SELECT id FROM threads
@@ -250,24 +244,36 @@ func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, err
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		rows, err = queryRows[row](ctx, tx, `
-			DELETE FROM threads t
-			WHERE t.id = ANY ($1)
-			RETURNING t.id, t.organization_id, t.user_id,
-			          (SELECT g.message_id FROM generations g WHERE g.thread_id = t.id
-			              AND g.ended_at IS NULL) AS running`, ids)
+		expired, err = deleteThreads(ctx, tx, ids)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	expired := make([]chat.Expired, len(rows))
+	return expired, nil
+}
+
+// deleteThreads deletes locked threads, and returns whose they were and which answers were being written in them.
+func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.Expired, error) {
+	rows, err := queryRows[struct {
+		ID, OrganizationID, UserID uuid.UUID
+		Running                    *uuid.UUID
+	}](ctx, tx, `
+		DELETE FROM threads t
+		WHERE t.id = ANY ($1)
+		RETURNING t.id, t.organization_id, t.user_id,
+		          (SELECT g.message_id FROM generations g WHERE g.thread_id = t.id
+		              AND g.ended_at IS NULL) AS running`, ids)
+	if err != nil {
+		return nil, err
+	}
+	deleted := make([]chat.Expired, len(rows))
 	for i, r := range rows {
-		expired[i] = chat.Expired{
+		deleted[i] = chat.Expired{
 			Owner: chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, ThreadID: r.ID, Running: r.Running,
 		}
 	}
-	return expired, nil
+	return deleted, nil
 }
 
 // lockThreadSQL locks a thread against writes until the transaction ends. Its parameters are organization, user and

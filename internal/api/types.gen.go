@@ -1381,6 +1381,27 @@ type InvitationResult string
 // JobStatus defines model for JobStatus.
 type JobStatus string
 
+// LeavingCount defines model for LeavingCount.
+type LeavingCount struct {
+	// FirstAt When the first one is deleted.
+	FirstAt time.Time `json:"first_at,omitempty,omitzero"`
+
+	// Threads One's own threads that will be deleted.
+	Threads int `json:"threads"`
+}
+
+// LeavingThread defines model for LeavingThread.
+type LeavingThread struct {
+	// DeletesAt It is deleted then or soon after.
+	DeletesAt time.Time `json:"deletes_at"`
+	Thread    Thread    `json:"thread"`
+}
+
+// LeavingThreadList defines model for LeavingThreadList.
+type LeavingThreadList struct {
+	Items []LeavingThread `json:"items"`
+}
+
 // Links defines model for Links.
 type Links struct {
 	Contact string `json:"contact,omitempty,omitzero"`
@@ -2263,6 +2284,30 @@ type RefreshedTokens struct {
 
 	// TokenType Example: Bearer
 	TokenType string `json:"token_type"`
+}
+
+// Retention defines model for Retention.
+type Retention struct {
+	// Days Days without a question after which a thread is deleted. Absent: none is.
+	Days    *int         `json:"days,omitempty"`
+	Leaving LeavingCount `json:"leaving"`
+}
+
+// RetentionPreview defines model for RetentionPreview.
+type RetentionPreview struct {
+	// Due Those of them that would be deleted 14 days after that.
+	Due int `json:"due"`
+
+	// Members The owners.
+	Members int `json:"members"`
+
+	// Told Threads whose owners would be told at once.
+	Told int `json:"told"`
+}
+
+// RetentionPutRequest defines model for RetentionPutRequest.
+type RetentionPutRequest struct {
+	Days *int `json:"days,omitempty"`
 }
 
 // RevokeForm defines model for RevokeForm.
@@ -3694,6 +3739,20 @@ type ShowPictureParams struct {
 // ShowPictureParamsSize defines parameters for ShowPicture.
 type ShowPictureParamsSize string
 
+// PreviewRetentionParams defines parameters for PreviewRetention.
+type PreviewRetentionParams struct {
+	Days int `form:"days" json:"days"`
+}
+
+// ListLeavingThreadsParams defines parameters for ListLeavingThreads.
+type ListLeavingThreadsParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
 // ListSharesParams defines parameters for ListShares.
 type ListSharesParams struct {
 	// ThreadID Only the one of this thread.
@@ -3974,6 +4033,9 @@ type UploadPictureMultipartRequestBody = PictureUpload
 
 // RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
 type RefreshTokenJSONRequestBody = RefreshTokenRequest
+
+// PutRetentionJSONRequestBody defines body for PutRetention for application/json ContentType.
+type PutRetentionJSONRequestBody = RetentionPutRequest
 
 // PutSAMLConfigJSONRequestBody defines body for PutSAMLConfig for application/json ContentType.
 type PutSAMLConfigJSONRequestBody = SAMLConfigPutRequest

@@ -26,6 +26,8 @@ const (
 	ActionSessionLimits    Action = "session_limits.edit"
 	ActionInstructions     Action = "instructions.edit"
 	ActionModels           Action = "models.edit"
+	ActionRetention        Action = "retention.edit"
+	ActionRetentionDelete  Action = "retention.delete" // One entry a day.
 	ActionMemberLimit      Action = "member_limit.edit"
 	ActionSAMLEdit         Action = "saml.edit"
 	ActionSAMLOn           Action = "saml.on"
@@ -96,6 +98,7 @@ func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink,
 		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
+		ActionRetention, ActionRetentionDelete,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
 		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
 		ActionNoticeEdit, ActionNoticeEnd, ActionNoticeDelete,

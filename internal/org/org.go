@@ -67,6 +67,7 @@ type Store interface {
 	SessionStore
 	GuidanceStore
 	LimitStore
+	RetentionStore
 }
 
 // NoticeStore stores the notices to members.

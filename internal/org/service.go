@@ -10,18 +10,19 @@ import (
 
 // Service manages members, and notices to them. It is safe for concurrent use.
 type Service struct {
-	notices  NoticeStore
-	board    NoticeEditStore
-	members  MemberStore
-	invites  InviteStore
-	changes  AccountStore
-	reports  ReportStore
-	sessions SessionStore
-	guidance GuidanceStore
-	limits   LimitStore
-	accounts Accounts
-	events   Events
-	log      *slog.Logger
+	notices   NoticeStore
+	board     NoticeEditStore
+	members   MemberStore
+	invites   InviteStore
+	changes   AccountStore
+	reports   ReportStore
+	sessions  SessionStore
+	guidance  GuidanceStore
+	limits    LimitStore
+	retention RetentionStore
+	accounts  Accounts
+	events    Events
+	log       *slog.Logger
 
 	stop     context.CancelFunc // Set by Start.
 	watching sync.WaitGroup     // The goroutines of Start.
@@ -38,7 +39,7 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	}
 	return &Service{
 		notices: store, board: store, members: store, invites: store, changes: store, reports: store, sessions: store,
-		guidance: store, limits: store, accounts: accounts, events: events, log: log,
+		guidance: store, limits: store, retention: store, accounts: accounts, events: events, log: log,
 	}
 }
 

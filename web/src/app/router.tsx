@@ -109,6 +109,12 @@ const routes: RouteObject[] = [
                 },
               }),
               caught({
+                path: 'leaving',
+                loader: signedIn(),
+                shouldRevalidate: never,
+                lazy: { Component: async () => (await import('@/features/threads/LeavingPage')).LeavingPage },
+              }),
+              caught({
                 path: 'new',
                 loader: signedIn(),
                 shouldRevalidate: never,
@@ -331,6 +337,12 @@ const routes: RouteObject[] = [
             loader: adminOnly(),
             shouldRevalidate: never,
             lazy: { Component: async () => (await import('@/features/admin/routes')).NoticePage },
+          }),
+          caught({
+            path: 'retention',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).RetentionPage },
           }),
           caught({
             path: 'share',

@@ -1,11 +1,21 @@
 import { useMatch, useNavigate } from 'react-router'
-import { api, type Thread } from '@/lib/api'
+import { api, type Retention, type Thread } from '@/lib/api'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
 import { queryClient, readAnew } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 import type { ThreadTitle } from '@/lib/stream'
 import { Deletions } from '@/lib/ui/deletions'
 import { dismissToastsAbout, offerUndo, toastFailure } from '@/lib/ui/toast'
+
+/** The key prefix of everything about threads that will be deleted. */
+export const LEAVING = ['leaving'] as const
+
+/** Reloads what is known of threads that will be deleted, if there are any. */
+async function refreshLeaving(): Promise<void> {
+  const known = queryClient.getQueryData<Retention>([...LEAVING, 'count'])
+  if (known !== undefined && known.leaving.threads > 0)
+    await queryClient.invalidateQueries({ queryKey: LEAVING })
+}
 
 /** How many threads a page has. */
 export const THREAD_PAGE = 20
@@ -82,6 +92,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
     live.on('thread', ({ id, thread }) => {
       void queryClient.invalidateQueries({ queryKey: FOUND_THREADS })
+      void refreshLeaving()
       if (thread !== undefined) return take(thread)
       dropThreads([id])
       // It was deleted elsewhere while the deletion here could still be undone: there is nothing left to undo.

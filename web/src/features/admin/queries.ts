@@ -5,6 +5,7 @@ import { listOrganizationConnections } from '@/lib/api/connections'
 import { getOrganizationModels } from '@/lib/api/models'
 import { getNotice, listNotices } from '@/lib/api/notices'
 import { queryClient, readAnew } from '@/lib/api/queries'
+import { previewRetention } from '@/lib/api/retention'
 import { listOrganizationShares } from '@/lib/api/shares'
 import { getSlackConfig, getSlackManifest, listSlackLinks } from '@/lib/api/slack'
 
@@ -45,6 +46,16 @@ export const samlQuery = queryOptions({
   queryFn: ({ signal }) => admin.getSamlConfig(signal),
   throwOnError,
 })
+
+/** What a number of days would delete now. */
+export function retentionPreviewQuery(days: number) {
+  return queryOptions({
+    queryKey: ['admin', 'retention-preview', days],
+    queryFn: ({ signal }) => previewRetention(days, signal),
+    staleTime: 0,
+    throwOnError,
+  })
+}
 
 /** How many tokens each member may use a month. */
 export const memberLimitQuery = queryOptions({

@@ -1,10 +1,12 @@
-import { Archive, Files, LayoutGrid, ListChecks, MoreHorizontal, Plus, X } from 'lucide-react'
+import { useQuery } from '@tanstack/react-query'
+import { Archive, Files, History, LayoutGrid, ListChecks, MoreHorizontal, Plus, X } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { Link, useMatch } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
 import { SearchField } from '@/components/SearchField'
+import { retentionQuery } from '@/entities/thread/leaving'
 import { keys } from '@/lib/browser/platform'
 import { ArchivedThreads, SearchResults } from './FoundThreads'
 import { SelectionBar } from './SelectionBar'
@@ -12,6 +14,18 @@ import { SelectionContext } from './selection'
 import styles from './ThreadColumn.module.css'
 import { ThreadGroups } from './ThreadGroups'
 import { texts } from './texts'
+
+/** The link to the user's threads that will be deleted, if there are any. */
+function LeavingLink() {
+  const threads = useQuery(retentionQuery).data?.leaving.threads ?? 0
+  if (threads === 0) return null
+  return (
+    <Link className={styles.skills} to="/home/skill/leaving">
+      <History size={16} aria-hidden />
+      {texts.leaving.link(threads)}
+    </Link>
+  )
+}
 
 /**
  * The column with the threads: the links to the skills and the data sources, the button for a new thread with the
@@ -61,6 +75,7 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
           <Files size={16} aria-hidden />
           {texts.sources}
         </Link>
+        <LeavingLink />
         {skillId && (
           <ButtonLink to={`/home/skill/${skillId}`} wide title={keys('mod', 'shift', 'O')}>
             <Plus size={16} aria-hidden />

@@ -34,6 +34,22 @@ export const texts = {
   loading: '読み込み中...',
   error: '読み込みに失敗しました',
   reload: '再試行',
+  leaving: {
+    title: 'まもなく削除されるスレッド',
+    link: (count: number) => `まもなく削除：${count}件`,
+    lead: (days: number) =>
+      `組織の設定により、最後の質問から${days}日が過ぎたスレッドは自動で削除されます。残すスレッドは「残す」を押してください。質問するか、ピン留めしても残ります。`,
+    none: 'まもなく削除されるスレッドはありません。',
+    noneHint: '削除が近づくと、14日以上前にお知らせします。',
+    keep: '残す',
+    of: (title: string) => `「${title}」を`,
+    keepAll: (count: number) => `表示中の${count}件をすべて残す`,
+    kept: (count: number) => (count === 1 ? 'スレッドを残しました。' : `${count}件のスレッドを残しました。`),
+    notKept: (count: number) => `${count}件のスレッドを残せませんでした。`,
+    facts: (skill: string, touched: string) => `${skill}・最後の利用 ${touched}`,
+    deletes: (day: string) => `${day}に削除`,
+    more: (count: number) => `ほかに${count}件あります。上のスレッドを残すか、削除されると表示されます。`,
+  },
   notices: {
     finished: '回答が完了しました。',
     failed: '回答を作成できませんでした。',

@@ -1486,6 +1486,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long the organization keeps threads, and what of one's own will be deleted
+         * @description Threads in which nothing was asked for `days` days are deleted, with their messages and shares, at the earliest
+         *     14 days after their owner was told by a notice. Threads that are pinned or temporary, and those in which an
+         *     answer is being written, are kept. Asking, `PUT /v1/thread/{thread_id}/touch` and pinning keep a thread.
+         */
+        get: operations["getRetention"];
+        /**
+         * Set how long the organization keeps threads
+         * @description For the organization's administrators. Without `days` nothing is deleted. After a change, members are told
+         *     again, and nothing is deleted for 14 days.
+         */
+        put: operations["putRetention"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a number of days would delete now
+         * @description For the organization's administrators.
+         */
+        get: operations["previewRetention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/retention/thread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One's own threads that will be deleted, the first one to be deleted first */
+        get: operations["listLeavingThreads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/member-limit": {
         parameters: {
             query?: never;
@@ -3301,6 +3365,42 @@ export interface components {
              * @description With `own`, and not with the others.
              */
             tokens?: number;
+        };
+        Retention: {
+            /** @description Days without a question after which a thread is deleted. Absent: none is. */
+            days?: number;
+            leaving: components["schemas"]["LeavingCount"];
+        };
+        LeavingCount: {
+            /** @description One's own threads that will be deleted. */
+            threads: number;
+            /**
+             * Format: date-time
+             * @description When the first one is deleted.
+             */
+            first_at?: string;
+        };
+        RetentionPutRequest: {
+            days?: number;
+        };
+        RetentionPreview: {
+            /** @description Threads whose owners would be told at once. */
+            told: number;
+            /** @description Those of them that would be deleted 14 days after that. */
+            due: number;
+            /** @description The owners. */
+            members: number;
+        };
+        LeavingThread: {
+            thread: components["schemas"]["Thread"];
+            /**
+             * Format: date-time
+             * @description It is deleted then or soon after.
+             */
+            deletes_at: string;
+        };
+        LeavingThreadList: {
+            items: components["schemas"]["LeavingThread"][];
         };
         DefaultMemberLimit: {
             /**
@@ -7344,6 +7444,101 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The setting, and the number of one's own threads that will be deleted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retention"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The setting */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retention"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    previewRetention: {
+        parameters: {
+            query: {
+                days: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPreview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listLeavingThreads: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The threads */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeavingThreadList"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -51,6 +51,8 @@ function wordOf(field: string, value: string | undefined): string | undefined {
     case 'seats':
     case 'tokens':
     case 'token_limit':
+    case 'retention_days':
+    case 'threads':
       return isCount(value) ? formatNumber(Number(value)) : value
     case 'idp_certificates':
       return isCount(value) ? words.count(value) : value

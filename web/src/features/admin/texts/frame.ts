@@ -12,6 +12,7 @@ export const frame = {
     instructions: '組織の指示',
     models: 'モデル',
     notices: 'お知らせ',
+    retention: 'スレッドの保存期間',
     shares: '共有リンク',
     connections: '接続',
     extension: '拡張機能',

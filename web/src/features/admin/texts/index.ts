@@ -8,6 +8,7 @@ import { memberScreens } from './memberScreens'
 import { modelsScreen } from './modelsScreen'
 import { roles, states } from './names'
 import { noticesScreen } from './noticesScreen'
+import { retentionScreen } from './retentionScreen'
 import { samlScreens } from './samlScreens'
 import { sharesScreen } from './sharesScreen'
 import { slackScreen } from './slackScreen'
@@ -19,6 +20,7 @@ export const texts = {
   ...frame,
   ...contractScreen,
   ...memberScreens,
+  ...retentionScreen,
   ...samlScreens,
   ...sharesScreen,
   ...connectionsScreen,

@@ -1,0 +1,66 @@
+package chat_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// TestR99_ServerTellsAndDeletes: a server that starts tells the owner of one thread, and deletes another one, of which
+// its owner was told before; open tabs are told of the deletion.
+func TestR99_ServerTellsAndDeletes(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.DSN(t)
+	db, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	f := newFixtureOn(t, db, llmtest.Say("はい"))
+	other, err := f.server.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	for _, sql := range []string{
+		`UPDATE organizations SET retention_days = 30, retention_since = now() - interval '100 days'`,
+		`UPDATE threads SET touched_at = now() - interval '31 days'`,
+		`UPDATE threads SET told_at = now() - interval '15 days' WHERE id = '` + f.thread.ID.String() + `'`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := &told{deleted: make(chan struct{})}
+	s := f.startWith(chat.Needs{Model: llmtest.Say("はい"), Events: events}, chat.Config{Expiry: time.Hour})
+	await(t, "that the tabs are told", events.deleted)
+	if got := strings.Join(events.take(), "|"); got != "deleted" {
+		t.Errorf("the tabs are told %q", got)
+	}
+	if _, err := s.FindThread(t.Context(), f.owner, f.thread.ID); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("the thread whose time is over: %v", err)
+	}
+	list, err := s.ListLeaving(t.Context(), f.owner, 0, 10)
+	if err != nil || len(list) != 1 || list[0].ID != other.ID {
+		t.Fatalf("the owner is shown %+v, %v", list, err)
+	}
+	notices, err := db.ListNotifications(t.Context(), f.owner.OrganizationID, f.owner.UserID, 0, 10)
+	if err != nil || len(notices) != 1 || !strings.Contains(notices[0].Title, "1件のスレッド") ||
+		!strings.Contains(notices[0].Body, "30日が過ぎた") || notices[0].URL != "/home/skill/leaving" ||
+		!strings.Contains(notices[0].Body, list[0].DeletesAt.In(time.FixedZone("JST", 9*60*60)).Format("1月2日")) {
+		t.Errorf("the owner is told %+v, %v", notices, err)
+	}
+}

@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// mayLeave is the condition that the setting of an organization o applies to its thread t.
+const mayLeave = `o.retention_days IS NOT NULL AND NOT t.pinned AND t.expires_at IS NULL`
+
+// retention is for how long an organization o keeps threads that nobody touches. A day has 24 hours here, whatever the
+// time zone of the session.
+const retention = `o.retention_days * interval '24 hours'`
+
+// ownLeaving are the threads t of the organization $1 and its user $2 of which the user was told that they will be
+// deleted.
+const ownLeaving = `t.organization_id = $1 AND t.user_id = $2 AND t.told_at >= o.retention_since AND ` + mayLeave
+
+// deletesAt is when a thread t is deleted of which its owner was told. $3 is chat.KeptAfterTelling.
+const deletesAt = `greatest(t.touched_at + ` + retention + `, t.told_at + $3::interval)`
+
+const (
+	retentionLook  = 1_000 // Threads that are looked at to find people to tell.
+	retentionTells = 5_000 // Threads that people are told of in one transaction.
+)
+
+// Retention implements org.RetentionStore.
+func (db *DB) Retention(ctx context.Context, organizationID uuid.UUID) (*int, error) {
+	return retentionDays(ctx, db.pool, organizationID)
+}
+
+func retentionDays(ctx context.Context, q querier, organizationID uuid.UUID) (*int, error) {
+	row, err := queryRow[struct{ RetentionDays *int }](ctx, q,
+		`SELECT retention_days FROM organizations WHERE id = $1`, organizationID)
+	if isNoRows(err) {
+		return nil, org.ErrNoOrganization
+	}
+	return row.RetentionDays, translate(err)
+}
+
+// SetRetention implements org.RetentionStore.
+func (db *DB) SetRetention(
+	ctx context.Context, actor identity.Actor, days *int, check func(*org.Member) error,
+) error {
+	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
+		before, err := retentionDays(ctx, tx, actor.OrganizationID)
+		if err != nil {
+			return err
+		}
+		change := org.Change{Field: "retention_days", Before: optionalDays(before), After: optionalDays(days)}
+		if change.Before == change.After {
+			return nil
+		}
+		if _, err := tx.Exec(ctx, `
+			UPDATE organizations SET retention_days = $2, retention_since = clock_timestamp() WHERE id = $1`,
+			actor.OrganizationID, days); err != nil {
+			return err
+		}
+		return audit(ctx, tx, organizationEvent(actor, org.ActionRetention, change))
+	})
+}
+
+func optionalDays(days *int) string {
+	if days == nil {
+		return ""
+	}
+	return strconv.Itoa(*days)
+}
+
+// PreviewRetention implements org.RetentionStore.
+func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (org.RetentionPreview, error) {
+	preview, err := queryRow[org.RetentionPreview](ctx, db.pool, `
+		SELECT count(*) AS told, count(*) FILTER (WHERE touched_at <= now() - $2 * interval '24 hours') AS due,
+		       count(DISTINCT user_id) AS members
+		FROM threads
+		WHERE organization_id = $1 AND NOT pinned AND expires_at IS NULL
+		  AND touched_at <= now() - ($2 * interval '24 hours' - $3::interval)`,
+		organizationID, days, chat.KeptAfterTelling)
+	return preview, translate(err)
+}
+
+// CountLeaving implements chat.RetentionStore.
+func (db *DB) CountLeaving(ctx context.Context, owner chat.Owner) (chat.LeavingCount, error) {
+	count, err := queryRow[chat.LeavingCount](ctx, db.pool, `
+		SELECT count(*) AS threads, min(`+deletesAt+`) AS first
+		FROM threads t
+		JOIN organizations o ON o.id = t.organization_id
+		WHERE `+ownLeaving, owner.OrganizationID, owner.UserID, chat.KeptAfterTelling)
+	return count, translate(err)
+}
+
+// ListLeaving implements chat.RetentionStore.
+func (db *DB) ListLeaving(ctx context.Context, owner chat.Owner, offset, limit int) ([]chat.Leaving, error) {
+	list, err := queryRows[chat.Leaving](ctx, db.pool, `
+		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt+` AS deletes_at
+		FROM threads t
+		JOIN skills s ON s.id = t.skill_id
+		JOIN organizations o ON o.id = t.organization_id
+		WHERE `+ownLeaving+`
+		ORDER BY deletes_at, t.id
+		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.KeptAfterTelling, offset, limit)
+	return list, translate(err)
+}
+
+// ForgetTold implements chat.RetentionStore.
+func (db *DB) ForgetTold(ctx context.Context, limit int) (int, error) {
+	tag, err := db.pool.Exec(ctx, `
+		UPDATE threads SET told_at = NULL
+		WHERE id IN (SELECT t.id
+		             FROM organizations o
+		             JOIN threads t ON t.organization_id = o.id AND t.told_at < o.retention_since
+		             LIMIT $1
+		             FOR UPDATE OF t SKIP LOCKED)`, limit)
+	return int(tag.RowsAffected()), translate(err)
+}
+
+// TellOwners implements chat.RetentionStore. A person's row is locked while they are told, so that two servers do not
+// tell them of some threads each; no lock is waited for.
+func (db *DB) TellOwners(
+	ctx context.Context, limit int, notice func(chat.Telling) org.Notification,
+) (told int, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		people, err := toTell(ctx, tx, limit)
+		if err != nil || len(people) == 0 {
+			return err
+		}
+		tellings, err := tell(ctx, tx, people)
+		for i := 0; i < len(tellings) && err == nil; i++ {
+			err = insertNotification(ctx, tx, notice(tellings[i]))
+		}
+		told = len(tellings)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return told, nil
+}
+
+// toTell locks and returns people with threads that they have to be told of.
+func toTell(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT u.id
+		FROM users u
+		WHERE u.id IN (SELECT t.user_id
+		               FROM organizations o
+		               JOIN threads t ON t.organization_id = o.id
+		               WHERE t.told_at IS NULL AND `+mayLeave+`
+		                 AND t.touched_at <= now() - (`+retention+` - $2::interval)
+		               LIMIT $3)
+		ORDER BY u.id
+		LIMIT $1
+		FOR NO KEY UPDATE SKIP LOCKED`, limit, chat.KeptAfterTelling, retentionLook)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+// tell records that people are told. The organizations are locked as well: a setting that changes meanwhile counts as
+// changed afterwards.
+func tell(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Telling, error) {
+	rows, err := queryRows[struct {
+		OrganizationID, UserID uuid.UUID
+		Days, Threads          int
+		First                  *time.Time
+	}](ctx, tx, `
+		WITH leaving AS (
+		    SELECT t.id
+		    FROM threads t
+		    JOIN organizations o ON o.id = t.organization_id
+		    WHERE t.user_id = ANY ($1) AND t.told_at IS NULL AND `+mayLeave+`
+		      AND t.touched_at <= now() - (`+retention+` - $2::interval)
+		    ORDER BY t.user_id, t.id
+		    LIMIT $4
+		    FOR UPDATE OF t SKIP LOCKED
+		    FOR SHARE OF o SKIP LOCKED
+		), told AS (
+		    UPDATE threads t SET told_at = clock_timestamp()
+		    FROM leaving l, organizations o
+		    WHERE t.id = l.id AND o.id = t.organization_id
+		    RETURNING t.organization_id, t.user_id, o.retention_days, `+deletesAt+` AS deletes_at
+		)
+		SELECT organization_id, user_id, retention_days AS days, count(*) AS threads, min(deletes_at) AS first
+		FROM told
+		GROUP BY organization_id, user_id, retention_days`,
+		people, chat.KeptAfterTelling+chat.TellingAhead, chat.KeptAfterTelling, retentionTells)
+	if err != nil {
+		return nil, err
+	}
+	tellings := make([]chat.Telling, len(rows))
+	for i, r := range rows {
+		tellings[i] = chat.Telling{
+			Owner: chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, Days: r.Days,
+			LeavingCount: chat.LeavingCount{Threads: r.Threads, First: r.First},
+		}
+	}
+	return tellings, nil
+}
+
+// DeleteLeft implements chat.RetentionStore.
+func (db *DB) DeleteLeft(ctx context.Context, limit int) ([]chat.Expired, error) {
+	var left []chat.Expired
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		locked, err := tx.Query(ctx, `
+			SELECT t.id
+			FROM organizations o
+			JOIN threads t ON t.organization_id = o.id
+			WHERE t.told_at >= o.retention_since AND t.told_at <= now() - $2::interval
+			  AND t.touched_at <= now() - `+retention+` AND `+mayLeave+`
+			  AND NOT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL)
+			LIMIT $1
+			FOR UPDATE OF t SKIP LOCKED
+			FOR SHARE OF o SKIP LOCKED`, limit, chat.KeptAfterTelling)
+		if err != nil {
+			return err
+		}
+		ids, err := pgx.CollectRows(locked, pgx.RowTo[uuid.UUID])
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if left, err = deleteThreads(ctx, tx, ids); err != nil {
+			return err
+		}
+		return countLeft(ctx, tx, left)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return left, nil
+}
+
+// countLeft adds deleted threads to the entries of the day in the audit log, one per organization.
+func countLeft(ctx context.Context, tx pgx.Tx, left []chat.Expired) error {
+	counts := make(map[uuid.UUID]int)
+	for _, e := range left {
+		counts[e.Owner.OrganizationID]++
+	}
+	for organizationID, n := range counts {
+		if _, err := tx.Exec(ctx, `
+			INSERT INTO audit_events (id, organization_id, actor_kind, action, target_kind, target_id, target_label, details,
+			                          tally)
+			SELECT $1, o.id, $3, $4, $5, o.id::text, o.name, jsonb_build_array(jsonb_build_object('field', 'threads', 'after', $6::bigint::text)),
+			       sha256(convert_to('retention ' || o.id || ' ' || `+japanToday+`, 'UTF8'))
+			FROM organizations o
+			WHERE o.id = $2
+			ON CONFLICT (tally) DO UPDATE
+			SET details = jsonb_build_array(jsonb_build_object('field', 'threads', 'after',
+			    ((audit_events.details -> 0 ->> 'after')::bigint + $6)::text))`,
+			newID(), organizationID, org.BySystem, org.ActionRetentionDelete, org.TargetOrganization, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}

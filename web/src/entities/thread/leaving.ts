@@ -1,0 +1,29 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api } from '@/lib/api'
+import { readAnew } from '@/lib/api/queries'
+import { getRetention, listLeavingThreads } from '@/lib/api/retention'
+import { LEAVING, upsertThread } from './threads'
+
+/** How many threads are shown at once: the API's maximum. */
+export const LEAVING_PAGE = 100
+
+/** How long the organization keeps threads, and how many of the user's own will be deleted. */
+export const retentionQuery = queryOptions({
+  queryKey: [...LEAVING, 'count'],
+  queryFn: ({ signal }) => getRetention(signal),
+})
+
+/** The user's threads that will be deleted first. */
+export const leavingQuery = queryOptions({
+  queryKey: [...LEAVING, 'threads'],
+  queryFn: ({ signal }) => listLeavingThreads({ offset: 0, limit: LEAVING_PAGE }, signal),
+  staleTime: 0,
+})
+
+/** Keeps threads: they count as used just now. Returns how many could not be kept. */
+export async function keepThreads(ids: readonly string[]): Promise<number> {
+  const results = await Promise.allSettled(ids.map((id) => api.touchThread(id)))
+  for (const result of results) if (result.status === 'fulfilled') upsertThread(result.value)
+  await readAnew(LEAVING)
+  return results.filter(({ status }) => status === 'rejected').length
+}

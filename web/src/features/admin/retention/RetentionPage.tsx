@@ -1,0 +1,136 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useDeferredValue, useRef, useState } from 'react'
+import { Button } from '@/components/Button'
+import { Select, TextField } from '@/components/Field'
+import { ErrorState } from '@/components/States'
+import { retentionQuery } from '@/entities/thread/leaving'
+import { queryClient } from '@/lib/api/queries'
+import { putRetention } from '@/lib/api/retention'
+import { readCount } from '@/lib/ui/numbers'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { formatNumber } from '../format'
+import { reason } from '../members/changes'
+import { ConfirmDialog } from '../parts/ConfirmDialog'
+import { BoxesLoading } from '../parts/Loading'
+import { Page } from '../parts/Page'
+import { UnsavedGuard } from '../parts/UnsavedGuard'
+import { retentionPreviewQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './RetentionPage.module.css'
+
+const words = texts.retention
+const MIN_DAYS = 30
+const MAX_DAYS = 3650
+
+/** After how many days threads are deleted. */
+export function RetentionPage() {
+  const { data, isError, refetch } = useQuery(retentionQuery)
+  return (
+    <Page title={words.title} lead={words.lead}>
+      {data === undefined &&
+        (isError ? <ErrorState onRetry={() => void refetch()} /> : <BoxesLoading heights={[240]} />)}
+      {data && <Form loaded={data.days} />}
+    </Page>
+  )
+}
+
+function Form({ loaded }: { loaded: number | undefined }) {
+  const [saved, setSaved] = useState(loaded)
+  const [on, setOn] = useState(loaded !== undefined)
+  const [typed, setTyped] = useState(String(loaded ?? 365))
+  const [asking, setAsking] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const [wrong, setWrong] = useState(false)
+  const released = useRef(false)
+  const days = on ? readDays(typed) : undefined
+  const dirty = on ? days !== saved : saved !== undefined
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (on && days === undefined) return setWrong(true)
+    if (on) return setAsking(true)
+    void save()
+  }
+  const save = async () => {
+    setBusy(true)
+    try {
+      const stored = await putRetention(days)
+      queryClient.setQueryData(retentionQuery.queryKey, stored)
+      setSaved(stored.days)
+      setAsking(false)
+      toast(stored.days === undefined ? words.savedOff : words.saved, { tone: 'success' })
+    } catch (cause) {
+      toastFailure(words.notSaved(reason(cause)), () => void save())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form className={styles.form} noValidate onSubmit={submit}>
+      <Select
+        label={words.kind}
+        value={on ? 'on' : 'off'}
+        onChange={(event) => setOn(event.target.value === 'on')}
+      >
+        <option value="off">{words.off}</option>
+        <option value="on">{words.on}</option>
+      </Select>
+      {on && (
+        <>
+          <TextField
+            label={words.days}
+            hint={words.range}
+            value={typed}
+            inputMode="numeric"
+            autoComplete="off"
+            maxLength={10}
+            error={wrong && days === undefined ? words.wrong : undefined}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+          {days !== undefined && <Preview days={days} />}
+          <ul className={styles.facts}>
+            {words.facts.map((fact) => (
+              <li key={fact}>{fact}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      <Button type="submit" variant="primary" disabled={!dirty} loading={busy && !asking}>
+        {words.save}
+      </Button>
+      {asking && days !== undefined && (
+        <ConfirmDialog
+          title={words.confirmTitle(formatNumber(days))}
+          confirm={words.confirm}
+          danger
+          busy={busy}
+          onConfirm={() => void save()}
+          onClose={() => setAsking(false)}
+        >
+          <Preview days={days} />
+          <p>{words.confirmBody}</p>
+        </ConfirmDialog>
+      )}
+      <UnsavedGuard dirty={dirty} released={released} words={words.unsaved} />
+    </form>
+  )
+}
+
+/** What a number of days would delete now. */
+function Preview({ days }: { days: number }) {
+  const { data, isError } = useQuery(retentionPreviewQuery(useDeferredValue(days)))
+  return (
+    <p className={styles.preview} role="status">
+      {data === undefined && (isError ? words.previewFailed : words.counting)}
+      {data?.told === 0 && words.nobody}
+      {data &&
+        data.told > 0 &&
+        words.preview(formatNumber(data.members), formatNumber(data.told), formatNumber(data.due))}
+    </p>
+  )
+}
+
+function readDays(text: string): number | undefined {
+  const days = readCount(text)
+  return days !== undefined && days >= MIN_DAYS && days <= MAX_DAYS ? days : undefined
+}
