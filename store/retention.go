@@ -246,9 +246,10 @@ func countLeft(ctx context.Context, tx pgx.Tx, left []chat.Expired) error {
 	}
 	for organizationID, n := range counts {
 		if _, err := tx.Exec(ctx, `
-			INSERT INTO audit_events (id, organization_id, actor_kind, action, target_kind, target_id, target_label, details,
-			                          tally)
-			SELECT $1, o.id, $3, $4, $5, o.id::text, o.name, jsonb_build_array(jsonb_build_object('field', 'threads', 'after', $6::bigint::text)),
+			INSERT INTO audit_events (id, organization_id, actor_kind, action, target_kind, target_id, target_label,
+			                          details, tally)
+			SELECT $1, o.id, $3, $4, $5, o.id::text, o.name,
+			       jsonb_build_array(jsonb_build_object('field', 'threads', 'after', $6::bigint::text)),
 			       sha256(convert_to('retention ' || o.id || ' ' || `+japanToday+`, 'UTF8'))
 			FROM organizations o
 			WHERE o.id = $2

@@ -82,9 +82,9 @@ type BudgetStore interface {
 // account is whose tokens a balance counts: a member's, or the organization's if the user is uuid.Nil.
 type account struct{ organizationID, userID uuid.UUID }
 
-// Budget enforces the contracts of organizations and the limits of their members. Its balances are at most balanceAge old, and tokens spent on this
-// server count at once: several servers together may exceed a limit by what they spend in that time. It is safe for
-// concurrent use.
+// Budget enforces the contracts of organizations and the limits of their members. Its balances are at most balanceAge
+// old, and tokens spent on this server count at once: several servers together may exceed a limit by what they spend in
+// that time. It is safe for concurrent use.
 type Budget struct {
 	store BudgetStore
 	log   *slog.Logger
