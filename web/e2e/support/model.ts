@@ -64,6 +64,7 @@ export class Model {
   readonly #relay: Server
   readonly #asked: string[] = []
   readonly #systems = new Map<string, string>()
+  readonly #requests = new Map<string, WireRequest>()
   readonly #scripts = new Map<string, Directive[]>()
   readonly #courses: Course[] = []
   readonly #titles: Course[] = []
@@ -110,6 +111,11 @@ export class Model {
   /** The instructions that came with the last request for a question. */
   instructions(question: string): string {
     return [...this.#systems].findLast(([content]) => content.includes(question))?.[1] ?? ''
+  }
+
+  /** The last request for a question. */
+  request(question: string): WireRequest | undefined {
+    return [...this.#requests].findLast(([content]) => content.includes(question))?.[1]
   }
 
   /** Holds the next answer to a question after so many events. */
@@ -186,6 +192,7 @@ export class Model {
     }
     if (!title) {
       this.#asked.push(content)
+      this.#requests.set(content, wire)
       this.#systems.delete(content) // The newest one comes last.
       const system = wire.messages.find(({ role }) => role === 'system')
       this.#systems.set(content, system === undefined ? '' : textOf(system))

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { ApiError, type ManagedNotice, type Page, type SamlConfig, type SlackConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { listOrganizationConnections } from '@/lib/api/connections'
-import { getOrganizationModels } from '@/lib/api/models'
+import { getOrganizationModels, listModelUsage } from '@/lib/api/models'
 import { getNotice, listNotices } from '@/lib/api/notices'
 import { queryClient, readAnew } from '@/lib/api/queries'
 import { previewRetention } from '@/lib/api/retention'
@@ -146,6 +146,15 @@ export function noticeQuery(id: string) {
     queryFn: ({ signal }) => getNotice(id, signal),
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
+    throwOnError,
+  })
+}
+
+/** The usage by model: of a month, or with '' of the last 30 days. */
+export function modelUsageQuery(month: string) {
+  return queryOptions({
+    queryKey: ['admin', 'model-usage', month],
+    queryFn: ({ signal }) => listModelUsage(month, signal),
     throwOnError,
   })
 }

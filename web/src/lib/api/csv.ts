@@ -4,10 +4,10 @@ import { signed, take } from './http'
 // The files are text, with the byte order mark that Excel needs: read as text, it would be lost.
 const blob = async (answer: Promise<unknown>) => (await answer) as Blob
 
-/** The usage by day and member from one day to another, both included. */
-export function exportUsage(from: string, to: string): Promise<Blob> {
+/** The usage by day and member, or by day and model, from one day to another, both included. */
+export function exportUsage(from: string, to: string, by: 'member' | 'model'): Promise<Blob> {
   return blob(
-    take(signed.GET('/v1/contract/usage/csv', { params: { query: { from, to } }, parseAs: 'blob' })),
+    take(signed.GET('/v1/contract/usage/csv', { params: { query: { from, to, by } }, parseAs: 'blob' })),
   )
 }
 

@@ -13,6 +13,7 @@ import { contractQuery } from '../queries'
 import { texts } from '../texts'
 import styles from './ContractPage.module.css'
 import { MemberUsageTable } from './MemberUsageTable'
+import { ModelUsageTable } from './ModelUsageTable'
 import { daysLeft, statusOf } from './status'
 import { Usage } from './Usage'
 import { UsageCsv } from './UsageCsv'
@@ -21,7 +22,7 @@ const words = texts.contract
 /** The number of days before its end from which a contract shows a warning. */
 const ENDING_DAYS = 30
 
-/** The contract: its terms, and its usage by day and by member. */
+/** The contract: its terms, and its usage by day, by member and by model. */
 export function ContractPage() {
   const { data: contract, isError, refetch } = useQuery(contractQuery)
   return (
@@ -34,11 +35,17 @@ export function ContractPage() {
           <Overview contract={contract} />
           <Usage days={contract.usage} />
           <MemberUsageTable />
-          <UsageCsv today={contract.usage.at(-1)?.date ?? contract.starts_on} />
+          <ModelUsageTable today={today(contract)} />
+          <UsageCsv today={today(contract)} />
         </>
       )}
     </Page>
   )
+}
+
+/** The last day of the usage. */
+function today({ usage, starts_on }: Contract): string {
+  return usage.at(-1)?.date ?? starts_on
 }
 
 function Warnings({ contract }: { contract: Contract }) {

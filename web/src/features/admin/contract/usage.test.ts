@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ticksFor } from './usage'
+import { lastMonths, ticksFor } from './usage'
 
 describe('the lines of a chart', () => {
   it.each([
@@ -14,4 +14,11 @@ describe('the lines of a chart', () => {
   ])('are round and reach over %d', (highest, ticks) => {
     expect(ticksFor(highest)).toEqual(ticks)
   })
+})
+
+it('goes back over the months of a year', () => {
+  const months = lastMonths('2026-02-28')
+  expect(months).toHaveLength(12)
+  expect(months.slice(0, 3)).toEqual(['2026-02', '2026-01', '2025-12'])
+  expect(months.at(-1)).toBe('2025-03')
 })

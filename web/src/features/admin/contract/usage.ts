@@ -26,3 +26,12 @@ export function ticksFor(highest: number): number[] {
   const count = Math.ceil(highest / whole)
   return Array.from({ length: count + 1 }, (_, index) => index * whole)
 }
+
+/** The months up to that of a day, newest first, as 2026-04: a year of them. */
+export function lastMonths(today: string): string[] {
+  const months = Number(today.slice(0, 4)) * 12 + Number(today.slice(5, 7)) - 1
+  return Array.from({ length: 12 }, (_, back) => {
+    const at = months - back
+    return `${Math.floor(at / 12)}-${String((at % 12) + 1).padStart(2, '0')}`
+  })
+}

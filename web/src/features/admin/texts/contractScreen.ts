@@ -52,9 +52,22 @@ export const contractScreen = {
     },
     csv: {
       title: '利用状況の保存',
-      lead: '日とメンバーごとの回答数とトークン数を、表計算ソフトで開けるCSVファイルに保存します。期間は366日までです。',
+      lead: '日とメンバー、または日とモデルごとの回答数とトークン数を、表計算ソフトで開けるCSVファイルに保存します。期間は366日までです。',
       from: '開始日',
       to: '終了日',
+      by: '内訳',
+      byMember: 'メンバー別',
+      byModel: 'モデル別',
+    },
+    byModel: {
+      title: 'モデル別の利用状況',
+      lead: 'トークンの多い順に表示します。スレッドの名前など、回答以外に使った分も、使ったモデルに数えます。',
+      model: 'モデル',
+      unknown: '不明なモデル',
+      period: '期間',
+      recent: '過去30日間',
+      month: (year: string, month: string) => `${year}年${month}月`,
+      none: 'この期間の利用はありません。',
     },
     byMember: {
       title: 'メンバー別の利用状況',
