@@ -307,7 +307,8 @@ func FuzzR98_Pictures(f *testing.F) {
 		testdata(f, "transparent.webp"), photograph(f, corner(9, 5), exif(binary.LittleEndian, 6)),
 		withEXIF(testdata(f, "opaque.webp"), exif(binary.BigEndian, 3)), bomb(30_000, 30_000),
 		[]byte("\x00\x00\x00\x24ftypheic\x00\x00\x00\x00mif1heic"), []byte("RIFF\x00\x00\x00\x00WEBP"),
-		{0xFF, 0xD8, 0xFF, 0xE1, 0, 2}, {0xFF, 0xD8, 0xFF, 0xFF, 0xE1, 0, 0},
+		{0xFF, 0xD8, 0xFF, 0xE1, 0, 2},
+		{0xFF, 0xD8, 0xFF, 0xFF, 0xE1, 0, 0},
 	} {
 		f.Add(seed)
 	}
