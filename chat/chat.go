@@ -153,8 +153,9 @@ const (
 
 // Feedback is the owner's rating of an answer, with a comment.
 type Feedback struct {
-	Rating  Rating
-	Comment string
+	Rating   Rating
+	Comment  string
+	WithText bool // Administrators may see the question, the answer, and whose they are.
 }
 
 // Message is a question or an answer. The messages of a thread form a tree: a question follows an answer or begins the

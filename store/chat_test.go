@@ -420,7 +420,7 @@ func TestFeedback(t *testing.T) {
 	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, good), fault.Conflict)
 	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Question.ID, good), fault.NotFound)
 	must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
-	for _, want := range []chat.Feedback{good, {Rating: chat.RatingBad}} {
+	for _, want := range []chat.Feedback{good, {Rating: chat.RatingBad, WithText: true}, {Rating: chat.RatingBad}} {
 		must(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, want))
 		got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 		if err != nil || got.Feedback == nil || *got.Feedback != want {

@@ -50,6 +50,7 @@ type messageRow struct {
 	ThreadUpdatedAt time.Time
 	FeedbackRating  *chat.Rating
 	FeedbackComment string
+	FeedbackText    bool
 	Accepted        []int
 	Refused         []int
 	CreatedAt       time.Time
@@ -73,7 +74,9 @@ func (r messageRow) message() chat.Message {
 		m.Failure = &chat.Failure{Code: r.ErrorCode, Detail: r.ErrorDetail, Retryable: r.ErrorRetryable}
 	}
 	if r.FeedbackRating != nil {
-		m.Feedback = &chat.Feedback{Rating: *r.FeedbackRating, Comment: r.FeedbackComment}
+		m.Feedback = &chat.Feedback{
+			Rating: *r.FeedbackRating, Comment: r.FeedbackComment, WithText: r.FeedbackText,
+		}
 	}
 	if r.Accepted != nil {
 		m.Decisions = &proofread.Decisions{Accepted: r.Accepted, Refused: r.Refused}
@@ -97,7 +100,8 @@ const selectMessage = `
 	       m.citations, m.steps, m.proofread, coalesce(g.run, 0) AS run,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
-	       coalesce(f.comment, '') AS feedback_comment, d.accepted, d.refused, m.created_at, m.completed_at
+	       coalesce(f.comment, '') AS feedback_comment, coalesce(f.shows = 'text', false) AS feedback_text,
+	       d.accepted, d.refused, m.created_at, m.completed_at
 	FROM messages m
 	JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
 	LEFT JOIN generations g ON g.message_id = m.id
@@ -468,11 +472,11 @@ func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid
 			return fault.Errorf(fault.Conflict, "回答の作成が完了してから評価してください。")
 		}
 		_, err = tx.Exec(ctx, `
-			INSERT INTO message_feedback (organization_id, user_id, message_id, rating, comment)
-			VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (message_id, user_id)
-			DO UPDATE SET rating = excluded.rating, comment = excluded.comment, updated_at = now()`,
-			owner.OrganizationID, owner.UserID, messageID, feedback.Rating, feedback.Comment)
+			INSERT INTO message_feedback (organization_id, user_id, message_id, rating, comment, shows)
+			VALUES ($1, $2, $3, $4, $5, CASE WHEN $6 THEN 'text' ELSE 'comment' END)
+			ON CONFLICT (message_id, user_id) DO UPDATE
+			SET rating = excluded.rating, comment = excluded.comment, shows = excluded.shows, updated_at = now()`,
+			owner.OrganizationID, owner.UserID, messageID, feedback.Rating, feedback.Comment, feedback.WithText)
 		if hasCode(err, codeForeignKey) {
 			return chat.ErrNoMessage // Deleted at the same time.
 		}

@@ -132,7 +132,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
 		Pictures: s.pictures, Search: s.search,
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
-		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
+		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),

@@ -24,6 +24,7 @@ const (
 	aTrial      kind = "trial"
 	aShare      kind = "share"
 	aNotice     kind = "notice"
+	aRating     kind = "rating"
 
 	aConnection kind = "connection"
 	nothing     kind = ""
@@ -246,6 +247,11 @@ var access = map[string]rule{
 	"POST /v1/picture":                {may: everybody, status: 415},
 	"GET /v1/picture/{picture_id}":    {may: everybody, status: 200, names: aPicture},
 	"DELETE /v1/picture/{picture_id}": {may: everybody, status: 204, names: aPicture},
+
+	"GET /v1/organization/feedback":              {may: admins, status: 200},
+	"GET /v1/organization/feedback/skill":        {may: admins, status: 200},
+	"GET /v1/organization/feedback/csv":          {may: admins, status: 200},
+	"GET /v1/organization/feedback/{message_id}": {may: admins, status: 200, names: aRating},
 
 	"GET /v1/data-source": {may: everybody, status: 200}, "POST /v1/data-source/file": {may: everybody, status: 415},
 	"GET /v1/data-source/file/{data_source_id}":                {may: everybody, status: 200, names: aSource},

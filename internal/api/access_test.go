@@ -107,6 +107,13 @@ func (w *world) make(k kind, token, super string) string {
 		}).Answer.ID.String()
 	case aShare:
 		return w.share(token, w.answered(token)).ID.String()
+	case aRating:
+		id := w.make(aMessage, token, super)
+		get[api.Feedback](w.fixture, http.StatusOK, call{
+			method: "POST", path: "/v1/message_feedback", token: token,
+			body: map[string]any{"message_id": id, "rating": "bad", "with_text": true},
+		})
+		return id
 	case aNotice:
 		return get[api.ManagedNotification](w.fixture, http.StatusCreated, call{
 			method: "POST", path: "/v1/notification", token: super, body: map[string]any{

@@ -206,6 +206,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
 	services.Slack = f.slackServices(t, with, log)
 	services.Search, services.Shares = chat.NewSearcher(f.db, log), chat.NewSharer(f.db, f.events)
+	services.Reviews = chat.NewReviewer(f.db)
 	f.handler, err = api.New(services, cfg, log)
 	if err != nil {
 		t.Fatal(err)

@@ -152,13 +152,12 @@ func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request, actor iden
 	if err := c.err(); err != nil {
 		return err
 	}
-	feedback := chat.Feedback{Rating: chat.Rating(req.Rating), Comment: req.Comment}
+	feedback := chat.Feedback{Rating: chat.Rating(req.Rating), Comment: req.Comment, WithText: req.WithText}
 	if err := s.Chat.GiveFeedback(r.Context(), owner(actor), id, feedback); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, Feedback{
-		MessageID: id, Rating: FeedbackRating(req.Rating),
-		Comment: req.Comment,
+		MessageID: id, Rating: FeedbackRating(req.Rating), Comment: req.Comment, WithText: req.WithText,
 	})
 }
 
@@ -214,7 +213,9 @@ func toMessage(m chat.Message) Message {
 		out.Error = MessageError{Code: m.Failure.Code, Detail: m.Failure.Detail, Retryable: m.Failure.Retryable}
 	}
 	if m.Feedback != nil {
-		out.Feedback = MessageFeedback{Rating: MessageFeedbackRating(m.Feedback.Rating), Comment: m.Feedback.Comment}
+		out.Feedback = MessageFeedback{
+			Rating: MessageFeedbackRating(m.Feedback.Rating), Comment: m.Feedback.Comment, WithText: m.Feedback.WithText,
+		}
 	}
 	if m.CompletedAt != nil {
 		out.CompletedAt = m.CompletedAt.UTC()

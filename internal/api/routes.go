@@ -213,6 +213,9 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/message/{message_id}/decision", s.as(writes, s.decideChanges))
 		r.Post("/v1/message_feedback", s.as(writes, s.giveFeedback))
 		r.Delete("/v1/message_feedback/{message_id}", s.as(writes, s.withdrawFeedback))
+		r.Get("/v1/organization/feedback", s.as(reads, s.listOrganizationFeedback))
+		r.Get("/v1/organization/feedback/skill", s.as(reads, s.listSkillFeedback))
+		r.Get("/v1/organization/feedback/{message_id}", s.as(reads, s.getOrganizationFeedback))
 	})
 
 	// Authenticated. They ask Slack, which may take longer than the database.
@@ -245,6 +248,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/contract/usage/csv", s.as(downloads, s.exportUsage))
 		r.Get("/v1/user/csv", s.as(downloads, s.exportMembers))
 		r.Get("/v1/audit/csv", s.as(downloads, s.exportAudit))
+		r.Get("/v1/organization/feedback/csv", s.as(downloads, s.exportFeedback))
 		r.Get("/v1/data-source/file/{data_source_id}", s.as(downloads, s.downloadDataSource))
 		r.Get("/v1/message/{message_id}/docx", s.as(downloads, s.downloadDocx))
 		r.Get("/v1/data-source/{data_source_id}/page/{page}", s.as(downloads, s.showDataSourcePage))

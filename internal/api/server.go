@@ -57,6 +57,7 @@ type Services struct {
 	Models   *chat.Models
 	Search   *chat.Searcher
 	Shares   *chat.Sharer
+	Reviews  *chat.Reviewer
 	Slack    Slack
 	Stream   *sse.Server
 	Live     *Live

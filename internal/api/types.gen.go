@@ -747,6 +747,42 @@ func (e ExportAuditParamsKind) Valid() bool {
 	}
 }
 
+// Defines values for ListOrganizationFeedbackParamsRating.
+const (
+	ListOrganizationFeedbackParamsRatingBad  ListOrganizationFeedbackParamsRating = "bad"
+	ListOrganizationFeedbackParamsRatingGood ListOrganizationFeedbackParamsRating = "good"
+)
+
+// Valid indicates whether the value is a known member of the ListOrganizationFeedbackParamsRating enum.
+func (e ListOrganizationFeedbackParamsRating) Valid() bool {
+	switch e {
+	case ListOrganizationFeedbackParamsRatingBad:
+		return true
+	case ListOrganizationFeedbackParamsRatingGood:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportFeedbackParamsRating.
+const (
+	ExportFeedbackParamsRatingBad  ExportFeedbackParamsRating = "bad"
+	ExportFeedbackParamsRatingGood ExportFeedbackParamsRating = "good"
+)
+
+// Valid indicates whether the value is a known member of the ExportFeedbackParamsRating enum.
+func (e ExportFeedbackParamsRating) Valid() bool {
+	switch e {
+	case ExportFeedbackParamsRatingBad:
+		return true
+	case ExportFeedbackParamsRatingGood:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ShowPictureParamsSize.
 const (
 	Full      ShowPictureParamsSize = "full"
@@ -1273,6 +1309,7 @@ type Feedback struct {
 	Comment   string             `json:"comment,omitempty,omitzero"`
 	MessageID openapi_types.UUID `json:"message_id"`
 	Rating    FeedbackRating     `json:"rating"`
+	WithText  bool               `json:"with_text,omitempty,omitzero"`
 }
 
 // FeedbackRating defines model for Feedback.Rating.
@@ -1283,10 +1320,21 @@ type FeedbackRequest struct {
 	Comment   string                `json:"comment,omitempty,omitzero"`
 	MessageID string                `json:"message_id"`
 	Rating    FeedbackRequestRating `json:"rating"`
+
+	// WithText Lets the organization's administrators see the question, the answer, and the person's name, until the rating
+	// is withdrawn or replaced, or the thread deleted. Without it they see the rating and the comment, and nobody's
+	// name.
+	WithText bool `json:"with_text,omitempty,omitzero"`
 }
 
 // FeedbackRequestRating defines model for FeedbackRequest.Rating.
 type FeedbackRequestRating string
+
+// FeedbackSkill The skill of an answer. Not there for skills of a member's own.
+type FeedbackSkill struct {
+	ID   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
 
 // FieldError defines model for FieldError.
 type FieldError struct {
@@ -1678,6 +1726,9 @@ type MessageError struct {
 type MessageFeedback struct {
 	Comment string                `json:"comment,omitempty,omitzero"`
 	Rating  MessageFeedbackRating `json:"rating"`
+
+	// WithText Administrators may see the question and the answer.
+	WithText bool `json:"with_text,omitempty,omitzero"`
 }
 
 // MessageFeedbackRating defines model for MessageFeedback.Rating.
@@ -1992,6 +2043,34 @@ type OpenAIUsage struct {
 type Organization struct {
 	ID   openapi_types.UUID `json:"id"`
 	Name string             `json:"name"`
+}
+
+// OrganizationFeedback A rating as administrators see it. The person's name, the question and the answer are there if the person has
+// chosen to send them; the question and the answer only when a single rating is asked for.
+type OrganizationFeedback struct {
+	// Answer Markdown.
+	Answer  string    `json:"answer,omitempty,omitzero"`
+	At      time.Time `json:"at"`
+	Comment string    `json:"comment,omitempty,omitzero"`
+
+	// ID Of the answer.
+	ID openapi_types.UUID `json:"id"`
+
+	// Model Not there if no model was asked.
+	Model    string         `json:"model,omitempty,omitzero"`
+	Person   string         `json:"person,omitempty,omitzero"`
+	Question string         `json:"question,omitempty,omitzero"`
+	Rating   FeedbackRating `json:"rating"`
+
+	// Skill The skill of an answer. Not there for skills of a member's own.
+	Skill    FeedbackSkill `json:"skill,omitempty,omitzero"`
+	WithText bool          `json:"with_text"`
+}
+
+// OrganizationFeedbackList defines model for OrganizationFeedbackList.
+type OrganizationFeedbackList struct {
+	Items []OrganizationFeedback `json:"items"`
+	Total int                    `json:"total"`
 }
 
 // OrganizationModel defines model for OrganizationModel.
@@ -2739,6 +2818,20 @@ type SkillExample struct {
 
 	// Question At most 4000 characters.
 	Question string `json:"question"`
+}
+
+// SkillFeedback defines model for SkillFeedback.
+type SkillFeedback struct {
+	Bad  int `json:"bad"`
+	Good int `json:"good"`
+
+	// Skill The skill of an answer. Not there for skills of a member's own.
+	Skill FeedbackSkill `json:"skill,omitempty,omitzero"`
+}
+
+// SkillFeedbackList defines model for SkillFeedbackList.
+type SkillFeedbackList struct {
+	Items []SkillFeedback `json:"items"`
 }
 
 // SkillHideRequest defines model for SkillHideRequest.
@@ -3704,6 +3797,51 @@ type ListOrganizationConnectionsParams struct {
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListOrganizationFeedbackParams defines parameters for ListOrganizationFeedback.
+type ListOrganizationFeedbackParams struct {
+	Rating  ListOrganizationFeedbackParamsRating `form:"rating,omitempty" json:"rating,omitempty,omitzero"`
+	SkillID openapi_types.UUID                   `form:"skill_id,omitempty" json:"skill_id,omitempty,omitzero"`
+
+	// Q Part of the comment.
+	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
+
+	// From Not before this time.
+	From time.Time `form:"from,omitempty" json:"from,omitempty,omitzero"`
+
+	// To Before this time.
+	To time.Time `form:"to,omitempty" json:"to,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListOrganizationFeedbackParamsRating defines parameters for ListOrganizationFeedback.
+type ListOrganizationFeedbackParamsRating string
+
+// ExportFeedbackParams defines parameters for ExportFeedback.
+type ExportFeedbackParams struct {
+	Rating  ExportFeedbackParamsRating `form:"rating,omitempty" json:"rating,omitempty,omitzero"`
+	SkillID openapi_types.UUID         `form:"skill_id,omitempty" json:"skill_id,omitempty,omitzero"`
+	Q       string                     `form:"q,omitempty" json:"q,omitempty,omitzero"`
+	From    time.Time                  `form:"from,omitempty" json:"from,omitempty,omitzero"`
+	To      time.Time                  `form:"to,omitempty" json:"to,omitempty,omitzero"`
+}
+
+// ExportFeedbackParamsRating defines parameters for ExportFeedback.
+type ExportFeedbackParamsRating string
+
+// ListSkillFeedbackParams defines parameters for ListSkillFeedback.
+type ListSkillFeedbackParams struct {
+	// From Not before this time.
+	From time.Time `form:"from,omitempty" json:"from,omitempty,omitzero"`
+
+	// To Before this time.
+	To time.Time `form:"to,omitempty" json:"to,omitempty,omitzero"`
 }
 
 // ListOrganizationNotificationsParams defines parameters for ListOrganizationNotifications.

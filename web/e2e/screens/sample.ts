@@ -98,6 +98,35 @@ export const notices: readonly (readonly [string, string, string, number | null,
   ['棚卸しの期間の締め切り', '備品台帳の更新をお願いします。', 'warning', 10, null],
 ]
 
+/** The ratings in the pictures: skill, question, answer, rating, comment, whether the text is sent. */
+export const ratings: readonly (readonly [string, string, string, string, string, boolean])[] = [
+  ['汎用チャット', '在宅勤務の申請は何日前までですか。', '3営業日前までです。', 'good', '', false],
+  [
+    '汎用チャット',
+    '請求書の締め日を教えてください。',
+    '毎月20日です。',
+    'bad',
+    '先月から月末に変わっています。',
+    false,
+  ],
+  [
+    'ビジネスメール作成',
+    '納期の延期をお願いするメールを書いてください。',
+    '件名: 納期について',
+    'good',
+    '',
+    false,
+  ],
+  [
+    '汎用チャット',
+    '出張の日当を表にまとめてください。',
+    '日当は次のとおりです。\n\n| 役職 | 国内 | 海外 |\n|---|---|---|\n| 一般 | 2,000円 | 5,000円 |\n| 管理職 | 3,000円 | 7,000円 |',
+    'bad',
+    '国内の日当が、改定前の金額です。',
+    true,
+  ],
+]
+
 /** A pasted list of people to invite. */
 export const invitees = `氏名\tメールアドレス\t役割
 中村 彩\tnakamura.aya@demo.example\t一般ユーザー

@@ -381,6 +381,28 @@ test.describe('administration', () => {
     })
   })
 
+  test('feedback', async ({ page, model, server, account }) => {
+    const user = await Account.signIn(server.url, 'user')
+    for (const [skill, question, answer, rating, comment, with_text] of sample.ratings) {
+      const owner = with_text ? user : account
+      model.script(question, { text: answer })
+      const thread = await owner.newThread(skill)
+      await owner.ask(thread.id, question)
+      const message_id = (await owner.messages(thread.id)).at(-1)?.id
+      await owner.call('POST', '/v1/message_feedback', { message_id, rating, comment, with_text })
+    }
+    const reviews = at('/admin/feedback', '回答の評価')
+    await shoot(page, { name: 'admin-feedback', open: reviews })
+    await shoot(page, {
+      name: 'admin-feedback-text',
+      open: async () => {
+        await reviews(page)
+        await page.getByRole('button', { name: /読む$/ }).first().click()
+        await expect(page.getByRole('dialog').getByRole('table')).toBeVisible()
+      },
+    })
+  })
+
   test('connections and the extension', async ({ page, server, account }) => {
     await connectExtension(server.url, account)
     const user = await Account.signIn(server.url, 'user')

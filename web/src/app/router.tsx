@@ -363,6 +363,12 @@ const routes: RouteObject[] = [
             lazy: { Component: async () => (await import('@/features/admin/routes')).ExtensionPage },
           }),
           caught({
+            path: 'feedback',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).FeedbackPage },
+          }),
+          caught({
             path: 'audit',
             loader: adminOnly(),
             shouldRevalidate: never,

@@ -13,6 +13,7 @@ import {
   Puzzle,
   ScrollText,
   Shield,
+  ThumbsUp,
   Users,
 } from 'lucide-react'
 import { Link, NavLink, Outlet } from 'react-router'
@@ -35,6 +36,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/connection', label: texts.layout.connections, Icon: Plug },
   { to: '/admin/extension', label: texts.layout.extension, Icon: Puzzle },
   { to: '/admin/slack', label: texts.layout.slack, Icon: MessagesSquare },
+  { to: '/admin/feedback', label: texts.layout.feedback, Icon: ThumbsUp },
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 

@@ -83,3 +83,12 @@ export function formatJapan(iso: string): string {
   const [date = '', time = ''] = inJapan(iso).split('T')
   return `${formatDay(date)} ${time.replace(/^0/, '')}`
 }
+
+/** The beginning of a day in the reader's time zone, in the API's format; undefined for an invalid day. */
+export function startOfDay(day: string, plus = 0): string | undefined {
+  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day)
+  if (match === null) return undefined
+  const [, year, month, date] = match.map(Number)
+  const at = new Date(year ?? 0, (month ?? 1) - 1, (date ?? 1) + plus)
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}

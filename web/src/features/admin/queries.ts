@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { ApiError, type ManagedNotice, type Page, type SamlConfig, type SlackConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { listOrganizationConnections } from '@/lib/api/connections'
+import { countFeedback, type FeedbackQuery, getFeedback, listFeedback } from '@/lib/api/feedback'
 import { getOrganizationModels, listModelUsage } from '@/lib/api/models'
 import { getNotice, listNotices } from '@/lib/api/notices'
 import { queryClient, readAnew } from '@/lib/api/queries'
@@ -167,6 +168,36 @@ export const modelsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
   throwOnError,
 })
+
+/** A page of the ratings. */
+export function feedbackQuery(query: FeedbackQuery, page: number) {
+  return queryOptions({
+    queryKey: ['admin', 'feedback', query, page],
+    queryFn: ({ signal }) => listFeedback({ ...query, ...pageOf(page) }, signal),
+    staleTime: 0,
+    throwOnError,
+  })
+}
+
+/** The ratings of each skill in a period. */
+export function skillFeedbackQuery(period: Pick<FeedbackQuery, 'from' | 'to'>) {
+  return queryOptions({
+    queryKey: ['admin', 'feedback', 'skills', period],
+    queryFn: ({ signal }) => countFeedback(period, signal),
+    staleTime: 0,
+    throwOnError,
+  })
+}
+
+/** A rating with what was asked and answered. It is not kept: people may withdraw it. */
+export function feedbackTextQuery(id: string) {
+  return queryOptions({
+    queryKey: ['admin', 'feedback', 'one', id],
+    queryFn: ({ signal }) => getFeedback(id, signal),
+    gcTime: 0,
+    throwOnError,
+  })
+}
 
 /** The organization's Slack. */
 export const slackQuery = queryOptions({

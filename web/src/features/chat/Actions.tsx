@@ -65,6 +65,7 @@ export function Actions({ message, conversation }: { message: Message; conversat
       {commenting && (
         <FeedbackDialog
           comment={message.feedback?.comment ?? ''}
+          withText={message.feedback?.with_text ?? false}
           onWithdraw={
             rating === 'bad'
               ? () => {
@@ -74,9 +75,9 @@ export function Actions({ message, conversation }: { message: Message; conversat
               : undefined
           }
           onClose={() => setCommenting(false)}
-          onSend={(comment) => {
+          onSend={(comment, withText) => {
             setCommenting(false)
-            void conversation.rate(message.id, 'bad', comment).then((done) => {
+            void conversation.rate(message.id, 'bad', comment, withText).then((done) => {
               if (done) toast(texts.feedback.thanks, { tone: 'success' })
             })
           }}

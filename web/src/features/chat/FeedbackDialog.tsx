@@ -1,5 +1,6 @@
 import { useId, useState } from 'react'
 import { Button } from '@/components/Button'
+import { Choice } from '@/components/Choice'
 import { Dialog } from '@/components/Dialog'
 import { TextArea } from '@/components/Field'
 import styles from './Chat.module.css'
@@ -11,18 +12,22 @@ const maxComment = 2000
 /** Asks what was wrong with an answer. The comment may be left out. */
 export function FeedbackDialog({
   comment,
+  withText,
   onSend,
   onWithdraw,
   onClose,
 }: {
   comment: string
-  onSend: (comment: string) => void
+  /** Whether the question and the answer are sent to administrators. */
+  withText: boolean
+  onSend: (comment: string, withText: boolean) => void
   /** Given where the answer is rated so already. */
   onWithdraw: (() => void) | undefined
   onClose: () => void
 }) {
   const id = useId()
   const [text, setText] = useState(comment)
+  const [sending, setSending] = useState(withText)
   return (
     <Dialog
       title={texts.feedback.title}
@@ -48,7 +53,7 @@ export function FeedbackDialog({
         className={styles.comment}
         onSubmit={(event) => {
           event.preventDefault()
-          onSend(text.trim())
+          onSend(text.trim(), sending)
         }}
       >
         <TextArea
@@ -61,6 +66,13 @@ export function FeedbackDialog({
           rows={4}
           onChange={(event) => setText(event.target.value)}
         />
+        <Choice
+          label={texts.feedback.withText}
+          hint={texts.feedback.withTextHint}
+          checked={sending}
+          onChange={setSending}
+        />
+        <p className={styles.commentNote}>{texts.feedback.withdrawable}</p>
       </form>
     </Dialog>
   )

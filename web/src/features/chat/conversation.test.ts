@@ -261,6 +261,13 @@ describe('what is stored', () => {
     expect(await conversation.rate('m002', null)).toBe(true)
     expect(api.withdrawFeedback).toHaveBeenCalledExactlyOnceWith('m002')
     expect(turns()[1]?.message.feedback).toBeUndefined()
+    await conversation.rate('m002', 'bad', '短い', true)
+    expect(api.giveFeedback).toHaveBeenLastCalledWith({
+      message_id: 'm002',
+      rating: 'bad',
+      comment: '短い',
+      with_text: true,
+    })
     await conversation.rate('m002', 'bad', '短い')
     api.giveFeedback.mockRejectedValueOnce(new Error('offline'))
     expect(await conversation.rate('m002', 'good')).toBe(false)

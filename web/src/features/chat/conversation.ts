@@ -233,11 +233,19 @@ export class Conversation {
   }
 
   /** Rates an answer, or with null withdraws the rating: shown at once, taken back if it fails. */
-  async rate(messageId: string, rating: 'good' | 'bad' | null, comment = ''): Promise<boolean> {
+  async rate(
+    messageId: string,
+    rating: 'good' | 'bad' | null,
+    comment = '',
+    withText = false,
+  ): Promise<boolean> {
     const turn = this.state.turns.find((item) => item.message.id === messageId)
     if (turn === undefined) return false
     const before = turn.message.feedback
-    const feedback = rating === null ? undefined : { rating, ...(comment && { comment }) }
+    const feedback =
+      rating === null
+        ? undefined
+        : { rating, ...(comment && { comment }), ...(withText && { with_text: true }) }
     this.#patchFeedback(turn.key, feedback)
     try {
       if (feedback === undefined) await this.deps.api.withdrawFeedback(messageId)
@@ -249,7 +257,11 @@ export class Conversation {
       return true
     } catch (cause) {
       this.#patchFeedback(turn.key, before)
-      this.deps.events.onTrouble('feedback', () => void this.rate(messageId, rating, comment), cause)
+      this.deps.events.onTrouble(
+        'feedback',
+        () => void this.rate(messageId, rating, comment, withText),
+        cause,
+      )
       return false
     }
   }

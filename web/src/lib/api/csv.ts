@@ -1,4 +1,5 @@
 import type { AuditQuery } from './admin'
+import type { FeedbackQuery } from './feedback'
 import { signed, take } from './http'
 
 // The files are text, with the byte order mark that Excel needs: read as text, it would be lost.
@@ -19,4 +20,9 @@ export function exportMembers(): Promise<Blob> {
 /** The entries of the audit log that the query selects. */
 export function exportAudit(query: AuditQuery): Promise<Blob> {
   return blob(take(signed.GET('/v1/audit/csv', { params: { query }, parseAs: 'blob' })))
+}
+
+/** The ratings that the query selects. */
+export function exportFeedback(query: FeedbackQuery): Promise<Blob> {
+  return blob(take(signed.GET('/v1/organization/feedback/csv', { params: { query }, parseAs: 'blob' })))
 }

@@ -2842,6 +2842,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/organization/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's ratings, newest first
+         * @description For the organization's administrators.
+         */
+        get: operations["listOrganizationFeedback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/feedback/skill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How often the answers of each skill were rated good and bad, most ratings first
+         * @description For the organization's administrators. Skills of members' own are counted together.
+         */
+        get: operations["listSkillFeedback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/feedback/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The ratings as a CSV file, newest first
+         * @description For the organization's administrators. Takes the filter of `GET /v1/organization/feedback`. Names, questions and
+         *     answers are not in it: a file would keep them when they are withdrawn.
+         */
+        get: operations["exportFeedback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/feedback/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A rating, with the question and the answer if the person has sent them
+         * @description For the organization's administrators.
+         */
+        get: operations["getOrganizationFeedback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/live": {
         parameters: {
             query?: never;
@@ -4758,6 +4842,8 @@ export interface components {
             /** @enum {string} */
             rating: "good" | "bad";
             comment?: string;
+            /** @description Administrators may see the question and the answer. */
+            with_text?: boolean;
         };
         Message: {
             /** Format: uuid */
@@ -4880,6 +4966,12 @@ export interface components {
             /** @enum {string} */
             rating: "good" | "bad";
             comment?: string;
+            /**
+             * @description Lets the organization's administrators see the question, the answer, and the person's name, until the rating
+             *     is withdrawn or replaced, or the thread deleted. Without it they see the rating and the comment, and nobody's
+             *     name.
+             */
+            with_text?: boolean;
         };
         Feedback: {
             /** Format: uuid */
@@ -4887,6 +4979,49 @@ export interface components {
             /** @enum {string} */
             rating: "good" | "bad";
             comment?: string;
+            with_text?: boolean;
+        };
+        /**
+         * @description A rating as administrators see it. The person's name, the question and the answer are there if the person has
+         *     chosen to send them; the question and the answer only when a single rating is asked for.
+         */
+        OrganizationFeedback: {
+            /**
+             * Format: uuid
+             * @description Of the answer.
+             */
+            id: string;
+            /** Format: date-time */
+            at: string;
+            skill?: components["schemas"]["FeedbackSkill"];
+            /** @description Not there if no model was asked. */
+            model?: string;
+            /** @enum {string} */
+            rating: "good" | "bad";
+            comment?: string;
+            with_text: boolean;
+            person?: string;
+            question?: string;
+            /** @description Markdown. */
+            answer?: string;
+        };
+        OrganizationFeedbackList: {
+            items: components["schemas"]["OrganizationFeedback"][];
+            total: number;
+        };
+        /** @description The skill of an answer. Not there for skills of a member's own. */
+        FeedbackSkill: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        SkillFeedback: {
+            skill?: components["schemas"]["FeedbackSkill"];
+            good: number;
+            bad: number;
+        };
+        SkillFeedbackList: {
+            items: components["schemas"]["SkillFeedback"][];
         };
         Extension: {
             /** @description Chromium's id of it: 32 letters from a to p. */
@@ -9380,6 +9515,117 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listOrganizationFeedback: {
+        parameters: {
+            query?: {
+                rating?: "good" | "bad";
+                skill_id?: string;
+                /** @description Part of the comment. */
+                q?: string;
+                /** @description Not before this time. */
+                from?: string;
+                /** @description Before this time. */
+                to?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ratings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationFeedbackList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSkillFeedback: {
+        parameters: {
+            query?: {
+                /** @description Not before this time. */
+                from?: string;
+                /** @description Before this time. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Skills */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillFeedbackList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportFeedback: {
+        parameters: {
+            query?: {
+                rating?: "good" | "bad";
+                skill_id?: string;
+                q?: string;
+                from?: string;
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description UTF-8 with a byte order mark, lines end with CRLF; at most 100,000 rows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOrganizationFeedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rating */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationFeedback"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Button } from '@/components/Button'
-import { Select, TextField } from '@/components/Field'
+import { Select } from '@/components/Field'
 import { EmptyState, ErrorState } from '@/components/States'
 import type { AuditEvent } from '@/lib/api'
 import type { AuditQuery } from '@/lib/api/admin'
 import { exportAudit } from '@/lib/api/csv'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
-import { formatNumber } from '../format'
+import { formatNumber, startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
 import { LinesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { Paging } from '../parts/Paging'
+import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
@@ -19,7 +20,7 @@ import { auditQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import styles from './AuditPage.module.css'
-import { actionOf, actorOf, changesOf, startOfDay, targetOf } from './describe'
+import { actionOf, actorOf, changesOf, targetOf } from './describe'
 
 const words = texts.audit
 const NAMES = ['q', 'action', 'from', 'to'] as const
@@ -108,33 +109,8 @@ function Filters({ url }: { url: UrlState }) {
           </optgroup>
         ))}
       </Select>
-      <div className={styles.period} role="group" aria-label={words.period}>
-        <Day url={url} name="from" max={url.get('to')} />
-        <span aria-hidden>〜</span>
-        <Day url={url} name="to" min={url.get('from')} />
-      </div>
+      <Period url={url} />
     </div>
-  )
-}
-
-interface DayProps {
-  url: UrlState
-  name: 'from' | 'to'
-  min?: string
-  max?: string
-}
-
-function Day({ url, name, min, max }: DayProps) {
-  return (
-    <TextField
-      label={words[name]}
-      hideLabel
-      type="date"
-      value={url.get(name)}
-      min={min}
-      max={max}
-      onChange={(event) => url.set({ [name]: event.target.value })}
-    />
   )
 }
 

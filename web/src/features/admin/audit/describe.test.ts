@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AuditEvent } from '@/lib/api'
-import { actionOf, actorOf, changesOf, startOfDay, targetOf } from './describe'
+import { startOfDay } from '../format'
+import { actionOf, actorOf, changesOf, targetOf } from './describe'
 
 const event = (change: Partial<AuditEvent>): AuditEvent => ({
   id: 'e',

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Copy, ExternalLink } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
+import { Choice } from '@/components/Choice'
 import { ErrorState, Skeleton } from '@/components/States'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { Section } from '../parts/Page'
@@ -51,31 +52,5 @@ export function AppSection() {
         </a>
       </div>
     </Section>
-  )
-}
-
-interface ChoiceProps {
-  label: string
-  hint: string
-  checked: boolean
-  disabled?: boolean
-  onChange: (checked: boolean) => void
-}
-
-/** A choice with what it means. */
-export function Choice({ label, hint, checked, disabled, onChange }: ChoiceProps) {
-  return (
-    <label className={styles.choice}>
-      <input
-        type="checkbox"
-        checked={checked}
-        disabled={disabled}
-        onChange={(event) => onChange(event.target.checked)}
-      />
-      <span>
-        {label}
-        <span className={styles.hint}>{hint}</span>
-      </span>
-    </label>
   )
 }

@@ -17,6 +17,7 @@ export const frame = {
     connections: '接続',
     extension: '拡張機能',
     slack: 'Slack',
+    feedback: '評価',
     audit: '監査ログ',
   },
   common: {
@@ -36,6 +37,11 @@ export const frame = {
   csv: {
     save: 'CSVで保存',
     failed: (why: string) => `CSVを保存できませんでした。${why}`,
+  },
+  period: {
+    label: '期間',
+    from: '開始日',
+    to: '終了日',
   },
   paging: {
     label: 'ページ',

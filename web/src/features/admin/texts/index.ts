@@ -2,6 +2,7 @@ import { auditScreen } from './auditScreen'
 import { connectionsScreen } from './connectionsScreen'
 import { contractScreen } from './contractScreen'
 import { extensionScreen } from './extensionScreen'
+import { feedbackScreen } from './feedbackScreen'
 import { frame } from './frame'
 import { instructionsScreen } from './instructionsScreen'
 import { memberScreens } from './memberScreens'
@@ -30,4 +31,5 @@ export const texts = {
   ...slackScreen,
   ...noticesScreen,
   ...modelsScreen,
+  ...feedbackScreen,
 } as const

@@ -1,0 +1,92 @@
+package chat
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// Review is a rating as an organization's administrators see it.
+type Review struct {
+	ID        uuid.UUID // Of the answer.
+	At        time.Time
+	SkillID   *uuid.UUID // Nil for skills of a member's own, which only their owner knows.
+	SkillName string     // "" for these.
+	Model     string     // "" if no model was asked.
+	Rating    Rating
+	Comment   string // "" also for ratings from before administrators saw comments.
+	WithText  bool   // The person has chosen to send the question and the answer.
+	Person    string // The name of the person, "" unless WithText.
+}
+
+// ReviewText is a review with what was asked and answered, "" unless WithText.
+type ReviewText struct {
+	Review
+	Question string
+	Answer   string
+}
+
+// SkillRatings counts the ratings of a skill's answers. Those of all skills of members' own are one.
+type SkillRatings struct {
+	SkillID   *uuid.UUID
+	SkillName string
+	Good      int
+	Bad       int
+}
+
+// ReviewQuery selects reviews. Zero values select all.
+type ReviewQuery struct {
+	Rating        Rating
+	SkillID       *uuid.UUID
+	Search        string // Part of the comment.
+	From, To      time.Time
+	Offset, Limit int
+}
+
+// ReviewStore is what a Reviewer needs of a database.
+type ReviewStore interface {
+	// ListReviews returns the organization's reviews that the query selects, newest first, and their total number.
+	ListReviews(ctx context.Context, organizationID uuid.UUID, query ReviewQuery) ([]Review, int, error)
+
+	// FindReview returns one of the organization's reviews, or ErrNoMessage.
+	FindReview(ctx context.Context, organizationID, messageID uuid.UUID) (ReviewText, error)
+
+	// CountRatings returns the ratings between two times by skill, most first.
+	CountRatings(ctx context.Context, organizationID uuid.UUID, from, to time.Time) ([]SkillRatings, error)
+}
+
+// Reviewer shows an organization's ratings to its administrators.
+type Reviewer struct {
+	store ReviewStore
+}
+
+// NewReviewer returns a Reviewer.
+func NewReviewer(store ReviewStore) *Reviewer { return &Reviewer{store: store} }
+
+// List returns a page of the reviews in the actor's organization, newest first, and their total number.
+func (r *Reviewer) List(ctx context.Context, actor identity.Actor, query ReviewQuery) ([]Review, int, error) {
+	if !org.IsAdmin(actor.Role) {
+		return nil, 0, org.ErrForbidden
+	}
+	return r.store.ListReviews(ctx, actor.OrganizationID, query)
+}
+
+// Find returns a review in the actor's organization, with what was asked and answered if the person has sent it.
+func (r *Reviewer) Find(ctx context.Context, actor identity.Actor, messageID uuid.UUID) (ReviewText, error) {
+	if !org.IsAdmin(actor.Role) {
+		return ReviewText{}, org.ErrForbidden
+	}
+	return r.store.FindReview(ctx, actor.OrganizationID, messageID)
+}
+
+// BySkill counts the ratings in the actor's organization by skill, most first. Zero times do not limit.
+func (r *Reviewer) BySkill(ctx context.Context, actor identity.Actor, from, to time.Time) ([]SkillRatings, error) {
+	if !org.IsAdmin(actor.Role) {
+		return nil, org.ErrForbidden
+	}
+	return r.store.CountRatings(ctx, actor.OrganizationID, from, to)
+}

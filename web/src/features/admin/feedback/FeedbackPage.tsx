@@ -1,0 +1,153 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Select } from '@/components/Field'
+import { EmptyState, ErrorState } from '@/components/States'
+import type { OrganizationFeedback } from '@/lib/api'
+import { exportFeedback } from '@/lib/api/csv'
+import type { FeedbackQuery } from '@/lib/api/feedback'
+import { cx } from '@/lib/ui/cx'
+import { formatNumber, startOfDay } from '../format'
+import filters from '../parts/Filters.module.css'
+import { LinesLoading } from '../parts/Loading'
+import { Page, Section } from '../parts/Page'
+import { Paging } from '../parts/Paging'
+import { Period } from '../parts/Period'
+import { SaveCsv } from '../parts/SaveCsv'
+import { SearchBox } from '../parts/SearchBox'
+import table from '../parts/Table.module.css'
+import { feedbackQuery, skillFeedbackQuery } from '../queries'
+import { texts } from '../texts'
+import { type UrlState, useUrlState } from '../urlState'
+import { Detail } from './Detail'
+import styles from './Feedback.module.css'
+import { Reviews } from './Reviews'
+import { SkillTable } from './SkillTable'
+
+const words = texts.feedback
+const NAMES = ['q', 'rating', 'skill_id', 'from', 'to'] as const
+
+/** The ratings of answers: how many of each skill, and each with its comment. */
+export function FeedbackPage() {
+  const url = useUrlState()
+  const query = queryOf(url)
+  const [open, setOpen] = useState<OrganizationFeedback | null>(null)
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={<SaveCsv name="tsumugi-feedback" load={() => exportFeedback(query)} />}
+    >
+      <Section
+        title={words.skills.title}
+        actions={
+          <div className={cx(filters.filters, styles.period)}>
+            <Period url={url} />
+          </div>
+        }
+      >
+        <SkillTable period={periodOf(query)} />
+      </Section>
+      <Section title={words.list.title}>
+        <div>
+          <Filters url={url} query={query} />
+          <List url={url} query={query} onOpen={setOpen} />
+        </div>
+      </Section>
+      {open && <Detail review={open} onClose={() => setOpen(null)} />}
+    </Page>
+  )
+}
+
+// The days in the URL are in the reader's time zone; the API takes points in time.
+function queryOf(url: UrlState): FeedbackQuery {
+  const q = url.get('q')
+  const rating = url.get('rating')
+  const skill_id = url.get('skill_id')
+  const from = startOfDay(url.get('from'))
+  const to = startOfDay(url.get('to'), 1)
+  return {
+    ...(q && { q }),
+    ...((rating === 'good' || rating === 'bad') && { rating }),
+    ...(/^[0-9a-f-]{36}$/.test(skill_id) && { skill_id }),
+    ...(from && { from }),
+    ...(to && { to }),
+  }
+}
+
+function periodOf({ from, to }: FeedbackQuery): Pick<FeedbackQuery, 'from' | 'to'> {
+  return { ...(from && { from }), ...(to && { to }) }
+}
+
+function Filters({ url, query }: { url: UrlState; query: FeedbackQuery }) {
+  const { data: skills = [] } = useQuery(skillFeedbackQuery(periodOf(query)))
+  return (
+    <div className={filters.filters}>
+      <SearchBox label={words.list.search} value={url.get('q')} onChange={(next) => url.set({ q: next })} />
+      <Select
+        label={words.list.rating}
+        hideLabel
+        value={query.rating ?? ''}
+        onChange={(event) => url.set({ rating: event.target.value })}
+      >
+        <option value="">{words.list.allRatings}</option>
+        {Object.entries(words.ratings).map(([rating, name]) => (
+          <option key={rating} value={rating}>
+            {name}
+          </option>
+        ))}
+      </Select>
+      <Select
+        label={words.list.of}
+        hideLabel
+        value={query.skill_id ?? ''}
+        onChange={(event) => url.set({ skill_id: event.target.value })}
+      >
+        <option value="">{words.list.allSkills}</option>
+        {skills.map(
+          ({ skill }) =>
+            skill && (
+              <option key={skill.id} value={skill.id}>
+                {skill.name}
+              </option>
+            ),
+        )}
+      </Select>
+    </div>
+  )
+}
+
+interface ListProps {
+  url: UrlState
+  query: FeedbackQuery
+  onOpen: (review: OrganizationFeedback) => void
+}
+
+function List({ url, query, onOpen }: ListProps) {
+  const { data, isError, isPlaceholderData, refetch } = useQuery({
+    ...feedbackQuery(query, url.page),
+    placeholderData: (before) => before,
+  })
+  const narrowed = NAMES.some((name) => url.get(name) !== '')
+  return (
+    <div className={table.box}>
+      <p className="visually-hidden" role="status">
+        {data && !isPlaceholderData && words.list.found(formatNumber(data.total))}
+      </p>
+      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
+      {data?.total === 0 && !narrowed && <EmptyState title={words.list.none} />}
+      {data?.total === 0 && narrowed && (
+        <EmptyState title={words.list.empty}>
+          <p>{words.list.emptyHint}</p>
+          <Button size="sm" onClick={() => url.set(Object.fromEntries(NAMES.map((name) => [name, ''])))}>
+            {texts.common.reset}
+          </Button>
+        </EmptyState>
+      )}
+      {data && data.items.length > 0 && (
+        <Reviews reviews={data.items} busy={isPlaceholderData} onOpen={onOpen} />
+      )}
+      {data && <Paging url={url} total={data.total} shown={data.items.length} />}
+    </div>
+  )
+}

@@ -1,0 +1,84 @@
+import { ThumbsDown, ThumbsUp } from 'lucide-react'
+import { Button } from '@/components/Button'
+import type { OrganizationFeedback } from '@/lib/api'
+import { cx } from '@/lib/ui/cx'
+import { formatFull } from '@/lib/ui/dates'
+import table from '../parts/Table.module.css'
+import { texts } from '../texts'
+import styles from './Feedback.module.css'
+
+const words = texts.feedback
+
+interface ReviewsProps {
+  reviews: readonly OrganizationFeedback[]
+  busy: boolean
+  onOpen: (review: OrganizationFeedback) => void
+}
+
+/** A page of the ratings. */
+export function Reviews({ reviews, busy, onOpen }: ReviewsProps) {
+  return (
+    <table className={cx(table.table, table.stacked)} aria-busy={busy}>
+      <caption className="visually-hidden">{words.list.title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{words.list.at}</th>
+          <th scope="col">{words.list.rating}</th>
+          <th scope="col">{words.list.of}</th>
+          <th scope="col">{words.list.comment}</th>
+          <th scope="col">{words.list.text}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {reviews.map((review) => (
+          <Line key={review.id} review={review} onOpen={() => onOpen(review)} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Line({ review, onOpen }: { review: OrganizationFeedback; onOpen: () => void }) {
+  const person = review.person ?? ''
+  return (
+    <tr>
+      <td className={cx(table.top, table.nowrap, table.quiet)}>
+        <time dateTime={review.at}>{formatFull(review.at)}</time>
+      </td>
+      <td className={cx(table.top, table.nowrap)}>
+        <Rated rating={review.rating} />
+      </td>
+      <td className={cx(table.top, styles.skill)} data-label={words.list.of}>
+        {review.skill?.name ?? words.ownSkill}
+        {review.model && <span className={styles.model}>{review.model}</span>}
+      </td>
+      <td className={cx(table.top, styles.comment)} data-label={review.comment && words.list.comment}>
+        {review.comment}
+      </td>
+      <td className={cx(table.top, styles.text)}>
+        {review.with_text && (
+          <>
+            <span>{words.list.from(person)}</span>
+            <Button size="sm" onClick={onOpen}>
+              <span className="visually-hidden">{words.list.readOf(person)}</span>
+              {words.list.read}
+            </Button>
+          </>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+const icons = { good: ThumbsUp, bad: ThumbsDown } as const
+
+/** A rating in a word. */
+export function Rated({ rating }: { rating: OrganizationFeedback['rating'] }) {
+  const Icon = icons[rating]
+  return (
+    <span className={styles.rated} data-rating={rating}>
+      <Icon size={15} aria-hidden />
+      {words.ratings[rating]}
+    </span>
+  )
+}

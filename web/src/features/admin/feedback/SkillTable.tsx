@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query'
+import { EmptyState, ErrorState } from '@/components/States'
+import type { SkillFeedback } from '@/lib/api'
+import type { FeedbackQuery } from '@/lib/api/feedback'
+import { cx } from '@/lib/ui/cx'
+import { formatNumber, percentOf } from '../format'
+import { LinesLoading } from '../parts/Loading'
+import table from '../parts/Table.module.css'
+import { skillFeedbackQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './Feedback.module.css'
+
+const words = texts.feedback
+
+/** How often the answers of each skill were rated good and bad in a period. */
+export function SkillTable({ period }: { period: Pick<FeedbackQuery, 'from' | 'to'> }) {
+  const { data, isError, isPlaceholderData, refetch } = useQuery({
+    ...skillFeedbackQuery(period),
+    placeholderData: (before) => before,
+  })
+  return (
+    <div className={table.box}>
+      {data === undefined &&
+        (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading lines={3} />)}
+      {data?.length === 0 && <EmptyState title={words.skills.none} />}
+      {data && data.length > 0 && (
+        <table className={table.table} aria-busy={isPlaceholderData}>
+          <caption className="visually-hidden">{words.skills.title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{words.skills.skill}</th>
+              <th scope="col" className={table.number}>
+                {words.ratings.good}
+              </th>
+              <th scope="col" className={table.number}>
+                {words.ratings.bad}
+              </th>
+              <th scope="col" className={table.number}>
+                {words.skills.share}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            <Line name={words.skills.total} counted={sum(data)} className={styles.total} />
+            {data.map((item) => (
+              <Line key={item.skill?.id ?? 'own'} name={item.skill?.name ?? words.ownSkill} counted={item} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </div>
+  )
+}
+
+interface LineProps {
+  name: string
+  counted: Pick<SkillFeedback, 'good' | 'bad'>
+  className?: string | undefined
+}
+
+function Line({ name, counted: { good, bad }, className }: LineProps) {
+  return (
+    <tr className={className}>
+      <th scope="row">{name}</th>
+      <td className={table.number}>{formatNumber(good)}</td>
+      <td className={table.number}>{formatNumber(bad)}</td>
+      <td className={cx(table.number, table.quiet)}>{words.skills.percent(percentOf(good, good + bad))}</td>
+    </tr>
+  )
+}
+
+function sum(items: readonly SkillFeedback[]): Pick<SkillFeedback, 'good' | 'bad'> {
+  return items.reduce((all, { good, bad }) => ({ good: all.good + good, bad: all.bad + bad }), {
+    good: 0,
+    bad: 0,
+  })
+}

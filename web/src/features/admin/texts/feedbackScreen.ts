@@ -1,0 +1,42 @@
+/** The screen of the ratings. */
+export const feedbackScreen = {
+  feedback: {
+    title: '回答の評価',
+    lead: 'メンバーが回答に付けた評価とコメントです。名前、質問、回答は、本人が送ることを選んだ場合にだけ表示されます。',
+    ratings: { good: '良い', bad: '良くない' },
+    ownSkill: '個人のスキル',
+    skills: {
+      title: 'スキル別の評価',
+      skill: 'スキル',
+      share: '良いの割合',
+      total: '合計',
+      none: 'この期間の評価はありません。',
+      percent: (share: number) => `${share}%`,
+    },
+    list: {
+      title: '評価の一覧',
+      search: 'コメントを検索',
+      rating: '評価',
+      allRatings: 'すべての評価',
+      allSkills: 'すべてのスキル',
+      at: '日時',
+      of: 'スキル',
+      comment: 'コメント',
+      text: '質問と回答',
+      read: '読む',
+      readOf: (person: string) => `${person}さんの質問と回答を`,
+      from: (person: string) => `${person}さん`,
+      none: '評価はまだありません。',
+      empty: '条件に合う評価はありません。',
+      emptyHint: '検索語や期間を変えるか、絞り込みを解除してください。',
+      found: (count: string) => `${count}件の評価`,
+    },
+    detail: {
+      title: '送られた質問と回答',
+      question: '質問',
+      answer: '回答',
+      comment: 'コメント',
+      gone: 'この評価は取り消されたか、スレッドが削除されたため、表示できません。',
+    },
+  },
+} as const
