@@ -281,14 +281,14 @@ func TestProofreadingOfALongText(t *testing.T) {
 // spending is a budget that is spent after some checks.
 type spending struct{ left atomic.Int32 }
 
-func (b *spending) Check(context.Context, uuid.UUID) error {
+func (b *spending) Check(context.Context, uuid.UUID, uuid.UUID) error {
 	if b.left.Add(-1) < 0 {
 		return fault.Errorf(fault.Conflict, "トークンの残りがありません。")
 	}
 	return nil
 }
 
-func (*spending) Spent(uuid.UUID, int) {}
+func (*spending) Spent(uuid.UUID, uuid.UUID, int) {}
 
 // What was paid for is kept where the organization's tokens end in the middle of a text.
 func TestProofreadingEndsWithTheBudget(t *testing.T) {
