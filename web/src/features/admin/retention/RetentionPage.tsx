@@ -43,7 +43,8 @@ function Form({ loaded }: { loaded: number | undefined }) {
   const [wrong, setWrong] = useState(false)
   const released = useRef(false)
   const days = on ? readDays(typed) : undefined
-  const dirty = on ? days !== saved : saved !== undefined
+  // What is no number of days can be submitted, so that it is said what is wrong.
+  const dirty = on ? days === undefined || days !== saved : saved !== undefined
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
