@@ -50,7 +50,7 @@ func (s *Service) choosePictures(ctx context.Context, b *Begin, q Question, sk s
 	if len(q.PictureIDs)+len(b.Question.Pictures) == 0 {
 		return nil
 	}
-	if reason := s.blind(sk, chosen); reason != "" {
+	if reason := s.blind(sk, b.Question, chosen); reason != "" {
 		refused := fault.InvalidField("picture_ids", "%s", reason)
 		refused.Code = PicturesNotAccepted
 		return refused
@@ -61,11 +61,13 @@ func (s *Service) choosePictures(ctx context.Context, b *Begin, q Question, sk s
 	return err
 }
 
-// blind returns why a skill's questions to a model cannot have pictures, "" if they can.
-func (s *Service) blind(sk skill.Skill, model Chosen) string {
+// blind returns why a question of a skill to a model cannot have pictures, "" if it can.
+func (s *Service) blind(sk skill.Skill, question Message, model Chosen) string {
 	switch {
 	case sk.OfExtension():
 		return "ブラウザー拡張機能のスキルでは、画像を使えません。"
+	case Ask{Skill: sk, Question: question}.Proofreads():
+		return "文章の校正では、画像を使えません。"
 	case s.pictures == nil || !model.Sees:
 		return fmt.Sprintf("%sは、画像を読み取れません。画像を外すか、画像を読み取れるモデルを選択してください。"+
 			"選択できるモデルがない場合は、管理者にご相談ください。", cmp.Or(model.Name, "このモデル"))

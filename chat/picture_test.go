@@ -191,6 +191,10 @@ func TestQuestionsWithPicturesThatAreRefused(t *testing.T) {
 		"nothing asked": {
 			f.server, func(q *chat.Question) { q.PictureIDs, q.Content = own[:1], " " }, fault.Invalid, "content",
 		},
+		"a text to proofread": {f.server, func(q *chat.Question) {
+			*q = f.form("明日の会議に行ます。")
+			q.ThreadID, q.PictureIDs = f.newThread(proofreader(t)).ID, own[:1]
+		}, chat.PicturesNotAccepted, "picture_ids"},
 		"asked again": {f.server, func(q *chat.Question) {
 			q.PictureIDs, q.Content, q.Regenerate = own[:1], "", &answered.Answer.ID
 		}, fault.Invalid, "picture_ids"},
