@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -170,19 +169,15 @@ func TestThoughtsAreNotSaid(t *testing.T) {
 			}
 			t.Cleanup(client.Close)
 			f := newFixture(t, client)
+			events := &titles{changed: make(chan chat.Thread, 100)}
+			f.server = f.startWith(chat.Needs{Model: client, Events: events}, chat.Config{})
 			for range 2 { // The second question tells what was said before.
 				exchange := f.send(f.question("質問です"))
 				if got := f.wait(exchange).Answer; got.Content != "回答です" || got.Reasoning != thought {
 					t.Fatalf("stored %+v", got)
 				}
 			}
-			f.patiently(func() error {
-				thread, err := f.db.FindThread(t.Context(), f.owner, f.thread.ID)
-				if err == nil && thread.Title != "よい題" {
-					err = errors.New("the title is " + thread.Title)
-				}
-				return err
-			})
+			events.await(t, "よい題")
 			searcher := chat.NewSearcher(f.db, slog.New(slog.DiscardHandler))
 			for query, want := range map[string]int{"回答です": 1, thought: 0} {
 				if found, err := searcher.Search(t.Context(), f.owner, query, 0, 10); err != nil || len(found) != want {
