@@ -101,11 +101,3 @@ func (s *Service) SetMemberTokens(ctx context.Context, actor identity.Actor, tok
 	}
 	return s.limits.SetMemberTokens(ctx, actor, tokens, stillAdministers)
 }
-
-// stillAdministers refuses an actor who is no active administrator at the moment of a change.
-func stillAdministers(actor *Member) error {
-	if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
-		return ErrForbidden
-	}
-	return nil
-}

@@ -135,7 +135,7 @@ func (s *Service) AddNotice(ctx context.Context, actor identity.Actor, requestID
 	notice := draft.in(Notification{ID: newID(), OrganizationID: &actor.OrganizationID, PublishedAt: draft.PublishedAt})
 	call := NoticeCall{RequestID: requestID, RequestHash: sha256.Sum256(content), Notice: notice}
 	return s.board.AddNotice(ctx, actor, call, func(actor *Member, known bool) error {
-		if err := mayPublish(actor); err != nil || known {
+		if err := stillAdministers(actor); err != nil || known {
 			return err
 		}
 		return draft.due(time.Now())
@@ -155,7 +155,7 @@ func (s *Service) EditNotice(ctx context.Context, actor identity.Actor, id uuid.
 		return Notification{}, err
 	}
 	return s.board.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
-		if err := mayPublish(actor); err != nil {
+		if err := stillAdministers(actor); err != nil {
 			return NoticeChange{}, err
 		}
 		return n.edit(draft, time.Now())
@@ -168,7 +168,7 @@ func (s *Service) EndNotice(ctx context.Context, actor identity.Actor, id uuid.U
 		return Notification{}, err
 	}
 	return s.board.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
-		if err := mayPublish(actor); err != nil {
+		if err := stillAdministers(actor); err != nil {
 			return NoticeChange{}, err
 		}
 		return n.end(time.Now())
@@ -181,7 +181,7 @@ func (s *Service) DeleteNotice(ctx context.Context, actor identity.Actor, id uui
 		return err
 	}
 	_, err := s.board.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
-		if err := mayPublish(actor); err != nil {
+		if err := stillAdministers(actor); err != nil {
 			return NoticeChange{}, err
 		}
 		if n.State(time.Now()) != NoticeScheduled {
@@ -192,14 +192,6 @@ func (s *Service) DeleteNotice(ctx context.Context, actor identity.Actor, id uui
 		}}, nil
 	})
 	return err
-}
-
-// mayPublish refuses everybody but an active administrator, in their current state.
-func mayPublish(actor *Member) error {
-	if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
-		return ErrForbidden
-	}
-	return nil
 }
 
 // checked returns a draft as it is stored, if its texts and choices are valid.

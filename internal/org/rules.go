@@ -60,6 +60,14 @@ func administers(actor identity.Actor) error {
 	return nil
 }
 
+// stillAdministers refuses an actor who is no active administrator at the moment of a change.
+func stillAdministers(actor *Member) error {
+	if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
+		return ErrForbidden
+	}
+	return nil
+}
+
 // IsAdmin reports whether a role is one of an organization's administrators.
 func IsAdmin(role identity.Role) bool {
 	return role == identity.RoleOrganizationAdmin || role == identity.RoleOrganizationSuperAdmin
