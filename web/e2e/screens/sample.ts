@@ -212,3 +212,16 @@ export const draftChanges = [
   ...{ context, before, after, kind, reason },
   question: kind === 'fact',
 }))
+
+export const pictureQuestion = 'この画面の「トークン」の欄は、何を表していますか。'
+export const pictureAnswer =
+  '「トークン」の欄は、今月に組織全体で使った量と、契約の上限を表しています。\n\n' +
+  '- **使った量**: 質問と回答の長さの合計です。\n- **上限**: 超えると、翌月まで新しい質問を送れなくなります。'
+
+/** A skill that somebody writes. */
+export const ownSkill = {
+  name: '訪問報告の下書き',
+  description: '訪問のメモから報告書を作ります。',
+  prompt:
+    'あなたは営業の報告書を書く担当者です。\n訪問のメモを読み、結論、経緯、次の行動の順にまとめてください。',
+}

@@ -11,16 +11,7 @@ import { searching } from '../support/search'
 import { openSkills } from '../support/skills'
 import { expect, test } from '../support/test'
 import * as sample from './sample'
-import { type Screen, shoot, sizes } from './shoot'
-
-const heading = (page: Page, name: string | RegExp) =>
-  expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
-
-/** Goes to an address and waits for the heading of its page. */
-const at = (path: string, name: string | RegExp) => async (page: Page) => {
-  await page.goto(path)
-  await heading(page, name)
-}
+import { at, heading, type Screen, shoot, sizes } from './shoot'
 
 async function address(page: Page): Promise<void> {
   await page.goto('/login')

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Page } from '@playwright/test'
+import { expect, type Page } from '@playwright/test'
 import { root } from '../support/paths'
 import { shrink } from './shrink'
 
@@ -35,4 +35,14 @@ export async function shoot(page: Page, { name, open, only }: Screen): Promise<v
       await writeFile(path, shrink(await page.screenshot({ animations: 'disabled', caret: 'hide' })))
     }
   }
+}
+
+/** Waits for the heading of a page. */
+export const heading = (page: Page, name: string | RegExp) =>
+  expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
+
+/** Goes to an address and waits for the heading of its page. */
+export const at = (path: string, name: string | RegExp) => async (page: Page) => {
+  await page.goto(path)
+  await heading(page, name)
 }
