@@ -30,6 +30,7 @@ func TestR99_ServerTellsAndDeletes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.server.kill() // Else it may delete the thread itself.
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,8 @@ type Expired struct {
 	Running  *uuid.UUID // The answer that was being generated in it, nil for none.
 }
 
-// expireThreads deletes temporary threads and those that nobody touches, once their time is over, until the Service
-// stops. Every server does it, so that no leader is
-// needed.
+// expireThreads deletes temporary threads and those that are not touched any more, once their time is over, until the
+// Service stops. Every server does it, so that no leader is needed.
 func (s *Service) expireThreads() {
 	again := time.NewTicker(s.cfg.Expiry)
 	defer again.Stop()

@@ -179,7 +179,7 @@ func (a *acting) prepare(ctx context.Context, owner chat.Owner) error {
 		}
 		q.Content, q.Prompt = textSummarize, summaryPrompt(said)
 	case sk.FormType == skill.FormForm:
-		values, ok := fill(sk, text)
+		values, ok := fill(sk, text, q.DataSourceIDs)
 		if !ok {
 			return a.tell(ctx, Notice{
 				Kind: NoticeRefused, Text: fmt.Sprintf(textForm, sk.Name), Label: textOpenApp,
@@ -290,11 +290,17 @@ func cutName(text, name string) (rest string, ok bool) {
 	return "", false
 }
 
-// fill returns the values of a form with a text in the one field that it needs. ok is false if it needs more.
-func fill(s skill.Skill, text string) (values map[string]string, ok bool) {
+// fill returns the values of a form with a text in the one field that it needs, or a file where a text or a file is
+// proofread. ok is false if it needs more.
+func fill(sk skill.Skill, text string, files []uuid.UUID) (values map[string]string, ok bool) {
 	values = make(map[string]string)
-	for _, f := range s.FormFields {
+	proofreads := sk.Kind == skill.KindProofreading
+	for _, f := range sk.FormFields {
 		switch {
+		case proofreads && f.Type == skill.FieldFile && len(files) == 1:
+			values[f.Name], ok = files[0].String(), true
+		case proofreads && f.Type == skill.FieldTextarea && len(files) == 0:
+			values[f.Name], ok = text, true
 		case !f.Required:
 		case f.Type == skill.FieldSelect && len(f.Options) > 0:
 			values[f.Name] = f.Options[0]

@@ -82,13 +82,22 @@ func TestSkillsByName(t *testing.T) {
 	command := f.event(channel.Ask, "sato") // A command, outside of a thread, for a form with one field to fill in.
 	command.Thread, command.Text, command.SkillName = "", "本日わ晴天なり", "文章校正"
 	f.take(s, command)
-	call = f.say("本日は晴天なり")
+	call = f.say(`{"changes":[{"before":"本日わ","after":"本日は","kind":"typo","reason":"助詞"}]}`)
 	if got := read(call); !strings.Contains(got, "本日わ晴天なり") {
 		t.Errorf("%q", got)
 	}
 	if m := f.answered(2)[1]; m.Thread != "thread of "+command.EventID {
 		t.Errorf("answered in %q", m.Thread)
 	}
+	f.sources.set(datasource.Success)
+	f.surface.Put("F1", "本日わ晴天なり") // A file is what is proofread, not the words beside it.
+	file := f.mention("sato", "文章校正\n確認してください", channel.File{ID: "F1", Name: "案内.txt"})
+	file.Thread, file.Message = "elsewhere", "elsewhere"
+	f.take(s, file)
+	f.eventually("the form has the file", func() bool {
+		return f.count(`SELECT count(*) FROM messages
+			WHERE form ->> 'file' = data_source_ids[1]::text AND NOT form ? 'text'`) == 1
+	})
 }
 
 func TestSummary(t *testing.T) {
