@@ -130,7 +130,7 @@ func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (o
 		       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
 		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens,
 		       `+nextMonth+` AS resets_on,
-		       (SELECT `+tokenLimit+` FROM users u WHERE u.organization_id = $1 AND u.id = $2) AS token_limit
+		       (SELECT `+monthsLimit+` FROM users u WHERE u.organization_id = $1 AND u.id = $2) AS token_limit
 		FROM usage_daily d
 		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.date = ANY (`+thisMonthsDays+`)`,
 		organizationID, userID)

@@ -204,7 +204,7 @@ func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee
 		INSERT INTO users AS u (id, organization_id, subject, email, name, role, auth_type, invited_at, invite_request_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, now(), $8)
 		ON CONFLICT (email) DO NOTHING
-		RETURNING u.invited_at, u.limit_rule, `+tokenLimit+` AS limit_tokens`,
+		RETURNING u.invited_at, u.limit_rule, `+monthsLimit+` AS limit_tokens`,
 		id, call.OrganizationID, noSubject+id.String(), i.Email, i.Name, i.Role, m.AuthType,
 		call.RequestID).Scan(&m.InvitedAt, &m.LimitRule, &m.LimitTokens)
 	if isNoRows(err) {

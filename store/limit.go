@@ -16,8 +16,8 @@ const tokensUsed = `
 	(SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 	 WHERE d.organization_id = u.organization_id AND d.user_id = u.id AND d.date = ANY (` + thisMonthsDays + `))`
 
-// tokenLimit is how many tokens a member u may use per month. NULL: no limit.
-const tokenLimit = `
+// monthsLimit is how many tokens a member u may use per month. NULL: no limit.
+const monthsLimit = `
 	CASE u.limit_rule
 	    WHEN 'own' THEN u.limit_tokens
 	    WHEN 'default' THEN (SELECT o.member_tokens FROM organizations o WHERE o.id = u.organization_id)
@@ -31,7 +31,7 @@ func (db *DB) MemberBalance(ctx context.Context, organizationID, userID uuid.UUI
 		        WHERE n.organization_id = u.organization_id AND n.user_id = u.id AND n.month = `+thisMonth+`) AS notified,
 		       `+nextMonth+` AS resets_on, true AS member_limits
 		FROM users u
-		CROSS JOIN LATERAL (SELECT `+tokenLimit+` AS tokens) l
+		CROSS JOIN LATERAL (SELECT `+monthsLimit+` AS tokens) l
 		WHERE u.organization_id = $1 AND u.id = $2`, organizationID, userID)
 	if isNoRows(err) {
 		return b, org.ErrNoMember

@@ -27,7 +27,7 @@ const selectMember = `
 	       EXISTS (SELECT FROM federated_identities i
 	               JOIN saml_configs c ON c.organization_id = i.organization_id AND c.entity_id = i.entity_id
 	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS sso_linked,
-	       u.limit_rule, ` + tokenLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
+	       u.limit_rule, ` + monthsLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
 	FROM users u`
 
 // whereMembers selects members. Its parameters are the organization, the search text, the role and the state; an empty

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -359,7 +360,7 @@ func TestPreviewOfRetention(t *testing.T) {
 	}
 	actor := identity.Actor{User: identity.User{ID: f.ann.UserID, OrganizationID: f.a}}
 	refused := fault.Errorf(fault.Forbidden, "no")
-	if err := f.SetRetention(t.Context(), actor, new(60), func(*org.Member) error { return refused }); err != refused {
+	if err := f.SetRetention(t.Context(), actor, new(60), func(*org.Member) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("a refused change: %v", err)
 	}
 	if days, err := f.Retention(t.Context(), f.a); err != nil || days != nil {

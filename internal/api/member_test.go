@@ -377,10 +377,12 @@ func TestMemberLimitInEveryForm(t *testing.T) {
 			t.Errorf("%s: %d %s", way, resp.status, resp.body)
 		}
 	}
-	resp := f.do(call{method: "POST", path: "/v1/chat/completions", token: f.personalToken(f.alice.Subject, "chat").Token,
+	resp := f.do(call{
+		method: "POST", path: "/v1/chat/completions", token: f.personalToken(f.alice.Subject, "chat").Token,
 		body: map[string]any{
 			"model": f.chatSkill().ID.String(), "messages": []any{map[string]any{"role": "user", "content": "質問"}},
-		}})
+		},
+	})
 	if resp.status != http.StatusForbidden || !strings.Contains(string(resp.body), `"code":"member_limit_reached"`) ||
 		!strings.Contains(string(resp.body), `"type":"permission_error"`) {
 		t.Errorf("OpenAI's form: %d %s", resp.status, resp.body)

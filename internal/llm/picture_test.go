@@ -49,7 +49,11 @@ func TestPicturesAreSentWithTheirQuestion(t *testing.T) {
 func TestPictureTokens(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ width, height, want int }{
-		{0, 0, 255}, {512, 512, 255}, {1024, 1024, 85 + 4*170}, {2048, 1536, 85 + 4*170}, {2048, 768, 85 + 8*170},
+		{0, 0, 255},
+		{512, 512, 255},
+		{1024, 1024, 85 + 4*170},
+		{2048, 1536, 85 + 4*170},
+		{2048, 768, 85 + 8*170},
 		{40, 2048, 85 + 4*170},
 	} {
 		if got := llm.PictureTokens([]llm.Picture{{Width: c.width, Height: c.height}}); got != c.want {

@@ -146,8 +146,12 @@ func TestMemberLimitsAreValidatedAndLogged(t *testing.T) {
 		}
 	}
 	for _, limit := range []org.MemberLimit{
-		{}, {Rule: "other"}, {Rule: org.LimitOwn}, {Rule: org.LimitNone, Tokens: tokens(1)},
-		{Rule: org.LimitDefault, Tokens: tokens(1)}, {Rule: org.LimitOwn, Tokens: tokens(0)},
+		{},
+		{Rule: "other"},
+		{Rule: org.LimitOwn},
+		{Rule: org.LimitNone, Tokens: tokens(1)},
+		{Rule: org.LimitDefault, Tokens: tokens(1)},
+		{Rule: org.LimitOwn, Tokens: tokens(0)},
 	} {
 		if _, err := f.EditMember(t.Context(), f.admin, user.ID, org.MemberEdit{Limit: &limit}); fault.CodeOf(err) !=
 			fault.Invalid {

@@ -291,8 +291,7 @@ func TestSchemaIsWhatTheReaderReads(t *testing.T) {
 	}
 	item := schema.Properties.Changes.Items
 	for _, field := range item.Required {
-		key := `"` + field + `":`
-		if item.Properties[field] == nil || !strings.Contains(proofread.Instructions, key) {
+		if item.Properties[field] == nil || !strings.Contains(proofread.Instructions, `"`+field+`":`) {
 			t.Errorf("%s is in the schema or the example alone", field)
 		}
 	}

@@ -60,6 +60,12 @@ export class Account {
     return new Account(url, { tsumugiToken: JSON.stringify(record) }, tokens.IdToken)
   }
 
+  /** Whether the session goes on. */
+  async isSignedIn(): Promise<boolean> {
+    const headers = { Authorization: `Bearer ${this.idToken}` }
+    return (await fetch(`${this.#url}/v1/me`, { headers })).ok
+  }
+
   /** A call to the API as this user. */
   async call(method: string, path: string, body?: unknown): Promise<Response> {
     const response = await fetch(this.#url + path, {

@@ -51,10 +51,13 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   signIn: [
     async ({ server }, use) => {
       const accounts = new Map<Who, Promise<Account>>()
-      await use((who) => {
-        const known = accounts.get(who) ?? Account.signIn(server.url, who)
-        accounts.set(who, known)
-        return known
+      await use(async (who) => {
+        // An earlier test may have ended the session, by switching to single sign-on for example.
+        const known = accounts.get(who)
+        if (known && (await (await known).isSignedIn())) return known
+        const account = Account.signIn(server.url, who)
+        accounts.set(who, account)
+        return account
       })
     },
     { scope: 'worker' },
