@@ -15,6 +15,7 @@ test('models and pictures', async ({ page, chat, account, second }) => {
   })
   await shoot(page, { name: 'admin-model', open: at('/admin/model', 'モデル') })
   await page.setViewportSize(sizes.wide)
+  await page.emulateMedia({ colorScheme: 'light' })
   await at('/admin/contract', '契約')(page)
   const buffer = await page.screenshot()
   second.script(sample.pictureQuestion, { text: sample.pictureAnswer })
@@ -33,6 +34,7 @@ test('models and pictures', async ({ page, chat, account, second }) => {
     name: 'chat-picture',
     open: async () => {
       await expect(page.getByText('回答したモデル: 高性能')).toBeVisible()
+      await page.keyboard.press('Escape')
       await menu.click()
       await expect(page.getByRole('menuitemradio', { name: /標準/ })).toBeVisible()
     },

@@ -25,12 +25,12 @@ providers:
   - name: 社内
     base_url: ${model.baseURL}
     models:
-      - { id: standard, model: test, name: 標準 }
+      - { id: standard, model: tsumugi-test, name: 標準 }
   - name: 外部
     base_url: ${second.baseURL}
     models:
       - id: strong
-        model: test
+        model: tsumugi-test
         name: big-model
         sees: true
         thinking: switch
