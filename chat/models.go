@@ -29,7 +29,7 @@ const ModelNotAllowed fault.Code = "model_not_allowed"
 
 // Offers are the models that the operator offers. *llm.Router is one.
 type Offers interface {
-	// Offers returns the models in the operator's order, and the id of the one that answers where nobody names another.
+	// Offers returns the models in the operator's order, and the id of the one that answers if no other one is named.
 	Offers() (defaultID string, offers []llm.Offer)
 
 	// TitleModel returns the id of the model that writes titles, "" for the one that answers.

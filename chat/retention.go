@@ -11,7 +11,7 @@ import (
 // KeptAfterTelling is how long a thread is kept at least after its owner was told that it will be deleted.
 const KeptAfterTelling = 14 * 24 * time.Hour
 
-// TellingAhead is how much earlier than necessary people are told of their other threads, so that nobody is told more
+// TellingAhead is how much earlier than necessary people are told of their other threads, so that they are not told more
 // often than that.
 const TellingAhead = 7 * 24 * time.Hour
 
@@ -40,7 +40,7 @@ type Telling struct {
 	LeavingCount
 }
 
-// RetentionStore deletes threads that nobody has touched for as many days as their organization has set, 14 days after
+// RetentionStore deletes threads that were not touched for as many days as their organization has set, 14 days after
 // their owners were told or later. Pinned threads, temporary ones, and those in which an answer is being generated are
 // kept. Servers that call a method at the same time share the work.
 type RetentionStore interface {
@@ -109,7 +109,7 @@ func (s *Service) deleteLeft() (int, error) {
 		s.events.ThreadDeleted(e.Owner, e.ThreadID)
 	}
 	if len(left) > 0 {
-		s.log.InfoContext(s.root, "threads were deleted because nobody has touched them", "threads", len(left))
+		s.log.InfoContext(s.root, "threads were deleted because they were not touched", "threads", len(left))
 	}
 	return len(left), err
 }

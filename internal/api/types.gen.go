@@ -1322,7 +1322,7 @@ type FeedbackRequest struct {
 	Rating    FeedbackRequestRating `json:"rating"`
 
 	// WithText Lets the organization's administrators see the question, the answer, and the person's name, until the rating
-	// is withdrawn or replaced, or the thread deleted. Without it they see the rating and the comment, and nobody's
+	// is withdrawn or replaced, or the thread deleted. Without it they see the rating and the comment, and no
 	// name.
 	WithText bool `json:"with_text,omitempty,omitzero"`
 }
@@ -1508,7 +1508,7 @@ type LiveMessageChanged struct {
 	Type    string      `json:"type"`
 }
 
-// LiveNotification A notice that has just been published or changed. `read` is false, whoever has read it; of a changed notice, clients keep what they know.
+// LiveNotification A notice that has just been published or changed. `read` is always false; of a changed notice, clients keep what they know.
 type LiveNotification struct {
 	Notification Notification `json:"notification"`
 	Type         string       `json:"type"`

@@ -4968,7 +4968,7 @@ export interface components {
             comment?: string;
             /**
              * @description Lets the organization's administrators see the question, the answer, and the person's name, until the rating
-             *     is withdrawn or replaced, or the thread deleted. Without it they see the rating and the comment, and nobody's
+             *     is withdrawn or replaced, or the thread deleted. Without it they see the rating and the comment, and no
              *     name.
              */
             with_text?: boolean;
@@ -5326,7 +5326,7 @@ export interface components {
             /** Format: date-time */
             completed_at?: string;
         };
-        /** @description A notice that has just been published or changed. `read` is false, whoever has read it; of a changed notice, clients keep what they know. */
+        /** @description A notice that has just been published or changed. `read` is always false; of a changed notice, clients keep what they know. */
         LiveNotification: {
             /** @enum {string} */
             type: "notification";
