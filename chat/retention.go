@@ -11,8 +11,8 @@ import (
 // KeptAfterTelling is how long a thread is kept at least after its owner was told that it will be deleted.
 const KeptAfterTelling = 14 * 24 * time.Hour
 
-// TellingAhead is how much earlier than necessary people are told of their other threads, so that they are not told more
-// often than that.
+// TellingAhead is how much earlier than necessary people are told of their other threads, so that they are told once
+// a week at most.
 const TellingAhead = 7 * 24 * time.Hour
 
 const (
