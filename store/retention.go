@@ -16,7 +16,7 @@ import (
 // mayLeave is the condition that the setting of an organization o applies to its thread t.
 const mayLeave = `o.retention_days IS NOT NULL AND NOT t.pinned AND t.expires_at IS NULL`
 
-// retention is for how long an organization o keeps threads that nobody touches. A day has 24 hours here, whatever the
+// retention is for how long an organization o keeps threads that are not touched. A day has 24 hours here, whatever the
 // time zone of the session.
 const retention = `o.retention_days * interval '24 hours'`
 

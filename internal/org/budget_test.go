@@ -19,7 +19,7 @@ import (
 // someone is who spends where it does not matter.
 var someone = uuid.New()
 
-// purse is a store with one balance and slow reads. Nobody has a limit, so no member's balance is read.
+// purse is a store with one balance and slow reads. No member has a limit, so no member's balance is read.
 type purse struct {
 	mu      sync.Mutex // Guards the fields below.
 	balance org.Balance

@@ -84,7 +84,7 @@ func TestMemberLimitsStopTheirMemberAlone(t *testing.T) {
 	check("the contract comes first", user, fault.ContractEnded)
 }
 
-// TestMemberIsToldOfTheirLimitOnce at 80 % and at 100 %, by one of several servers, and nobody else is.
+// TestMemberIsToldOfTheirLimitOnce at 80 % and at 100 %, by one of several servers; other members are not told.
 func TestMemberIsToldOfTheirLimitOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -60,7 +60,7 @@ func administers(actor identity.Actor) error {
 	return nil
 }
 
-// stillAdministers refuses an actor who is no active administrator at the moment of a change.
+// stillAdministers refuses an actor who is not an active administrator at the moment of a change.
 func stillAdministers(actor *Member) error {
 	if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
 		return ErrForbidden

@@ -19,7 +19,7 @@ import (
 // MaxPerQuestion is how many pictures a question may have.
 const MaxPerQuestion = 10
 
-// Owner identifies the person who owns pictures. Nobody else sees them.
+// Owner identifies the person who owns pictures. They are shown to that person only.
 type Owner struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID

@@ -21,7 +21,7 @@ var (
 	officeForm = regexp.MustCompile(`(?:(?:代表)?取締役|会長|社長|専務|常務|本?部長|次長|課長|係長|主任|店長|院長|教授|担当者?)+$`)
 )
 
-// nobody are words that stand before a title of respect and name nobody.
+// nobody are words that stand before a title of respect and are no names.
 var nobody = []string{
 	"客", "得意", "得意先", "皆", "各位", "御中", "会社", "関係者", "参加者", "出席者", "利用者", "受講者", "保護者", "患者", "一人",
 	"業者", "神", "仏", "疲", "苦労", "同", "両", "彼",

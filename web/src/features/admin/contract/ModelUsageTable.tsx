@@ -3,17 +3,16 @@ import { useState } from 'react'
 import { Select } from '@/components/Field'
 import { EmptyState, ErrorState } from '@/components/States'
 import { cx } from '@/lib/ui/cx'
-import { formatNumber } from '../format'
 import { LinesLoading } from '../parts/Loading'
 import { Section } from '../parts/Page'
 import table from '../parts/Table.module.css'
 import { modelUsageQuery } from '../queries'
 import { texts } from '../texts'
 import styles from './MemberUsageTable.module.css'
-import { lastMonths, tokensOf } from './usage'
+import { UsageCells, UsageHead } from './UsageCells'
+import { lastMonths } from './usage'
 
 const words = texts.contract.byModel
-const { usage } = texts.contract
 
 /** The usage by model of a month or of the last 30 days, most tokens first. */
 export function ModelUsageTable({ today }: { today: string }) {
@@ -48,28 +47,14 @@ export function ModelUsageTable({ today }: { today: string }) {
             <thead>
               <tr>
                 <th scope="col">{words.model}</th>
-                <th scope="col" className={table.number}>
-                  {usage.messages}
-                </th>
-                <th scope="col" className={cx(table.number, styles.detail)}>
-                  {usage.input}
-                </th>
-                <th scope="col" className={cx(table.number, styles.detail)}>
-                  {usage.output}
-                </th>
-                <th scope="col" className={table.number}>
-                  {usage.tokens}
-                </th>
+                <UsageHead />
               </tr>
             </thead>
             <tbody>
               {data.map((item) => (
                 <tr key={item.model_id ?? ''}>
                   <th scope="row">{item.name || item.model_id || words.unknown}</th>
-                  <td className={table.number}>{formatNumber(item.messages)}</td>
-                  <td className={cx(table.number, styles.detail)}>{formatNumber(item.input_tokens)}</td>
-                  <td className={cx(table.number, styles.detail)}>{formatNumber(item.output_tokens)}</td>
-                  <td className={cx(table.number, styles.tokens)}>{formatNumber(tokensOf(item))}</td>
+                  <UsageCells of={item} />
                 </tr>
               ))}
             </tbody>
