@@ -32,25 +32,30 @@ type dataSource struct {
 
 // upload uploads a file through a server.
 func (c *client) upload(ctx context.Context, base, filename string, content []byte) (source dataSource, err error) {
+	return source, c.send(ctx, base+"/v1/data-source/file", filename, content, &source)
+}
+
+// send sends a file as a form.
+func (c *client) send(ctx context.Context, url, filename string, content []byte, into any) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile("file", filename)
 	if err != nil {
-		return source, err
+		return err
 	}
 	if _, err := part.Write(content); err != nil {
-		return source, err
+		return err
 	}
 	if err := form.Close(); err != nil {
-		return source, err
+		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/data-source/file", &body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &body)
 	if err != nil {
-		return source, err
+		return err
 	}
 	req.Header.Set("Content-Type", form.FormDataContentType())
 	req.Header.Set("Authorization", "Bearer "+c.token)
-	return source, c.do(req, &source)
+	return c.do(req, into)
 }
 
 // liveSocket is a live connection to one server.

@@ -13,6 +13,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"runtime/debug"
 
 	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
@@ -91,7 +92,8 @@ var (
 func noEXIF([]byte) []byte { return nil }
 
 // fit returns an image scaled down until no side is longer than longest. Halves come first, each of the mean of four
-// pixels: the better filter alone would take 32 bytes for each pixel of its first pass over a large image.
+// pixels: the better filter alone would take 32 bytes for each pixel of its first pass over a large image. After each
+// half the larger image is freed at once, because the limit of the child would not allow both that pass and the image.
 func fit(img image.Image, longest int) *image.RGBA {
 	for {
 		size := img.Bounds().Size()
@@ -105,6 +107,7 @@ func fit(img image.Image, longest int) *image.RGBA {
 			return scale(draw.CatmullRom, img, longest)
 		}
 		img = scale(draw.ApproxBiLinear, img, max((side+1)/2, 2*longest))
+		debug.FreeOSMemory()
 	}
 }
 

@@ -1,0 +1,49 @@
+package system_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"hash/crc32"
+	"testing"
+)
+
+// blackPNG returns a square PNG of a side.
+func blackPNG(t *testing.T, side int) []byte {
+	t.Helper()
+	var out, data bytes.Buffer
+	chunk := func(kind string, content []byte) {
+		_ = binary.Write(&out, binary.BigEndian, uint32(len(content))) //nolint:gosec // A few bytes.
+		named := append([]byte(kind), content...)
+		out.Write(named)
+		_ = binary.Write(&out, binary.BigEndian, crc32.ChecksumIEEE(named))
+	}
+	z, err := zlib.NewWriterLevel(&data, zlib.BestSpeed)
+	must(t, err)
+	row := make([]byte, 1+3*side)
+	for range side {
+		_, err := z.Write(row)
+		must(t, err)
+	}
+	must(t, z.Close())
+	out.WriteString("\x89PNG\r\n\x1A\n")
+	head := binary.BigEndian.AppendUint32(nil, uint32(side)) //nolint:gosec // As the next.
+	head = binary.BigEndian.AppendUint32(head, uint32(side)) //nolint:gosec // A few thousand.
+	chunk("IHDR", append(head, 8, 2, 0, 0, 0))
+	chunk("IDAT", data.Bytes())
+	chunk("IEND", nil)
+	return out.Bytes()
+}
+
+// TestSquarePicturesFitTheirReader: all but 50 million pixels are read within the memory of a child.
+func TestSquarePicturesFitTheirReader(t *testing.T) {
+	t.Parallel()
+	s := newSingle(t)
+	for _, side := range []int{6000, 7000} {
+		var picture struct{ Width, Height int }
+		err := s.send(t.Context(), s.url()+"/v1/picture", "a.png", blackPNG(t, side), &picture)
+		if err != nil || picture.Width != 2048 || picture.Height != 2048 {
+			t.Errorf("%d × %d: %+v, %v", side, side, picture, err)
+		}
+	}
+}
