@@ -25,6 +25,8 @@ type config struct {
 	PublicURL string `env:"TSUMUGI_PUBLIC_URL" placeholder:"URL" help:"Where people reach the server, for links and tokens. Default: http:// and the address."`
 	Data      string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Folder for everything that is kept on this machine."`
 
+	Cache string `env:"TSUMUGI_CACHE" type:"path" placeholder:"DIR" help:"Folder for compiled code, which is made again when it is missing; several servers may share it. Default: cache/pdfium in the data folder."`
+
 	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: one of our own in the data folder."`
 	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the database of our own. Default: they are looked for."`
 

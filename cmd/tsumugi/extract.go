@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"path/filepath"
@@ -30,5 +31,6 @@ func (c *config) extractor(log *slog.Logger) *extracting.Extractor {
 			"no Japanese font was found: PDF files without fonts of their own are refused; see --font (TSUMUGI_FONT)",
 		)
 	}
-	return extracting.New(extracting.Config{Font: font, Cache: filepath.Join(c.Data, "cache", "pdfium"), Log: log})
+	cache := cmp.Or(c.Cache, filepath.Join(c.Data, "cache", "pdfium"))
+	return extracting.New(extracting.Config{Font: font, Cache: cache, Log: log})
 }

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	extracting "github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
@@ -57,7 +58,8 @@ func start(t *testing.T, data string, environ ...string) *process {
 	// Killed, it would leave a database that still writes while the test's folder is removed.
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = time.Minute
-	p.cmd.Env = append(append(os.Environ(), child+"=1", "TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1"), environ...)
+	p.cmd.Env = append(append(os.Environ(), child+"=1", "TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1",
+		pdftest.CacheVariable+"="+pdftest.Cache(t)), environ...)
 	log, err := os.CreateTemp(t.TempDir(), "log")
 	if err != nil {
 		t.Fatal(err)

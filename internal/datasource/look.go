@@ -139,6 +139,9 @@ func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
 	if format, ok := extract.FormatOf(source.Filename); !ok || !format.HasPictures() {
 		return errNoPage
 	}
+	if err := s.extractor.Prepare(ctx, source.Filename); err != nil {
+		return err
+	}
 	return s.open(ctx, id, func(file io.Reader) error { return use(ctx, source, file) })
 }
 

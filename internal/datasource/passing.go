@@ -22,6 +22,9 @@ const (
 	passingTime     = time.Minute     // For the extractor.
 )
 
+// passingName is the filename of a file that is not kept.
+const passingName = "page.pdf"
+
 // ReadPassing returns the pages of a PDF file that is not kept: what a person looks at in the browser. fault.TooLarge
 // says that it is larger than MaxPassing, fault.Unavailable that too many files are being read, fault.Invalid that it
 // cannot be read, with the reason. An error of content is returned as it is.
@@ -45,10 +48,13 @@ func (s *Service) ReadPassing(ctx context.Context, content io.Reader) ([]extract
 	case len(file) > MaxPassing:
 		return nil, fault.Errorf(fault.TooLarge, "PDFが大きすぎます。%d MiB 以内のものを読み取れます。", MaxPassing>>20)
 	}
+	if err := s.extractor.Prepare(ctx, passingName); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, passingTime)
 	defer cancel()
 	var pages []extract.Page
-	err = s.extractor.Extract(ctx, "page.pdf", bytes.NewReader(file), func(p extract.Page, _ int) error {
+	err = s.extractor.Extract(ctx, passingName, bytes.NewReader(file), func(p extract.Page, _ int) error {
 		pages = append(pages, p)
 		return nil
 	})

@@ -76,6 +76,66 @@ func TestReadingThatCrashesServersIsGivenUp(t *testing.T) {
 	}
 }
 
+// unprepared is an extractor that is prepared once the test says so.
+type unprepared struct {
+	extracttest.InProcess
+	limited  chan bool // Takes, for each call that waits, whether its time is limited.
+	prepared chan struct{}
+}
+
+func (u unprepared) Prepare(ctx context.Context, _ string) error {
+	_, limited := ctx.Deadline()
+	select {
+	case u.limited <- limited:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-u.prepared:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestPreparingDoesNotCountForAFile: compiling code begins with the service, and no time limit covers waiting for it.
+func TestPreparingDoesNotCountForAFile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	e := unprepared{limited: make(chan bool), prepared: make(chan struct{})}
+	s := datasource.NewService(f.db, f.bucket(f.dir), e, f, slog.New(slog.DiscardHandler), datasource.Config{
+		Poll: 20 * time.Millisecond,
+	})
+	wait := func(what string) {
+		t.Helper()
+		if <-e.limited {
+			t.Errorf("%s waits with a time limit", what)
+		}
+	}
+	f.start(s)
+	wait("the service")
+	source, _ := f.upload(f.ann, "規程.pdf", "本文")
+	wait("a reading")
+	passing := make(chan error, 1)
+	go func() {
+		_, err := s.ReadPassing(t.Context(), strings.NewReader("本文"))
+		passing <- err
+	}()
+	wait("a page of the browser")
+	close(e.prepared)
+	f.must(<-passing)
+	all := f.ended(source)
+	if last := all[len(all)-1]; last.Status != datasource.Success {
+		t.Errorf("ended as %+v", last)
+	}
+	go func() {
+		_, err := s.RenderPage(t.Context(), f.ann, source.ID, 1, 400)
+		passing <- err
+	}()
+	wait("a page to look at")
+	f.must(<-passing)
+}
+
 // slowly is an extractor whose pages each wait for the test.
 type slowly struct {
 	extracttest.InProcess

@@ -84,7 +84,7 @@ type readers struct {
 // current is a reading that runs here.
 type current struct {
 	Reading
-	began  time.Time
+	began  time.Time // Zero while it is prepared. Guarded by the mu of readers.
 	cancel context.CancelCauseFunc
 	leaves bool // It is being interrupted for another file. Guarded by the mu of readers.
 }
@@ -155,7 +155,10 @@ func (r *readers) room() (free int, quick bool) {
 	return r.cfg.Places - len(r.running), slow >= max(1, r.cfg.Places-1)
 }
 
-func (r *readers) isSlow(c *current) bool { return c.Slow || time.Since(c.began) >= r.cfg.Quick }
+// isSlow reports whether a reading is known to be slow. The caller holds mu.
+func (r *readers) isSlow(c *current) bool {
+	return c.Slow || !c.began.IsZero() && time.Since(c.began) >= r.cfg.Quick
+}
 
 // makeRoom interrupts a slow reading if all are slow and a person without a running reading waits.
 func (r *readers) makeRoom(ctx context.Context) error {
@@ -198,13 +201,14 @@ func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGro
 	// The cause tells the end of ctx from other reasons.
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopped := context.AfterFunc(ctx, func() { cancel(errStopping) })
-	c := &current{Reading: reading, began: time.Now(), cancel: cancel}
+	c := &current{Reading: reading, cancel: cancel}
 	r.mu.Lock()
 	r.running[reading.ID] = c
 	r.mu.Unlock()
 	work.Go(func() {
 		defer cancel(nil)
 		defer stopped()
+		r.prepare(own, c)
 		limited, release := context.WithTimeout(own, r.cfg.Limit)
 		defer release()
 		r.service.read(limited, reading, r.cfg.Pause)
@@ -215,6 +219,17 @@ func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGro
 		r.mu.Unlock()
 		r.wake()
 	})
+}
+
+// prepare waits until files of a reading's format can be read. That time does not count for the reading: it is not slow
+// because of it. If it fails, so does the reading.
+func (r *readers) prepare(ctx context.Context, c *current) {
+	if err := r.service.extractor.Prepare(ctx, c.Filename); err != nil && ctx.Err() == nil {
+		r.service.log.WarnContext(ctx, "datasource: preparing to read files failed", "err", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.began = time.Now()
 }
 
 // keep renews the leases of the readings of this server until the context ends. It cancels those that were deleted, or

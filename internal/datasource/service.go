@@ -85,6 +85,14 @@ func (s *Service) Start() {
 	s.running.Go(func() { s.readers.keep(ctx) })
 	s.running.Go(func() { s.sweep(ctx) })
 	s.running.Go(func() { s.embedder.run(ctx) })
+	s.running.Go(func() { s.prepare(ctx) })
+}
+
+// prepare prepares the formats that need it before the first file is uploaded.
+func (s *Service) prepare(ctx context.Context) {
+	if err := s.extractor.Prepare(ctx, passingName); err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "datasource: preparing to read files failed", "err", err)
+	}
 }
 
 // Stop ends what Start began, and waits for it. Running readings are queued again, for another server or the next

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
@@ -38,6 +39,7 @@ func settings(t *testing.T, more ...string) []string {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "OPENAI_BASE_URL=" + model.URL + "/v1",
 		"OPENAI_API_KEY=test",
 		"TSUMUGI_DEMO_PASSWORD=" + demoPassword, "TSUMUGI_LIMITS=off",
+		pdftest.CacheVariable + "=" + pdftest.Cache(t),
 	}, more...)
 }
 

@@ -136,19 +136,16 @@ const MaxSize = 50 << 20
 // ByPage reports whether Read reads files of the format page by page, not as a whole.
 func (f Format) ByPage() bool { return f.kind == pdfFile }
 
-// Tools are files of the machine that readers need. With the zero value, PDF files without embedded fonts are refused.
-type Tools struct{ PDF pdf.Config }
-
 // Sink receives the pages of a file. An error ends the reading.
 type Sink interface {
 	Opened(pages int) error // Only files that are read page by page.
 	Page(p Page, total int) error
 }
 
-// Read reads a whole file of at most MaxSize. The error is that of Pages, or the sink's.
-func (f Format) Read(ctx context.Context, tools Tools, content []byte, sink Sink) error {
+// Read reads a whole file of at most MaxSize. engine may be nil unless ByPage. The error is that of Pages, or the sink's.
+func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink) error {
 	if f.kind == pdfFile {
-		return readPDF(ctx, tools.PDF, content, sink)
+		return readPDF(ctx, engine, content, sink)
 	}
 	pages, err := f.Pages(ctx, content)
 	if err != nil {

@@ -27,12 +27,7 @@ const (
 )
 
 // readPDF reads a PDF page by page.
-func readPDF(ctx context.Context, cfg pdf.Config, content []byte, sink Sink) (err error) {
-	engine, err := pdf.Start(cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
+func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink) error {
 	document, err := engine.Open(content)
 	if err != nil {
 		return unreadablePDF(err, 0)
@@ -84,8 +79,8 @@ type Rect struct {
 func (f Format) HasPictures() bool { return f.kind == pdfFile }
 
 // RenderPage returns a page of a PDF, from 1, as a PNG that is width pixels wide, 200 to 2,000.
-func RenderPage(tools Tools, content []byte, page, width int) (picture []byte, err error) {
-	err = withPage(tools, content, page, func(d *pdf.Document) error {
+func RenderPage(engine *pdf.Engine, content []byte, page, width int) (picture []byte, err error) {
+	err = withPage(engine, content, page, func(d *pdf.Document) error {
 		picture, err = d.Picture(page-1, min(max(width, pdf.MinWidth), pdf.MaxWidth))
 		return err
 	})
@@ -100,8 +95,8 @@ type Place struct {
 }
 
 // Locate returns where a page's text from one byte to another stands.
-func Locate(tools Tools, content []byte, page, from, to int) (place Place, err error) {
-	err = withPage(tools, content, page, func(d *pdf.Document) error {
+func Locate(engine *pdf.Engine, content []byte, page, from, to int) (place Place, err error) {
+	err = withPage(engine, content, page, func(d *pdf.Document) error {
 		read, err := d.Page(page - 1)
 		if err != nil {
 			return err
@@ -121,12 +116,7 @@ func Locate(tools Tools, content []byte, page, from, to int) (place Place, err e
 var ErrNoPage = errors.New("extract: no such page")
 
 // withPage opens a file and checks that it has a page.
-func withPage(tools Tools, content []byte, page int, use func(*pdf.Document) error) (err error) {
-	engine, err := pdf.Start(tools.PDF)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
+func withPage(engine *pdf.Engine, content []byte, page int, use func(*pdf.Document) error) error {
 	document, err := engine.Open(content)
 	if err != nil {
 		return unreadablePDF(err, 0)

@@ -6,6 +6,9 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url))
 /** The program under test, or the one that E2E_BINARY names. */
 export const tsumugi = process.env.E2E_BINARY ?? `${root}bin/tsumugi`
 
+/** Compiled code that all servers share. */
+export const compiled = process.env.TSUMUGI_CACHE ?? `${root}.cache/e2e/compiled`
+
 /** The scripted model provider, built before the tests. */
 export const fakeModel = `${root}.cache/e2e/fakemodel`
 

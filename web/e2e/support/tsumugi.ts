@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { Child } from './child'
 import { type Mail, readMails } from './mail'
 import type { Model } from './model'
-import { tsumugi } from './paths'
+import { compiled, tsumugi } from './paths'
 
 /** The password of both demo users. */
 export const password = 'Tsumugi-Demo-1'
@@ -47,6 +47,7 @@ export class Tsumugi {
     const env = {
       ...surroundings,
       ...links,
+      TSUMUGI_CACHE: compiled,
       TSUMUGI_DEMO_PASSWORD: password,
       TSUMUGI_LIMITS: 'off', // All tests of a worker use the same two users.
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -30,7 +29,8 @@ type Config struct {
 	Memory int64         // Resident memory, in bytes. Default 512 MiB.
 	// Path of a font with Japanese characters, for files that do not embed theirs. Default: those files are refused.
 	Font string
-	// Folder for compiled code, created if it does not exist. Default: each child compiles, which takes seconds.
+	// Folder for compiled code, created if it does not exist. Several servers may share it. Default: each child compiles,
+	// which takes seconds.
 	Cache string
 	Log   *slog.Logger // Default: none.
 }
@@ -74,6 +74,15 @@ type Extractor struct {
 // New returns an Extractor. The program must call Main for Command.
 func New(cfg Config) *Extractor {
 	return &Extractor{cfg: cfg.withDefaults(), compiling: make(chan struct{}, 1)}
+}
+
+// Prepare returns when files with the extension of filename can be read without compiling code first, which takes
+// minutes on a slow machine. No limit of a file covers that time. An error says nothing about a file.
+func (e *Extractor) Prepare(ctx context.Context, filename string) error {
+	if format, ok := extract.FormatOf(filename); ok && format.ByPage() {
+		return e.compile(ctx)
+	}
+	return nil
 }
 
 // Extract reads a file, whose format is the extension of filename, and calls page for each of its pages, in order, with
@@ -158,17 +167,12 @@ func (e *Extractor) compile(ctx context.Context) error {
 	if err := os.MkdirAll(e.cfg.Cache, 0o755); err != nil { //nolint:gosec // Nothing in it is secret.
 		return err
 	}
-	err := e.run(ctx, Job{Task: taskCompile, Cache: true, CPU: e.cpuSeconds()}, strings.NewReader(""),
+	err := e.run(ctx, Job{Task: taskCompile, Cache: true, CPU: compileCPU}, strings.NewReader(""),
 		func(p *process) error {
-			p.expect(e.cfg.Total)
 			_, err := io.Copy(io.Discard, p.out)
 			<-p.ended
 			return errors.Join(err, p.err)
 		})
-	if err != nil {
-		return err
-	}
-	err = openToAll(e.cfg.Cache)
 	e.compiled.Store(err == nil)
 	return err
 }
@@ -179,24 +183,8 @@ func (e *Extractor) isCompiled() bool {
 	return e.compiled.Load() && err == nil && len(entries) > 0
 }
 
-// openToAll lets other users read a folder.
-func openToAll(dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	return fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		mode := fs.FileMode(0o644)
-		if entry.IsDir() {
-			mode = 0o755
-		}
-		return root.Chmod(path, mode)
-	})
-}
+// compileCPU is the CPU limit for compiling PDFium, in seconds. It takes three, 25 with the race detector.
+const compileCPU = 3600
 
 // cpuSeconds is the CPU limit of a child: its whole time limit on two cores.
 func (e *Extractor) cpuSeconds() uint64 { return uint64(2 * e.cfg.Total / time.Second) }
@@ -234,6 +222,9 @@ func (e *Extractor) run(ctx context.Context, job Job, file io.Reader, read func(
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if job.Task == taskCompile {
+		return fmt.Errorf("child: PDFium could not be compiled: %w: %s", err, p.message.b.String())
 	}
 	return e.explain(p, err)
 }

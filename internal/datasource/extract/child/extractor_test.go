@@ -62,14 +62,10 @@ func TestR79_CrashedChildIsAReason(t *testing.T) {
 	for _, how := range []string{"sleep", "eat", "flood", "panic", "hang up"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			_, err := read(t.Context(), cfg, "a.txt", strings.NewReader("misbehave "+how))
 			wrong, ok := errors.AsType[*extract.Unreadable](err)
 			if !ok || !strings.HasSuffix(wrong.Reason, "アップロードしてください。") {
 				t.Errorf("error %v, want a reason that says what to do", err)
-			}
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("that took %v", took)
 			}
 		})
 	}

@@ -111,7 +111,7 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 			if _, refused := errors.AsType[*extract.Unreadable](err); !refused && (err != nil || !test.read) {
 				t.Errorf("error %v, want a reason", err)
 			}
-			if took > 40*time.Second { // Ten, where the machine does nothing else.
+			if took > 2*time.Minute { // Ten seconds, where the machine does nothing else.
 				t.Errorf("that took %v", took)
 			}
 		})

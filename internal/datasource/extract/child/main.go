@@ -53,16 +53,19 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	if err := restrict(job.CPU, job.Task == taskCompile); err != nil {
 		return err
 	}
-	tools, err := job.tools()
+	cfg, err := job.shared()
 	if err != nil {
 		return err
 	}
 	if job.Task == taskCompile {
-		engine, err := pdf.Start(tools.PDF)
-		if err != nil {
+		return pdf.Compile(cfg.Cache)
+	}
+	// PDFium starts before the file is received: the limits of the file's pages do not cover it.
+	var engine *pdf.Engine
+	if format, ok := extract.FormatOf(job.Name); ok && format.ByPage() {
+		if engine, err = pdf.Start(cfg); err != nil {
 			return err
 		}
-		return engine.Close()
 	}
 	content, err := io.ReadAll(io.LimitReader(in, int64(job.Edit)+extract.MaxSize))
 	if err != nil {
@@ -71,32 +74,32 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	frames := newFrameWriter(out)
 	switch job.Task {
 	case taskRender, taskLocate, taskText, taskRedline:
-		return job.look(tools, content, frames)
+		return job.look(engine, content, frames)
 	case taskPicture:
 		return readPicture(content, frames)
 	}
-	return job.read(ctx, tools, content, frames)
+	return job.read(ctx, engine, content, frames)
 }
 
-// tools returns the inherited files, which the child could not open itself.
-func (j Job) tools() (tools extract.Tools, _ error) {
+// shared returns PDFium's configuration with the inherited files, which the child could not open itself.
+func (j Job) shared() (cfg pdf.Config, _ error) {
 	descriptor := uintptr(firstShared)
 	if j.Font {
 		font := os.NewFile(descriptor, "font")
 		info, err := font.Stat()
 		if err != nil {
-			return tools, err
+			return cfg, err
 		}
-		tools.PDF.Font = &pdf.FontFile{ReaderAt: font, Size: info.Size()}
+		cfg.Font = &pdf.FontFile{ReaderAt: font, Size: info.Size()}
 		descriptor++
 	}
 	if j.Cache {
-		tools.PDF.Cache = descriptorPath(descriptor)
+		cfg.Cache = descriptorPath(descriptor)
 	}
-	return tools, nil
+	return cfg, nil
 }
 
-func (j Job) read(ctx context.Context, tools extract.Tools, content []byte, frames *frameWriter) error {
+func (j Job) read(ctx context.Context, engine *pdf.Engine, content []byte, frames *frameWriter) error {
 	format, ok := extract.FormatOf(j.Name)
 	if !ok || j.Task != taskRead {
 		return fmt.Errorf("no reader for %q %q", j.Task, j.Name)
@@ -104,7 +107,7 @@ func (j Job) read(ctx context.Context, tools extract.Tools, content []byte, fram
 	if err := frames.step(0); err != nil {
 		return err
 	}
-	err := format.Read(ctx, tools, content, frames)
+	err := format.Read(ctx, engine, content, frames)
 	wrong, ok := errors.AsType[*extract.Unreadable](err)
 	if err != nil && !ok {
 		panic(err) // The file crashed its reader.
@@ -113,11 +116,11 @@ func (j Job) read(ctx context.Context, tools extract.Tools, content []byte, fram
 }
 
 // look does a job that has one answer.
-func (j Job) look(tools extract.Tools, content []byte, frames *frameWriter) error {
+func (j Job) look(engine *pdf.Engine, content []byte, frames *frameWriter) error {
 	if err := frames.step(0); err != nil {
 		return err
 	}
-	found, err := j.find(tools, content)
+	found, err := j.find(engine, content)
 	wrong, ok := errors.AsType[*extract.Unreadable](err)
 	switch {
 	case ok:
@@ -130,12 +133,12 @@ func (j Job) look(tools extract.Tools, content []byte, frames *frameWriter) erro
 	return frames.answer(foundFrame, found)
 }
 
-func (j Job) find(tools extract.Tools, content []byte) ([]byte, error) {
+func (j Job) find(engine *pdf.Engine, content []byte) ([]byte, error) {
 	switch j.Task {
 	case taskRender:
-		return extract.RenderPage(tools, content, j.Page, j.Width)
+		return extract.RenderPage(engine, content, j.Page, j.Width)
 	case taskLocate:
-		place, err := extract.Locate(tools, content, j.Page, j.From, j.To)
+		place, err := extract.Locate(engine, content, j.Page, j.From, j.To)
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,14 +18,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 )
 
-// withPDF returns a configuration for PDF files: with a font, and a cache that later runs use again.
+// withPDF returns a configuration for PDF files: with a font, and without a limit that a busy machine reaches.
 func withPDF(t testing.TB) child.Config {
 	t.Helper()
 	font := pdf.FindFont()
 	if font == "" {
 		t.Skip("this machine has no Japanese font")
 	}
-	return child.Config{Font: font, Cache: filepath.Join(os.TempDir(), "tsumugi-test-pdfium"), Page: 30 * time.Second}
+	return child.Config{Font: font, Cache: pdftest.Cache(t), Page: 10 * time.Minute}
 }
 
 // book draws a file of many pages, each of them full.
@@ -41,6 +39,17 @@ func book(pages int) []byte {
 		}
 	}
 	return pdftest.Draw(drawn)
+}
+
+// TestCompilingPDFiumHasNoLimitOfAFile: a child that compiles may take longer, and more memory, than one that reads.
+func TestCompilingPDFiumHasNoLimitOfAFile(t *testing.T) {
+	t.Parallel()
+	e := child.New(child.Config{
+		Cache: pdftest.Cache(t), Page: time.Nanosecond, Whole: time.Nanosecond, Total: time.Nanosecond, Memory: 1,
+	})
+	if err := e.Prepare(t.Context(), "規程.PDF"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestPDFIsReadPageByPage(t *testing.T) {

@@ -43,7 +43,7 @@ type process struct {
 	since atomic.Int64 // from this time, in Unix nanoseconds; 0 while no frame is expected.
 }
 
-// start starts a child. stop must be called.
+// start starts a child. stop must be called. A privileged child reads no file, and has no limits but its CPU's.
 func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reader, files []*os.File,
 	privileged bool,
 ) (*process, error) {
@@ -60,7 +60,10 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	p.cmd = exec.CommandContext(ctx, program, arguments...) //nolint:gosec // This very program.
 	p.cmd.Args[0] = "tsumugi"
 	// No secrets of the server.
-	p.cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.Memory*3/4), "GOTRACEBACK=single"}
+	p.cmd.Env = []string{"GOTRACEBACK=single"}
+	if !privileged {
+		p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.Memory*3/4))
+	}
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = &p.source, in, &p.message
 	p.cmd.ExtraFiles = files
@@ -90,7 +93,9 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 		_ = out.Close()
 		return nil, fmt.Errorf("child: %w", err)
 	}
-	p.watcher.Go(func() { e.watch(p) })
+	if !privileged {
+		p.watcher.Go(func() { e.watch(p) })
+	}
 	return p, nil
 }
 

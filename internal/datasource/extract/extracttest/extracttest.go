@@ -18,6 +18,9 @@ import (
 // plain text whose pages are separated by form feeds; an empty one is a picture.
 type InProcess struct{}
 
+// Prepare implements datasource.Extractor.
+func (InProcess) Prepare(context.Context, string) error { return nil }
+
 // Extract implements datasource.Extractor.
 func (InProcess) Extract(ctx context.Context, filename string, file io.Reader,
 	page func(extract.Page, int) error,

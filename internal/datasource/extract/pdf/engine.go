@@ -18,7 +18,7 @@ import (
 
 // Config is what the engine uses of the machine.
 type Config struct {
-	Cache string    // Folder with PDFium's compiled code, "" to compile it anew, which takes seconds.
+	Cache string    // Folder that Compile has filled, "" to compile PDFium again, which takes seconds.
 	Font  *FontFile // For text whose font is not in the file; nil if there is none.
 }
 

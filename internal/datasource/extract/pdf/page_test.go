@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,10 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 )
 
-// start starts an engine with or without a font, whose compiled code later runs find again.
+// start starts an engine with or without a font.
 func start(t testing.TB, withFont bool) *pdf.Engine {
 	t.Helper()
-	cfg := pdf.Config{Cache: filepath.Join(os.TempDir(), "tsumugi-test-pdfium")}
+	cfg := pdf.Config{Cache: pdftest.Cache(t)}
+	if err := pdf.Compile(cfg.Cache); err != nil {
+		t.Fatal(err)
+	}
 	if withFont {
 		path := pdf.FindFont()
 		if path == "" {

@@ -3,10 +3,28 @@ package pdftest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 	"unicode/utf16"
 )
+
+// CacheVariable is the setting of a server that names the folder for compiled code.
+const CacheVariable = "TSUMUGI_CACHE"
+
+// Cache returns the folder for compiled code that the tests of a run share: CacheVariable's, or one that runs share. It
+// may be empty.
+func Cache(t testing.TB) string {
+	t.Helper()
+	folder := cmp.Or(os.Getenv(CacheVariable), filepath.Join(os.TempDir(), "tsumugi-test-cache"))
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // Nothing in it is secret.
+		t.Fatal(err)
+	}
+	return folder
+}
 
 // Page is what a page of 595 × 842 points draws.
 type Page struct{ content strings.Builder }
