@@ -19,7 +19,14 @@ const (
 	lookTimeout = 5 * time.Second // For one of them.
 	placeBytes  = 4 << 20         // Of the places of passages that are cached.
 	rectBytes   = 40
+	pageBytes   = 32 << 20 // Of the pictures of pages that are cached.
 )
+
+// pageKey identifies a picture of a page. The file of a data source never changes.
+type pageKey struct {
+	source      uuid.UUID
+	page, width int
+}
 
 var errNoPage = fault.Errorf(fault.NotFound, "ページが見つかりません。")
 
@@ -29,10 +36,21 @@ var errNoPage = fault.Errorf(fault.NotFound, "ページが見つかりません�
 func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, page, width int) (picture []byte,
 	err error,
 ) {
-	err = s.look(ctx, owner, id, func(ctx context.Context, source Source, file io.Reader) error {
+	source, err := s.findPaged(ctx, owner, id) // It may have been deleted since the picture was cached.
+	if err != nil {
+		return nil, err
+	}
+	key := pageKey{id, page, width}
+	if picture, found := s.pages.Get(key); found {
+		return picture, nil
+	}
+	err = s.open(ctx, id, func(file io.Reader) error {
 		picture, err = s.extractor.RenderPage(ctx, source.Filename, file, page, width)
 		return err
 	})
+	if err == nil {
+		s.pages.Put(key, picture, len(picture))
+	}
 	return picture, err
 }
 
@@ -78,7 +96,11 @@ func (s *Service) findPlace(ctx context.Context, owner Owner, passage Passage) (
 func (s *Service) locate(ctx context.Context, owner Owner, passage Passage, from, to int) (place extract.Place,
 	err error,
 ) {
-	err = s.look(ctx, owner, passage.SourceID, func(ctx context.Context, source Source, file io.Reader) error {
+	source, err := s.findPaged(ctx, owner, passage.SourceID)
+	if err != nil {
+		return place, err
+	}
+	err = s.open(ctx, source.ID, func(file io.Reader) error {
 		place, err = s.extractor.Locate(ctx, source.Filename, file, passage.Page, from, to)
 		return err
 	})
@@ -128,21 +150,16 @@ func longestCommon(text, passage string) (from, to int) {
 	return from, to
 }
 
-// look opens the file of a data source that has pages to look at.
-func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
-	use func(context.Context, Source, io.Reader) error,
-) error {
+// findPaged returns a data source that has pages to look at, when they can be read.
+func (s *Service) findPaged(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	source, err := s.Find(ctx, owner, id)
 	if err != nil {
-		return err
+		return Source{}, err
 	}
 	if format, ok := extract.FormatOf(source.Filename); !ok || !format.HasPictures() {
-		return errNoPage
+		return Source{}, errNoPage
 	}
-	if err := s.extractor.Prepare(ctx, source.Filename); err != nil {
-		return err
-	}
-	return s.open(ctx, id, func(file io.Reader) error { return use(ctx, source, file) })
+	return source, s.extractor.Prepare(ctx, source.Filename)
 }
 
 // open opens the file of a data source once there is room to read it while a person waits.

@@ -2,6 +2,7 @@ package datasource_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // locator counts how often it is asked for a place, and shows pages changed as if a newer program had read them.
@@ -88,6 +90,45 @@ func TestPassagesAreLocated(t *testing.T) {
 				t.Errorf("%s: %+v after %d questions, error %v", name, got, found.asked.Load(), err)
 			}
 		}
+	}
+}
+
+// renderer counts the pictures of pages that it makes.
+type renderer struct {
+	extracttest.InProcess
+	made atomic.Int32
+}
+
+func (r *renderer) RenderPage(ctx context.Context, name string, file io.Reader, page, width int) ([]byte, error) {
+	r.made.Add(1)
+	return r.InProcess.RenderPage(ctx, name, file, page, width)
+}
+
+// TestPicturesOfPagesAreMadeOnce for those who may see them: the right is checked with each request.
+func TestPicturesOfPagesAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := new(renderer)
+	s := datasource.NewService(f.db, f.bucket(f.dir), r, f, slog.New(slog.DiscardHandler), datasource.Config{})
+	source, _ := f.upload(f.ann, "規程.pdf", "一\f二")
+	for _, page := range []int{1, 1, 2, 1, 2} {
+		picture, err := s.RenderPage(t.Context(), f.ann, source.ID, page, 400)
+		f.must(err)
+		if want := fmt.Sprintf("page %d, 400 pixels wide", page); string(picture) != want {
+			t.Errorf("got %q, want %q", picture, want)
+		}
+	}
+	_, err := s.RenderPage(t.Context(), f.ann, source.ID, 1, 800)
+	f.must(err)
+	if _, err := s.RenderPage(t.Context(), f.bob, source.ID, 1, 400); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("somebody else: %v", err)
+	}
+	if made := r.made.Load(); made != 3 {
+		t.Errorf("%d pictures were made, want 3", made)
+	}
+	f.must(s.Delete(t.Context(), f.ann, source.ID))
+	if _, err := s.RenderPage(t.Context(), f.ann, source.ID, 1, 400); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("after it was deleted: %v", err)
 	}
 }
 

@@ -44,6 +44,7 @@ type Service struct {
 	indexes   *lru.Cache[indexKey, any]
 	vectors   *lru.Cache[vectorKey, index.Vectors]
 	places    *lru.Cache[uuid.UUID, []extract.Rect] // Of passages.
+	pages     *lru.Cache[pageKey, []byte]           // Pictures.
 	log       *slog.Logger
 
 	lookers chan struct{}      // Holds a value for each page that is looked at.
@@ -65,6 +66,7 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
 	s.indexes, s.places = lru.New[indexKey, any](cfg.Cache), lru.New[uuid.UUID, []extract.Rect](placeBytes)
+	s.pages = lru.New[pageKey, []byte](pageBytes)
 	s.vectors = lru.New[vectorKey, index.Vectors](cfg.Vectors)
 	s.embedder = &embedder{service: s, cfg: cfg.Embedding, woken: make(chan struct{}, 1)}
 	return s
