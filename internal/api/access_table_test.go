@@ -109,7 +109,7 @@ var access = map[string]rule{
 	"GET /v1/retention/preview":         {may: admins, status: 400}, // Without days.
 	"GET /v1/retention/thread":          {may: everybody, status: 200},
 	"GET /v1/member-limit":              {may: admins, status: 200},
-	"PUT /v1/member-limit":              {may: admins, status: 200, body: with(map[string]any{"tokens": 1000})},
+	"PUT /v1/member-limit":              {may: admins, status: 200, body: with(map[string]any{"tokens": 1_000_000_000})},
 	"PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
 		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},

@@ -193,6 +193,8 @@ func TestR64_TransfersAreLimited(t *testing.T) {
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindTransfer: {Each: 1}}})
 	first := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", "一つ目"))
 	finish := f.beginUpload(f.alice.Subject)
+	// A download before the upload is let in would take its place.
+	f.eventually("nothing is written", func() bool { return len(f.keptFiles()) == 2 })
 	download := call{method: "GET", path: "/v1/data-source/file/" + first.ID.String(), token: f.alice.Subject}
 	f.eventually("the upload does not count", func() bool {
 		resp := f.do(download)

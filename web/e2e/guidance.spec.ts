@@ -17,7 +17,7 @@ test('what the organization and a person write is sent with questions, and can b
   await open(page, '/admin/contract', '契約')
   await page.getByRole('link', { name: '組織の指示' }).click()
   const field = page.getByRole('textbox', { name: '指示' })
-  const save = page.getByRole('button', { name: '保存' })
+  const save = page.getByRole('button', { name: '保存', exact: true })
   await expect(save).toBeDisabled()
   await field.fill('社外に出す文書では、正式名称を使う。')
   // Leaving asks first.
