@@ -39,7 +39,10 @@ func writeNow(raw syscall.RawConn, pieces [][]byte) (n int, err error) {
 	return max(n, 0), cmp.Or(err, closed)
 }
 
-// discard throws away what a client has sent, a little at a time. It returns io.EOF if the client will send nothing
+// maxDiscards bounds the reads of one call of discard: 64 KiB.
+const maxDiscards = 128
+
+// discard reads what a client has sent, up to a bound, and drops it. It returns io.EOF if the client will send nothing
 // more, which it may say and still read, and another error if the connection is broken.
 func discard(raw syscall.RawConn) error {
 	if raw == nil {
@@ -48,14 +51,29 @@ func discard(raw syscall.RawConn) error {
 	var gone error
 	err := raw.Read(func(fd uintptr) bool {
 		var some [512]byte
-		switch n, err := unix.Read(int(fd), some[:]); { //nolint:gosec // A descriptor.
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
-		case err != nil:
-			gone = err
-		case n == 0:
-			gone = io.EOF
+		for range maxDiscards {
+			switch n, err := unix.Read(int(fd), some[:]); { //nolint:gosec // A descriptor.
+			case errors.Is(err, unix.EAGAIN):
+				return true
+			case errors.Is(err, unix.EINTR):
+			case err != nil:
+				gone = err
+				return true
+			case n == 0:
+				gone = io.EOF
+				return true
+			}
 		}
 		return true
 	})
 	return cmp.Or(gone, err)
+}
+
+// unacknowledged returns the number of bytes that were written to a connection and are still to be acknowledged by the
+// client's system.
+func unacknowledged(raw syscall.RawConn) (n int, err error) {
+	closed := raw.Control(func(fd uintptr) {
+		n, err = unix.IoctlGetInt(int(fd), unix.TIOCOUTQ) //nolint:gosec // A descriptor.
+	})
+	return n, cmp.Or(err, closed)
 }

@@ -16,3 +16,5 @@ func rawConn(net.Conn) syscall.RawConn { return nil }
 func writeNow(syscall.RawConn, [][]byte) (int, error) { return 0, nil }
 
 func discard(syscall.RawConn) error { return nil }
+
+func unacknowledged(syscall.RawConn) (int, error) { return 0, nil }

@@ -25,10 +25,15 @@
 // dropped, and resumes by its cursor. The body is chunked on both, and only the text's end ends it well, so that a
 // client takes no part of an answer for the whole.
 //
+// A connection that was taken over lingers after its stream: its sending side is shut down, and what the client still
+// sends is discarded until it has closed the connection too. Closing it earlier would reset it if the client has sent
+// anything after its request, and the client would lose the end of the answer.
+//
 // # Goroutines
 //
 // A writer for each core and the sweep run while connections are taken over. A slow consumer has a goroutine until it
-// has caught up, and so has every stream while its end is settled. Server.Close waits for all of them.
+// has caught up, and so has every stream while its end is settled. One goroutine closes all lingering connections.
+// Server.Close waits for all of them.
 //
 // # Locks
 //

@@ -7,7 +7,8 @@ import (
 )
 
 // Drain admits no new streams and ends the open ones, spread evenly over a time so that the clients do not all
-// reconnect at once. It returns when all have ended, or with the context's error.
+// reconnect at once. It returns when all have ended and their clients have read what they were sent, or with the
+// context's error.
 func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	streams, empty := s.beginDrain()
 	began, n := time.Now(), len(streams)
@@ -82,17 +83,23 @@ func (s *Server) endAll() {
 	}
 }
 
-// Close ends every stream at once and waits for the server's goroutines. No stream can begin after that. A blocked
-// write to an HTTP/2 connection ends only with the connection: close the http.Server first, or give it a
-// WriteByteTimeout.
+// Close ends every stream at once, waits for no client, and waits for the server's goroutines. No stream can begin
+// after that. A blocked write to an HTTP/2 connection ends only with the connection: close the http.Server first, or
+// give it a WriteByteTimeout.
 func (s *Server) Close() {
 	s.endAll()
+	s.mu.Lock()
+	if !s.stopped {
+		s.stopped = true
+		close(s.stop)
+	}
+	s.mu.Unlock()
 	s.work.Wait()
 }
 
-// left wakes Drain if no stream and no admission is left. The caller holds mu.
+// left wakes Drain if no stream, no admission and no lingering connection is left. The caller holds mu.
 func (s *Server) left() {
-	if s.empty != nil && s.admitted == 0 && len(s.subscribers) == 0 && len(s.responses) == 0 {
+	if s.empty != nil && s.admitted == 0 && s.lingering == 0 && len(s.subscribers) == 0 && len(s.responses) == 0 {
 		close(s.empty)
 		s.empty = nil
 	}

@@ -52,6 +52,7 @@ type Server struct {
 	writers  []*writer
 	work     sync.WaitGroup // The goroutines of this server.
 	poke     chan struct{}  // Has the sweep not wait. Has room for one.
+	stop     chan struct{}  // Closed by Close: lingering connections are closed at once.
 
 	mu          sync.Mutex
 	subscribers []*subscriber           // Guarded by mu. Streams on connections that were taken over.
@@ -61,6 +62,9 @@ type Server struct {
 	people      map[string]admissions   // Guarded by mu. By person.
 	draining    bool                    // Guarded by mu. Admit fails.
 	closed      bool                    // Guarded by mu. No stream can begin.
+	stopped     bool                    // Guarded by mu. The channel stop is closed.
+	lingering   int                     // Guarded by mu. Connections of streams that have ended.
+	arrived     []*lingering            // Guarded by mu. Those that closeLingering has not looked at yet.
 	empty       chan struct{}           // Guarded by mu. Closed when nothing is left; nil without Drain.
 	quit        chan struct{}           // Guarded by mu. Ends the writers and the sweep; nil without subscribers.
 	nextSweep   time.Duration           // Guarded by mu. By the server's clock.
@@ -71,7 +75,8 @@ type Server struct {
 // NewServer returns a server with the given settings.
 func NewServer(cfg Config) *Server {
 	s := &Server{
-		cfg: cfg.withDefaults(), began: time.Now(), poke: make(chan struct{}, 1), groups: make(map[*stream.Text]*group),
+		cfg: cfg.withDefaults(), began: time.Now(), poke: make(chan struct{}, 1), stop: make(chan struct{}),
+		groups:    make(map[*stream.Text]*group),
 		responses: make(map[*response]struct{}), people: make(map[string]admissions),
 	}
 	for range runtime.GOMAXPROCS(0) {

@@ -65,10 +65,16 @@ func serve(t *testing.T, text *stream.Text, s *sse.Server, ended chan<- error) *
 // serveWith serves every request with a handler. Socket buffers are small.
 func serveWith(t *testing.T, s *sse.Server, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
+	return serveBuffered(t, s, 8<<10, handler)
+}
+
+// serveBuffered serves every request with a handler and write buffers of the given size.
+func serveBuffered(t *testing.T, s *sse.Server, buffer int, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
 	server := httptest.NewUnstartedServer(sse.HalfClose(handler))
 	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if tcp, ok := conn.(*net.TCPConn); ok && state == http.StateNew {
-			_ = tcp.SetWriteBuffer(8 << 10)
+			_ = tcp.SetWriteBuffer(buffer)
 		}
 	}
 	server.Start()

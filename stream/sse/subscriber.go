@@ -215,9 +215,8 @@ func (c *subscriber) writePieces(b *batch) {
 // settle releases everything of a subscriber whose end is known. It belongs to the goroutine that owns it.
 func (c *subscriber) settle() {
 	c.state.Store(over)
-	_ = discard(c.raw) // Closing a connection with unread input resets it, and what was sent may be lost.
-	_ = c.conn.Close()
 	done, ending := c.done, c.ending.Load()
+	c.server.linger(c.conn, c.raw, ending.err)
 	c.watch, c.done = stream.Watch{}, nil
 	c.server.remove(c)
 	c.server.finish(done, ending.err)
