@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,6 +151,24 @@ func TestOrganizationsAndContracts(t *testing.T) {
 		!strings.Contains(text, "seats: 3 → 10") || !strings.Contains(text, "2 older entries") {
 		t.Errorf("the table is\n%s", text)
 	}
+}
+
+// TestFailedOrganizationLeavesNothing: the secrets in the database are encrypted, and the command has no key for them.
+func TestFailedOrganizationLeavesNothing(t *testing.T) {
+	t.Parallel()
+	o := on(t)
+	without := o
+	o.environ = append(slices.Clone(o.environ), "TSUMUGI_SECRET_KEY="+strings.TrimSpace(o.do("secret", "new")))
+	o.do("keys", "rotate")
+	create := []string{"org", "create", "--name", "紡", "--super-admin", "a@b.example", "--super-admin-name", "紡"}
+	without.refused("TSUMUGI_SECRET_KEY", create...)
+	if list := o.do("org", "list"); strings.Contains(list, "紡") {
+		t.Errorf("the list is\n%s", list)
+	}
+	if events := o.audit("--action", "organization.create"); len(events) > 0 {
+		t.Errorf("the log has %+v", events)
+	}
+	o.do(create...)
 }
 
 func TestWrongOperationsAreNamed(t *testing.T) {

@@ -118,6 +118,14 @@ func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *
 		return err
 	}
 	defer db.Close()
+	var people accounts
+	if c.SuperAdmin != "" { // Before anything is stored: a setting may be missing.
+		var stop func()
+		if people, stop, err = c.accounts(ctx, db, c.Data, out, logs); err != nil {
+			return err
+		}
+		defer stop()
+	}
 	made := org.Organization{ID: newID(), Name: c.Name, AuthType: string(identity.AuthCognito), MailDomains: c.Domain}
 	if err := db.OpenOrganization(ctx, made, c.contractEdit(), operator()); err != nil {
 		return err
@@ -126,7 +134,7 @@ func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *
 		return err
 	}
 	invitee := org.Invitee{Email: c.SuperAdmin, Name: c.SuperAdminName, Role: identity.RoleOrganizationSuperAdmin}
-	if _, err := c.enroll(ctx, db, c.Data, made.ID, invitee, "", out, logs); err != nil {
+	if _, err := enroll(ctx, db, people, made.ID, invitee, "", logs); err != nil {
 		return fmt.Errorf(
 			"the organization %s was made, but not its super-admin (tsumugi user create --role "+
 				"organization-super-admin tries again): %w",

@@ -65,15 +65,10 @@ func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out
 }
 
 // enroll adds a member with a password, or with an invitation if it is "".
-func (e *enrolling) enroll(
-	ctx context.Context, db *store.DB, data string, organizationID uuid.UUID, invitee org.Invitee, password string,
-	out *output, logs *logOutput,
+func enroll(
+	ctx context.Context, db *store.DB, a accounts, organizationID uuid.UUID, invitee org.Invitee, password string,
+	logs *logOutput,
 ) (org.Member, error) {
-	a, stop, err := e.accounts(ctx, db, data, out, logs)
-	if err != nil {
-		return org.Member{}, err
-	}
-	defer stop()
 	given := &withPassword{accounts: a, password: password}
 	people := org.Accounts(a)
 	if password != "" {
@@ -121,8 +116,13 @@ func (c *userCreateCommand) Run(ctx context.Context, in *input, out *output, log
 		return err
 	}
 	defer db.Close()
+	people, stop, err := c.accounts(ctx, db, c.Data, out, logs)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	invitee := org.Invitee{Email: c.Email, Name: c.Name, Role: identity.Role(c.Role)}
-	member, err := c.enroll(ctx, db, c.Data, found.ID, invitee, password, out, logs)
+	member, err := enroll(ctx, db, people, found.ID, invitee, password, logs)
 	if err != nil {
 		return err
 	}

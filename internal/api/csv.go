@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -67,13 +69,19 @@ func writeCSV(w http.ResponseWriter, r *http.Request, t table) error {
 }
 
 // plainCell returns a text that a spreadsheet shows and does not calculate, whatever people have typed: see OWASP, "CSV
-// Injection".
+// Injection". Spreadsheets may drop spaces and invisible characters before a formula.
 func plainCell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(text)[0]) {
+	first, _ := utf8.DecodeRuneInString(text)
+	bare := strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
+	formula, _ := utf8.DecodeRuneInString(bare)
+	if text != "" && strings.ContainsRune("\t\r\n", first) || bare != "" && strings.ContainsRune(formulaSigns, formula) {
 		return "'" + text
 	}
 	return text
 }
+
+// formulaSigns are the characters that begin a formula, in all their forms.
+const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫−"
 
 // local formats a time for people in Japan, "" for none.
 func local(at *time.Time) string {

@@ -61,6 +61,19 @@ func TestCSV(t *testing.T) {
 		audit[1][4] != "'@sum" {
 		t.Errorf("audit: %d rows, %q", len(audit), audit[1])
 	}
+	for _, name := range []string{
+		"  =1+1", "\u3000＝1", "\u00a0@sum", "\u200b=1", "\ufeff+1", "\u2060\u200d-1", "\v＠x", "\u00ad −1", "﹦1", " \n=1",
+	} {
+		f.exec("UPDATE users SET name = $2 WHERE id = $1", f.alice.ID, name)
+		usage := f.csv("/v1/contract/usage/csv?from=2026-04-02&to=2026-04-02", f.bob.Subject)
+		if got := usage[1][1]; got != "'"+name {
+			t.Errorf("%q is written as %q", name, got)
+		}
+	}
+	f.exec("UPDATE users SET name = $2 WHERE id = $1", f.alice.ID, " 花子=+-@")
+	if usage = f.csv("/v1/contract/usage/csv?from=2026-04-02", f.bob.Subject); usage[1][1] != " 花子=+-@" {
+		t.Errorf("a name is written as %q", usage[1][1])
+	}
 	for path, field := range map[string]string{
 		"/v1/contract/usage/csv?from=2026-04-02&to=2026-04-01": "to",
 		"/v1/contract/usage/csv?from=2025-01-01&to=2026-04-01": "to",
