@@ -113,6 +113,10 @@ type Citation struct {
 	PublishedOn string `json:"published_on,omitempty"` // As 2006-01-02.
 
 	Support answer.Support `json:"support,omitempty"` // Empty if the answer does not cite it.
+
+	// WeakOccurrences says which occurrences of [Index] in the answer's text are unsupported: it counts all of them,
+	// from 0. Empty with a weak Support: all are.
+	WeakOccurrences []int `json:"weak_occurrences,omitempty"`
 }
 
 // StepKind names what the assistant does before it writes the answer.

@@ -119,7 +119,7 @@ const (
 	maxQuote     = 400 // Characters of a citation's quote.
 
 	// maxCitations bounds the encoded citations of an answer, which are one part of its stream. Quotes are shortened
-	// until they fit.
+	// until they fit, and then the lists of unsupported citations are left out.
 	maxCitations = 96 << 10
 )
 
@@ -132,7 +132,7 @@ func cite(sources []Source, text string) []Citation {
 	supports := answer.Supports(answer.Check(text, passages(sources)))
 	var cited, others []Source
 	for _, s := range sources {
-		s.Support = supports[s.Index]
+		s.Support, s.WeakOccurrences = supports[s.Index].Support, supports[s.Index].Weak
 		if s.Veiled {
 			s.ChunkEmbeddingID, s.DataSourceID = uuid.Nil, uuid.Nil
 		}
@@ -152,7 +152,9 @@ func cite(sources []Source, text string) []Citation {
 	for quote := maxQuote; ; quote /= 2 {
 		for i, s := range kept {
 			list[i] = s.Citation
-			list[i].Quote = beginning(cmp.Or(s.Quote, s.Text), quote)
+			if list[i].Quote = beginning(cmp.Or(s.Quote, s.Text), quote); quote == 0 {
+				list[i].WeakOccurrences = nil
+			}
 		}
 		if encoded, err := json.Marshal(list); err != nil || len(encoded) <= maxCitations || quote == 0 {
 			return list

@@ -129,10 +129,13 @@ func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 func TestR82_UnsupportedCitationsAreWeak(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(llmtest.Say("年次有給休暇は25日です[2]。三日前までに申請します[3]。"), groundedIn(three...))
-	if got := numbers(f.wait(f.send(f.question("何日？"))).Answer.Citations); !slices.Equal(got,
-		[]string{"2 weak", "3 strong", "1"}) {
+	f.grounded(llmtest.Say("年次有給休暇は20日です[2]。25日です[2]。三日前までに申請します[3]。"), groundedIn(three...))
+	citations := f.wait(f.send(f.question("何日？"))).Answer.Citations
+	if got := numbers(citations); !slices.Equal(got, []string{"2 weak", "3 strong", "1"}) {
 		t.Errorf("cited %q", got)
+	}
+	if got := citations[0].WeakOccurrences; !slices.Equal(got, []int{1}) {
+		t.Errorf("unsupported occurrences of [2]: %v, want only the second", got)
 	}
 }
 

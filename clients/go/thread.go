@@ -86,6 +86,8 @@ type Citation struct {
 	Locator      string `json:"locator"`
 	Quote        string `json:"quote"`
 	Support      string `json:"support"` // "strong" or "weak"; empty if it is not cited.
+	// With "weak": which occurrences of [Index] in the text are unsupported, from 0; empty for all.
+	WeakOccurrences []int `json:"weak_occurrences"`
 
 	// Of a page of the web; else "".
 	URL         string `json:"url"`

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,9 +20,21 @@ const (
 // Claim is a sentence of an answer that cites passages.
 type Claim struct {
 	Text    string
-	Cites   []int
+	Cites   []Cite
 	Support Support
 	Missing []string // The numbers, dates and articles that no cited passage has, as the sentence writes them.
+}
+
+// Cite is a citation in a text.
+type Cite struct {
+	Index      int // The number of the passage.
+	Occurrence int // Counts the same citation in the whole text, including code, from 0.
+}
+
+// Verdict is the result of a check for one passage.
+type Verdict struct {
+	Support Support // Weak if one of its citations is.
+	Weak    []int   // The occurrences of its citations that are weak, in their order.
 }
 
 // least is how much of a sentence's words must be in the passages that it cites, and from how many pairs of characters
@@ -40,13 +53,14 @@ func Check(text string, passages []Passage) []Claim {
 	for _, p := range passages {
 		texts[p.Index] += fold(p.Filename+"\n"+p.Date+"\n"+p.Locator+"\n"+p.Text) + "\n"
 	}
+	occurrences := occurrences(text)
 	var claims []Claim
-	for _, sentence := range sentences(text) {
-		claim := Claim{Text: strings.TrimSpace(citationForm.ReplaceAllString(sentence, "")), Support: Strong}
+	for _, s := range sentences(text) {
+		claim := Claim{Text: strings.TrimSpace(citationForm.ReplaceAllString(s.text, "")), Support: Strong}
 		var cited strings.Builder
-		for _, match := range citationForm.FindAllStringSubmatch(sentence, -1) {
-			n, _ := strconv.Atoi(match[1])
-			claim.Cites = append(claim.Cites, n)
+		for _, match := range citationForm.FindAllStringSubmatchIndex(s.text, -1) {
+			n, _ := strconv.Atoi(s.text[match[2]:match[3]])
+			claim.Cites = append(claim.Cites, Cite{Index: n, Occurrence: occurrences[s.at[match[0]]]})
 			cited.WriteString(texts[n])
 		}
 		if len(claim.Cites) == 0 {
@@ -58,17 +72,33 @@ func Check(text string, passages []Passage) []Claim {
 	return claims
 }
 
-// Supports returns how far each cited passage holds what is said of it: weak if one of its sentences is.
-func Supports(claims []Claim) map[int]Support {
-	supports := make(map[int]Support)
+// occurrences returns the citations in a text by their offsets. The values count equal citations, from 0.
+func occurrences(text string) map[int]int {
+	byOffset, count := make(map[int]int), make(map[string]int)
+	for _, match := range citationForm.FindAllStringIndex(text, -1) {
+		citation := text[match[0]:match[1]]
+		byOffset[match[0]] = count[citation]
+		count[citation]++
+	}
+	return byOffset
+}
+
+// Supports returns the verdict on each cited passage.
+func Supports(claims []Claim) map[int]Verdict {
+	verdicts := make(map[int]Verdict)
 	for _, claim := range claims {
-		for _, n := range claim.Cites {
-			if supports[n] != Weak {
-				supports[n] = claim.Support
+		for _, cite := range claim.Cites {
+			v := verdicts[cite.Index]
+			if claim.Support == Weak {
+				v.Weak = append(v.Weak, cite.Occurrence)
 			}
+			if v.Support != Weak {
+				v.Support = claim.Support
+			}
+			verdicts[cite.Index] = v
 		}
 	}
-	return supports
+	return verdicts
 }
 
 // compare looks for what the claim states in the folded text of the passages that it cites.
@@ -117,37 +147,47 @@ func strange(said, passage string) bool {
 // meaningful reports whether a character carries meaning by itself: kanji and katakana.
 func meaningful(r rune) bool { return unicode.In(r, unicode.Han, unicode.Katakana) || r == 'ー' }
 
+// sentence is a sentence without its code. at has, for each of its bytes, the offset of its character in the whole
+// text.
+type sentence struct {
+	text string
+	at   []int
+}
+
 // sentences cuts a Markdown text into sentences, without code, as a Guard knows it. Citations after the mark that ends
 // a sentence belong to it; a row of a table is one sentence.
-func sentences(text string) []string {
-	var out []string
+func sentences(text string) []sentence {
+	var out []sentence
 	var f fence
 	var code ticks
 	f.start()
-	last := '\n'
+	last, start := '\n', 0
 	for line := range strings.Lines(text) {
 		before := f.mark
 		var said strings.Builder
-		for _, r := range line {
+		var at []int
+		for i, r := range line {
 			f.next(r)
 			code.next(r, last)
 			if last = r; r != '`' && !code.inside() {
 				said.WriteRune(r)
+				at = append(at, slices.Repeat([]int{start + i}, said.Len()-len(at))...)
 			}
 		}
+		start += len(line)
 		if before != 0 || f.mark != 0 {
 			code = ticks{}
 			continue
 		}
 		line = said.String()
 		if strings.HasPrefix(strings.TrimSpace(line), "|") {
-			out = append(out, line)
+			out = append(out, sentence{text: line, at: at})
 			continue
 		}
 		for line != "" {
 			end := sentenceEnd(line)
-			out = append(out, line[:end])
-			line = line[end:]
+			out = append(out, sentence{text: line[:end], at: at[:end]})
+			line, at = line[end:], at[end:]
 		}
 	}
 	return out

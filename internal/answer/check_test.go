@@ -1,6 +1,7 @@
 package answer_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -80,8 +81,26 @@ func TestR82_SentencesOfAnotherMatterAreWeak(t *testing.T) {
 	if len(claims) != 2 || claims[0].Support != answer.Weak || claims[1].Support != answer.Strong {
 		t.Errorf("found %+v", claims)
 	}
-	if got := answer.Supports(claims); got[1] != answer.Weak || len(got) != 1 {
+	if got := answer.Supports(claims); got[1].Support != answer.Weak || len(got) != 1 {
 		t.Errorf("supports %v", got)
+	}
+}
+
+func TestR82_OnlyTheUnsupportedCitationOfAPassageIsWeak(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]map[int]answer.Verdict{
+		"有給休暇は10日です[1]。有給休暇は20日です[1]。":               {1: {Support: answer.Weak, Weak: []int{1}}},
+		"有給休暇は20日です。[1]\n\n- 有給休暇は10日です[1]":          {1: {Support: answer.Weak, Weak: []int{0}}},
+		"`[1]`と書きます。\n```\n[1]\n```\n有給休暇は20日です[1]。": {1: {Support: answer.Weak, Weak: []int{2}}},
+		"| 有給 | 10日[1] |\n| 有給 | 20日[1] |\n":         {1: {Support: answer.Weak, Weak: []int{1}}},
+		"有給休暇は10日です[1]。申請は3営業日前までです[1]。":             {1: {Support: answer.Strong}},
+		"𠮷野部長の有給休暇は10日です[1]。20日の上限もあります[1][2]。": {
+			1: {Support: answer.Weak, Weak: []int{1}}, 2: {Support: answer.Weak, Weak: []int{0}},
+		},
+	} {
+		if got := answer.Supports(answer.Check(text, rules)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
 	}
 }
 

@@ -1045,6 +1045,11 @@ type Citation struct {
 
 	// URL Of a page of the web: http or https.
 	URL string `json:"url,omitempty,omitzero"`
+
+	// WeakOccurrences With `weak`: which occurrences of `[index]` in `content` are of an unsupported sentence. They are counted
+	// from 0 through the whole text, including code: `[1]` means the second one. Not there: all of them, as in
+	// answers that were written by an earlier version.
+	WeakOccurrences []int `json:"weak_occurrences,omitempty,omitzero"`
 }
 
 // CitationSupport Of a cited passage: whether each sentence that cites it is supported. `weak`: a number, date or article of

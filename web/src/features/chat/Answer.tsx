@@ -1,6 +1,6 @@
 import { atom, useAtomValue } from 'jotai'
 import { CircleAlert, CircleStop, RotateCcw } from 'lucide-react'
-import { memo, useEffect, useMemo } from 'react'
+import { memo, useContext, useEffect, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
 import { type SourcePlace, useOpenSource } from '@/entities/source/openSource'
@@ -13,7 +13,7 @@ import { Alternatives } from './Alternatives'
 import styles from './Chat.module.css'
 import { Citation, CitationsContext } from './Citation'
 import { focusComposer } from './Composer'
-import { canOpen, type Source, sortSources, sourcesOf } from './citations'
+import { canOpen, markUnsupported, type Source, sortSources, sourcesOf } from './citations'
 import type { Conversation } from './conversation'
 import { streams } from './conversations'
 import { ProofreadAnswer } from './ProofreadAnswer'
@@ -85,7 +85,9 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
           )}
         </CitationsContext>
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
-        {!writing && <Sources cited={cited} consulted={consulted} onOpen={citations.open} />}
+        {!writing && (
+          <Sources cited={cited} consulted={consulted} text={message.content} onOpen={citations.open} />
+        )}
         {view && <Waiting view={view} />}
         {!writing && <Ending message={message} conversation={conversation} />}
         <div className={styles.under}>
@@ -132,7 +134,10 @@ function useWatch(live: LiveAnswer | null): void {
 /** The only part that follows the text: nothing else is rendered while it grows. */
 function AnswerText({ live, stored, cut }: { live: LiveAnswer | null; stored: string; cut: boolean }) {
   const text = useAtomValue(live?.textAtom ?? noText)
-  return <Markdown text={live ? text : stored} growing={live !== null} cut={cut} Citation={Citation} />
+  const citations = useContext(CitationsContext)
+  const shown = live ? text : stored
+  const marked = useMemo(() => markUnsupported(shown, citations?.byIndex.values() ?? []), [shown, citations])
+  return <Markdown text={marked} growing={live !== null} cut={cut} Citation={Citation} />
 }
 
 /** Why an answer is not whole, and what can be done about it. */

@@ -2,7 +2,7 @@ import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { Markdown, preloadMarkdown } from '@/lib/markdown'
 import { Citation, CitationsContext } from './Citation'
-import type { Source } from './citations'
+import { markUnsupported, type Source } from './citations'
 
 const source: Source = {
   id: 'p1',
@@ -12,6 +12,7 @@ const source: Source = {
   locator: '第3章 休暇',
   quote: '年次有給休暇は10日とする。',
   support: 'weak',
+  weakOccurrences: null,
   dataSourceId: 'd',
   url: null,
   site: '',
@@ -35,7 +36,7 @@ function Answer({
   const byIndex = new Map(sources.map((item) => [item.index, item]))
   return (
     <CitationsContext value={{ byIndex, open }}>
-      <Markdown text={text} Citation={Citation} {...(onBlock && { onBlock })} />
+      <Markdown text={markUnsupported(text, sources)} Citation={Citation} {...(onBlock && { onBlock })} />
     </CitationsContext>
   )
 }
@@ -64,6 +65,22 @@ it('shows what stands at its place while it has the focus, until Esc', async () 
   expect(screen.queryByRole('tooltip')).toBeNull()
 })
 
+it('says 要確認 only where the sentence is unsupported', async () => {
+  const text = '`[1]`と書きます。有給休暇は10日です[1]。**20日[1]**、30日です[1]。'
+  const sources = [{ ...source, weakOccurrences: [2] }]
+  render(<Answer text={text} sources={sources} open={() => {}} />)
+  expect(screen.getAllByRole('button').map((button) => button.getAttribute('aria-label'))).toEqual([
+    '出典1、就業規則.pdf 3ページ',
+    '出典1、就業規則.pdf 3ページ、要確認',
+    '出典1、就業規則.pdf 3ページ',
+  ])
+  expect(document.body.textContent).not.toContain('\u2063')
+  const [supported] = screen.getAllByRole('button')
+  vi.spyOn(supported as HTMLElement, 'matches').mockReturnValue(true)
+  await act(async () => supported?.focus())
+  expect(screen.getByRole('tooltip').textContent).not.toContain('要確認')
+})
+
 it('renders no block anew when the sources change', () => {
   const onBlock = vi.fn()
   const view = (sources: Source[]) => (
@@ -72,7 +89,7 @@ it('renders no block anew when the sources change', () => {
   const { rerender } = render(view([]))
   expect(screen.queryAllByRole('button')).toHaveLength(0)
   const before = onBlock.mock.calls.length
-  rerender(view([source]))
+  rerender(view([{ ...source, support: 'strong' }]))
   expect(screen.getAllByRole('button')).toHaveLength(2)
   expect(onBlock.mock.calls.length).toBe(before)
 })

@@ -35,14 +35,14 @@ const REST_MS = 250
  * `[1]` in an answer: a small button that opens the passage, or a link to the page of the web. A number without a source
  * stays text.
  */
-export function Citation({ index }: CitationProps) {
+export function Citation({ index, weak }: CitationProps) {
   const citations = useContext(CitationsContext)
   const source = citations?.byIndex.get(index)
   if (citations == null || source === undefined) return `[${index}]`
-  return <CitationMark source={source} onOpen={() => citations.open(source)} />
+  return <CitationMark source={source} weak={weak} onOpen={() => citations.open(source)} />
 }
 
-function CitationMark({ source, onOpen }: { source: Source; onOpen: () => void }) {
+function CitationMark({ source, weak, onOpen }: { source: Source; weak: boolean; onOpen: () => void }) {
   const mark = useRef<HTMLElement>(null)
   const [shown, setShown] = useState(false)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -56,8 +56,8 @@ function CitationMark({ source, onOpen }: { source: Source; onOpen: () => void }
     ref: (element: HTMLElement | null) => {
       mark.current = element
     },
-    className: cx(styles.citation, source.support === 'weak' && styles.weak),
-    'aria-label': spokenTitle(source),
+    className: cx(styles.citation, weak && styles.weak),
+    'aria-label': spokenTitle(source, weak ? texts.citation.weak : ''),
     'aria-describedby': shown ? id : undefined,
     'data-citation': source.index,
     onPointerEnter: ({ pointerType }: PointerEvent) => {
@@ -94,7 +94,7 @@ function CitationMark({ source, onOpen }: { source: Source; onOpen: () => void }
         <PageLink url={source.url} onClick={hide} {...shared} />
       )}
       {shown && mark.current && (
-        <Card id={id} source={source} anchor={mark.current} onGone={() => setShown(false)} />
+        <Card id={id} source={source} weak={weak} anchor={mark.current} onGone={() => setShown(false)} />
       )}
     </span>
   )
@@ -104,11 +104,13 @@ function CitationMark({ source, onOpen }: { source: Source; onOpen: () => void }
 function Card({
   id,
   source,
+  weak,
   anchor,
   onGone,
 }: {
   id: string
   source: Source
+  weak: boolean
   anchor: HTMLElement
   onGone: () => void
 }) {
@@ -118,7 +120,7 @@ function Card({
     () => (card.current ? keepBeside(card.current, anchor, 'top', 'start', onGone) : undefined),
     [anchor],
   )
-  const { name, page, locator, support, url } = source
+  const { name, page, locator, url } = source
   const quote = quoteOf(source)
   const inFile = [hasPictures(name) && page > 0 && texts.page(page), locator].filter(Boolean).join('・')
   const place = url === null ? inFile : placeOf(source)
@@ -128,7 +130,7 @@ function Card({
       {place && <p className={styles.where}>{place}</p>}
       {quote && <p className={styles.quote}>{quote}</p>}
       {!canOpen(source) && <p className={styles.where}>{texts.citation.ofSkill}</p>}
-      {support === 'weak' && (
+      {weak && (
         <p className={styles.check}>
           <strong>{texts.citation.weak}</strong>
           {texts.citation.weakHint}

@@ -1,18 +1,20 @@
 import { PageLink } from '@/components/PageLink'
 import { cx } from '@/lib/ui/cx'
 import type { Citations } from './Citation'
-import { canOpen, placeOf, type Source, spokenTitle, titleOf } from './citations'
+import { canOpen, noteOf, placeOf, type Source, spokenTitle, titleOf } from './citations'
 import styles from './Sources.module.css'
 import { texts } from './texts'
 
 interface SourcesProps {
   readonly cited: readonly Source[]
   readonly consulted: readonly Source[]
+  /** Of the answer. */
+  readonly text: string
   readonly onOpen: Citations['open']
 }
 
 /** What an answer cites, in the order of the numbers in it, and folded away what else was consulted for it. */
-export function Sources({ cited, consulted, onOpen }: SourcesProps) {
+export function Sources({ cited, consulted, text, onOpen }: SourcesProps) {
   if (cited.length + consulted.length === 0) return null
   const pages = consulted.every(({ url }) => url !== null)
   const others = pages ? texts.citation.otherPages : texts.citation.others
@@ -22,13 +24,13 @@ export function Sources({ cited, consulted, onOpen }: SourcesProps) {
       {cited.length > 0 && (
         <>
           <h3>{texts.sources}</h3>
-          <List sources={cited} onOpen={onOpen} numbered />
+          <List sources={cited} text={text} onOpen={onOpen} numbered />
         </>
       )}
       {consulted.length > 0 && (
         <details className={styles.consulted} data-print="hide">
           <summary>{summary(consulted.length)}</summary>
-          <List sources={consulted} onOpen={onOpen} />
+          <List sources={consulted} text={text} onOpen={onOpen} />
         </details>
       )}
     </section>
@@ -37,10 +39,12 @@ export function Sources({ cited, consulted, onOpen }: SourcesProps) {
 
 function List({
   sources,
+  text,
   onOpen,
   numbered = false,
 }: {
   sources: readonly Source[]
+  text: string
   onOpen: Citations['open']
   numbered?: boolean
 }) {
@@ -50,24 +54,26 @@ function List({
         <li key={`${source.index} ${source.id}`}>
           {!canOpen(source) ? (
             <span className={styles.source} title={texts.citation.ofSkill}>
-              <Label source={source} numbered={numbered} />
+              <Label source={source} note={noteOf(source, text)} numbered={numbered} />
             </span>
           ) : source.url === null ? (
             <button
               type="button"
               className={styles.source}
-              aria-label={numbered ? spokenTitle(source) : titleOf(source)}
+              aria-label={numbered ? spokenTitle(source, noteOf(source, text)) : titleOf(source)}
               onClick={() => onOpen(source)}
             >
-              <Label source={source} numbered={numbered} />
+              <Label source={source} note={noteOf(source, text)} numbered={numbered} />
             </button>
           ) : (
             <PageLink
               url={source.url}
               className={cx(styles.source, styles.page)}
-              aria-label={numbered ? spokenTitle(source) : titleOf(source) + texts.citation.opens}
+              aria-label={
+                numbered ? spokenTitle(source, noteOf(source, text)) : titleOf(source) + texts.citation.opens
+              }
             >
-              <Label source={source} numbered={numbered} />
+              <Label source={source} note={noteOf(source, text)} numbered={numbered} />
             </PageLink>
           )}
         </li>
@@ -76,15 +82,14 @@ function List({
   )
 }
 
-function Label({ source, numbered }: { source: Source; numbered: boolean }) {
+function Label({ source, note, numbered }: { source: Source; note: string; numbered: boolean }) {
   const place = placeOf(source)
-  const weak = source.support === 'weak'
   return (
     <>
-      {numbered && <span className={cx(styles.index, weak && styles.weak)}>{source.index}</span>}
+      {numbered && <span className={cx(styles.index, note && styles.weak)}>{source.index}</span>}
       <span className={styles.name}>{source.name}</span>
       {place && <span className={styles.place}>{place}</span>}
-      {weak && <span className={styles.check}>{texts.citation.weak}</span>}
+      {note && <span className={styles.check}>{note}</span>}
     </>
   )
 }

@@ -3,6 +3,7 @@ import type { Citation } from '@/lib/api'
 import type { AnswerCitation, AnswerSource } from '@/lib/stream'
 import {
   citationsOf,
+  noteOf,
   placeOf,
   quoteOf,
   type Source,
@@ -47,6 +48,7 @@ const checked: AnswerCitation = {
   score: 1,
   quote: '本文',
   support: 'weak',
+  weakOccurrences: [1],
   url: null,
   site: '',
   publishedOn: '',
@@ -80,6 +82,18 @@ it('keeps of an answer that was stopped what its text cites', () => {
   const other = { ...given, id: 'p2', index: 2 }
   const view = { sources: [given, other], citations: null }
   expect(citationsOf(view, '10日です[2]。').map(({ index }) => index)).toEqual([2])
+})
+
+it('says of a source whether all that cites it is unsupported, or a part', () => {
+  const [partly, all] = sourcesOf(null, [
+    citation(1, { support: 'weak', weak_occurrences: [1] }),
+    citation(2, { support: 'weak' }),
+  ])
+  expect(partly && noteOf(partly, '10日です[1]。20日です[1]。')).toBe('一部要確認')
+  expect(all && noteOf(all, '10日です[2]。20日です[2]。')).toBe('要確認')
+  expect(
+    citationsOf({ sources: [given], citations: [checked] }, '').map((one) => one.weak_occurrences),
+  ).toEqual([[1]])
 })
 
 it('says where a source stands as its readers know the place', () => {
@@ -123,7 +137,9 @@ it('knows the same of a page while an answer is written, when it has been checke
   const [stored] = sourcesOf(null, [page])
   expect(stored).toMatchObject({ ...wanted, quote: '時間額1,142円', support: 'strong' })
   expect(stored && placeOf(stored)).toBe('example.jp 2026年9月1日')
-  expect(stored && spokenTitle(stored)).toMatch(/^出典2、最低賃金の改定 example\.jp 2026年9月1日、新しいタブ/)
+  expect(stored && spokenTitle(stored, '')).toMatch(
+    /^出典2、最低賃金の改定 example\.jp 2026年9月1日、新しいタブ/,
+  )
   const ended = citationsOf({ sources: [found], citations: null }, '1,142円です[2]。')
   expect(ended).toMatchObject([{ index: 2, url: page.url, site: 'example.jp', published_on: '2026-09-01' }])
   expect(ended[0]).not.toHaveProperty('data_source_id')
@@ -144,8 +160,10 @@ it('writes them for texts that leave the app, and says them aloud', () => {
     '[2] 就業規則.pdf 2ページ（要確認）',
   ])
   const [first, second] = sourcesOf(null, citations)
-  expect(first && spokenTitle(first)).toBe('出典1、就業規則.pdf 1ページ')
-  expect(second && spokenTitle(second)).toBe('出典2、就業規則.pdf 2ページ、要確認')
+  expect(first && spokenTitle(first, '')).toBe('出典1、就業規則.pdf 1ページ')
+  expect(second && spokenTitle(second, noteOf(second, '10日です[2]。'))).toBe(
+    '出典2、就業規則.pdf 2ページ、要確認',
+  )
 })
 
 it('quotes pages of the web without the marks of Markdown, and files as they are', () => {

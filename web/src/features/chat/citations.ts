@@ -1,5 +1,6 @@
 import { hasPictures } from '@/entities/source/files'
 import type { Citation, Message } from '@/lib/api'
+import { markWeak } from '@/lib/markdown'
 import { type AnswerCitation, type AnswerSource, type AnswerView, httpUrl, type Support } from '@/lib/stream'
 import { formatDay } from '@/lib/ui/dates'
 import { texts } from './texts'
@@ -18,6 +19,8 @@ export interface Source {
   readonly quote: string
   /** What the check of the answer has found; null for what is not cited, and while nothing is checked. */
   readonly support: Support | null
+  /** Which occurrences of its citation in the text are unsupported, from 0; null for all of a weak one. */
+  readonly weakOccurrences: readonly number[] | null
   /** Empty for a document of the skill, which only its citations show. */
   readonly dataSourceId: string
   /** Of a page of the web, as the two that follow; empty if they are not known. */
@@ -85,10 +88,30 @@ export function quoteOf({ quote, url }: Source): string {
     .trim()
 }
 
-/** What a citation is called, to be heard. */
-export function spokenTitle(source: Source): string {
-  const { index, support, url } = source
-  return texts.citation.spoken(index, titleOf(source), support === 'weak') + (url ? texts.citation.opens : '')
+/** What a citation is called, to be heard. note is what the check of the answer has found; it may be empty. */
+export function spokenTitle(source: Source, note: string): string {
+  const { index, url } = source
+  return texts.citation.spoken(index, titleOf(source), note) + (url ? texts.citation.opens : '')
+}
+
+/** What the check of an answer has found of a source in the whole text: 要確認, 一部要確認, or nothing. */
+export function noteOf({ index, support, weakOccurrences }: Source, text: string): string {
+  if (support !== 'weak') return ''
+  const cited = text.split(`[${index}]`).length - 1
+  return weakOccurrences !== null && weakOccurrences.length < cited
+    ? texts.citation.partlyWeak
+    : texts.citation.weak
+}
+
+/** The text of an answer in which its unsupported citations are marked, to be rendered. */
+export function markUnsupported(text: string, sources: Iterable<Source>): string {
+  const weak = new Map(
+    [...sources]
+      .filter(({ support }) => support === 'weak')
+      .map(({ index, weakOccurrences }) => [index, weakOccurrences && new Set(weakOccurrences)]),
+  )
+  if (weak.size === 0) return text
+  return markWeak(text, (index, occurrence) => weak.has(index) && (weak.get(index)?.has(occurrence) ?? true))
 }
 
 /** The lines of what an answer cites, for texts that leave the app. */
@@ -98,8 +121,10 @@ export function sourceLines({
 }: Pick<Message, 'citations' | 'content'>): readonly string[] {
   const { cited } = sortSources(citations.map(storedSource), content)
   return cited.map((source) => {
-    const weak = source.support === 'weak' ? texts.citation.weakMark : ''
-    return [`[${source.index}] ${titleOf(source)}${weak}`, source.url].filter(Boolean).join(' ')
+    const note = noteOf(source, content)
+    return [`[${source.index}] ${titleOf(source)}${note && `（${note}）`}`, source.url]
+      .filter(Boolean)
+      .join(' ')
   })
 }
 
@@ -112,7 +137,7 @@ export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, tex
 
 function storedSource(citation: Citation): Source {
   const { index, chunk_embedding_id, data_source_id, filename, page, locator, quote, support } = citation
-  const { url, site, published_on } = citation
+  const { url, site, published_on, weak_occurrences } = citation
   return {
     id: chunk_embedding_id ?? '',
     index,
@@ -121,6 +146,7 @@ function storedSource(citation: Citation): Source {
     locator: locator ?? '',
     quote,
     support: support ?? null,
+    weakOccurrences: weak_occurrences ?? null,
     dataSourceId: data_source_id ?? '',
     url: httpUrl(url ?? ''),
     site: site ?? '',
@@ -134,11 +160,12 @@ function checkedSource({ passageId, filename, ...rest }: AnswerCitation): Source
 
 function givenSource({ filename, title, page, mediaType: _, ...rest }: AnswerSource): Source {
   const name = rest.url === null ? filename : title || rest.url
-  return { ...rest, name, page: page ?? 0, quote: '', support: null }
+  return { ...rest, name, page: page ?? 0, quote: '', support: null, weakOccurrences: null }
 }
 
 function toCitation(source: Source): Citation {
   const { id, index, name, page, locator, quote, support, dataSourceId, url, site, publishedOn } = source
+  const { weakOccurrences } = source
   return {
     index,
     ...(id && { chunk_embedding_id: id }),
@@ -150,5 +177,6 @@ function toCitation(source: Source): Citation {
     ...(url !== null && { url, site, ...(publishedOn && { published_on: publishedOn }) }),
     ...(locator && { locator }),
     ...(support && { support }),
+    ...(weakOccurrences !== null && { weak_occurrences: [...weakOccurrences] }),
   }
 }

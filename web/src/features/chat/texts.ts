@@ -242,11 +242,10 @@ export const texts = {
   sources: '出典',
   page: (page: number) => `${page.toLocaleString('ja-JP')}ページ`,
   citation: {
-    spoken: (index: number, title: string, weak: boolean) =>
-      `出典${index}、${title}${weak ? '、要確認' : ''}`,
+    spoken: (index: number, title: string, note: string) => `出典${index}、${title}${note && `、${note}`}`,
     opens: '、新しいタブで開きます',
     weak: '要確認',
-    weakMark: '（要確認）',
+    partlyWeak: '一部要確認',
     weakHint: '回答の数字や日付などが、この箇所では確認できませんでした。原文をご確認ください。',
     ofSkill: 'スキルの資料のため、ファイルは開けません。',
     others: '参照した箇所',

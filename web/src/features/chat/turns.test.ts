@@ -133,6 +133,7 @@ describe('endedMessage', () => {
       score: 4,
       quote: '本文',
       support: 'weak',
+      weakOccurrences: null,
       url: null,
       site: '',
       publishedOn: '',

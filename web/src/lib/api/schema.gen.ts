@@ -4825,6 +4825,12 @@ export interface components {
              * @enum {string}
              */
             support?: "strong" | "weak";
+            /**
+             * @description With `weak`: which occurrences of `[index]` in `content` are of an unsupported sentence. They are counted
+             *     from 0 through the whole text, including code: `[1]` means the second one. Not there: all of them, as in
+             *     answers that were written by an earlier version.
+             */
+            weak_occurrences?: number[];
         };
         /** @description Something that the assistant does before it writes. A message keeps the last state of each kind. */
         Step: {

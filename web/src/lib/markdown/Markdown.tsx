@@ -4,6 +4,8 @@ import styles from './markdown.module.css'
 
 export interface CitationProps {
   readonly index: number
+  /** Whether `markWeak` has marked it as unsupported. */
+  readonly weak: boolean
 }
 
 export interface MarkdownProps {
@@ -13,8 +15,8 @@ export interface MarkdownProps {
   /** Whether it is incomplete: it was stopped, failed, or reached a limit. */
   readonly cut?: boolean
   /**
-   * Draws `[1]` where it refers to a source. It is given the number alone and finds the rest by itself, so that no
-   * block is rendered again when the sources change.
+   * Draws `[1]` where it refers to a source. It is given the number and the mark alone and finds the rest by itself, so
+   * that no block is rendered again when the sources change.
    */
   readonly Citation?: ComponentType<CitationProps> | undefined
   /** Called for every rendered block. */

@@ -83,13 +83,13 @@ function TableElement({ node, children }: ExtraProps & { children?: ReactNode })
   )
 }
 
-function Cite({ value }: { value?: unknown }) {
+function Cite({ value, weak }: { value?: unknown; weak: boolean }) {
   const { Citation } = useContext(BlockContext)
   const note = noteNumber(value)
   if (note !== null)
     return String(value).endsWith('↩') ? <NoteBack index={note} /> : <NoteLink index={note} />
   const index = Number(value)
-  return Citation ? <Citation index={index} /> : `[${index}]`
+  return Citation ? <Citation index={index} weak={weak} /> : `[${index}]`
 }
 
 /** The number of a footnote, which is distinguished from a citation by its mark; null if it is none. */
@@ -164,6 +164,6 @@ export const elements: Components = {
   pre: Fence,
   code: Code,
   table: TableElement,
-  button: ({ value }) => <Cite value={value} />,
+  button: ({ value, node }) => <Cite value={value} weak={node?.properties.dataWeak === true} />,
   data: ({ value }) => <NoteMark value={value} />,
 }

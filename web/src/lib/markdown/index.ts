@@ -7,3 +7,4 @@ export {
   preloadMarkdown,
 } from './Markdown'
 export { type MarkdownTexts, setMarkdownTexts } from './texts'
+export { markWeak } from './weak'

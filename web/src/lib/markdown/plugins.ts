@@ -4,6 +4,7 @@ import remarkCjkFriendly from 'remark-cjk-friendly/parseOnly'
 import remarkCjkStrikethrough from 'remark-cjk-friendly-gfm-strikethrough/parseOnly'
 import remarkGfm from 'remark-gfm'
 import { texts } from './texts'
+import { citationForm } from './weak'
 
 // A single tilde is a range in Japanese (10~20), not strikethrough.
 const strike = { singleTilde: false }
@@ -135,7 +136,10 @@ function notes(text: Text, ids: readonly string[]): ElementContent[] {
   return out
 }
 
-/** Makes a citation of `[3]`. Whether there is such a source is for the component to know that draws it. */
+/**
+ * Makes a citation of `[3]`, which may be marked as unsupported. Whether there is such a source is for the component to
+ * know that draws it.
+ */
 export function rehypeCitations() {
   return (tree: Root) => {
     eachParent(tree, (children) =>
@@ -147,9 +151,10 @@ export function rehypeCitations() {
 function citations(text: Text): ElementContent[] {
   const out: ElementContent[] = []
   let last = 0
-  for (const match of text.value.matchAll(/\[(\d{1,3})\]/g)) {
+  for (const match of text.value.matchAll(citationForm)) {
     if (match.index > last) out.push({ type: 'text', value: text.value.slice(last, match.index) })
-    out.push({ type: 'element', tagName: 'button', properties: { value: String(match[1]) }, children: [] })
+    const properties = { value: String(match[1]), dataWeak: match[2] !== undefined }
+    out.push({ type: 'element', tagName: 'button', properties, children: [] })
     last = match.index + match[0].length
   }
   if (last === 0) return [text]

@@ -263,6 +263,7 @@ describe('receive', () => {
       score: 4.2,
       quote: '年次有給休暇は…',
       support: 'weak',
+      weak_occurrences: [1, 3],
     }
     const { answer } = feed([
       event.start(1),
@@ -278,6 +279,7 @@ describe('receive', () => {
       score: 4.2,
       quote: '年次有給休暇は…',
       support: 'weak',
+      weakOccurrences: [1, 3],
       url: null,
       site: '',
       publishedOn: '',

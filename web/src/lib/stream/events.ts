@@ -61,6 +61,8 @@ export interface AnswerCitation {
   readonly score: number
   readonly quote: string
   readonly support: Support | null
+  /** Which occurrences of `[index]` in the text are unsupported, from 0; null for all of a weak one. */
+  readonly weakOccurrences: readonly number[] | null
   readonly url: string | null
   readonly site: string
   readonly publishedOn: string
@@ -243,7 +245,7 @@ function decodeCitation(f: Fields): AnswerCitation[] {
   const passageId = text(f.chunk_embedding_id)
   const filename = text(f.filename)
   if (!index || filename === '') return []
-  const { support } = f
+  const { support, weak_occurrences: weak } = f
   return [
     {
       index,
@@ -255,6 +257,7 @@ function decodeCitation(f: Fields): AnswerCitation[] {
       score: typeof f.score === 'number' ? f.score : 0,
       quote: text(f.quote),
       support: support === 'strong' || support === 'weak' ? support : null,
+      weakOccurrences: Array.isArray(weak) ? weak.filter((at) => typeof at === 'number') : null,
       url: httpUrl(text(f.url)),
       site: text(f.site),
       publishedOn: text(f.published_on),
