@@ -2,6 +2,7 @@ package extract
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -134,6 +135,9 @@ func (p *headingPath) enter(level int, title string) {
 	}
 	p.levels, p.titles = append(p.levels[:n], level), append(p.titles[:n], plainTitle(title))
 }
+
+// has reports whether a title is one of the path.
+func (p *headingPath) has(title string) bool { return slices.Contains(p.titles, plainTitle(title)) }
 
 // String returns the path as people read it, of a long one the end.
 func (p *headingPath) String() string {

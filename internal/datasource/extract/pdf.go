@@ -144,7 +144,8 @@ func pdfMarks(page *pdf.Page, path *headingPath) (marks []Mark) {
 	offset := 0
 	for line := range strings.Lines(page.Text) {
 		level, title, alone := headingOf(strings.TrimSpace(line))
-		if h, ok := large[offset]; ok && level == 0 {
+		// What stands at the top of each page is a heading once.
+		if h, ok := large[offset]; ok && level == 0 && !path.has(strings.TrimSpace(line)) {
 			level, title, alone = sizeLevel(h.Size), strings.TrimSpace(line), true
 		}
 		if level > 0 {

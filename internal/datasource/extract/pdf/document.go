@@ -110,7 +110,7 @@ const (
 )
 
 const (
-	maxDepth   = 8       // Of forms in forms.
+	maxDepth   = 8       // Of forms in forms, and of parts of a page in parts.
 	maxObjects = 200_000 // Of a page that are looked at.
 )
 
@@ -120,65 +120,83 @@ type drawn struct {
 	images   int
 	paths    int
 	pictured float64 // The greatest part of the page that one image covers.
+	rules    []box   // Horizontal and vertical lines, in the page's own coordinates.
+	segments int     // How many parts of paths are still read.
 }
 
 // drawing lists what a page draws.
 func (d *Document) drawing(page uint64, area float64) (drawn, error) {
-	found := drawn{texts: make(map[uint64]uint64)}
+	found := drawn{texts: make(map[uint64]uint64), segments: maxSegments}
 	n, err := d.e.call("FPDFPage_CountObjects", page)
 	if err != nil {
 		return found, err
 	}
-	left := maxObjects
-	err = d.walk(page, "FPDFPage_GetObject", n, 0, &left, area, &found)
-	return found, err
+	w := walk{d: d, left: maxObjects, area: area, found: &found}
+	return found, w.objects(page, "FPDFPage_GetObject", n, 0, identity)
 }
 
-// walk adds the n objects of a page or form to what was found.
-func (d *Document) walk(parent uint64, get string, n uint64, depth int, left *int, area float64, found *drawn) error {
+// walk visits the objects of a page.
+type walk struct {
+	d     *Document
+	left  int     // How many objects are still visited.
+	area  float64 // Of the page.
+	found *drawn
+}
+
+// objects adds the n objects of a page or form to what was found.
+func (w *walk) objects(parent uint64, get string, n uint64, depth int, outer matrix) error {
 	for i := range uint64(uint32(n)) { //nolint:gosec // As PDFium means it.
-		if *left--; *left < 0 {
+		if w.left--; w.left < 0 {
 			return nil
 		}
-		object, err := d.e.call(get, parent, i)
+		object, err := w.d.e.call(get, parent, i)
 		if err != nil {
 			return err
 		}
-		kind, err := d.e.call("FPDFPageObj_GetType", object)
+		kind, err := w.d.e.call("FPDFPageObj_GetType", object)
 		if err != nil {
 			return err
 		}
 		switch kind {
 		case textObject:
-			if found.texts[object], err = d.e.call("FPDFTextObj_GetFont", object); err != nil {
-				return err
-			}
+			w.found.texts[object], err = w.d.e.call("FPDFTextObj_GetFont", object)
 		case pathObject:
-			found.paths++
+			w.found.paths++
+			err = w.d.path(object, outer, w.found)
 		case imageObject:
-			found.images++
-			ok, err := d.e.call("FPDFPageObj_GetBounds", object, d.e.at(0), d.e.at(4), d.e.at(8), d.e.at(12))
-			if err != nil {
-				return err
-			}
-			if ok != 0 && area > 0 {
-				found.pictured = max(found.pictured,
-					(d.e.float32(8)-d.e.float32(0))*(d.e.float32(12)-d.e.float32(4))/area)
-			}
+			err = w.image(object)
 		case formObject:
-			if depth == maxDepth {
-				continue
+			if depth < maxDepth {
+				err = w.form(object, depth+1, outer)
 			}
-			children, err := d.e.call("FPDFFormObj_CountObjects", object)
-			if err != nil {
-				return err
-			}
-			if err := d.walk(object, "FPDFFormObj_GetObject", children, depth+1, left, area, found); err != nil {
-				return err
-			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (w *walk) image(object uint64) error {
+	e := w.d.e
+	w.found.images++
+	ok, err := e.call("FPDFPageObj_GetBounds", object, e.at(0), e.at(4), e.at(8), e.at(12))
+	if err == nil && ok != 0 && w.area > 0 {
+		w.found.pictured = max(w.found.pictured, (e.float32(8)-e.float32(0))*(e.float32(12)-e.float32(4))/w.area)
+	}
+	return err
+}
+
+func (w *walk) form(object uint64, depth int, outer matrix) error {
+	own, err := w.d.matrixOf(object)
+	if err != nil {
+		return err
+	}
+	children, err := w.d.e.call("FPDFFormObj_CountObjects", object)
+	if err != nil {
+		return err
+	}
+	return w.objects(object, "FPDFFormObj_GetObject", children, depth, own.within(outer))
 }
 
 // check returns an error if text that a page draws cannot be read.
@@ -236,9 +254,7 @@ const minBroken = 10
 
 // isLatin reports whether a font, by its name, has Latin characters only.
 func (d *Document) isLatin(font uint64) bool {
-	name := strings.ToLower(d.e.string8(func(buffer, size uint64) (uint64, error) {
-		return d.e.call("FPDFFont_GetBaseFontName", font, buffer, size)
-	}))
+	name := d.fontName(font)
 	for _, latin := range []string{
 		"helvetica", "arial", "times", "courier", "symbol", "dingbats", "verdana", "georgia", "calibri", "cambria",
 		"tahoma", "segoe",
@@ -250,6 +266,32 @@ func (d *Document) isLatin(font uint64) bool {
 		}
 	}
 	return false
+}
+
+func (d *Document) fontName(font uint64) string {
+	return strings.ToLower(d.e.string8(func(buffer, size uint64) (uint64, error) {
+		return d.e.call("FPDFFont_GetBaseFontName", font, buffer, size)
+	}))
+}
+
+// heavyFont matches the names of fonts for headings.
+var heavyFont = regexp.MustCompile(`bold|black|heavy|gothic|ゴシック|ultra|-(db|eb|h|b)\b|-w[6-9]`)
+
+// weigh marks the characters of heavy fonts.
+func (d *Document) weigh(objects drawn, glyphs []glyph) {
+	fonts := make(map[uint64]bool)
+	for i, g := range glyphs {
+		font, known := objects.texts[g.object]
+		if !known {
+			continue
+		}
+		heavy, ok := fonts[font]
+		if !ok {
+			heavy = heavyFont.MatchString(d.fontName(font))
+			fonts[font] = heavy
+		}
+		glyphs[i].heavy = heavy
+	}
 }
 
 // isWide reports whether a character is of the scripts that are written on a grid of squares.

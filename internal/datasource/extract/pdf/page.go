@@ -41,6 +41,7 @@ type glyph struct {
 	turn   turn
 	space  bool // White space stands before it.
 	hyphen bool // A word goes on in the next line.
+	heavy  bool // Bold, or of a font without serifs.
 	object uint64
 }
 
@@ -89,7 +90,12 @@ func (d *Document) Page(i int) (*Page, error) {
 	if err := d.check(objects, glyphs, broken); err != nil {
 		return nil, err
 	}
-	page := layOut(glyphs)
+	lines := make([]box, len(objects.rules))
+	for i, b := range objects.rules {
+		lines[i] = show.box(b.x0, b.y0, b.x1, b.y1)
+	}
+	d.weigh(objects, glyphs)
+	page := layOut(glyphs, lines)
 	page.width, page.height = show.width, show.height
 	few := len(page.glyphs) == 0 || objects.pictured >= pictured && len(page.glyphs) < 2*minBroken
 	page.Pictured = few && objects.images+objects.paths > 0

@@ -109,11 +109,11 @@ func TestTextComesInTheOrderOfReading(t *testing.T) {
 		"ruby": {
 			func(p *pdftest.Page) {
 				p.Text(50, 700, 20, "紫陽花が咲く。")
-				p.Text(50, 720, 10, "あじさい")
+				p.Text(60, 720, 10, "あじさい")
 				p.Vertical(400, 600, 20, "田舎に住む。")
 				p.Vertical(415, 600, 10, "いなか")
 			},
-			"紫陽花が咲く。\n田舎に住む。",
+			"紫陽花が咲く。\n田舎に住む。\nルビ：紫陽花（あじさい）、田舎（いなか）",
 		},
 		"a table by rows": {
 			func(p *pdftest.Page) {
@@ -274,6 +274,7 @@ func FuzzPages(f *testing.F) {
 	f.Add(
 		[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 1 0 R/Kids[1 0 R]/Count 9>>endobj trailer<</Root 1 0 R>>%%EOF"),
 	)
+	f.Add(pdftest.Draw(page(facilities)))
 	e := start(f, true)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		d, err := e.Open(file)

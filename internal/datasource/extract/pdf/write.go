@@ -15,7 +15,21 @@ type writer struct {
 	out     strings.Builder
 	glyphs  []glyph
 	offsets []int
-	lines   []Heading // All lines.
+	lines   []textLine
+	ended   bool // A table stands before what follows.
+
+	main  turn
+	loose rules // That part what runs in the main direction.
+	ruby  []segment
+}
+
+// textLine is a line of the text that is outside of tables.
+type textLine struct {
+	Heading
+	glyphs int
+	heavy  int  // Of its characters.
+	inMain bool // It runs in the main direction.
+	joined bool // It continues the one before.
 }
 
 func newWriter() *writer { return new(writer) }
@@ -26,15 +40,41 @@ type paragraph struct {
 	last        []segment
 }
 
-// write writes segments in the order of reading, as paragraphs.
-func (w *writer) write(segments []segment) {
-	type textLine struct {
+// write writes segments of a direction in the order of reading, as paragraphs.
+func (w *writer) write(segments []segment, t turn) {
+	type orderedLine struct {
 		segments []segment
 		block    bool
 	}
-	var lines []textLine
-	order(segments, func(line []segment, block bool) { lines = append(lines, textLine{line, block}) })
+	var lines []orderedLine
+	loose := w.loose
+	if t != w.main {
+		loose = rules{}
+	}
+	order(segments, loose, func(line []segment, block bool) {
+		own, begun := line[:0:0], block
+		for _, s := range line {
+			if s.inside == nil {
+				own = append(own, s)
+				continue
+			}
+			if len(own) > 0 {
+				lines = append(lines, orderedLine{own, begun})
+			}
+			lines = append(lines, orderedLine{[]segment{s}, true})
+			own, begun = nil, true
+		}
+		if len(own) > 0 {
+			after := len(lines) > 0 && lines[len(lines)-1].segments[0].inside != nil
+			lines = append(lines, orderedLine{own, begun || after})
+		}
+	})
 	for i := 0; i < len(lines); {
+		if inside := lines[i].segments[0].inside; inside != nil {
+			w.table(inside)
+			i++
+			continue
+		}
 		end := i + 1
 		for end < len(lines) && !lines[end].block {
 			end++
@@ -45,25 +85,51 @@ func (w *writer) write(segments []segment) {
 				math.Max(p.right, line.segments[len(line.segments)-1].box.x1)
 		}
 		for _, line := range lines[i:end] {
-			w.line(line.segments, p)
+			w.line(line.segments, p, t)
 			p.last = line.segments
 		}
 		i = end
 	}
 }
 
-// line writes a line: as the end of the last one if a sentence goes on.
-func (w *writer) line(line []segment, p paragraph) {
-	switch {
-	case w.out.Len() == 0:
-	case p.last != nil && p.goesOn(line):
-		w.join(line[0].glyphs[0])
-	default:
+// newLine begins a line, behind a table after an empty one.
+func (w *writer) newLine() {
+	if w.ended {
 		w.out.WriteByte('\n')
 	}
+	if w.out.Len() > 0 {
+		w.out.WriteByte('\n')
+	}
+	w.ended = false
+}
+
+// line writes a line: as the end of the last one if a sentence goes on.
+func (w *writer) line(line []segment, p paragraph, t turn) {
+	joined := p.last != nil && p.goesOn(line)
+	if joined {
+		w.join(line[0].glyphs[0], false)
+	} else {
+		w.newLine()
+	}
 	begin := w.out.Len()
+	w.segments(line)
+	own := textLine{
+		Heading: Heading{Offset: begin, Length: w.out.Len() - begin, Size: medianSize(line)},
+		inMain:  t == w.main, joined: joined,
+	}
+	for _, s := range line {
+		own.glyphs += len(s.glyphs)
+		for _, g := range s.glyphs {
+			own.heavy += toInt(g.heavy)
+		}
+	}
+	w.lines = append(w.lines, own)
+}
+
+// segments writes the pieces of a line.
+func (w *writer) segments(line []segment) {
 	for i, s := range line {
-		if i > 0 {
+		if i > 0 && s.box.x0-line[i-1].box.x1 > mixedGap*math.Min(s.size, line[i-1].size)/2 {
 			w.out.WriteByte(' ')
 		}
 		for k, g := range s.glyphs {
@@ -73,7 +139,36 @@ func (w *writer) line(line []segment, p paragraph) {
 			w.glyph(g)
 		}
 	}
-	w.lines = append(w.lines, Heading{Offset: begin, Length: w.out.Len() - begin, Size: medianSize(line)})
+}
+
+// readings writes the ruby of a page behind its text, each with its word: it says how names are read, but would part
+// the words in the text itself.
+func (w *writer) readings() {
+	seen := make(map[string]bool)
+	for _, s := range w.ruby {
+		var reading strings.Builder
+		for _, g := range s.glyphs {
+			reading.WriteRune(g.r)
+		}
+		if key := s.below + "\n" + reading.String(); seen[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
+		if len(seen) == 1 {
+			w.newLine()
+			w.out.WriteString("ルビ：")
+		} else {
+			w.out.WriteString("、")
+		}
+		if s.below == "" {
+			w.segments([]segment{s})
+			continue
+		}
+		w.out.WriteString(s.below + "（")
+		w.segments([]segment{s})
+		w.out.WriteString("）")
+	}
 }
 
 func (w *writer) glyph(g glyph) {
@@ -87,8 +182,8 @@ func (w *writer) glyph(g glyph) {
 	w.out.WriteRune(g.r)
 }
 
-// join has a line go on where the last one ended.
-func (w *writer) join(next glyph) {
+// join continues a line where the last one ended; apart says that the next one is of another sentence.
+func (w *writer) join(next glyph, apart bool) {
 	last := w.glyphs[len(w.glyphs)-1]
 	switch {
 	case last.r == '-' && unicode.IsLower(next.r) && len(w.glyphs) > 1 && unicode.IsLetter(w.glyphs[len(w.glyphs)-2].r):
@@ -97,7 +192,7 @@ func (w *writer) join(next glyph) {
 		w.out.Reset()
 		w.out.WriteString(text[:w.offsets[len(w.offsets)-1]])
 		w.glyphs, w.offsets = w.glyphs[:len(w.glyphs)-1], w.offsets[:len(w.offsets)-1]
-	case !isWide(last.r) && !isWide(next.r):
+	case apart, !isWide(last.r) && !isWide(next.r):
 		w.out.WriteByte(' ')
 	}
 }
@@ -166,28 +261,9 @@ func medianSize(line []segment) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// Lengths of headings, in bytes, and how much larger than the text they are.
-const (
-	maxHeading  = 120
-	headingSize = 1.15
-)
-
 // page returns what was written.
 func (w *writer) page() *Page {
 	p := &Page{Text: w.out.String(), glyphs: w.glyphs, offsets: w.offsets}
-	if len(w.glyphs) == 0 {
-		return p
-	}
-	sizes := make([]float64, len(w.glyphs))
-	for i, g := range w.glyphs {
-		sizes[i] = g.size
-	}
-	slices.Sort(sizes)
-	body := sizes[len(sizes)/2]
-	for _, line := range w.lines {
-		if line.Size /= body; line.Size >= headingSize && line.Length <= maxHeading && line.Length > 3 {
-			p.Headings = append(p.Headings, line)
-		}
-	}
+	p.Headings = headings(p.Text, w.lines)
 	return p
 }

@@ -1,0 +1,250 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// order calls line for each line of segments, in the order of reading, with whether a new block begins. What ruled
+// lines part is read one after the other: tiers and columns first, then what stands above and below.
+func order(segments []segment, loose rules, line func(line []segment, block bool)) {
+	if parts := ruled(segments, loose); len(parts) > 1 {
+		loose.depth++
+		for _, part := range parts {
+			order(part, loose, line)
+		}
+		return
+	}
+	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.box.y0+a.box.y1, b.box.y0+b.box.y1) })
+	if columns := split(segments); len(columns) > 1 && !slices.ContainsFunc(columns, notProse) {
+		for _, column := range columns {
+			order(column, loose, line)
+		}
+		return
+	}
+	for _, group := range groups(bands(segments)) {
+		columns := split(flat(group))
+		switch {
+		case len(columns) < 2:
+			emit(group, line)
+		case isTable(group, columns):
+			for _, row := range rows(group) {
+				if cells := split(flat(row)); len(row) > 1 && len(cells) > 1 {
+					for _, cell := range cells {
+						emit(bands(cell), line)
+					}
+				} else {
+					emit(row, line)
+				}
+			}
+		default:
+			for _, column := range columns {
+				order(column, loose, line)
+			}
+		}
+	}
+}
+
+// ruled parts segments at the lines that run along nearly all of them and through none.
+func ruled(segments []segment, loose rules) [][]segment {
+	if len(segments) < 2 || loose.depth > maxDepth || len(loose.across)+len(loose.along) == 0 {
+		return nil
+	}
+	extent := segments[0].box
+	boxes := make([]box, len(segments))
+	for i, s := range segments {
+		extent, boxes[i] = extent.with(s.box), s.box
+	}
+	if parts := cut(segments, boxes, loose.across, extent); len(parts) > 1 {
+		return parts
+	}
+	return cut(segments, turned(boxes), turned(slices.Clone(loose.along)),
+		box{extent.y0, extent.x0, extent.y1, extent.x1})
+}
+
+// cut parts segments, which stand in boxes, at lines across.
+func cut(segments []segment, boxes, lines []box, extent box) [][]segment {
+	const most = 0.85 // Of the extent.
+	var places []float64
+	for _, l := range lines {
+		if math.Min(l.y1, extent.y1)-math.Max(l.y0, extent.y0) >= most*(extent.y1-extent.y0) &&
+			l.x0 > extent.x0 && l.x0 < extent.x1 {
+			places = append(places, l.x0)
+		}
+	}
+	slices.Sort(places)
+	crossed := make([]int, len(places)+1) // Where segments that cross lines begin and end.
+	for _, b := range boxes {
+		from, _ := slices.BinarySearch(places, b.x0+1)
+		to, _ := slices.BinarySearch(places, b.x1-1)
+		if from < to {
+			crossed[from]++
+			crossed[to]--
+		}
+	}
+	var kept []float64
+	depth := 0
+	for i, x := range places {
+		if depth += crossed[i]; depth == 0 {
+			kept = append(kept, x)
+		}
+	}
+	parts := make([][]segment, len(kept)+1)
+	for i, b := range boxes {
+		n, _ := slices.BinarySearch(kept, (b.x0+b.x1)/2)
+		parts[n] = append(parts[n], segments[i])
+	}
+	return slices.DeleteFunc(parts, func(part []segment) bool { return len(part) == 0 })
+}
+
+func emit(group [][]segment, line func([]segment, bool)) {
+	for i, band := range group {
+		slices.SortStableFunc(band, func(a, b segment) int { return cmp.Compare(a.box.x0, b.box.x0) })
+		line(band, i == 0)
+	}
+}
+
+// bands returns the segments by line.
+func bands(segments []segment) [][]segment {
+	var found [][]segment
+	var extent box
+	for _, s := range segments {
+		if n := len(found); n > 0 && beside(extent, s.box) {
+			found[n-1] = append(found[n-1], s)
+			extent.y0, extent.y1 = math.Min(extent.y0, s.box.y0), math.Max(extent.y1, s.box.y1)
+			continue
+		}
+		found = append(found, []segment{s})
+		extent = s.box
+	}
+	return found
+}
+
+// groups returns runs of lines that all have their gaps at the same places, or have none.
+func groups(bands [][]segment) [][][]segment {
+	var found [][][]segment
+	var own []segment
+	parted := false
+	for _, band := range bands {
+		together := append(slices.Clone(own), band...)
+		gap := len(split(together)) > 1
+		if n := len(found); n > 0 && (gap || !parted && len(split(band)) < 2) {
+			found[n-1] = append(found[n-1], band)
+			own, parted = together, gap
+			continue
+		}
+		found = append(found, [][]segment{band})
+		own, parted = slices.Clone(band), len(split(band)) > 1
+	}
+	return found
+}
+
+func flat(group [][]segment) []segment { return slices.Concat(group...) }
+
+// split parts segments at the gaps that go through all of them and are wide, in sizes of their font.
+func split(segments []segment) [][]segment {
+	if len(segments) < 2 {
+		return [][]segment{segments}
+	}
+	sorted := slices.Clone(segments)
+	slices.SortStableFunc(sorted, func(a, b segment) int { return cmp.Compare(a.box.x0, b.box.x0) })
+	columns := [][]segment{{sorted[0]}}
+	end := sorted[0].box.x1
+	for _, s := range sorted[1:] {
+		last := &columns[len(columns)-1]
+		if s.box.x0-end >= columnGap*math.Min(s.size, median(*last)) {
+			columns = append(columns, []segment{s})
+		} else {
+			*last = append(*last, s)
+		}
+		end = math.Max(end, s.box.x1)
+	}
+	for _, column := range columns {
+		slices.SortStableFunc(column, func(a, b segment) int {
+			return cmp.Compare(a.box.y0+a.box.y1,
+				b.box.y0+b.box.y1)
+		})
+	}
+	return columns
+}
+
+func median(segments []segment) float64 {
+	sizes := make([]float64, len(segments))
+	for i, s := range segments {
+		sizes[i] = s.size
+	}
+	slices.Sort(sizes)
+	return sizes[len(sizes)/2]
+}
+
+// notProse reports whether a column is something else than lines of text. Prose fills its column, and has many lines.
+func notProse(column []segment) bool {
+	lines := bands(column)
+	extent := column[0].box
+	for _, s := range column {
+		extent = extent.with(s.box)
+	}
+	full := 0
+	for _, line := range lines {
+		end := line[0].box.x1
+		for _, s := range line {
+			end = math.Max(end, s.box.x1)
+		}
+		if end > extent.x1-0.2*(extent.x1-extent.x0) {
+			full++
+		}
+	}
+	return len(lines) < 3 || full*2 < len(lines) || extent.x1-extent.x0 <= 8*median(column)
+}
+
+// isTable reports whether columns belong together line by line.
+func isTable(group [][]segment, columns [][]segment) bool {
+	other := 0
+	for _, column := range columns {
+		other += toInt(notProse(column))
+	}
+	if other == 0 {
+		return false
+	}
+	several := 0
+	for _, band := range group {
+		if len(band) > 1 {
+			several++
+		}
+	}
+	return several*2 >= len(group) || other == len(columns)
+}
+
+// rows returns the rows of a table: its lines parted where the space between them is wider than elsewhere.
+func rows(group [][]segment) [][][]segment {
+	gaps := make([]float64, 0, len(group))
+	for i := 1; i < len(group); i++ {
+		gaps = append(gaps, gapBetween(group[i-1], group[i]))
+	}
+	if len(gaps) == 0 {
+		return [][][]segment{group}
+	}
+	sorted := slices.Sorted(slices.Values(gaps))
+	least, size := sorted[0], median(flat(group))
+	found := [][][]segment{{group[0]}}
+	for i, gap := range gaps {
+		if uniform := sorted[len(sorted)-1]-least < 0.3*size; uniform || gap > least+0.3*size {
+			found = append(found, nil)
+		}
+		found[len(found)-1] = append(found[len(found)-1], group[i+1])
+	}
+	return found
+}
+
+// gapBetween returns the space between two lines.
+func gapBetween(above, below []segment) float64 {
+	end, begin := math.Inf(-1), math.Inf(1)
+	for _, s := range above {
+		end = math.Max(end, s.box.y1)
+	}
+	for _, s := range below {
+		begin = math.Min(begin, s.box.y0)
+	}
+	return begin - end
+}

@@ -1,0 +1,396 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// Bounds of tables.
+const (
+	maxTables    = 200    // Of a page; of more, the largest.
+	maxGridCells = 20_000 // Of one table.
+	maxCellText  = 600    // Characters: a longer cell is a column of text.
+	minCellText  = 15     // Characters that the cells of a layout have on average.
+	maxRepeated  = 60     // Characters of a merged cell that is repeated in each row it reaches.
+	minTableSide = 8.0    // Points.
+)
+
+// table is an area that ruled lines enclose or part, with the text in it.
+type table struct {
+	box
+	cells         []*cell // By row, then by column.
+	rows, columns int
+	xs, ys        []float64 // The edges of its cells.
+	plain         bool      // A frame or a layout: its cells are read one after the other.
+}
+
+// cell is what ruled lines enclose.
+type cell struct {
+	row, column   int    // Of its upper left corner.
+	below, beside int    // How many more rows and columns it takes.
+	text          string // As it was written.
+	items         [askew + 1][]segment
+}
+
+// glyphs returns how many characters a cell has.
+func (c *cell) glyphs() (n int) {
+	for _, items := range c.items {
+		for _, s := range items {
+			n += len(s.glyphs)
+		}
+	}
+	return n
+}
+
+// grid is the rules of a table.
+type grid struct {
+	rules
+	box
+}
+
+// grids returns the rules that meet, each group being a table, the smallest first, and the rules that meet none.
+func (r rules) grids() (found []grid, loose rules) {
+	parent := make([]int, len(r.along)+len(r.across))
+	for i := range parent {
+		parent[i] = i
+	}
+	root := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	meets := make([]bool, len(parent))
+	for i, h := range r.along {
+		for k, v := range r.across {
+			if v.x0 >= h.x0-ruleSlack && v.x0 <= h.x1+ruleSlack && h.y0 >= v.y0-ruleSlack && h.y0 <= v.y1+ruleSlack {
+				meets[i], meets[len(r.along)+k] = true, true
+				parent[root(i)] = root(len(r.along) + k)
+			}
+		}
+	}
+	at := make(map[int]int)
+	group := func(i int, b box) *grid {
+		n, ok := at[root(i)]
+		if !ok {
+			n = len(found)
+			at[root(i)] = n
+			found = append(found, grid{box: b})
+		}
+		found[n].box = found[n].with(b)
+		return &found[n]
+	}
+	for i, b := range r.along {
+		if !meets[i] {
+			loose.along = append(loose.along, b)
+			continue
+		}
+		g := group(i, b)
+		g.along = append(g.along, b)
+	}
+	for k, b := range r.across {
+		if !meets[len(r.along)+k] {
+			loose.across = append(loose.across, b)
+			continue
+		}
+		g := group(len(r.along)+k, b)
+		g.across = append(g.across, b)
+	}
+	found = slices.DeleteFunc(found, func(g grid) bool {
+		return g.x1-g.x0 < minTableSide || g.y1-g.y0 < minTableSide
+	})
+	slices.SortStableFunc(found, func(a, b grid) int { return cmp.Compare(a.area(), b.area()) })
+	return found[max(0, len(found)-maxTables):], loose
+}
+
+func (b box) area() float64 { return (b.x1 - b.x0) * (b.y1 - b.y0) }
+
+// holds reports whether the middle of a box is in another one.
+func (b box) holds(c box) bool {
+	x, y := (c.x0+c.x1)/2, (c.y0+c.y1)/2
+	return x >= b.x0-1 && x <= b.x1+1 && y >= b.y0-1 && y <= b.y1+1
+}
+
+// fold replaces the segments in tables by one segment for each table, which stands among those of the main direction.
+func fold(parts *[askew + 1][]segment, main turn, grids []grid) {
+	for _, g := range grids {
+		t := newTable(g)
+		if t == nil {
+			continue
+		}
+		whole := segment{box: g.box, inside: t}
+		var rest [askew + 1][]segment
+		for kind, items := range parts {
+			for _, s := range items {
+				at := s.placed(turn(kind), main)
+				if !g.holds(at) {
+					rest[kind] = append(rest[kind], s)
+					continue
+				}
+				t.put(s, turn(kind), at)
+				whole.size = math.Max(whole.size, s.size)
+			}
+		}
+		if t.seal() {
+			rest[main] = append(rest[main], whole)
+			*parts = rest
+		}
+	}
+}
+
+// placed returns the box of a segment in the frame of another direction.
+func (s segment) placed(own, main turn) box {
+	if own == main || len(s.glyphs) == 0 {
+		return s.box
+	}
+	b := s.glyphs[0].box
+	for _, g := range s.glyphs[1:] {
+		b = b.with(g.box)
+	}
+	return main.frame(b)
+}
+
+// edges returns where cells begin and end.
+func edges(places []float64) []float64 {
+	slices.Sort(places)
+	return slices.CompactFunc(places, func(a, b float64) bool { return math.Abs(b-a) < ruleSlack })
+}
+
+// newTable returns the empty table of a grid, nil if it is too large. Cells with no line between are one.
+func newTable(g grid) *table {
+	xs, ys := g.edges()
+	columns, rows := len(xs)-1, len(ys)-1
+	if columns < 1 || rows < 1 || columns*rows > maxGridCells {
+		return nil
+	}
+	right, below := make([]bool, rows*columns), make([]bool, rows*columns) // Where a line stands behind a cell.
+	for _, v := range g.across {
+		x := nearest(xs, v.x0)
+		for y := range rows {
+			if x > 0 && covers(v.y0, v.y1, ys[y], ys[y+1]) {
+				right[y*columns+x-1] = true
+			}
+		}
+	}
+	for _, h := range g.along {
+		y := nearest(ys, h.y0)
+		for x := range columns {
+			if y > 0 && covers(h.x0, h.x1, xs[x], xs[x+1]) {
+				below[(y-1)*columns+x] = true
+			}
+		}
+	}
+	t := &table{box: g.box, xs: xs, ys: ys, rows: rows, columns: columns, cells: make([]*cell, rows*columns)}
+	for i := range t.cells {
+		if t.cells[i] != nil {
+			continue
+		}
+		c := &cell{row: i / columns, column: i % columns}
+		for c.column+c.beside+1 < columns && !right[i+c.beside] && t.cells[i+c.beside+1] == nil {
+			c.beside++
+		}
+		open := func() bool {
+			for x := range c.beside + 1 {
+				if below[i+c.below*columns+x] {
+					return false
+				}
+			}
+			return true
+		}
+		for c.row+c.below+1 < rows && open() {
+			c.below++
+		}
+		for y := range c.below + 1 {
+			for x := range c.beside + 1 {
+				t.cells[i+y*columns+x] = c
+			}
+		}
+	}
+	return t
+}
+
+func (g grid) edges() (xs, ys []float64) {
+	xs, ys = []float64{g.x0, g.x1}, []float64{g.y0, g.y1}
+	for _, v := range g.across {
+		xs = append(xs, v.x0)
+	}
+	for _, h := range g.along {
+		ys = append(ys, h.y0)
+	}
+	return edges(xs), edges(ys)
+}
+
+// nearest returns the edge at a place.
+func nearest(edges []float64, at float64) int {
+	i, _ := slices.BinarySearch(edges, at-ruleSlack)
+	return min(i, len(edges)-1)
+}
+
+// covers reports whether a line stands along most of an edge.
+func covers(from, to, begin, end float64) bool {
+	return math.Min(to, end)-math.Max(from, begin) > 0.6*(end-begin)
+}
+
+// put adds a segment to the cell in which its middle is.
+func (t *table) put(s segment, kind turn, at box) {
+	place := func(edges []float64, middle float64, n int) int {
+		i, _ := slices.BinarySearch(edges, middle)
+		return min(max(i-1, 0), n-1)
+	}
+	c := t.cells[place(t.ys, (at.y0+at.y1)/2, t.rows)*t.columns+place(t.xs, (at.x0+at.x1)/2, t.columns)]
+	c.items[kind] = append(c.items[kind], s)
+}
+
+// seal drops the rows and columns without text, and finds out whether the rest is a table, or an area of its own. It
+// returns false for lines behind text, such as those of charts.
+func (t *table) seal() bool {
+	usedRows, usedColumns := make([]bool, t.rows), make([]bool, t.columns)
+	filled, length, longest, nested := 0, 0, 0, false
+	for i, c := range t.cells {
+		if c.row*t.columns+c.column != i {
+			continue
+		}
+		n := c.glyphs()
+		for _, s := range c.items {
+			nested = nested || slices.ContainsFunc(s, func(s segment) bool { return s.inside != nil })
+		}
+		if n > 0 {
+			filled++
+			length += n
+			longest = max(longest, n)
+			usedRows[c.row], usedColumns[c.column] = true, true
+		}
+	}
+	rows, columns := 0, 0
+	for _, used := range usedRows {
+		rows += toInt(used)
+	}
+	for _, used := range usedColumns {
+		columns += toInt(used)
+	}
+	t.plain = nested || rows < 2 || columns < 2 || filled < 4 || filled*4 < rows*columns || longest > maxCellText
+	if t.plain {
+		return nested || filled > 0 && length >= minCellText*filled
+	}
+	var kept []*cell
+	for i, c := range t.cells {
+		if usedRows[i/t.columns] && usedColumns[i%t.columns] {
+			kept = append(kept, c)
+		}
+	}
+	t.cells, t.rows, t.columns = kept, rows, columns
+	return true
+}
+
+func toInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// single returns the only cell of a row that has text, if it takes the whole row.
+func (t *table) single(row int) *cell {
+	line := t.cells[row*t.columns : (row+1)*t.columns]
+	for _, c := range line {
+		if c != line[0] {
+			return nil
+		}
+	}
+	return line[0]
+}
+
+// Lengths of tables in the text, in characters.
+const (
+	maxHeaderText = 120 // Of a first row that is repeated.
+	tableText     = 380 // From here on, a table is continued under its first row again: about one passage.
+)
+
+// table writes a table as one of Markdown, so that each mark stands under its heading. The cells of a frame or layout
+// are written one after the other.
+func (w *writer) table(t *table) {
+	seen := make(map[*cell]bool)
+	if t.plain {
+		for _, c := range t.cells {
+			if seen[c] {
+				continue
+			}
+			seen[c] = true
+			for kind, items := range c.items {
+				w.write(items, turn(kind))
+			}
+		}
+		return
+	}
+	header, at := "", 0
+	for row := range t.rows {
+		if c := t.single(row); c != nil {
+			if !seen[c] {
+				seen[c] = true
+				w.newLine()
+				w.cell(c)
+			}
+			header = ""
+			continue
+		}
+		switch {
+		case header == "":
+			w.newLine()
+		case at > tableText && utf8.RuneCountInString(header) <= maxHeaderText:
+			w.out.WriteString("\n\n" + header + "\n")
+			at = utf8.RuneCountInString(header)
+		default:
+			w.out.WriteByte('\n')
+		}
+		begin := w.out.Len()
+		w.row(t.cells[row*t.columns:(row+1)*t.columns], seen)
+		at += utf8.RuneCountInString(w.out.String()[begin:])
+		if header == "" {
+			rule := "\n|"
+			for range t.columns {
+				rule += "---|"
+			}
+			header = w.out.String()[begin:] + rule
+			w.out.WriteString(rule)
+			at = utf8.RuneCountInString(header)
+		}
+	}
+	w.ended = true
+}
+
+// row writes a row. A cell that reaches down from a row above is repeated, so that each row can be understood alone.
+func (w *writer) row(cells []*cell, seen map[*cell]bool) {
+	w.out.WriteByte('|')
+	for i, c := range cells {
+		w.out.WriteByte(' ')
+		if i == 0 || cells[i-1] != c {
+			if !seen[c] {
+				seen[c] = true
+				begin := w.out.Len()
+				w.cell(c)
+				c.text = w.out.String()[begin:]
+			} else if utf8.RuneCountInString(c.text) <= maxRepeated {
+				w.out.WriteString(c.text)
+			}
+			w.out.WriteByte(' ')
+		}
+		w.out.WriteByte('|')
+	}
+}
+
+// cell writes the lines of a cell as one.
+func (w *writer) cell(c *cell) {
+	first := true
+	for _, items := range c.items {
+		order(items, rules{}, func(line []segment, _ bool) {
+			if !first {
+				w.join(line[0].glyphs[0], opens(line[0]))
+			}
+			first = false
+			w.segments(line)
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package pdf_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+)
+
+// grid draws the edges of cells between places from left to right and from above to below.
+func grid(p *pdftest.Page, xs, ys []float64) {
+	for _, y := range ys {
+		p.Raw(fmt.Sprintf("%g %g m %g %g l S", xs[0], y, xs[len(xs)-1], y))
+	}
+	for _, x := range xs {
+		p.Raw(fmt.Sprintf("%g %g m %g %g l S", x, ys[0], x, ys[len(ys)-1]))
+	}
+}
+
+// facilities is a narrow table as spreadsheets print it: cells are next to each other, a long one has two lines, and
+// rows are as high as their characters.
+func facilities(p *pdftest.Page) {
+	grid(p, []float64{50, 112, 142, 172, 280}, []float64{716, 690, 676, 662, 634})
+	for i, lines := range [][]string{{"車い", "す可"}, {"駐車", "場"}} {
+		for k, line := range lines {
+			p.Text(115+30*float64(i), 705-11*float64(k), 10, line)
+		}
+	}
+	p.Text(52, 699, 10, "施設名")
+	p.Text(174, 699, 10, "備考")
+	for i, y := range []float64{679, 665, 644} {
+		p.Text(52, y, 10, []string{"中央の図書館", "西の公民館", "総合文化会館"}[i])
+		p.Text(122, y, 10, []string{"○", "×", "○"}[i])
+		if i != 1 {
+			p.Text(152, y, 10, []string{"×", "", "△"}[i])
+		}
+	}
+	p.Text(174, 651, 10, "大型車で来る人は前の日")
+	p.Text(174, 638, 10, "までに連絡してください")
+}
+
+func TestRuledTablesAreReadByRows(t *testing.T) {
+	t.Parallel()
+	e := start(t, true)
+	for name, test := range map[string]struct {
+		draw func(p *pdftest.Page)
+		want string
+	}{
+		"cells, marks and empty cells": {facilities, "" +
+			"| 施設名 | 車いす可 | 駐車場 | 備考 |\n|---|---|---|---|\n| 中央の図書館 | ○ | × |  |\n" +
+			"| 西の公民館 | × |  |  |\n| 総合文化会館 | ○ | △ | 大型車で来る人は前の日までに連絡してください |"},
+		"a cell over two rows, and a title": {
+			func(p *pdftest.Page) {
+				p.Raw("50 720 m 250 720 l S 50 700 m 250 700 l S 50 680 m 250 680 l S 120 660 m 250 660 l S")
+				p.Raw("50 640 m 250 640 l S 50 720 m 50 640 l S 250 720 m 250 640 l S")
+				p.Raw("120 700 m 120 640 l S 190 700 m 190 640 l S")
+				p.Text(55, 705, 10, "年度ごとの予算")
+				for i, row := range [][3]string{{"部門", "予算", "判定"}, {"開発部", "百万円", "○"}, {"", "二百万円", "×"}} {
+					for k, text := range row {
+						if text != "" {
+							p.Text(55+70*float64(k), 685-20*float64(i), 10, text)
+						}
+					}
+				}
+			},
+			"年度ごとの予算\n| 部門 | 予算 | 判定 |\n|---|---|---|\n| 開発部 | 百万円 | ○ |\n| 開発部 | 二百万円 | × |",
+		},
+		"lines behind text": {
+			func(p *pdftest.Page) {
+				grid(p, []float64{60, 75, 135, 195}, []float64{715, 695})
+				p.Text(50, 700, 10, "目盛りの線が通る文")
+			},
+			"目盛りの線が通る文",
+		},
+	} {
+		pages, err := read(t, e, pdftest.Draw(page(test.draw)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := pages[0].Text; got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, test.want)
+		}
+	}
+}
+
+// TestCellsAreFoundOnThePage: a mark that is cited is highlighted where it stands, behind the header that was repeated.
+func TestCellsAreFoundOnThePage(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(facilities)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pages[0]
+	from := strings.Index(p.Text, "○ | △")
+	if rects := rectsOf(p, from, from+len("○")); len(rects) != 1 || rects[0].Y < 180./842 || rects[0].Y > 200./842 {
+		t.Errorf("the mark of the last row stands at %+v", rects)
+	}
+}
+
+func TestLongTablesRepeatTheirHeader(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		ys := []float64{800}
+		for i := range 41 {
+			ys = append(ys, 785-15*float64(i))
+		}
+		grid(p, []float64{50, 150, 300}, ys)
+		p.Text(55, 788, 10, "項目")
+		p.Text(155, 788, 10, "担当する部署")
+		for i := range 40 {
+			p.Text(55, 773-15*float64(i), 10, "共通の項目")
+			p.Text(155, 773-15*float64(i), 10, "総務部人事課の全員")
+		}
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers := strings.Count(pages[0].Text, "| 項目 | 担当する部署 |\n|---|---|\n")
+	if rows := strings.Count(pages[0].Text, "| 共通の項目 | 総務部人事課の全員 |"); rows != 40 || headers < 2 {
+		t.Errorf("%d rows under %d headers", rows, headers)
+	}
+}
+
+// tier draws vertical lines from the right. Most are short, as in lists.
+func tier(p *pdftest.Page, y float64, mark string, pitch float64) (text string) {
+	for i := range 20 {
+		line := mark + "の段の行はこのように上から下へと書かれて"
+		if i%3 != 0 {
+			line = mark + "の短い行。"
+		}
+		p.Vertical(520-pitch*float64(i), y, 10, line)
+		text += line
+	}
+	return text
+}
+
+func TestTiersOfVerticalPagesAreReadOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]string{
+		"a ruled line": "50 447 m 540 447 l S", "a frame": "50 690 490 -243 re S 50 447 490 -243 re S",
+	} {
+		var want string
+		pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+			p.Raw(rule)
+			want = tier(p, 660, "上", 18) + tier(p, 440, "下", 21)
+		})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(pages[0].Text, "\n", ""); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+func TestTextIsNoHeading(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		p.Text(50, 780, 16, "第1節　課題と取組")
+		p.Text(50, 756, 11.5, "1　現状")
+		for i, line := range left {
+			p.Text(50, 730-18*float64(i), 10.5, line)
+		}
+		p.Text(50, 650, 10.5, "この段落は一行だけである。")
+		p.Text(400, 600, 10.5, "行の終わりが揃わないために")
+		p.Text(400, 570, 10.5, "続きと分からない行")
+		for i := range 40 { // A table and notes are most of the page, in small characters.
+			p.Text(50, 540-10*float64(i), 7, "小さな文字で印刷された表の行がページの大半を占めている")
+		}
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, h := range pages[0].Headings {
+		found = append(found, pages[0].Text[h.Offset:h.Offset+h.Length])
+	}
+	if !slices.Equal(found, []string{"第1節 課題と取組", "1 現状"}) {
+		t.Errorf("headings %q", found)
+	}
+}
