@@ -1,11 +1,8 @@
 package redline
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
-// document is the main part of a file: its text, and where in the part each piece of that stands.
+// document is a part of a file: its text, and where in the part each piece of that stands.
 type document struct {
 	source     []byte
 	text       string
@@ -14,6 +11,7 @@ type document struct {
 	ids        map[string]bool
 	namespace  string // Of the part's elements.
 	bound      bool   // The prefix w means it everywhere.
+	fallbacks  []span // That were read instead of what they stand for.
 }
 
 // paragraph is a line of the text, or several with breaks between.
@@ -34,7 +32,11 @@ type piece struct {
 	text  string
 	run   *run
 	child int
+	field bool // It is the result of a field.
 }
+
+// maxInstruction bounds what is read of the instruction of a field, in bytes.
+const maxInstruction = 200
 
 func (p *piece) end() int { return p.start + len(p.text) }
 
@@ -76,25 +78,63 @@ const (
 	whole                    // Is deleted as a whole: a tab, a break, text with ruby.
 )
 
-// reader finds the text of a main part.
+// reader finds the text of a part.
 type reader struct {
 	*scanner
 	doc *document
 
 	list   *[]*paragraph // To which paragraphs are added.
 	par    *paragraph    // Nil between paragraphs.
-	fields []bool        // Those around: whether what is read is the code.
+	fields []field       // The enclosing ones.
+	twins  map[int]bool  // Alternate content of which the fallback is read.
 	parent container
 	fixed  int // Depth of what cannot be changed.
 }
 
-func scan(part []byte) (*document, error) {
+// field is a field whose end has not been read.
+type field struct {
+	code        bool // What is read is its instruction.
+	instruction string
+}
+
+// Results of fields: as text is, as text that Word fills again, or as what is made of other text.
+const (
+	freeResult = iota
+	fixedResult
+	derivedResult
+)
+
+// result says how the result of a field is read.
+func (f field) result() int {
+	word, _, _ := strings.Cut(strings.TrimSpace(f.instruction), " ")
+	switch strings.ToUpper(word) {
+	case "HYPERLINK", "FORMTEXT", "MACROBUTTON", "":
+		return freeResult
+	case "TOC", "TOA", "INDEX", "BIBLIOGRAPHY":
+		return derivedResult
+	}
+	return fixedResult
+}
+
+// result says how text within the enclosing fields is read.
+func (r *reader) result() (kind int) {
+	for _, f := range r.fields {
+		if f.code {
+			return derivedResult
+		}
+		kind = max(kind, f.result())
+	}
+	return kind
+}
+
+// scan reads a part, of alternate content the first choice, or the fallback where twins says so.
+func scan(part []byte, twins map[int]bool) (*document, error) {
 	s, err := newScanner(part)
 	if err != nil {
 		return nil, err
 	}
 	d := &document{source: s.source}
-	r := &reader{scanner: s, doc: d, list: &d.paragraphs}
+	r := &reader{scanner: s, doc: d, list: &d.paragraphs, twins: twins}
 	err = s.root(func(e element) error {
 		d.namespace = e.Name.Space
 		return s.each(r.element)
@@ -140,33 +180,49 @@ func (r *reader) element(e element) error {
 		return r.run(e)
 	case name == "sdt":
 		return r.control()
+	case (name == "footnote" || name == "endnote") && e.attr("type") != "" && e.attr("type") != "normal":
+		return r.skip() // The line above notes.
+	case name == "fldSimple":
+		r.fields = append(r.fields, field{instruction: e.attr("instr")})
+		err := r.contents(e)
+		r.fields = r.fields[:len(r.fields)-1]
+		return err
 	case name == "del", name == "moveFrom", strings.HasSuffix(name, "Pr"):
 		return r.skip()
 	case e.Name.Space == spaceMC && e.Name.Local == "AlternateContent":
-		return r.alternate(r.element)
+		return r.alternate(e, r.element)
 	case e.Name.Local == "oMath":
 		return r.formula()
 	default:
-		outer := r.parent
-		r.parent = container{
-			tag: e.span, name: e.prefix(r.source) + e.Name.Local, insert: name == "ins" || name == "moveTo",
-			revision: revision{e.attr("author"), e.attr("date")},
-		}
-		err := r.each(r.element)
-		r.parent = outer
-		return err
+		return r.contents(e)
 	}
 }
 
+// contents reads an element around runs.
+func (r *reader) contents(e element) error {
+	name, outer := e.word(), r.parent
+	r.parent = container{
+		tag: e.span, name: e.prefix(r.source) + e.Name.Local, insert: name == "ins" || name == "moveTo",
+		revision: revision{e.attr("author"), e.attr("date")},
+	}
+	err := r.each(r.element)
+	r.parent = outer
+	return err
+}
+
 // alternate reads the first choice; the others, and the fallback, say the same for other programs.
-func (r *reader) alternate(read func(element) error) error {
-	chosen := false
-	return r.each(func(element) error {
-		if chosen {
+func (r *reader) alternate(e element, read func(element) error) error {
+	chosen, twin := false, r.twins[e.from]
+	return r.each(func(e element) error {
+		if chosen || twin && e.Name.Local != "Fallback" {
 			return r.skip()
 		}
 		chosen = true
-		return r.each(read)
+		err := r.each(read)
+		if twin {
+			r.doc.fallbacks = append(r.doc.fallbacks, span{e.from, r.at})
+		}
+		return err
 	})
 }
 
@@ -205,6 +261,7 @@ func (r *reader) run(e element) error {
 	}
 	own := &run{tag: e.span, parent: r.parent}
 	var texts []int
+	fixed := make(map[int]bool)
 	hidden := false
 	err := r.each(func(e element) error {
 		if e.word() == "rPr" {
@@ -212,8 +269,9 @@ func (r *reader) run(e element) error {
 		}
 		c, err := r.child(e)
 		c.span = span{e.from, r.at}
-		if c.text != "" && !slices.Contains(r.fields, true) {
+		if c.text != "" && r.result() != derivedResult {
 			texts = append(texts, len(own.children))
+			fixed[len(own.children)] = r.result() == fixedResult
 		}
 		own.children = append(own.children, c)
 		return err
@@ -223,8 +281,8 @@ func (r *reader) run(e element) error {
 		return err
 	}
 	for _, i := range texts {
-		one := &piece{text: own.children[i].text, run: own, child: i}
-		if r.fixed > 0 {
+		one := &piece{text: own.children[i].text, run: own, child: i, field: fixed[i]}
+		if r.fixed > 0 || one.field {
 			one.run = nil
 		}
 		r.par.pieces = append(r.par.pieces, one)
@@ -270,13 +328,19 @@ func (r *reader) child(e element) (child, error) {
 	case "ruby":
 		text, err := r.ruby()
 		return child{kind: whole, text: text}, err
+	case "instrText":
+		text, err := r.text()
+		if last := len(r.fields) - 1; last >= 0 && len(r.fields[last].instruction) < maxInstruction {
+			r.fields[last].instruction += text
+		}
+		return child{}, err
 	case "fldChar":
 		last := len(r.fields) - 1
 		switch kind := e.attr("fldCharType"); {
 		case kind == "begin" && last < maxDepth:
-			r.fields = append(r.fields, true)
+			r.fields = append(r.fields, field{code: true})
 		case kind == "separate" && last >= 0:
-			r.fields[last] = false
+			r.fields[last].code = false
 		case kind == "end" && last >= 0:
 			r.fields = r.fields[:last]
 		}
@@ -288,7 +352,7 @@ func (r *reader) child(e element) (child, error) {
 func (r *reader) inObject(e element) error {
 	switch {
 	case e.Name.Space == spaceMC && e.Name.Local == "AlternateContent":
-		return r.alternate(r.inObject)
+		return r.alternate(e, r.inObject)
 	case e.word() == "txbxContent":
 		fields := r.fields
 		r.fields = nil

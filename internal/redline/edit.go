@@ -318,10 +318,10 @@ func (e *editor) attributes(by revision) string {
 func (a *Author) revision() revision { return revision{a.Name, a.Time.Format("2006-01-02T15:04:05Z")} }
 
 // freeID returns an id that nothing has.
-func (e *editor) freeID() string {
+func (n *numbers) freeID() string {
 	for {
-		e.last++
-		if id := strconv.Itoa(e.last); !e.taken[id] {
+		n.last++
+		if id := strconv.Itoa(n.last); !n.taken[id] {
 			return id
 		}
 	}

@@ -172,18 +172,26 @@ func (p *opc) relationships(name string) (relationships, error) {
 	return rels, err
 }
 
-// ofKind returns the name of the part to which the first relationship of a kind leads, "" if there is none. The kind is
-// the last word of a type.
+// ofKind returns the name of the part to which the first relationship of a kind leads, "" if there is none.
 func (r relationships) ofKind(kind string) string {
-	for _, item := range r.items {
-		if path.Base(item.Type) == kind && item.Mode != "External" {
-			if strings.HasPrefix(item.Target, "/") {
-				return path.Clean(item.Target)[1:]
-			}
-			return strings.TrimPrefix(path.Clean("/"+r.dir+item.Target), "/")
-		}
+	if names := r.allOfKind(kind); len(names) > 0 {
+		return names[0]
 	}
 	return ""
+}
+
+// allOfKind returns the names of the parts to which relationships of a kind lead. The kind is the last word of a type.
+func (r relationships) allOfKind(kind string) (names []string) {
+	for _, item := range r.items {
+		switch {
+		case path.Base(item.Type) != kind || item.Mode == "External":
+		case strings.HasPrefix(item.Target, "/"):
+			names = append(names, path.Clean(item.Target)[1:])
+		default:
+			names = append(names, strings.TrimPrefix(path.Clean("/"+r.dir+item.Target), "/"))
+		}
+	}
+	return names
 }
 
 // freeID returns an id that no relationship has.

@@ -1,20 +1,24 @@
 package redline
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // editor writes changes into a document.
 type editor struct {
-	doc     *document
-	by      *Author // Nil to apply the changes.
-	taken   map[string]bool
-	last    int // The last number given as an id.
+	doc *document
+	by  *Author // Nil to apply the changes.
+	*numbers
 	busy    map[*piece]bool
 	cuts    map[*run][]cut
 	edits   []edit
 	remarks []remark
+	silent  bool     // The part can have no comments:
+	aside   []string // these belong elsewhere.
+}
+
+// numbers gives out the ids of a file.
+type numbers struct {
+	taken map[string]bool
+	last  int
 }
 
 // edit is a range of the part that is written anew: a run, or the end of a paragraph without one.
@@ -47,11 +51,8 @@ type cut struct {
 // remark is a comment to be written.
 type remark struct{ id, text string }
 
-func newEditor(d *document, by *Author, comments map[string]bool) *editor {
-	for id := range comments {
-		d.ids[id] = true
-	}
-	return &editor{doc: d, by: by, taken: d.ids, busy: make(map[*piece]bool), cuts: make(map[*run][]cut)}
+func newEditor(d *document, by *Author, n *numbers) *editor {
+	return &editor{doc: d, by: by, numbers: n, busy: make(map[*piece]bool), cuts: make(map[*run][]cut)}
 }
 
 // place finds where a change stands. Changes come in order.
@@ -59,6 +60,9 @@ func (e *editor) place(c Change) {
 	start, end := c.Start, c.Start+len(c.Before)
 	change := &placed{before: c.Before, after: c.After, note: c.Comment, tracked: c.After != c.Before}
 	pieces := e.within(start, end)
+	if len(pieces) > 0 && !slices.ContainsFunc(pieces, func(p *piece) bool { return !p.field }) {
+		return // Word fills it again.
+	}
 	if slices.ContainsFunc(pieces, func(p *piece) bool { return p.run == nil }) {
 		change.tracked = false
 		pieces = slices.DeleteFunc(slices.Clone(pieces), func(p *piece) bool { return p.run == nil })
@@ -105,7 +109,7 @@ func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
 	if change.tracked {
 		e.widen(change, pieces, start, end)
 	}
-	if !change.comments(e.by) && !change.tracked {
+	if !e.comments(change) && !change.tracked {
 		return
 	}
 	together := first.run.parent.tag == last.run.parent.tag
@@ -159,7 +163,7 @@ func (e *editor) atEnd(change *placed, at int) {
 	if at < p.end {
 		change.tracked = false
 	}
-	if !change.comments(e.by) && !change.tracked {
+	if !e.comments(change) && !change.tracked {
 		return
 	}
 	place := edit{span: span{p.closing.from, p.closing.from}}
@@ -174,13 +178,21 @@ func (e *editor) atEnd(change *placed, at int) {
 	e.edits = append(e.edits, place)
 }
 
-// comments reports whether the change gets a comment, which says what it would be if that cannot be tracked.
-func (c *placed) comments(by *Author) bool {
-	if by == nil {
+// comments reports whether a change gets a comment, which says what it would be if that cannot be tracked.
+func (e *editor) comments(c *placed) bool {
+	if e.by == nil {
+		return false
+	}
+	change := Change{Before: c.before, After: c.after, Comment: c.note}
+	if e.silent {
+		if c.note != "" || !c.tracked {
+			e.aside = append(e.aside, change.note())
+		}
+		c.note = ""
 		return false
 	}
 	if !c.tracked && c.after != c.before {
-		c.note = strings.TrimSuffix("「"+c.before+"」→「"+c.after+"」\n"+c.note, "\n")
+		c.note = change.note()
 	}
 	return c.note != ""
 }

@@ -99,9 +99,9 @@ func TestChangesAreTrackedAndNothingElse(t *testing.T) {
 				if got := text(t, clean); got != want {
 					t.Fatalf("seed %d: applied\n%q, want\n%q", seed, got, want)
 				}
-				onlyThese(t, file, clean, "word/document.xml")
-				onlyThese(t, file, marked, "word/document.xml", "word/comments.xml", "word/_rels/document.xml.rels",
-					"[Content_Types].xml")
+				onlyThese(t, file, clean, "word/document.xml", "word/footnotes.xml")
+				onlyThese(t, file, marked, "word/document.xml", "word/footnotes.xml", "word/comments.xml",
+					"word/_rels/document.xml.rels", "[Content_Types].xml")
 			}
 		})
 	}

@@ -8,6 +8,7 @@ package redline
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,14 +41,14 @@ type Author struct {
 }
 
 // Text returns the text of a document: its paragraphs, those of tables and text boxes included, each a line. Line
-// breaks are lines, too. Deleted and hidden text, ruby above characters, notes, headers and footers are left out; of
-// fields, the result is text.
+// breaks are lines, too. Headers, footers, footnotes and endnotes follow the body. Deleted and hidden text, ruby above
+// characters, and tables of contents are left out; the results of other fields are text that is not changed.
 func Text(file []byte) (string, error) {
-	_, d, err := open(file)
+	_, all, err := open(file)
 	if err != nil {
 		return "", err
 	}
-	return d.text, nil
+	return all.text(), nil
 }
 
 // Edit is changes in the order of the text, and who proposes them. Without an author they are applied: the file has no
@@ -59,7 +60,7 @@ type Edit struct {
 
 // Write returns a file with an edit.
 func Write(file []byte, edit Edit) ([]byte, error) {
-	pkg, d, err := open(file)
+	pkg, all, err := open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -67,38 +68,46 @@ func Write(file []byte, edit Edit) ([]byte, error) {
 	for i, c := range changes {
 		changes[i] = Change{c.Start, clean(c.Before), clean(c.After), clean(c.Comment)}
 	}
-	if err := fit(d.text, changes); err != nil {
+	if err := fit(all.text(), changes); err != nil {
 		return nil, err
 	}
 	notes, err := pkg.comments()
 	if err != nil {
 		return nil, err
 	}
-	e := newEditor(d, edit.By, notes.ids)
-	for _, c := range changes {
-		e.place(c)
+	numbers := &numbers{taken: notes.ids}
+	if numbers.taken == nil {
+		numbers.taken = make(map[string]bool)
 	}
-	pkg.replace(pkg.main, e.bytes())
-	if err := notes.add(pkg, e); err != nil {
-		return nil, err
+	for _, s := range all {
+		maps.Copy(numbers.taken, s.doc.ids)
+	}
+	shares, aside := all.share(changes)
+	for i, s := range slices.Backward(all) {
+		e := newEditor(s.doc, edit.By, numbers)
+		e.silent = i > 0
+		if i == 0 { // Word has no comments in notes, headers and footers: they stand at the end of the body.
+			for _, note := range aside {
+				shares[0] = append(shares[0], Change{Start: len(s.doc.text), Comment: note})
+			}
+		}
+		if len(shares[i]) == 0 && i > 0 {
+			continue
+		}
+		content, err := e.write(shares[i])
+		if err != nil {
+			return nil, err
+		}
+		aside = append(e.aside, aside...)
+		pkg.replace(s.part, content)
+		if i == 0 {
+			err = notes.add(pkg, e)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return pkg.bytes()
-}
-
-func open(file []byte) (*opc, *document, error) {
-	pkg, err := openPackage(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	source, err := pkg.read(pkg.main)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := scan(source)
-	if err != nil {
-		return nil, nil, err
-	}
-	return pkg, d, nil
 }
 
 // fit returns an error if changes are not of a text, in order and apart.

@@ -155,11 +155,12 @@ func rejected(t testing.TB, file []byte) []byte {
 	for _, name := range names(t, file) {
 		parts[name] = content(t, file, name)
 	}
-	part := inserted.ReplaceAllString(parts["word/document.xml"], "")
-	part = deleted.ReplaceAllStringFunc(part, func(s string) string {
-		return strings.ReplaceAll(deleted.FindStringSubmatch(s)[2], "delText", "t")
-	})
-	parts["word/document.xml"] = part
+	for name, part := range parts {
+		part = inserted.ReplaceAllString(part, "")
+		parts[name] = deleted.ReplaceAllStringFunc(part, func(s string) string {
+			return strings.ReplaceAll(deleted.FindStringSubmatch(s)[2], "delText", "t")
+		})
+	}
 	return packParts(t, parts)
 }
 
