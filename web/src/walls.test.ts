@@ -69,6 +69,11 @@ describe('the walls between the folders', () => {
     expect(broken).toEqual([])
   })
 
+  it('hold: Checkbox draws every check box', () => {
+    const drawing = all.filter((file) => readFileSync(join(root, file), 'utf8').includes('type="checkbox"'))
+    expect(drawing).toEqual(['lib/ui/Checkbox.tsx'])
+  })
+
   it('hold: no file lies loose in lib or in entities', () => {
     expect(all.filter((file) => /^(lib|entities)\/[^/]+$/.test(file))).toEqual([])
   })

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import styles from './Choice.module.css'
 
 interface ChoiceProps {
@@ -13,12 +14,7 @@ interface ChoiceProps {
 export function Choice({ label, hint, checked, disabled, onChange }: ChoiceProps) {
   return (
     <label className={styles.choice}>
-      <input
-        type="checkbox"
-        checked={checked}
-        disabled={disabled}
-        onChange={(event) => onChange(event.target.checked)}
-      />
+      <Checkbox checked={checked} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
       <span>
         {label}
         <span className={styles.hint}>{hint}</span>

@@ -9,6 +9,7 @@ import { ApiError, type Scope } from '@/lib/api'
 import { createToken } from '@/lib/api/connections'
 import { readAnew } from '@/lib/api/queries'
 import { copyText } from '@/lib/browser/clipboard'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './ConnectionsPage.module.css'
 import { texts } from './texts'
@@ -87,8 +88,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
           <legend>{words.scopes}</legend>
           {SCOPES.map((scope) => (
             <label key={scope} className={styles.scope}>
-              <input
-                type="checkbox"
+              <Checkbox
                 checked={scopes.includes(scope)}
                 onChange={(event) =>
                   setScopes(

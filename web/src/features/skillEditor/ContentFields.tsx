@@ -4,6 +4,7 @@ import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
 import type { SkillContent, SkillDocument } from '@/lib/api'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { iconPath, icons, linesOf } from './content'
 import { Documents } from './Documents'
 import styles from './Editor.module.css'
@@ -41,8 +42,7 @@ export function ContentFields({
         onChange={(document_ids) => set({ document_ids })}
       />
       <label className={styles.check}>
-        <input
-          type="checkbox"
+        <Checkbox
           checked={content.accepts_data_sources}
           onChange={(event) => set({ accepts_data_sources: event.target.checked })}
         />

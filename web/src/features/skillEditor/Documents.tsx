@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { FieldErrorText } from '@/components/Field'
 import type { SkillDocument } from '@/lib/api'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import styles from './Editor.module.css'
 import { documentsQuery } from './queries'
 import { texts } from './texts'
@@ -30,8 +31,7 @@ export function Documents({ chosen, saved, error, onChange }: DocumentsProps) {
       <div className={styles.scroll}>
         {list.map(({ id, filename, note }) => (
           <label key={id}>
-            <input
-              type="checkbox"
+            <Checkbox
               checked={chosen.includes(id)}
               onChange={(event) =>
                 onChange(event.target.checked ? [...chosen, id] : chosen.filter((other) => other !== id))

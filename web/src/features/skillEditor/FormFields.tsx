@@ -3,6 +3,7 @@ import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { IconButton } from '@/components/IconButton'
 import type { FormField } from '@/lib/api'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import type { ContentProps } from './ContentFields'
 import { linesOf, nextFieldName } from './content'
 import styles from './Editor.module.css'
@@ -92,11 +93,7 @@ function FieldCard({ field, errorOf, onChange, onRemove }: FieldCardProps) {
       )}
       <div className={styles.cardFoot}>
         <label className={styles.check}>
-          <input
-            type="checkbox"
-            checked={field.required}
-            onChange={(event) => set({ required: event.target.checked })}
-          />
+          <Checkbox checked={field.required} onChange={(event) => set({ required: event.target.checked })} />
           {words.required}
         </label>
         <IconButton label={words.removeField(field.label)} onClick={onRemove}>

@@ -6,6 +6,7 @@ import { SearchField } from '@/components/SearchField'
 import { ErrorState } from '@/components/States'
 import type { SkillMember } from '@/lib/api'
 import { useList } from '@/lib/api/lists'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { useSettled } from '@/lib/ui/settled'
 import styles from './Editor.module.css'
 import { membersQuery } from './queries'
@@ -56,8 +57,7 @@ export function Members({ chosen, error, onChange }: MembersProps) {
       <div className={styles.scroll}>
         {items.map(({ id, name, email }) => (
           <label key={id}>
-            <input
-              type="checkbox"
+            <Checkbox
               checked={chosen.some((member) => member.id === id)}
               onChange={(event) =>
                 event.target.checked ? onChange([...chosen, { id, name, email }]) : remove(id)

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { EmptyState, ErrorState } from '@/components/States'
 import { useList } from '@/lib/api/lists'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import styles from './Library.module.css'
 import { shelfQuery } from './queries'
 import { ShelfLine } from './ShelfLine'
@@ -14,7 +15,7 @@ export function Shelf({ shelf }: { shelf: 'own' | 'organization' }) {
   return (
     <>
       <label className={styles.archived}>
-        <input type="checkbox" checked={archived} onChange={(event) => setArchived(event.target.checked)} />
+        <Checkbox checked={archived} onChange={(event) => setArchived(event.target.checked)} />
         {texts.archived}
       </label>
       {!loaded && !error && <p role="status">{texts.loading}</p>}

@@ -9,6 +9,7 @@ import { useOpenSource } from '@/entities/source/openSource'
 import { save } from '@/entities/source/save'
 import { describeStatus } from '@/entities/source/status'
 import type { DataSource } from '@/lib/api'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import styles from './SourceTable.module.css'
@@ -33,12 +34,9 @@ export function SourceTable({
         <tr>
           <th scope="col" className={styles.choice}>
             <label>
-              <input
-                type="checkbox"
+              <Checkbox
                 checked={count === sources.length}
-                ref={(box) => {
-                  if (box) box.indeterminate = count > 0 && count < sources.length
-                }}
+                indeterminate={count > 0 && count < sources.length}
                 onChange={selection.toggleAll}
               />
               <span>{words.selectAll}</span>
@@ -84,12 +82,7 @@ const SourceRow = memo(({ source, selected, onSelect }: SourceRowProps) => {
   return (
     <tr data-line={id} data-selected={selected || undefined}>
       <td className={styles.choice}>
-        <input
-          type="checkbox"
-          aria-label={words.select(filename)}
-          checked={selected}
-          onChange={() => onSelect(id)}
-        />
+        <Checkbox aria-label={words.select(filename)} checked={selected} onChange={() => onSelect(id)} />
       </td>
       <th scope="row" className={styles.name}>
         <Name source={source} />

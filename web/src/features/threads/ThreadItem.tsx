@@ -11,6 +11,7 @@ import { ThreadMenuItems } from '@/components/ThreadMenuItems'
 import { threadPath } from '@/entities/thread/foundThreads'
 import { changeThread, useDeleteThreads } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { useSelection } from './selection'
@@ -49,11 +50,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
     return (
       <li className={styles.item}>
         <label className={styles.choice}>
-          <input
-            type="checkbox"
-            checked={selection.ids.has(thread.id)}
-            onChange={() => selection.toggle(thread.id)}
-          />
+          <Checkbox checked={selection.ids.has(thread.id)} onChange={() => selection.toggle(thread.id)} />
           <SkillIcon path={thread.skill.icon_path} size={18} />
           <Lines thread={thread} title={title} />
         </label>

@@ -2,6 +2,7 @@ import { TriangleAlert } from 'lucide-react'
 import { Chip } from '@/components/Chip'
 import { TextField } from '@/components/Field'
 import type { OrganizationModel } from '@/lib/api'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { formatNumber } from '../format'
 import { texts } from '../texts'
 import type { Decisions } from './decisions'
@@ -49,8 +50,7 @@ export function ModelLine({ model, decision, standard, onAllow, onStandard, onCh
         )}
       </th>
       <td data-label={words.allowed}>
-        <input
-          type="checkbox"
+        <Checkbox
           aria-label={words.allow(given_name)}
           checked={allowed}
           onChange={(event) => onAllow(event.target.checked)}

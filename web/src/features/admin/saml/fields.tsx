@@ -4,6 +4,7 @@ import { Button } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { FieldErrorText, TextArea, TextField } from '@/components/Field'
 import type { SamlConfig } from '@/lib/api'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { formatNumber } from '../format'
 import { texts } from '../texts'
 import { certificateText } from './certificates'
@@ -258,8 +259,7 @@ export function DomainFields({ config, values, errors, onChange }: FieldsProps) 
       <div className={styles.domains}>
         {allowed.map((domain) => (
           <label key={domain}>
-            <input
-              type="checkbox"
+            <Checkbox
               checked={values.domains.includes(domain)}
               aria-invalid={errors.domains ? true : undefined}
               onChange={(event) => toggle(domain, event.target.checked)}

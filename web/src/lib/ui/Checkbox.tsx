@@ -1,0 +1,21 @@
+import type { ComponentPropsWithoutRef } from 'react'
+import styles from './Checkbox.module.css'
+
+interface CheckboxProps extends Omit<ComponentPropsWithoutRef<'input'>, 'type' | 'className'> {
+  /** Whether some, but not all, of what it stands for is chosen. */
+  readonly indeterminate?: boolean
+}
+
+/** A check box. Its label is around it, or in `aria-label`. */
+export function Checkbox({ indeterminate = false, ...rest }: CheckboxProps) {
+  return (
+    <input
+      {...rest}
+      type="checkbox"
+      className={styles.checkbox}
+      ref={(box) => {
+        if (box) box.indeterminate = indeterminate
+      }}
+    />
+  )
+}
