@@ -15,7 +15,7 @@ const MaxPage = 100
 const (
 	webSearchMissing = "ウェブ検索の接続先が未設定です。管理者に、TSUMUGI_SEARCH_URL または TSUMUGI_SEARCH_PROVIDER の設定を依頼してください。"
 	withdrawn        = "このスキルは公開が終了したため、新しい質問には使えません。これまでの内容は引き続きご覧いただけます。"
-	modelMissing     = "AIモデルが未設定です。管理者にお知らせください。"
+	modelMissing     = "AIモデルが未設定のため、利用できません。"
 )
 
 // Config says which facilities the server offers to skills.

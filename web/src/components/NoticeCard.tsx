@@ -21,26 +21,51 @@ export function NoticeCard({
   className?: string | undefined
   children?: ReactNode
 }) {
-  const Icon = icons[notice.level]
   return (
-    <article className={cx(styles.notice, className)} data-level={notice.level}>
-      <Icon size={18} aria-label={noticeLevels[notice.level]} />
-      <div>
-        <h2>
+    <NoticeBox
+      level={notice.level}
+      className={className}
+      title={
+        <>
           {notice.title}
           <time dateTime={notice.published_at}>{formatDate(notice.published_at)}</time>
-        </h2>
-        <p>
-          <LinkedText text={notice.body} />
-          {notice.url && (
-            <a className={styles.more} href={notice.url} target="_blank" rel="noreferrer">
-              詳しく見る
-              <span className="visually-hidden">（新しいタブで開きます）</span>
-            </a>
-          )}
-        </p>
+        </>
+      }
+      end={children}
+    >
+      <p>
+        <LinkedText text={notice.body} />
+        {notice.url && (
+          <a className={styles.more} href={notice.url} target="_blank" rel="noreferrer">
+            詳しく見る
+            <span className="visually-hidden">（新しいタブで開きます）</span>
+          </a>
+        )}
+      </p>
+    </NoticeBox>
+  )
+}
+
+interface NoticeBoxProps {
+  readonly level: Notification['level']
+  readonly title: ReactNode
+  readonly className?: string | undefined
+  /** What is at its end, such as a button. */
+  readonly end?: ReactNode
+  readonly children: ReactNode
+}
+
+/** The box of a notice: its level as an icon, its title, its text. */
+export function NoticeBox({ level, title, className, end, children }: NoticeBoxProps) {
+  const Icon = icons[level]
+  return (
+    <article className={cx(styles.notice, className)} data-level={level}>
+      <Icon size={18} aria-label={noticeLevels[level]} />
+      <div>
+        <h2>{title}</h2>
+        {children}
       </div>
-      {children}
+      {end}
     </article>
   )
 }

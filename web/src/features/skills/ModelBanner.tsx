@@ -1,24 +1,37 @@
 import { useQuery } from '@tanstack/react-query'
-import { TriangleAlert } from 'lucide-react'
+import { Link } from 'react-router'
+import { NoticeBox } from '@/components/NoticeCard'
 import { isAdmin } from '@/entities/session/guard'
+import { skillNote } from '@/entities/skill/skillNote'
 import type { Role } from '@/lib/api'
-import { configQuery } from '@/lib/api/queries'
-import styles from './Notices.module.css'
+import { configQuery, skillsQuery } from '@/lib/api/queries'
+import styles from './ModelBanner.module.css'
 import { texts } from './texts'
 
-/** A banner that tells administrators how to connect a model; shown to nobody else. */
+const words = texts.model
+
+/** Says that no model is connected, which skills work without one, and what to do about it. */
 export function ModelBanner({ role }: { role: Role }) {
-  const connected = useQuery(configQuery).data?.model_connected ?? true
-  if (connected || !isAdmin(role)) return null
+  const config = useQuery(configQuery).data
+  const skills = useQuery(skillsQuery).data
+  if (config === undefined || config.model_connected || skills === undefined) return null
+  const usable = skills.filter((skill) => skillNote(skill, false) === undefined)
   return (
-    <section className={styles.notices} aria-label={texts.model.title}>
-      <article className={styles.notice} data-level="warning">
-        <TriangleAlert size={18} aria-hidden />
-        <div>
-          <h2>{texts.model.title}</h2>
-          <p>{texts.model.body}</p>
-        </div>
-      </article>
+    <section className={styles.banner} aria-label={words.title}>
+      <NoticeBox level="warning" title={words.title}>
+        <p>{isAdmin(role) ? words.connect : words.ask}</p>
+        {usable.length > 0 && <p>{words.usable(usable.map(({ name }) => name))}</p>}
+        {isAdmin(role) && (
+          <p className={styles.links}>
+            <Link to="/admin/model">{words.how}</Link>
+            {config.links.help && (
+              <a href={config.links.help} target="_blank" rel="noreferrer">
+                {words.help}
+              </a>
+            )}
+          </p>
+        )}
+      </NoticeBox>
     </section>
   )
 }

@@ -19,9 +19,11 @@ export const texts = {
   noneHint: '組織の管理者にお問い合わせください。',
   model: {
     title: 'AIモデルが未設定です',
-    body:
-      '環境変数 OPENAI_API_KEY と OPENAI_MODEL（OpenAI以外のサービスでは OPENAI_BASE_URL も）を設定し、' +
-      'サーバーを再起動してください。設定するまでは、要約、文書に質問、議事録作成、文章校正だけをご利用いただけます。',
+    connect: 'モデルを接続すると、すべてのスキルを利用できます。',
+    ask: 'すべてのスキルを利用するには、管理者にモデルの接続を依頼してください。',
+    usable: (names: readonly string[]) => `接続するまで利用できるスキル: ${names.join('、')}`,
+    how: 'モデルの接続方法',
+    help: 'ヘルプ',
   },
   notices: 'お知らせ',
   close: (title: string) => `お知らせ「${title}」を閉じる`,

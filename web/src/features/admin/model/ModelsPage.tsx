@@ -5,6 +5,7 @@ import { ErrorState } from '@/components/States'
 import { refreshModels } from '@/entities/model/models'
 import type { OrganizationModels } from '@/lib/api'
 import { putOrganizationModels } from '@/lib/api/models'
+import { configQuery } from '@/lib/api/queries'
 import { cx } from '@/lib/ui/cx'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { reason } from '../members/changes'
@@ -17,12 +18,20 @@ import { texts } from '../texts'
 import { type Decisions, decisionsOf, withAllowed } from './decisions'
 import { ModelLine } from './ModelLine'
 import styles from './ModelsPage.module.css'
+import { NoModel } from './NoModel'
 
 const words = texts.models
 
 /** The models of the server: which of them the members may choose, and what these are called. */
 export function ModelsPage() {
-  const { data, isError, refetch } = useQuery(modelsQuery)
+  const connected = useQuery(configQuery).data?.model_connected ?? true
+  const { data, isError, refetch } = useQuery({ ...modelsQuery, enabled: connected })
+  if (!connected)
+    return (
+      <Page title={words.title} lead={words.lead}>
+        <NoModel />
+      </Page>
+    )
   return (
     <Page title={words.title} lead={words.lead}>
       {data === undefined &&

@@ -1,0 +1,47 @@
+import { inspect } from './support/inspect'
+import { openSkills } from './support/skills'
+import { test as base, expect } from './support/test'
+import { Tsumugi } from './support/tsumugi'
+
+const test = base.extend<object, { server: Tsumugi }>({
+  server: [
+    async ({ browserName: _ }, use) => {
+      const server = await Tsumugi.start(null)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+})
+
+test.describe('an administrator without a model', () => {
+  test.use({ who: 'admin' })
+
+  test('is led from the skills to how a model is connected', async ({ page }) => {
+    await inspect(page, {
+      name: 'skills without a model',
+      open: async () => {
+        await openSkills(page)
+        await expect(page.getByRole('region', { name: 'AIモデルが未設定です' })).toBeVisible()
+      },
+    })
+    await expect(page.getByText('管理者に')).toHaveCount(0)
+    await page.getByRole('link', { name: 'モデルの接続方法' }).click()
+    await expect(page.getByRole('heading', { name: 'モデルが接続されていません' })).toBeVisible()
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await inspect(page, {
+      name: '/admin/model without a model',
+      open: async () => {
+        await page.goto('/admin/model')
+        await expect(page.getByText('OPENAI_API_KEY')).toBeVisible()
+      },
+    })
+  })
+})
+
+test('a member is asked to tell an administrator', async ({ page }) => {
+  await openSkills(page)
+  const banner = page.getByRole('region', { name: 'AIモデルが未設定です' })
+  await expect(banner).toContainText('管理者にモデルの接続を依頼してください。')
+  await expect(banner).toContainText('要約')
+})
