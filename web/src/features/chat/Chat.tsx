@@ -62,7 +62,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
     <DropTarget className={styles.chat} skill={skill} conversation={conversation} disabled={form}>
       {!empty && <ChatHead skill={skill} conversation={conversation} title={title ?? texts.untitled} />}
       <Temporary conversation={conversation} />
-      <div className={styles.scroller} ref={scroller}>
+      <div className={styles.scroller} ref={scroller} data-scroller>
         <div className={cx(styles.content, empty && styles.empty)} ref={content}>
           {empty ? (
             <Start skill={skill} conversation={conversation} onAsk={ask} />

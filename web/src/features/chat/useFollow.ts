@@ -76,9 +76,8 @@ function useFollowing(
 
     const onScroll = () => {
       const distance = distanceToEnd()
-      // Only the reader moves up while the text grows. A text that grew since the last frame is no sign of that, and
-      // neither is one that became shorter.
-      const up = box.scrollTop < top - 1 && box.scrollHeight >= height
+      // Only the reader moves up while the text grows. A text that became shorter moves up by no more than it lost.
+      const up = top - box.scrollTop > Math.max(0, height - box.scrollHeight) + 1
       if (distance < near) following.current = true
       else if (up) following.current = false
       top = box.scrollTop
