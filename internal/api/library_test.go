@@ -131,6 +131,13 @@ func TestSkillsAreTriedWithoutBeingSaved(t *testing.T) {
 		http.StatusNotFound {
 		t.Errorf("Bob finds it: %d", resp.status)
 	}
+	// A prompt is enough.
+	bare := skillContent()
+	bare["name"], bare["description"] = "", ""
+	get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/skill/try", token: f.alice.Subject,
+		body: map[string]any{"request_id": newID(), "slot": slot, "content": bare},
+	})
 	wrong := skillContent()
 	wrong["prompt"] = "{{担当者}}へ"
 	f.refused("an unknown variable", call{

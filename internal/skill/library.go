@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -306,9 +307,14 @@ func (l *Library) Version(ctx context.Context, actor identity.Actor, id uuid.UUI
 	return l.store.FindVersion(ctx, makerOf(actor), id, version)
 }
 
-// Try stores a content that is being tried in an editor, which the slot names, and returns the skill to try it with.
+// unnamed is the name and the description of a skill that is tried without them.
+const unnamed = "名称未設定のスキル"
+
+// Try stores a content that is being tried in an editor, which the slot names, and returns the skill to try it with. The
+// content needs a prompt; its name and its description may be empty.
 func (l *Library) Try(ctx context.Context, actor identity.Actor, slot uuid.UUID, c Content) (uuid.UUID, error) {
 	c = c.tidied()
+	c.Name, c.Description = cmp.Or(c.Name, unnamed), cmp.Or(c.Description, unnamed)
 	if err := c.check(); err != nil {
 		return uuid.Nil, err
 	}

@@ -16,7 +16,16 @@ import drop from './DropTarget.module.css'
 import { draftAtom } from './drafts'
 import { FileField, uploadTo } from './FileField'
 import { fieldMessages } from './failures'
-import { checkForm, eitherOf, type FormValues, filled, lengthOf, limitOf, renderForm } from './formValues'
+import {
+  checkForm,
+  eitherOf,
+  type FormValues,
+  filled,
+  lengthOf,
+  limitOf,
+  renderForm,
+  withDefaults,
+} from './formValues'
 import { ModelMenu, ModelNote } from './ModelMenu'
 import { readinessOf } from './questionFiles'
 import styles from './Start.module.css'
@@ -41,7 +50,8 @@ export function SkillForm({
   onAsk: (question: Question) => void
   onCancel?: () => void
 }) {
-  const [values, setValue, clear] = useValues(draft, initial)
+  const [kept, setValue, clear] = useValues(draft, initial)
+  const values = withDefaults(skill, kept)
   const { failure } = useAtomValue(conversation.stateAtom)
   const [tried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
@@ -211,7 +221,7 @@ function FormControl({ field, value, error, optional, disabled, target, onChange
     case 'select':
       return (
         <Select {...common} onChange={(event) => onChange(event.target.value)}>
-          <option value="">{field.placeholder || texts.form.select}</option>
+          {!field.required && <option value="">{field.placeholder || texts.form.select}</option>}
           {field.options?.map((option) => (
             <option key={option}>{option}</option>
           ))}

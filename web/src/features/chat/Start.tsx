@@ -16,10 +16,13 @@ import { texts } from './texts'
 export function Start({
   skill,
   conversation,
+  heading: Heading = 'h1',
   onAsk,
 }: {
   skill: Skill
   conversation: Conversation
+  /** The level of the skill's name: h3 in a part of a page. */
+  heading?: 'h1' | 'h3'
   onAsk: (question: Question) => void
 }) {
   const blocked = Boolean(skill.unavailable_reason)
@@ -30,7 +33,7 @@ export function Start({
     <div className={styles.start}>
       <header className={styles.head}>
         <SkillIcon path={skill.icon_path} size={44} />
-        <h1 className={styles.name}>{skill.name}</h1>
+        <Heading className={styles.name}>{skill.name}</Heading>
         <span className={styles.thread}>
           <ThreadLine />
         </span>

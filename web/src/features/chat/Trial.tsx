@@ -37,7 +37,7 @@ export function Trial({ skill, start }: { skill: Skill; start: (requestId: strin
       <div className={styles.scroller} ref={scroller}>
         <div className={cx(styles.content, empty && styles.empty)} ref={content}>
           {empty ? (
-            <Start skill={skill} conversation={conversation} onAsk={ask} />
+            <Start skill={skill} conversation={conversation} heading="h3" onAsk={ask} />
           ) : (
             <Turns skill={skill} conversation={conversation} scroller={scroller} />
           )}

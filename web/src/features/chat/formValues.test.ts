@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { FormField, Skill } from '@/lib/api'
-import { checkForm, filled, lengthOf, renderForm } from './formValues'
+import { checkForm, filled, lengthOf, renderForm, withDefaults } from './formValues'
 
 const fields: FormField[] = [
   { name: 'to', label: '宛先', type: 'text', required: true, max_length: 5 },
@@ -18,6 +18,19 @@ it('names what is wrong with each field', () => {
     count: '件数は数字で入力してください。',
   })
   expect(checkForm(skill, { to: '𠮷𠮷𠮷𠮷𠮷', style: '標準', count: '－１２．５' })).toEqual({})
+})
+
+it('begins with the first option of every required select', () => {
+  const skill = {
+    form_fields: [
+      { name: 'style', label: '文体', type: 'select', required: true, options: ['標準', '簡潔'] },
+      { name: 'length', label: '長さ', type: 'select', required: false, options: ['短く', '長く'] },
+    ],
+  } as Skill
+  expect(withDefaults(skill, {})).toEqual({ style: '標準' })
+  expect(withDefaults(skill, { style: '簡潔', length: '長く' })).toEqual({ style: '簡潔', length: '長く' })
+  // An option that the skill no longer has.
+  expect(withDefaults(skill, { style: '丁寧' })).toEqual({ style: '標準' })
 })
 
 it('wants a text or a file to proofread, and not both', () => {

@@ -21,6 +21,17 @@ export function lengthOf(value: string): number {
   return [...value.replace(/\r\n?/g, '\n')].length
 }
 
+/** The values with a choice for every required select: the first option unless one is chosen. */
+export function withDefaults(skill: Skill, values: FormValues): FormValues {
+  const chosen = { ...values }
+  for (const { name, type, required, options = [] } of skill.form_fields) {
+    const first = options[0]
+    if (type === 'select' && required && first !== undefined && !options.includes(chosen[name] ?? ''))
+      chosen[name] = first
+  }
+  return chosen
+}
+
 /** What is wrong with each field, in words; empty when all is well. The server checks the same again. */
 export function checkForm(skill: Skill, values: FormValues): Readonly<Record<string, string>> {
   const wrong = skill.form_fields.flatMap((field) => {

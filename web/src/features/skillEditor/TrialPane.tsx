@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import type { Skill, SkillContent, Thread } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
@@ -25,8 +25,13 @@ export function TrialPane({ skill, content, slot, trial }: TrialPaneProps) {
   const begin = () => setTried({ key: (tried?.key ?? 0) + 1, skill, content })
   const start = (requestId: string): Promise<Thread> =>
     made.trySkill({ request_id: requestId, slot, content: tried?.content ?? content })
+  const pane = useRef<HTMLElement>(null)
+  // On a narrow screen it is below the form.
+  useEffect(() => {
+    if (tried) pane.current?.scrollIntoView({ block: 'nearest' })
+  }, [tried])
   return (
-    <section className={styles.trial} aria-label={texts.trial.title}>
+    <section className={styles.trial} ref={pane} aria-label={texts.trial.title}>
       <header className={styles.trialHead}>
         <h2>{texts.trial.title}</h2>
         <Button size="sm" onClick={begin}>

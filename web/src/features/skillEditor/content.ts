@@ -1,4 +1,5 @@
 import type { MadeSkill, Skill, SkillAudience, SkillContent, SkillMember } from '@/lib/api'
+import { texts } from './texts'
 
 /** The icons of the app, which skills may have beside emoji. */
 export const icons = [
@@ -81,7 +82,7 @@ export function iconPath(icon: string): string {
 export function previewOf(content: SkillContent, slot: string): Skill {
   return {
     id: `trial-${slot}`,
-    name: content.name,
+    name: content.name.trim() || texts.trial.unnamed,
     description: content.description,
     icon_path: iconPath(content.icon),
     category_id: content.category_id,

@@ -158,6 +158,7 @@ export const texts = {
 
   trial: {
     title: '試す',
+    unnamed: '名称未設定のスキル',
     lead: '保存せずに、今の内容で試せます。',
     begin: 'この内容で試す',
     again: '最初から試す',

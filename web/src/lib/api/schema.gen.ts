@@ -900,7 +900,7 @@ export interface paths {
          * Try a skill without saving it
          * @description A temporary thread with the content as its skill, which only its maker sees; ask in it as in any other thread. The
          *     thread belongs to the editor that `slot` names: trying another content in the same slot changes the skill of its
-         *     earlier threads as well.
+         *     earlier threads as well. The content needs a prompt; its name and its description may be empty.
          */
         post: operations["trySkill"];
         delete?: never;
