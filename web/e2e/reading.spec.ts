@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { hold } from './support/hold'
+import { breaches, overflow } from './support/inspect'
 import { expect, test } from './support/test'
 
 const wide = `数字の列が多い表です。
@@ -110,6 +111,45 @@ test.describe('what an answer looks like', () => {
       }
     })
   }
+
+  test('a diagram fits on a phone, is enlarged by a tap, and has one button for its tools', async ({
+    page,
+    chat,
+    model,
+    question,
+  }) => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    const chain = Array.from({ length: 12 }, (_, n) => `S${n}[手順${n}を確認する] --> S${n + 1}[次の手順]`)
+    model.script(question, { text: `\`\`\`mermaid\nflowchart LR\n${chain.join('\n')}\n\`\`\`` })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    const picture = chat.answer.getByRole('img', { name: /^フローチャート/ })
+    await expect(picture).toBeVisible()
+    const scrolls = await picture.evaluate((image) => {
+      const box = image.parentElement
+      return box === null || box.scrollWidth > box.clientWidth
+    })
+    expect(scrolls, 'whether the diagram scrolls sideways').toBe(false)
+    const save = chat.answer.getByRole('button', { name: '図をSVGで保存' })
+    await expect(save).toBeHidden()
+    await chat.answer.getByRole('button', { name: '図の操作' }).click()
+    await expect(save).toBeVisible()
+    expect(await overflow(page)).toEqual({ by: 0, what: [] })
+
+    await picture.click()
+    const large = page.getByRole('dialog', { name: 'フローチャート' })
+    const small = (await picture.boundingBox())?.width ?? 0
+    await expect
+      .poll(async () => (await large.getByRole('img').boundingBox())?.width)
+      .toBeGreaterThan(2 * small)
+    expect(await breaches(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await expect(large).toHaveCount(0)
+    await chat.answer.getByRole('button', { name: '図を拡大' }).click()
+    await large.getByRole('button', { name: '閉じる' }).click()
+    await expect(chat.answer.getByRole('button', { name: '図を拡大' })).toBeFocused()
+  })
 
   test('wide code and tables take the room beside the measure, and scroll where there is none', async ({
     page,

@@ -1,10 +1,11 @@
 import { useAtomValue } from 'jotai'
-import { Code, Image as Picture } from 'lucide-react'
-import { type CSSProperties, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { Code, Maximize2, MoreHorizontal, Image as Picture } from 'lucide-react'
+import { type ReactNode, useEffect, useId, useMemo, useState } from 'react'
 import { copyText } from '@/lib/browser/clipboard'
 import { useMedia } from '@/lib/ui/media'
 import { themeAtom } from '@/lib/ui/theme'
 import { type Drawn, drawDiagram, type Scheme } from './diagrams'
+import { EnlargedDiagram } from './EnlargedDiagram'
 import styles from './markdown.module.css'
 import { texts } from './texts'
 import { CopyButton, SaveButton } from './tools'
@@ -13,14 +14,40 @@ import { CopyButton, SaveButton } from './tools'
 export function Diagram({ code, children }: { code: string; children: ReactNode }) {
   const drawn = useDrawn(code, useScheme())
   const [asCode, setAsCode] = useState(false)
+  const [enlarged, setEnlarged] = useState(false)
+  const [open, setOpen] = useState(false)
+  const toolsId = useId()
   const url = useUrl(drawn?.svg)
   if (drawn === null || url === undefined) return children
   const name = texts.diagramKinds[drawn.kind.replace(/-.*$/, '')] ?? texts.diagram
   return (
     <figure className={styles.diagram}>
-      <div className={styles.codeHead}>
+      <div className={styles.codeHead} data-diagram>
         <span>{name}</span>
-        <div className={styles.tools} data-print="hide">
+        <div className={styles.diagramHead} data-print="hide">
+          {!asCode && (
+            <button
+              type="button"
+              className={styles.tool}
+              aria-label={texts.enlarge}
+              onClick={() => setEnlarged(true)}
+            >
+              <Maximize2 {...icon} />
+            </button>
+          )}
+          {/* On a phone the tools have no room: one button shows them. */}
+          <button
+            type="button"
+            className={styles.more}
+            aria-label={texts.diagramTools}
+            aria-expanded={open}
+            aria-controls={toolsId}
+            onClick={() => setOpen(!open)}
+          >
+            <MoreHorizontal {...icon} />
+          </button>
+        </div>
+        <div className={styles.tools} id={toolsId} data-open={open || undefined} data-print="hide">
           <button
             type="button"
             className={styles.tool}
@@ -52,14 +79,24 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
         <div className={styles.drawing} tabIndex={0} role="region" aria-label={drawn.title || name}>
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the button above does the same. */}
+          {/* biome-ignore lint/a11y/noNoninteractiveElementInteractions: as above. */}
           <img
             src={url}
             alt={drawn.title || texts.drawn(name)}
             width={drawn.width}
             height={drawn.height}
-            style={{ '--width': `${drawn.width}px` } as CSSProperties}
+            onClick={() => setEnlarged(true)}
           />
         </div>
+      )}
+      {enlarged && (
+        <EnlargedDiagram
+          name={drawn.title || name}
+          url={url}
+          drawn={drawn}
+          onClose={() => setEnlarged(false)}
+        />
       )}
     </figure>
   )

@@ -3,6 +3,7 @@ import ReactMarkdown from 'react-markdown'
 import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
 import { CodeBlock } from './CodeBlock'
 import { BlockContext, elements, safeUrl } from './elements'
+import { headingsAbove, rehypeHeadings } from './headings'
 import { loadFormulaStyles, type MarkdownProps } from './Markdown'
 import styles from './markdown.module.css'
 import { rehypeAlerts, rehypeBreaks, rehypeCitations, rehypeNotes, remarkPlugins } from './plugins'
@@ -23,6 +24,7 @@ export function Rendered({ text, growing = false, cut = false, Citation, onBlock
   const open = growing || cut
   const blocks = useMemo(() => (open ? grown.current?.update(text) : splitBlocks(text)) ?? [], [text, open])
   const references = useMemo(() => referencesOf(blocks), [blocks])
+  const headings = useMemo(() => headingsAbove(blocks), [blocks])
   const last = blocks.length - 1
   return (
     <div className={styles.markdown}>
@@ -33,6 +35,7 @@ export function Rendered({ text, growing = false, cut = false, Citation, onBlock
           block={block}
           definitions={references[index]?.definitions ?? ''}
           notes={references[index]?.notes ?? ''}
+          above={headings[index] ?? ''}
           open={open && index === last}
           growing={growing && index === last}
           Citation={Citation}
@@ -45,6 +48,8 @@ export function Rendered({ text, growing = false, cut = false, Citation, onBlock
 
 interface BlockProps extends Reference {
   readonly block: Block
+  /** The headings that it is under; see `headingsAbove`. */
+  readonly above: string
   /** Whether it may end inside open syntax. */
   readonly open: boolean
   /** Whether more of it will follow. */
@@ -71,12 +76,21 @@ const BlockView = memo(
     a.block.kind === b.block.kind &&
     a.definitions === b.definitions &&
     a.notes === b.notes &&
+    a.above === b.above &&
     a.open === b.open &&
     a.growing === b.growing &&
     a.Citation === b.Citation,
 )
 
-function MarkedUp({ block, definitions, notes, open, growing, Citation }: Omit<BlockProps, 'onBlock'>) {
+function MarkedUp({
+  block,
+  above,
+  definitions,
+  notes,
+  open,
+  growing,
+  Citation,
+}: Omit<BlockProps, 'onBlock'>) {
   const prepared = prepare(block)
   const math = useLazyPart(formulas, prepared.math)
   const context = useMemo(
@@ -93,6 +107,7 @@ function MarkedUp({ block, definitions, notes, open, growing, Citation }: Omit<B
           rehypeBreaks,
           rehypeNotes(notes === '' ? [] : notes.split('\n')),
           rehypeCitations,
+          rehypeHeadings(above),
         ]}
         components={elements}
         urlTransform={safeUrl}

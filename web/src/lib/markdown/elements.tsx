@@ -1,6 +1,7 @@
 import { ImageOff } from 'lucide-react'
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react'
 import type { Components, ExtraProps } from 'react-markdown'
+import { Checkbox } from '@/lib/ui/Checkbox'
 import { CodeBlock } from './CodeBlock'
 import type { CitationProps } from './Markdown'
 import styles from './markdown.module.css'
@@ -151,19 +152,19 @@ function NoteMark({ value }: { value?: unknown }) {
   )
 }
 
-/** The components for the elements of an answer. Headings start at the third level, below the page's own. */
+/** The box of a task, which cannot be changed. */
+function Task({ checked }: { checked?: boolean | undefined }) {
+  return <Checkbox checked={checked ?? false} disabled aria-label={checked ? texts.taskDone : texts.task} />
+}
+
+/** The components for the elements of an answer. */
 export const elements: Components = {
-  h1: ({ children }) => <h3 className={styles.h1}>{children}</h3>,
-  h2: ({ children }) => <h4 className={styles.h2}>{children}</h4>,
-  h3: ({ children }) => <h5 className={styles.h3}>{children}</h5>,
-  h4: ({ children }) => <h6 className={styles.h3}>{children}</h6>,
-  h5: ({ children }) => <h6 className={styles.h3}>{children}</h6>,
-  h6: ({ children }) => <h6 className={styles.h3}>{children}</h6>,
   a: ({ href, children }) => <Anchor href={href}>{children}</Anchor>,
   img: ({ src, alt }) => <Picture src={typeof src === 'string' ? src : undefined} alt={alt} />,
   pre: Fence,
   code: Code,
   table: TableElement,
   button: ({ value, node }) => <Cite value={value} weak={node?.properties.dataWeak === true} />,
+  input: ({ checked }) => <Task checked={checked} />,
   data: ({ value }) => <NoteMark value={value} />,
 }

@@ -57,8 +57,13 @@ describe('Japanese', () => {
 describe('blocks', () => {
   it('draws tables, lists, tasks and headings', () => {
     expect(html('| a | b |\n|---|--:|\n| 1<br>2 | x |')).toMatch(/<table>.*<td>1<br>2<\/td>/s)
-    expect(html('- [x] 済\n- [ ] 未')).toMatch(/<input[^>]*checked/)
+    expect(html('- [x] 済\n- [ ] 未')).toMatch(
+      /<input[^>]*aria-label="完了"[^>]*checked.*<input[^>]*aria-label="未完了"/s,
+    )
     expect(html('# 題\n\n## 節')).toMatch(/<h3[^>]*>題<\/h3>.*<h4[^>]*>節<\/h4>/s)
+    const levels = (text: string) => [...html(text).matchAll(/<h(\d)/g)].map((match) => Number(match[1]))
+    expect(levels('## 節\n\n本文\n\n#### 項\n\n## 節')).toEqual([3, 4, 3])
+    expect(levels('### 項\n\n本文\n\n題\n===\n\n---\n\n## 節')).toEqual([3, 3, 4])
   })
 
   it('keeps lines as they were broken', () => {

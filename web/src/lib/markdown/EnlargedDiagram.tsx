@@ -1,0 +1,39 @@
+import { X } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import { useLayer } from '@/lib/ui/layers'
+import type { Drawn } from './diagrams'
+import styles from './markdown.module.css'
+import { texts } from './texts'
+
+interface EnlargedDiagramProps {
+  readonly name: string
+  readonly url: string
+  readonly drawn: Drawn
+  readonly onClose: () => void
+}
+
+/** A diagram over the whole page, in its own size or larger; it scrolls. Esc closes it. */
+export function EnlargedDiagram({ name, url, drawn, onClose }: EnlargedDiagramProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useLayer(dialog, true)
+  useEffect(() => {
+    const before = document.activeElement
+    const element = dialog.current
+    element?.showModal()
+    return () => {
+      element?.close()
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true })
+    }
+  }, [])
+  return (
+    <dialog ref={dialog} className={styles.enlarged} aria-label={name} onClose={onClose}>
+      <button type="button" className={styles.close} aria-label={texts.close} onClick={onClose}>
+        <X size={18} aria-hidden="true" />
+      </button>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard. */}
+      <div className={styles.stage} tabIndex={0} role="region" aria-label={name}>
+        <img src={url} alt={name} style={{ width: drawn.width }} />
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,66 @@
+import type { Element, Root } from 'hast'
+import styles from './markdown.module.css'
+import type { Block } from './split'
+
+/** The level of the heading above an answer. */
+const base = 2
+
+const found = new WeakMap<Block, readonly number[]>()
+
+/** The depths of the headings in a block, in order: `#` is 1. */
+function depthsOf(block: Block): readonly number[] {
+  const known = found.get(block)
+  if (known !== undefined) return known
+  const lines =
+    block.kind === 'text' ? block.source.matchAll(/^ {0,3}(?:(#{1,6})(?=[ \t]|$)|(=+|-+)[ \t]*$)/gm) : []
+  const depths = [...lines].flatMap(([, marks, underline], at) => {
+    if (marks !== undefined) return marks.length
+    // A line of dashes alone is a rule.
+    return at === 0 && block.source.trimStart().startsWith(underline ?? '')
+      ? []
+      : underline?.startsWith('=')
+        ? 1
+        : 2
+  })
+  found.set(block, depths)
+  return depths
+}
+
+/** Adds a heading to those that it is under, outermost first; deeper and equal ones end with it. */
+function enter(above: readonly number[], depth: number): number[] {
+  return [...above.filter((other) => other < depth), depth]
+}
+
+/** Returns, for each block, the depths of the headings that its text is under, such as `1,3`. */
+export function headingsAbove(blocks: readonly Block[]): string[] {
+  let above: readonly number[] = []
+  return blocks.map((block) => {
+    const before = above.join()
+    above = depthsOf(block).reduce<readonly number[]>(enter, above)
+    return before
+  })
+}
+
+/**
+ * Gives each heading the level below the heading that it is under: a text may begin with `###`, or leave levels out,
+ * which would mislead people who jump by headings. How it looks follows what was written.
+ */
+export function rehypeHeadings(above: string) {
+  return () => (tree: Root) => {
+    let open = above === '' ? [] : above.split(',').map(Number)
+    const visit = (parent: Root | Element) => {
+      for (const child of parent.children) {
+        if (child.type !== 'element') continue
+        const depth = Number(/^h([1-6])$/.exec(child.tagName)?.[1])
+        if (Number.isNaN(depth)) {
+          visit(child)
+          continue
+        }
+        open = enter(open, depth)
+        child.tagName = `h${Math.min(6, base + open.length)}`
+        child.properties.className = [styles[`h${Math.min(3, depth)}`] ?? '']
+      }
+    }
+    visit(tree)
+  }
+}
