@@ -200,8 +200,8 @@ func TestFollowUpOnTheWeb(t *testing.T) {
 	}
 }
 
-// TestR90_SearchAway answers nothing from memory where the search cannot be asked: the answer fails with a reason,
-// and the model is asked for queries alone.
+// TestR90_SearchAway answers nothing from memory if the search service is unavailable: the answer fails with a reason,
+// and the model receives no request but the one for queries.
 func TestR90_SearchAway(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())

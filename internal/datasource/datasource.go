@@ -202,8 +202,8 @@ type Files interface {
 
 // Extractor reads untrusted files in isolation. It is safe for concurrent use.
 type Extractor interface {
-	// Prepare returns when files with the extension of filename can be read without compiling code first, which may take
-	// minutes: time limits of a file begin after it. An error says nothing about a file.
+	// Prepare waits until the code that reads files with the extension of filename is compiled, which may take minutes.
+	// Time limits of a file start after it. An error is never the fault of a file.
 	Prepare(ctx context.Context, filename string) error
 	// Extract calls page for each page of a file, with the number of pages, 0 while that is unknown. The extension of
 	// filename is the file's format. An *extract.Unreadable says what is wrong with the file; any other error says

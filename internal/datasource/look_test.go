@@ -104,7 +104,7 @@ func (r *renderer) RenderPage(ctx context.Context, name string, file io.Reader, 
 	return r.InProcess.RenderPage(ctx, name, file, page, width)
 }
 
-// TestPicturesOfPagesAreMadeOnce for those who may see them: the right is checked with each request.
+// TestPicturesOfPagesAreMadeOnce renders each page once per width. Each request checks the right to see the file.
 func TestPicturesOfPagesAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

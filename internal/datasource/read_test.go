@@ -76,7 +76,7 @@ func TestReadingThatCrashesServersIsGivenUp(t *testing.T) {
 	}
 }
 
-// unprepared is an extractor that is prepared once the test says so.
+// unprepared is an extractor whose Prepare waits until the test closes prepared.
 type unprepared struct {
 	extracttest.InProcess
 	limited  chan bool // Takes, for each call that waits, whether its time is limited.

@@ -76,8 +76,8 @@ func New(cfg Config) *Extractor {
 	return &Extractor{cfg: cfg.withDefaults(), compiling: make(chan struct{}, 1)}
 }
 
-// Prepare returns when files with the extension of filename can be read without compiling code first, which takes
-// minutes on a slow machine. No limit of a file covers that time. An error says nothing about a file.
+// Prepare waits until the code that reads files with the extension of filename is compiled, which takes minutes on a
+// slow machine. No limit of a file covers that time. An error is never the fault of a file.
 func (e *Extractor) Prepare(ctx context.Context, filename string) error {
 	if format, ok := extract.FormatOf(filename); ok && format.ByPage() {
 		return e.compile(ctx)
