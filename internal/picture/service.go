@@ -23,7 +23,7 @@ const (
 	receiving = 8 // At once.
 	reading   = 2 // At once.
 	patience  = 20 * time.Second
-	readTime  = 30 * time.Second
+	readTime  = 70 * time.Second // The reader gives up before, after a minute.
 )
 
 const (
