@@ -70,9 +70,31 @@ func (a *acting) member(ctx context.Context) (owner chat.Owner, ok bool, err err
 	case LinkRefused:
 		err = a.refuse(ctx, textStranger)
 	case LinkNone:
-		err = a.invite(ctx, textUnlinked)
+		err = a.await(ctx)
 	}
 	return chat.Owner{}, false, err
+}
+
+// await makes a question wait until the person is linked, and invites them once. After the invitation's lifetime the
+// question is dropped.
+func (a *acting) await(ctx context.Context) error {
+	if a.event.Incoming.Kind == Regenerate {
+		return a.invite(ctx, textLink)
+	}
+	age := time.Since(a.event.ReceivedAt)
+	if a.event.Done.Invited && age > invitationLifetime {
+		return nil
+	}
+	if !a.event.Done.Invited {
+		if err := a.invite(ctx, textUnlinked); err != nil {
+			return err
+		}
+		a.event.Done.Invited = true
+		if err := a.save(ctx); err != nil {
+			return err
+		}
+	}
+	return later{min(a.cfg.Unlinked+age/10, time.Minute)} // Each look is a call of the surface.
 }
 
 // invite offers the person to be linked.

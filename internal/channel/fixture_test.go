@@ -105,6 +105,13 @@ func (f *fixture) link(person string, linked channel.Linked) {
 	f.links[person] = linked
 }
 
+// linkOf returns the link of a person.
+func (f *fixture) linkOf(person string) channel.Linked {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.links[person]
+}
+
 // exec runs a statement that no store method offers.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
@@ -151,6 +158,7 @@ func (f *fixture) start() *channel.Service { return f.startWith(channel.Config{}
 func (f *fixture) startWith(cfg channel.Config) *channel.Service {
 	f.t.Helper()
 	cfg.PublicURL, cfg.Poll, cfg.Busy = "https://tsumugi.example", 20*time.Millisecond, 10*time.Millisecond
+	cfg.Unlinked = 10 * time.Millisecond
 	cfg.MinPause = 10 * time.Millisecond
 	s := channel.NewService(channel.Needs{
 		Store: f.db, Installations: f, Links: f, Surfaces: map[string]channel.Surface{channeltest.Name: f.surface},

@@ -198,6 +198,9 @@ func (s *Service) act(ctx context.Context, e *Event) error {
 		return err
 	}
 	a := &acting{Service: s, event: e, surface: surface, to: e.target(in)}
+	if e.Incoming.Text != "" {
+		e.Incoming.Text = surface.Named(ctx, a.to, e.Incoming.Text)
+	}
 	switch e.Incoming.Kind {
 	case Ask, Summarize:
 		return a.answered(ctx, a.ask)

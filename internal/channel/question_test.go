@@ -189,6 +189,34 @@ func TestLinkingByMessages(t *testing.T) {
 	f.told("sato", channel.NoticeRefused)
 }
 
+// TestQuestionIsAnsweredOnceLinked: two questions of a person who is not linked wait, and one of them is deleted.
+func TestQuestionIsAnsweredOnceLinked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.link("tanaka", channel.Linked{State: channel.LinkNone})
+	s := f.start()
+	asked, deleted := f.mention("tanaka", "一つ目"), f.mention("tanaka", "二つ目")
+	deleted.Thread = string(deleted.Message)
+	f.take(s, asked)
+	f.told("tanaka", channel.NoticeLink)
+	f.take(s, deleted)
+	withdrawn := f.event(channel.Deleted, "tanaka")
+	withdrawn.Message = deleted.Message
+	f.take(s, withdrawn)
+	f.eventually("only the first question waits", func() bool {
+		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 1
+	})
+	f.link("tanaka", f.linkOf("sato"))
+	f.model.Next(t).Finish()
+	f.answered(1)
+	f.eventually("nothing waits", func() bool {
+		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 0
+	})
+	if n := f.count(`SELECT count(*) FROM messages WHERE role = 'user'`); n != 1 {
+		t.Errorf("%d questions", n)
+	}
+}
+
 func TestRevokedIsErased(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -30,6 +30,7 @@ type Config struct {
 	MinPause      time.Duration // After a failed call, at first; it doubles. Default 1 s.
 	MaxPause      time.Duration // At most. Default 30 s.
 	Busy          time.Duration // How often a question waits for the answer before. Default 1 s.
+	Unlinked      time.Duration // How soon a question looks whether its person was linked. Default 5 s.
 	MaxWait       time.Duration // How long a question waits for that, and for its files. Default 10 min.
 	MaxAttempts   int           // Of an event whose handling fails. Default 8.
 	Remember      time.Duration // How long ids of handled events are kept. Default 7 days.
@@ -47,6 +48,7 @@ func (c Config) withDefaults() Config {
 		{&c.MinPause, time.Second},
 		{&c.MaxPause, 30 * time.Second},
 		{&c.Busy, time.Second},
+		{&c.Unlinked, 5 * time.Second},
 		{&c.MaxWait, 10 * time.Minute},
 		{&c.Remember, 7 * 24 * time.Hour},
 	} {

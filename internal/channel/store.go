@@ -31,6 +31,7 @@ type Handled struct {
 	Question *chat.Question `json:"question,omitempty"` // As it is asked.
 	SkillID  uuid.UUID      `json:"skill_id,omitzero"`  // Of the thread that the question begins.
 	Problems string         `json:"problems,omitempty"` // What the person is told about the question's files.
+	Invited  bool           `json:"invited,omitempty"`  // The person was asked to be linked first.
 	Waiting  bool           `json:"waiting,omitempty"`  // The person was told that another answer comes first.
 }
 

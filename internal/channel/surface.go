@@ -50,6 +50,9 @@ type Surface interface {
 	Said(ctx context.Context, to Target, before Ref) ([]Said, error)
 	// Message returns one message of the thread, its text without what Incoming.Text leaves out.
 	Message(ctx context.Context, to Target, ref Ref) (Said, error)
+	// Named returns a person's text with the names of the people that it mentions by their ids. An id whose name cannot
+	// be found stays.
+	Named(ctx context.Context, to Target, text string) string
 	// Download fetches a file of a message. The caller closes it. Bytes after datasource.MaxSize need not be sent.
 	Download(ctx context.Context, to Target, f File) (io.ReadCloser, error)
 }

@@ -15,7 +15,8 @@ import (
 // The lengths of Slack, in characters, and of what is shown in one message beside its Markdown.
 const (
 	maxSection  = 3_000
-	maxSources  = 1_000
+	maxSources  = 2_500
+	maxTitle    = 150
 	maxFallback = 150
 	maxPrompts  = 4
 	maxButton   = 75
@@ -50,8 +51,9 @@ func footer(d channel.Draft) []slackgo.Block {
 	if d.State == channel.Writing {
 		return append(blocks, slackgo.NewActionBlock("", button(actionStop, id, "停止")))
 	}
-	if sources := sourceList(d.Citations); sources != "" {
-		blocks = append(blocks, note(sources))
+	if sources := sourceList(d.Citations, d.URL); sources != "" {
+		text := slackgo.NewTextBlockObject(slackgo.MarkdownType, sources, false, true)
+		blocks = append(blocks, slackgo.NewContextBlock("", text))
 	}
 	if d.Attached {
 		blocks = append(blocks, note("長い回答のため、全文をこのスレッドのファイルに添付しました。"))
@@ -71,8 +73,9 @@ func footer(d channel.Draft) []slackgo.Block {
 	return append(blocks, slackgo.NewActionBlock("", buttons...))
 }
 
-// sourceList returns the sources that an answer cites, as it numbers them.
-func sourceList(citations []chat.Citation) string {
+// sourceList returns the sources that an answer cites, as it numbers them: links in mrkdwn, to the pages of the web, and
+// to the thread in the app for documents.
+func sourceList(citations []chat.Citation, thread string) string {
 	var b strings.Builder
 	seen := make(map[int]bool)
 	more := 0
@@ -81,15 +84,15 @@ func sourceList(citations []chat.Citation) string {
 			continue
 		}
 		seen[c.Index] = true
-		line := fmt.Sprintf("\n[%d] %s", c.Index, c.Filename)
+		label := fmt.Sprintf("[%d] %s", c.Index, shorten(c.Filename, maxTitle))
 		switch {
 		case c.URL != "":
-			line += " " + c.URL
 		case c.Page > 0:
-			line += fmt.Sprintf(" %dページ", c.Page)
+			label += fmt.Sprintf(" %dページ", c.Page)
 		case c.Locator != "":
-			line += " " + c.Locator
+			label += " " + shorten(c.Locator, maxTitle)
 		}
+		line := "\n" + link(or(c.URL, thread), label)
 		if utf8.RuneCountInString(b.String()+line) > maxSources {
 			more++
 			continue
@@ -103,6 +106,19 @@ func sourceList(citations []chat.Citation) string {
 		fmt.Fprintf(&b, "\nほか%d件", more)
 	}
 	return "出典" + b.String()
+}
+
+// unlinkable are the characters that end an address within a link.
+var unlinkable = strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C", "&", "&amp;")
+
+// link returns a link in mrkdwn. Its text mentions nobody and has no markup. Without an address of the web it is a text.
+func link(address, text string) string {
+	text = strings.NewReplacer("@", "@"+gap, "*", "*"+gap, "_", "_"+gap, "`", "`"+gap, "~", "~"+gap, "|", "｜",
+		"\n", " ").Replace(escape(text))
+	if !webAddress.MatchString(address) || strings.ContainsAny(address, " \t\r\n") {
+		return text
+	}
+	return "<" + unlinkable.Replace(address) + "|" + text + ">"
 }
 
 // fallback returns the beginning of an answer as plain text, for notifications and screen readers.

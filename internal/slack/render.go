@@ -25,6 +25,9 @@ var (
 	person   = regexp.MustCompile(`^@[UW][A-Z0-9]{7,20}\b`)
 	calling  = regexp.MustCompile(`^@\w{0,40}$`)
 
+	webAddress = regexp.MustCompile(`(?i)^\s*<?(?:https?://|mailto:)`)
+	anyScheme  = regexp.MustCompile(`(?i)^\s*<?\s*[a-z][a-z0-9+.-]*:|&|%3a`)
+
 	// codeToken is what Slack might take for a mention within code, where entities may be shown as they are.
 	codeToken = regexp.MustCompile(`<(?:!(?:here|channel|everyone|group|subteam|date)|@[A-Z]|#[A-Z])`)
 )
@@ -33,7 +36,7 @@ var (
 const codeHold = 12
 
 // Render returns an answer's Markdown as Slack shows it best, for a markdown block or a stream. Nothing in it mentions
-// anybody: Slack's tokens are broken, whoever wrote them. Tables become aligned code, as streams show no tables.
+// anybody: Slack's tokens are broken, whoever wrote them. No picture is loaded, and links lead to the web. Tables become aligned code, as streams show no tables.
 //
 // Rendering is monotone: Render(a, false) is a prefix of Render(a+b, false) and of Render(a+b, true). What cannot be
 // decided yet (a table, half a code span) is held back until complete says that nothing follows.
@@ -150,6 +153,7 @@ type scanner struct {
 	before  rune // The last one that was rendered.
 	bold    bool
 	closed  bool // Bold has just ended.
+	picture bool // Within the description of a picture.
 }
 
 // step renders what comes next, and reports false if the rest is held back.
@@ -182,6 +186,18 @@ func (s *scanner) step() bool {
 		return true
 	case '*':
 		return s.stars(rest)
+	case '!':
+		if s.partial && len(rest) == 1 {
+			return false
+		}
+		if strings.HasPrefix(rest, "![") {
+			s.picture = true
+			s.emit("[", 2)
+			s.before = '['
+			return true
+		}
+	case ']':
+		return s.linked(rest)
 	}
 	s.emit(rest[:size], size)
 	s.before = r
@@ -257,6 +273,58 @@ func (s *scanner) angle(rest string) bool {
 	s.emit("&lt;", 1)
 	s.before = '<'
 	return true
+}
+
+// linked renders the end of a link's text with its address. Pictures and addresses that are not of the web or of mail
+// are left out.
+func (s *scanner) linked(rest string) bool {
+	if s.partial && len(rest) == 1 {
+		return false
+	}
+	s.before = ']'
+	switch {
+	case strings.HasPrefix(rest, "]:"):
+		s.emit("]"+gap+":", 2) // Otherwise it could define the address of a link.
+		return true
+	case !strings.HasPrefix(rest, "]("):
+		s.emit("]", 1)
+		return true
+	}
+	end := closing(rest[1:])
+	if end < 0 && s.partial {
+		return false
+	}
+	picture := s.picture
+	s.picture = false
+	switch {
+	case end < 0:
+		s.emit("]"+gap+"(", 2)
+	case picture:
+		s.emit("]", 1+end)
+	case webAddress.MatchString(rest[2:end]):
+		s.emit(strings.ReplaceAll(rest[:1+end], "<", ""), 1+end)
+	case anyScheme.MatchString(rest[2:end]):
+		s.emit("]", 1+end)
+	default:
+		s.emit("]"+gap+"(", 2)
+	}
+	return true
+}
+
+// closing returns the length of the text in parentheses that a text begins with, -1 if it has no end.
+func closing(text string) int {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
 }
 
 func (s *scanner) stars(rest string) bool {

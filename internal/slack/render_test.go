@@ -165,3 +165,28 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+func TestRender_Links(t *testing.T) {
+	t.Parallel()
+	for markdown, want := range map[string]string{
+		"[a](javascript:alert(1))よ":        "[a]よ",
+		"[a](< JavaScript:x>)":             "[a]",
+		"[a](java&#115;cript:x)":           "[a]",
+		"[a](slack://open)":                "[a]",
+		"![図](https://evil.example/p.png)": "[図]",
+		"![図][1]":                          "[図][1]",
+		"[a](https://x.example/a_(b))":     "[a](https://x.example/a_(b))",
+		"[a](mailto:a@x.example)":          "[a](mailto:a@x.example)",
+		"配列[0](参照)":                        "配列[0]\u200b(参照)",
+		"[1]: javascript:x":                "[1]\u200b: javascript:x",
+	} {
+		if got := slack.Render(markdown, true); got != want {
+			t.Errorf("%q: %q, not %q", markdown, got, want)
+		}
+		for i := range markdown {
+			if part := slack.Render(markdown[:i], false); !strings.HasPrefix(want, part) {
+				t.Errorf("%q: %q is sent too early", markdown[:i], part)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -169,6 +170,23 @@ func (p *people) name(ctx context.Context, client *slackgo.Client, i channel.Ins
 	name := or(or(user.Profile.DisplayName, user.RealName), user.Name)
 	p.names.set(key, name)
 	return name
+}
+
+// maxNamed bounds the people whose names are looked up for a text.
+const maxNamed = 20
+
+// mentioned matches the id of a person in a plain text.
+var mentioned = regexp.MustCompile(`@[UW][A-Z0-9]{6,20}\b`)
+
+// Named implements channel.Surface.
+func (a *Adapter) Named(ctx context.Context, to channel.Target, text string) string {
+	n := 0
+	return mentioned.ReplaceAllStringFunc(text, func(id string) string {
+		if n++; n > maxNamed {
+			return id
+		}
+		return "@" + or(a.people.name(ctx, a.client(to.Installation), to.Installation, id[1:]), id[1:])
+	})
 }
 
 // Download implements channel.Surface. The token is sent to Slack alone: a file's address is what its uploader chose if

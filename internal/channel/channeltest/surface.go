@@ -372,6 +372,9 @@ func (s *Surface) Status(ctx context.Context, to channel.Target, _ string) error
 	return s.call(ctx, Call{Method: "status", To: to}, func() error { return nil })
 }
 
+// Named implements channel.Surface.
+func (s *Surface) Named(_ context.Context, _ channel.Target, text string) string { return text }
+
 // Said implements channel.Surface.
 func (s *Surface) Said(ctx context.Context, to channel.Target, before channel.Ref) (said []channel.Said, _ error) {
 	err := s.call(ctx, Call{Method: "said", To: to, Ref: before}, func() error {
