@@ -343,7 +343,12 @@ func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.directory.Check(ctx, in), nil
+	checks := s.directory.Check(ctx, in)
+	if strings.HasPrefix(s.cfg.PublicURL, "http://") && in.Credentials.AppToken == "" {
+		checks = append(checks, Check{Name: "address", Detail: "公開URLがhttp://のため、Slackからイベントを受け取れません。" +
+			"https://のURLにするか、アプリレベルトークンを登録してSocket Modeを使ってください。"})
+	}
+	return checks, nil
 }
 
 // BeginInstall returns where a browser goes to have the app installed, and the value of its cookie until it comes back.
