@@ -117,7 +117,13 @@ type Citation struct {
 	// WeakOccurrences says which occurrences of [Index] in the answer's text are unsupported: it counts all of them,
 	// from 0. Empty with a weak Support: all are.
 	WeakOccurrences []int `json:"weak_occurrences,omitempty"`
+
+	// Deleted: the file was deleted since. Filename is DeletedFile then, and nothing else is known of it.
+	Deleted bool `json:"deleted,omitempty"`
 }
+
+// DeletedFile is what citations show of a file that was deleted.
+const DeletedFile = "削除されました"
 
 // StepKind names what the assistant does before it writes the answer.
 type StepKind string

@@ -207,6 +207,10 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 		if b.Question.DataSourceIDs, err = dataSources(q, looked.Skill, b.Question.DataSourceIDs); err != nil {
 			return Before{}, err
 		}
+		if lacksDocuments(looked, b.Question) {
+			return Before{}, fault.Errorf(SourcesDeleted,
+				"このチャットのファイルは、すべて削除されています。ファイルを添付してから、もう一度お試しください。")
+		}
 	}
 	if err := s.choosePictures(ctx, b, q, looked.Skill, chosen); err != nil {
 		return Before{}, err
@@ -242,6 +246,13 @@ func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID
 		return nil, tooManySources()
 	}
 	return ids, nil
+}
+
+// lacksDocuments reports whether a question about documents has none because those of the thread were all deleted: the
+// model would answer from its memory.
+func lacksDocuments(looked Looked, question Message) bool {
+	return looked.Skill.TaskType == skill.TaskDocumentQA && looked.HadSources && len(looked.DataSourceIDs) == 0 &&
+		len(question.DataSourceIDs)+len(looked.Skill.Documents) == 0
 }
 
 // place decides where in the thread a question is added, and returns the messages before it: at the end of a branch, in

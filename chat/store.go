@@ -56,6 +56,7 @@ type Looked struct {
 	History []Message   // The messages up to that answer.
 
 	DataSourceIDs []uuid.UUID // The data sources of the thread, in the order in which they were attached.
+	HadSources    bool        // A question of the thread had data sources, which may have been deleted since.
 	Guidance      org.Guidance
 	Models        ModelSettings
 }
@@ -111,6 +112,9 @@ type Renewal struct {
 	Lost    []uuid.UUID // No longer owned by this server: taken over, ended, or deleted with their thread.
 	Stopped []uuid.UUID // Still owned by this server, and to be stopped for their owners.
 }
+
+// SourcesDeleted is the code of a question about documents in a thread whose documents were all deleted.
+const SourcesDeleted fault.Code = "data_sources_deleted"
 
 // SourcesNotAccepted is the code of a question with data sources for a skill that takes none.
 const SourcesNotAccepted fault.Code = "data_sources_not_accepted"

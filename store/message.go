@@ -310,6 +310,7 @@ const lookSQL = `
 	             FROM thread_data_sources a
 	             WHERE a.thread_id = t.id
 	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
+	       EXISTS (SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
 	       ` + guidanceColumns + `, o.models
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
@@ -334,6 +335,7 @@ type lookRow struct {
 	Documents          []skill.Document
 	Withdrawn          bool
 	DataSourceIDs      []uuid.UUID
+	HadSources         bool
 	Models             chat.ModelSettings
 	guidanceRow
 }
@@ -341,7 +343,7 @@ type lookRow struct {
 func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
 		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
-		Guidance: r.guidance(), Models: r.Models,
+		HadSources: r.HadSources, Guidance: r.guidance(), Models: r.Models,
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
 			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources, AnswerLength: r.AnswerLength,

@@ -221,14 +221,19 @@ func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UU
 
 // DeleteSource implements datasource.Store. A trigger makes its file an orphan.
 func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) error {
-	tag, err := db.pool.Exec(ctx, `
-		DELETE FROM data_sources
-		WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
-		owner.OrganizationID, owner.UserID, id)
-	if err == nil && tag.RowsAffected() == 0 {
-		return noSource(nil)
-	}
-	return translate(err)
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			DELETE FROM data_sources
+			WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
+			owner.OrganizationID, owner.UserID, id)
+		switch {
+		case err != nil:
+			return err
+		case tag.RowsAffected() == 0:
+			return noSource(nil)
+		}
+		return forgetQuotes(ctx, tx, owner, id)
+	})
 }
 
 // EndReading implements datasource.Store.

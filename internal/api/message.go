@@ -188,7 +188,7 @@ func toMessage(m chat.Message) Message {
 				Index: c.Index, ChunkEmbeddingID: c.ChunkEmbeddingID, DataSourceID: c.DataSourceID,
 				Filename: c.Filename, Page: c.Page, Locator: c.Locator, Score: float32(c.Score), Quote: c.Quote,
 				Support: CitationSupport(c.Support), URL: c.URL, Site: c.Site, PublishedOn: c.PublishedOn,
-				WeakOccurrences: c.WeakOccurrences,
+				WeakOccurrences: c.WeakOccurrences, Deleted: c.Deleted,
 			}
 		}),
 		Steps: convert(m.Steps, func(t chat.Step) Step {

@@ -37,6 +37,7 @@ var statuses = map[fault.Code]int{
 	fault.ContractEnded:      http.StatusForbidden,
 	fault.TooLarge:           http.StatusRequestEntityTooLarge,
 	fault.RateLimited:        http.StatusTooManyRequests,
+	chat.SourcesDeleted:      http.StatusConflict,
 	chat.SourcesNotAccepted:  http.StatusBadRequest,
 	chat.PicturesNotAccepted: http.StatusBadRequest,
 	chat.ModelNotAllowed:     http.StatusBadRequest,

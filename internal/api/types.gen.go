@@ -1016,6 +1016,10 @@ type Citation struct {
 	// DataSourceID The file. Not there for a page of the web.
 	DataSourceID openapi_types.UUID `json:"data_source_id,omitempty,omitzero"`
 
+	// Deleted The file was deleted after the answer. `filename` is `削除されました` then; its name, its place, its ids and its
+	// quote are removed from the answer with the file, and so are passages of it that are not cited.
+	Deleted bool `json:"deleted,omitempty,omitzero"`
+
 	// Filename Of a page its title.
 	Filename string `json:"filename"`
 	Index    int    `json:"index"`
@@ -1754,7 +1758,9 @@ type MessageList struct {
 // the form if there are any, else all data sources of the thread; for an edited question, those of the question
 // that it replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file
 // in the form counts as one of them. A skill that accepts none refuses them with 400
-// `data_sources_not_accepted`. `regenerate` uses those of the question.
+// `data_sources_not_accepted`. `regenerate` uses those of the question. Where all data sources of a thread were
+// deleted, a skill that answers from documents refuses a question without another one with 409
+// `data_sources_deleted`.
 //
 // `picture_ids` are pictures of one's own that the model is shown with this question. An edited question without
 // it keeps those of the question that it replaces; an empty list is none. A model that does not see, and a skill

@@ -13,6 +13,7 @@ const source: Source = {
   quote: '年次有給休暇は10日とする。',
   support: 'weak',
   weakOccurrences: null,
+  deleted: false,
   dataSourceId: 'd',
   url: null,
   site: '',

@@ -129,7 +129,7 @@ function Card({
       <p className={styles.file}>{name}</p>
       {place && <p className={styles.where}>{place}</p>}
       {quote && <p className={styles.quote}>{quote}</p>}
-      {!canOpen(source) && <p className={styles.where}>{texts.citation.ofSkill}</p>}
+      {!canOpen(source) && !source.deleted && <p className={styles.where}>{texts.citation.ofSkill}</p>}
       {weak && (
         <p className={styles.check}>
           <strong>{texts.citation.weak}</strong>

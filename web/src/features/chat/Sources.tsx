@@ -53,7 +53,7 @@ function List({
       {sources.map((source) => (
         <li key={`${source.index} ${source.id}`}>
           {!canOpen(source) ? (
-            <span className={styles.source} title={texts.citation.ofSkill}>
+            <span className={styles.source} title={source.deleted ? undefined : texts.citation.ofSkill}>
               <Label source={source} note={noteOf(source, text)} numbered={numbered} />
             </span>
           ) : source.url === null ? (

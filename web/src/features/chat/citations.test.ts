@@ -3,6 +3,7 @@ import type { Citation } from '@/lib/api'
 import type { AnswerCitation, AnswerSource } from '@/lib/stream'
 import {
   citationsOf,
+  markUnsupported,
   noteOf,
   placeOf,
   quoteOf,
@@ -49,6 +50,7 @@ const checked: AnswerCitation = {
   quote: '本文',
   support: 'weak',
   weakOccurrences: [1],
+  deleted: false,
   url: null,
   site: '',
   publishedOn: '',
@@ -94,6 +96,14 @@ it('says of a source whether all that cites it is unsupported, or a part', () =>
   expect(
     citationsOf({ sources: [given], citations: [checked] }, '').map((one) => one.weak_occurrences),
   ).toEqual([[1]])
+})
+
+it('says only that it is gone of a file that was deleted', () => {
+  const [gone] = sourcesOf(null, [
+    { index: 1, filename: '削除されました', page: 0, score: 0, quote: '', support: 'weak', deleted: true },
+  ])
+  expect(gone && spokenTitle(gone, noteOf(gone, '10日です[1]。'))).toBe('出典1、削除されました')
+  expect(gone && markUnsupported('10日です[1]。', [gone])).toBe('10日です[1]。')
 })
 
 it('says where a source stands as its readers know the place', () => {

@@ -21,6 +21,8 @@ export interface Source {
   readonly support: Support | null
   /** Which occurrences of its citation in the text are unsupported, from 0; null for all of a weak one. */
   readonly weakOccurrences: readonly number[] | null
+  /** Whether the file was deleted after the answer: then its name says so, and nothing else is known. */
+  readonly deleted: boolean
   /** Empty for a document of the skill, which only its citations show. */
   readonly dataSourceId: string
   /** Of a page of the web, as the two that follow; empty if they are not known. */
@@ -95,8 +97,8 @@ export function spokenTitle(source: Source, note: string): string {
 }
 
 /** What the check of an answer has found of a source in the whole text: 要確認, 一部要確認, or nothing. */
-export function noteOf({ index, support, weakOccurrences }: Source, text: string): string {
-  if (support !== 'weak') return ''
+export function noteOf({ index, support, weakOccurrences, deleted }: Source, text: string): string {
+  if (support !== 'weak' || deleted) return ''
   const cited = text.split(`[${index}]`).length - 1
   return weakOccurrences !== null && weakOccurrences.length < cited
     ? texts.citation.partlyWeak
@@ -107,7 +109,7 @@ export function noteOf({ index, support, weakOccurrences }: Source, text: string
 export function markUnsupported(text: string, sources: Iterable<Source>): string {
   const weak = new Map(
     [...sources]
-      .filter(({ support }) => support === 'weak')
+      .filter(({ support, deleted }) => support === 'weak' && !deleted)
       .map(({ index, weakOccurrences }) => [index, weakOccurrences && new Set(weakOccurrences)]),
   )
   if (weak.size === 0) return text
@@ -137,7 +139,7 @@ export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, tex
 
 function storedSource(citation: Citation): Source {
   const { index, chunk_embedding_id, data_source_id, filename, page, locator, quote, support } = citation
-  const { url, site, published_on, weak_occurrences } = citation
+  const { url, site, published_on, weak_occurrences, deleted } = citation
   return {
     id: chunk_embedding_id ?? '',
     index,
@@ -147,6 +149,7 @@ function storedSource(citation: Citation): Source {
     quote,
     support: support ?? null,
     weakOccurrences: weak_occurrences ?? null,
+    deleted: deleted ?? false,
     dataSourceId: data_source_id ?? '',
     url: httpUrl(url ?? ''),
     site: site ?? '',
@@ -160,12 +163,12 @@ function checkedSource({ passageId, filename, ...rest }: AnswerCitation): Source
 
 function givenSource({ filename, title, page, mediaType: _, ...rest }: AnswerSource): Source {
   const name = rest.url === null ? filename : title || rest.url
-  return { ...rest, name, page: page ?? 0, quote: '', support: null, weakOccurrences: null }
+  return { ...rest, name, page: page ?? 0, quote: '', support: null, weakOccurrences: null, deleted: false }
 }
 
 function toCitation(source: Source): Citation {
   const { id, index, name, page, locator, quote, support, dataSourceId, url, site, publishedOn } = source
-  const { weakOccurrences } = source
+  const { weakOccurrences, deleted } = source
   return {
     index,
     ...(id && { chunk_embedding_id: id }),
@@ -177,6 +180,7 @@ function toCitation(source: Source): Citation {
     ...(url !== null && { url, site, ...(publishedOn && { published_on: publishedOn }) }),
     ...(locator && { locator }),
     ...(support && { support }),
+    ...(deleted && { deleted }),
     ...(weakOccurrences !== null && { weak_occurrences: [...weakOccurrences] }),
   }
 }

@@ -134,6 +134,7 @@ describe('endedMessage', () => {
       quote: '本文',
       support: 'weak',
       weakOccurrences: null,
+      deleted: false,
       url: null,
       site: '',
       publishedOn: '',

@@ -4708,7 +4708,9 @@ export interface components {
          *     the form if there are any, else all data sources of the thread; for an edited question, those of the question
          *     that it replaces. An empty list is none. Data sources that are not attached to the thread are attached. A file
          *     in the form counts as one of them. A skill that accepts none refuses them with 400
-         *     `data_sources_not_accepted`. `regenerate` uses those of the question.
+         *     `data_sources_not_accepted`. `regenerate` uses those of the question. Where all data sources of a thread were
+         *     deleted, a skill that answers from documents refuses a question without another one with 409
+         *     `data_sources_deleted`.
          *
          *     `picture_ids` are pictures of one's own that the model is shown with this question. An edited question without
          *     it keeps those of the question that it replaces; an empty list is none. A model that does not see, and a skill
@@ -4825,6 +4827,11 @@ export interface components {
              * @enum {string}
              */
             support?: "strong" | "weak";
+            /**
+             * @description The file was deleted after the answer. `filename` is `削除されました` then; its name, its place, its ids and its
+             *     quote are removed from the answer with the file, and so are passages of it that are not cited.
+             */
+            deleted?: boolean;
             /**
              * @description With `weak`: which occurrences of `[index]` in `content` are of an unsupported sentence. They are counted
              *     from 0 through the whole text, including code: `[1]` means the second one. Not there: all of them, as in

@@ -280,6 +280,7 @@ describe('receive', () => {
       quote: '年次有給休暇は…',
       support: 'weak',
       weakOccurrences: [1, 3],
+      deleted: false,
       url: null,
       site: '',
       publishedOn: '',

@@ -63,6 +63,8 @@ export interface AnswerCitation {
   readonly support: Support | null
   /** Which occurrences of `[index]` in the text are unsupported, from 0; null for all of a weak one. */
   readonly weakOccurrences: readonly number[] | null
+  /** Whether the file was deleted after the answer. */
+  readonly deleted: boolean
   readonly url: string | null
   readonly site: string
   readonly publishedOn: string
@@ -258,6 +260,7 @@ function decodeCitation(f: Fields): AnswerCitation[] {
       quote: text(f.quote),
       support: support === 'strong' || support === 'weak' ? support : null,
       weakOccurrences: Array.isArray(weak) ? weak.filter((at) => typeof at === 'number') : null,
+      deleted: f.deleted === true,
       url: httpUrl(text(f.url)),
       site: text(f.site),
       publishedOn: text(f.published_on),

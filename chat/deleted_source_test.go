@@ -1,0 +1,121 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// groundedInSources bases an answer on a cited passage of each data source, and on another one of the last.
+func groundedInSources(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
+	grounds := chat.Grounds{Prompt: ask.Prompt}
+	ids := ask.Question.DataSourceIDs
+	for i, id := range append(ids[:len(ids):len(ids)], ids[len(ids)-1]) {
+		grounds.Sources = append(grounds.Sources, chat.Source{
+			Citation: chat.Citation{
+				Index: i + 1, ChunkEmbeddingID: newID(), DataSourceID: id, Filename: "極秘の規程.pdf", Page: 3, Score: 1,
+			},
+			Text: "年次有給休暇は10日とする。",
+		})
+	}
+	return grounds, nil
+}
+
+func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.grounded(llmtest.Say("有給休暇は10日です[1]。年次有給休暇は10日です[2]。"), grounder(groundedInSources))
+	ids := f.dataSources(f.owner, 2)
+	asked := f.question("何日ですか")
+	asked.DataSourceIDs = ids
+	exchange := f.wait(f.send(asked))
+	if n := len(exchange.Answer.Citations); n != 3 {
+		t.Fatalf("%d citations", n)
+	}
+	actor := identity.Actor{User: identity.User{ID: f.owner.UserID, OrganizationID: f.owner.OrganizationID}}
+	sharer := chat.NewSharer(f.db, nil)
+	share, err := sharer.Share(t.Context(), actor, f.thread.ID, exchange.Answer.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := f.server.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := sharer.Messages(t.Context(), actor, share.ID, 0, 10)
+	if err != nil || len(shared) != 2 {
+		t.Fatalf("%d shared messages, %v", len(shared), err)
+	}
+	deleted := chat.Citation{Index: 2, Filename: "削除されました", Support: "strong", Deleted: true}
+	want := []chat.Citation{exchange.Answer.Citations[0], deleted}
+	for place, got := range map[string][]chat.Citation{"answer": answer.Citations, "share": shared[1].Citations} {
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: citations %+v, want %+v", place, got, want)
+		}
+	}
+	one, err := json.Marshal(deleted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live := f.follow(f.server, answer.ID, ""); !strings.Contains(live, string(one)) {
+		t.Errorf("the stream has no %s:\n%s", one, live)
+	}
+}
+
+func TestAQuestionAboutDocumentsThatWereDeletedIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.grounded(llmtest.Say("10日です[1]。"), grounder(groundedInSources))
+	f.thread = f.newThread(skillOfTask(t, skill.TaskDocumentQA))
+	ids := f.dataSources(f.owner, 2)
+	first := f.question("何日ですか")
+	first.DataSourceIDs = ids[:1]
+	exchange := f.wait(f.send(first))
+	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	edited, none := f.question("何日？"), f.question("では、何日前までに申請しますか")
+	edited.Edit, none.DataSourceIDs = &exchange.Question.ID, []uuid.UUID{}
+	for name, q := range map[string]chat.Question{
+		"a further question": f.question("では、何日前までに申請しますか"), "an edited question": edited, "without files": none,
+	} {
+		_, err := f.server.Send(t.Context(), f.owner, q)
+		if fault.CodeOf(err) != chat.SourcesDeleted || !strings.Contains(fault.DetailOf(err), "削除されています") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	again := f.question("こちらのファイルでは？")
+	again.DataSourceIDs = ids[1:]
+	if got := f.wait(f.send(again)).Answer; got.Status != chat.StatusSuccess {
+		t.Errorf("with another file: %+v", got)
+	}
+}
+
+// skillOfTask returns a built-in skill.
+func skillOfTask(t *testing.T, task skill.TaskType) skill.Skill {
+	t.Helper()
+	_, skills, err := skill.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.TaskType == task })
+	if i < 0 {
+		t.Fatalf("no skill of the task %s", task)
+	}
+	return skills[i]
+}
