@@ -122,7 +122,7 @@ type Citation struct {
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// DeletedFile is what citations show of a file that was deleted.
+// DeletedFile is the filename in citations of a deleted file.
 const DeletedFile = "削除されました"
 
 // StepKind names what the assistant does before it writes the answer.

@@ -93,6 +93,7 @@ it('says of a source whether all that cites it is unsupported, or a part', () =>
   ])
   expect(partly && noteOf(partly, '10日です[1]。20日です[1]。')).toBe('一部要確認')
   expect(all && noteOf(all, '10日です[2]。20日です[2]。')).toBe('要確認')
+  expect(partly && noteOf(partly, '`[1]`\n```\n[1]\n```\n20日です[1]。')).toBe('要確認')
   expect(
     citationsOf({ sources: [given], citations: [checked] }, '').map((one) => one.weak_occurrences),
   ).toEqual([[1]])

@@ -99,7 +99,8 @@ export function spokenTitle(source: Source, note: string): string {
 /** What the check of an answer has found of a source in the whole text: 要確認, 一部要確認, or nothing. */
 export function noteOf({ index, support, weakOccurrences, deleted }: Source, text: string): string {
   if (support !== 'weak' || deleted) return ''
-  const cited = text.split(`[${index}]`).length - 1
+  const withoutCode = text.replace(/(`{3,}|~{3,})[\s\S]*?\1|`[^`\n]*`/g, '')
+  const cited = withoutCode.split(`[${index}]`).length - 1
   return weakOccurrences !== null && weakOccurrences.length < cited
     ? texts.citation.partlyWeak
     : texts.citation.weak
