@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import { Fragment } from 'react'
-import type { Block, Piece, Row } from './structure'
+import type { Block, Column, Piece, Row, SheetRow } from './structure'
 import styles from './TextView.module.css'
+import { texts } from './texts'
 
 /** Blocks of text, drawn by our own elements: nothing of a file is ever taken as HTML. */
 export function Blocks({ blocks }: { blocks: readonly Block[] }) {
@@ -30,6 +31,8 @@ function draw(block: Block): ReactNode {
       )
     case 'table':
       return <Table head={block.head} rows={block.rows} />
+    case 'sheet':
+      return <Sheet columns={block.columns} rows={block.rows} />
     default:
       return (
         <p className={styles.paragraph}>
@@ -84,6 +87,47 @@ function Table({ head, rows }: { head: Row | null; rows: readonly Row[] }) {
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** Rows of a spreadsheet, with the letters of its columns and the numbers of its rows. */
+function Sheet({ columns, rows }: { columns: readonly Column[]; rows: readonly SheetRow[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    <section className={`${styles.table} ${styles.sheet}`} tabIndex={0} aria-label={texts.sheet}>
+      <table>
+        <thead>
+          <tr>
+            <td />
+            {columns.map(({ letter }, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a column may have no letter.
+              <td key={at}>{letter}</td>
+            ))}
+          </tr>
+          <tr>
+            <td />
+            {columns.map(({ name }, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+              <th key={at} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ number, cells, marked }, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change their order.
+            <tr key={at} data-marked={marked || undefined}>
+              <th scope="row">{number}</th>
+              {cells.map((cell, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+                <td key={column}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   )
 }
 

@@ -2,12 +2,13 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { memo, type RefObject, useEffect, useLayoutEffect, useMemo, useRef } from 'react'
 import { Button } from '@/components/Button'
 import { EmptyState, ErrorState, Skeleton } from '@/components/States'
-import { isMarkdown, pageUnit } from '@/entities/source/files'
+import { hasPictures, isMarkdown, pageUnit } from '@/entities/source/files'
 import type { DataSource, Passage } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import { Blocks } from './Blocks'
 import { type TextStart, textQuery } from './passages'
+import { sheetBlocks } from './sheet'
 import { blocksOf } from './structure'
 import styles from './TextView.module.css'
 import { texts } from './texts'
@@ -85,7 +86,13 @@ const Batch = memo(function Batch({ passages, pageBefore, markedId, name, paged 
   return pages.map(({ page, own }) => (
     <section key={page} className={styles.page} aria-label={paged ? unit.name(page) : undefined}>
       {paged && page !== pageBefore && <p className={styles.number}>{unit.name(page)}</p>}
-      <Blocks blocks={blocksOf(own, markedId, isMarkdown(name))} />
+      <Blocks
+        blocks={
+          pageUnit(name) === 'sheet'
+            ? sheetBlocks(own, markedId)
+            : blocksOf(own, markedId, isMarkdown(name), isMarkdown(name) || hasPictures(name))
+        }
+      />
     </section>
   ))
 })

@@ -16,6 +16,7 @@ const said = (blocks: readonly Block[]) =>
   blocks.map((block) => {
     if (block.kind === 'table')
       return [block.head?.cells.join('|') ?? '', ...block.rows.map(({ cells }) => cells.join('|'))].join('/')
+    if (block.kind === 'sheet') return block.columns.map(({ name }) => name).join('|')
     return `${block.kind}: ${block.pieces.map(({ text, marked }) => (marked ? `[${text}]` : text)).join('')}`
   })
 
@@ -64,6 +65,11 @@ describe('the text of passages', () => {
       true,
       false,
     ])
+  })
+
+  it('has the tables of a PDF file though its text is no Markdown', () => {
+    const list = passages([0, '# 番号\n| a | b |\n|---|---|\n| 1 | ○ |'])
+    expect(said(blocksOf(list, undefined, false, true))).toEqual(['paragraph: # 番号', 'a|b/1|○'])
   })
 
   it('has tables that only stand below each other as two', () => {

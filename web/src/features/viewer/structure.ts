@@ -12,6 +12,19 @@ export interface Row {
   readonly marked: boolean
 }
 
+/** A column of a sheet: its letter, if it is known, and its heading. */
+export interface Column {
+  readonly letter: string
+  readonly name: string
+}
+
+/** A row of a sheet below the headings. Its number is undefined where empty or hidden rows stand between. */
+export interface SheetRow {
+  readonly number: number | undefined
+  readonly cells: readonly string[]
+  readonly marked: boolean
+}
+
 /** A block of a text. */
 export type Block =
   | { readonly kind: 'heading'; readonly level: number; readonly pieces: readonly Piece[] }
@@ -23,6 +36,7 @@ export type Block =
       readonly pieces: readonly Piece[]
     }
   | { readonly kind: 'table'; head: Row | null; readonly rows: Row[] }
+  | { readonly kind: 'sheet'; readonly columns: readonly Column[]; readonly rows: readonly SheetRow[] }
 
 interface Line {
   readonly text: string
@@ -37,12 +51,13 @@ const tableRule = /^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/
 
 /**
  * The blocks of the passages of one page, in order. `markdown` says that the text is Markdown, as that of Office files
- * is; other texts have paragraphs only. Passages end anywhere: a sentence or a table may go on in the next one.
+ * is; other texts have paragraphs, and `tables` where the server writes them. Passages end anywhere: a sentence or a table may go on in the next one.
  */
 export function blocksOf(
   passages: readonly Passage[],
   markedId: string | undefined,
   markdown: boolean,
+  tables = markdown,
 ): Block[] {
   const { text, from, to } = join(passages, markedId)
   const blocks: Block[] = []
@@ -79,7 +94,7 @@ export function blocksOf(
         bullet: listed[2] ?? '-',
         pieces: pieces(line.from + listed[0].length, end),
       })
-    } else if (markdown && tableRow.test(line.text)) {
+    } else if (tables && tableRow.test(line.text)) {
       flush()
       addRow(blocks, line.text, marked, apart)
     } else lines.push(line)

@@ -54,6 +54,7 @@ export const texts = {
   reading: '読み取りが終わると、ここに表示されます。',
   unread: '読み取れなかった資料です',
   textFailed: 'テキストを読み込めませんでした',
+  sheet: 'シートの表',
   noText: 'テキストはありません',
   earlier: '前の部分を表示',
 } as const
