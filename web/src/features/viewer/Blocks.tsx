@@ -59,7 +59,7 @@ function Pieces({ pieces, rich = false }: { pieces: readonly Piece[]; rich?: boo
 
 function Table({ head, rows }: { head: Row | null; rows: readonly Row[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it.
     <div className={styles.table} tabIndex={0}>
       <table>
         {head && (
@@ -93,7 +93,7 @@ function Table({ head, rows }: { head: Row | null; rows: readonly Row[] }) {
 /** Rows of a spreadsheet, with the letters of its columns and the numbers of its rows. */
 function Sheet({ columns, rows }: { columns: readonly Column[]; rows: readonly SheetRow[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it.
     <section className={`${styles.table} ${styles.sheet}`} tabIndex={0} aria-label={texts.sheet}>
       <table>
         <thead>

@@ -9,7 +9,7 @@ interface Range {
   readonly bottom: number
 }
 
-/** A line of a sheet's text, and the passage in which it begins. */
+/** A line of a sheet's text, with its first passage. */
 interface Line {
   readonly text: string
   readonly passage: Passage
@@ -51,7 +51,7 @@ function paragraph({ text, marked }: Line): Block {
   return title ? { kind: 'heading', level: 1, pieces } : { kind: 'paragraph', rich: false, pieces }
 }
 
-/** The lines of passages. One that is cut goes on in the next passage. */
+/** The lines of passages. Joins a line that two passages share. */
 function linesOf(passages: readonly Passage[], markedId: string | undefined): Line[] {
   const lines: Line[] = []
   for (const [at, passage] of passages.entries()) {
@@ -118,7 +118,7 @@ function namesOf(text: string): string[] | undefined {
   return names.length > 1 && names.every((name) => name !== undefined) ? (names as string[]) : undefined
 }
 
-/** The values of a row by heading, undefined if it is no row below them. */
+/** The values of a row by heading, undefined for other lines. */
 function pairsOf(text: string, names: readonly string[]): Map<string, string> | undefined {
   const values = new Map<string, string>()
   let last: string | undefined

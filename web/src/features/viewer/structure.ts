@@ -18,7 +18,7 @@ export interface Column {
   readonly name: string
 }
 
-/** A row of a sheet below the headings. Its number is undefined where empty or hidden rows stand between. */
+/** A row of a sheet below the headings. Its number is undefined near empty or hidden rows. */
 export interface SheetRow {
   readonly number: number | undefined
   readonly cells: readonly string[]
