@@ -238,6 +238,46 @@ func TestWrongQuestionsAboutPages(t *testing.T) {
 	}
 }
 
+// TestAFollowUpOfMessagesAlone asks further for a client that keeps its own conversation, without thread_id and page.
+func TestAFollowUpOfMessagesAlone(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{
+		"chrome_extension_page_whole_summary_follow_up", "chrome_extension_easy_explanation_follow_up",
+	} {
+		model := &recorder{}
+		f := newFixture(t, model)
+		message := func(role, content string) any { return map[string]any{"role": role, "content": content} }
+		ask := call{method: "POST", path: chatCompletion, token: f.alice.Subject, body: map[string]any{
+			"request_id": newID(), "kind": kind, "messages": []any{
+				message("user", "要点は"), message("assistant", "三つあります。"), message("user", "二つ目は？"),
+			},
+		}}
+		stream := f.open(ask)
+		if stream.all(t); stream.text != "要約です。" {
+			t.Errorf("%s: streamed %q", kind, stream.text)
+		}
+		sent := model.last().Messages
+		if len(sent) != 2 || !strings.HasPrefix(sent[0].Content, "<task>"+kind+"</task>") ||
+			!strings.Contains(sent[1].Content, "利用者: 要点は\n回答: 三つあります。\n\n質問:\n二つ目は？") {
+			t.Errorf("%s: the model was sent %+v", kind, sent)
+		}
+		threads := f.threads(f.alice.Subject)
+		if len(threads) != 1 {
+			t.Fatalf("%s: %d threads", kind, len(threads))
+		}
+		id := threads[0].ID.String()
+		if messages := f.messagesOf(id); len(messages) != 2 || messages[0].Content != "二つ目は？" {
+			t.Errorf("%s: messages %+v", kind, messages)
+		}
+		ask.header = map[string]string{"Last-Event-ID": stream.id}
+		f.open(ask).all(t)
+		f.open(f.aboutPage(kind, followUp(id, "三つ目は？"))).all(t)
+		if n := len(f.threads(f.alice.Subject)); n != 1 {
+			t.Errorf("%s: %d threads after a repeated request and a further question", kind, n)
+		}
+	}
+}
+
 // TestARefusedPageLeavesNoThread: an organization without tokens is refused after the thread was begun.
 func TestARefusedPageLeavesNoThread(t *testing.T) {
 	t.Parallel()

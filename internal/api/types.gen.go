@@ -962,7 +962,7 @@ type ChatCompletionPage struct {
 	TruncatedCharacters int `json:"truncated_characters,omitempty,omitzero"`
 
 	// URL Begins with http:// or https://
-	URL string `json:"url"`
+	URL string `json:"url,omitempty,omitzero"`
 }
 
 // ChatCompletionStreamRequest A question about a page. `request_id` is required here unless `Idempotency-Key` is sent.
@@ -973,7 +973,7 @@ type ChatCompletionStreamRequest struct {
 	RequestID string                  `json:"request_id,omitempty,omitzero"`
 	Selection string                  `json:"selection,omitempty,omitzero"`
 
-	// ThreadID The thread that a follow-up goes on in
+	// ThreadID The thread that a follow-up continues
 	ThreadID string `json:"thread_id,omitempty,omitzero"`
 }
 

@@ -149,7 +149,7 @@ func (r Request) check() []fault.FieldError {
 		wrong.add("kind", "指定できない値です。")
 		return wrong
 	}
-	if !r.Continues || r.URL != "" {
+	if r.URL != "" || r.needsURL() {
 		wrong.url("page.url", r.URL)
 	}
 	wrong.atMost("page.title", r.Title, MaxTitle)
@@ -174,6 +174,16 @@ func (r Request) check() []fault.FieldError {
 		wrong.add("messages", "この種類の質問では指定できません。")
 	}
 	return wrong
+}
+
+// needsURL reports whether a request names its page: one that begins with a page, or holds a part of one.
+func (r Request) needsURL() bool {
+	switch r.Kind {
+	case skill.KindPageWholeSummary, skill.KindEasyExplain:
+		return true
+	default:
+		return !r.Continues && (r.Text != "" || r.Selection != "")
+	}
 }
 
 // checks are the invalid fields of a request.

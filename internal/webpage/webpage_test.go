@@ -123,8 +123,16 @@ func TestWrongRequestsNameTheField(t *testing.T) {
 			"messages[0].content",
 		},
 		"too many": {ask(make([]webpage.Message, webpage.MaxMessages+1)...), "messages"},
-		"follow-up, no page": {
-			changed(ask(webpage.Message{Role: "user", Content: "問い"}), func(r *webpage.Request) { r.URL = "" }),
+		"follow-up, text without its address": {
+			changed(ask(webpage.Message{Role: "user", Content: "問い"}), func(r *webpage.Request) {
+				r.URL, r.Text = "", "本文"
+			}),
+			"page.url",
+		},
+		"follow-up, selection without its address": {
+			changed(ask(webpage.Message{Role: "user", Content: "問い"}), func(r *webpage.Request) {
+				r.URL, r.Selection = "", "部分"
+			}),
 			"page.url",
 		},
 	} {

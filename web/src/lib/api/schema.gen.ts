@@ -2487,9 +2487,10 @@ export interface paths {
          *     fence that the page cannot close.
          *
          *     `chrome_extension_page_whole_summary` needs `page.text`, `chrome_extension_easy_explain` needs `selection`;
-         *     both begin a thread. The two follow-ups need `messages`, whose last one is the question, and either
-         *     `thread_id`, or the page or selection, or the earlier messages of a client that keeps its own conversation.
-         *     The body has at most 4 MiB.
+         *     both need `page.url` and begin a thread. The two follow-ups need `messages`, whose last one is the question.
+         *     With `thread_id` they continue that thread. Without it they begin one: `messages` may hold the earlier messages
+         *     of a client that keeps its own conversation, and `page` and `selection` are optional; `page.url` is required
+         *     where `page.text` or `selection` is sent. The body has at most 4 MiB.
          */
         post: operations["streamChatCompletion"];
         delete?: never;
@@ -4748,7 +4749,7 @@ export interface components {
             kind: components["schemas"]["ChatCompletionKind"];
             /**
              * Format: uuid
-             * @description The thread that a follow-up goes on in
+             * @description The thread that a follow-up continues
              */
             thread_id?: string;
             page?: components["schemas"]["ChatCompletionPage"];
@@ -4759,7 +4760,7 @@ export interface components {
         ChatCompletionKind: "chrome_extension_easy_explain" | "chrome_extension_easy_explanation_follow_up" | "chrome_extension_page_whole_summary" | "chrome_extension_page_whole_summary_follow_up";
         ChatCompletionPage: {
             /** @description Begins with http:// or https:// */
-            url: string;
+            url?: string;
             title?: string;
             /** @description The page as Markdown */
             text?: string;
