@@ -11,7 +11,7 @@ import { extensionQuery } from '../queries'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
 import styles from './ExtensionPage.module.css'
-import { forcelistValue, linuxPolicy, macProfile } from './policies'
+import { edgeRegistry, edgeSettings, forcelistValue, linuxPolicy, macProfile } from './policies'
 
 const words = texts.extension
 
@@ -63,7 +63,7 @@ function Distributed({ extension }: { extension: Extension }) {
 }
 
 function Policies({ extension }: { extension: Extension }) {
-  const { google, windows, mac, linux } = words.policy
+  const { google, windows, edge, edgeAll, mac, linux } = words.policy
   return (
     <Section title={words.policy.title} lead={words.policy.lead}>
       <Notice level="info">{words.policy.joined}</Notice>
@@ -71,6 +71,12 @@ function Policies({ extension }: { extension: Extension }) {
         <Way title={google.title}>{google.body}</Way>
         <Way title={windows.title} label={windows.label} value={forcelistValue(extension)}>
           {windows.body}
+        </Way>
+        <Way title={edge.title} label={edge.label} value={edgeRegistry(extension)}>
+          {edge.body}
+        </Way>
+        <Way title={edgeAll.title} label={edgeAll.label} value={edgeSettings(extension)}>
+          {edgeAll.body}
         </Way>
         <Way title={mac.title} label={mac.label} value={macProfile(extension)}>
           {mac.body}

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { forcelistValue, linuxPolicy, macProfile } from './policies'
+import { edgeRegistry, edgeSettings, forcelistValue, linuxPolicy, macProfile } from './policies'
 
 const extension = {
   id: 'abcdefghijklmnopabcdefghijklmnop',
@@ -18,4 +19,19 @@ test('a policy file names the extension and the server', () => {
 test('a profile is well-formed XML', () => {
   const found = new DOMParser().parseFromString(`<dict>${macProfile(extension)}</dict>`, 'text/xml')
   expect(found.querySelector('array string')?.textContent).toBe(forcelistValue(extension))
+})
+
+test('the policies of Edge name the extension and its updates, at the places that the guide tells', () => {
+  const [, key, value] = /^\[(.+)\]\n"1"="(.+)"$/m.exec(edgeRegistry(extension)) ?? []
+  expect(value).toBe(forcelistValue(extension))
+  expect(JSON.parse(edgeSettings(extension))).toEqual({
+    [extension.id]: {
+      installation_mode: 'force_installed',
+      update_url: extension.update_url,
+      override_update_url: true,
+    },
+  })
+  const guide = readFileSync('../docs/administration.md', 'utf8')
+  expect(guide).toContain(`\`${key}\``)
+  expect(guide).toContain('`edge://policy`')
 })

@@ -5,6 +5,26 @@ export function forcelistValue({ id, update_url }: Extension): string {
   return `${id};${update_url}`
 }
 
+/** The key of Edge's policies in the registry of Windows. */
+const edgeKey = String.raw`HKEY_LOCAL_MACHINE\SOFTWARE\Policies\Microsoft\Edge`
+
+/** A registry file with Edge's policy ExtensionInstallForcelist. */
+export function edgeRegistry(extension: Extension): string {
+  return [
+    'Windows Registry Editor Version 5.00',
+    '',
+    String.raw`[${edgeKey}\ExtensionInstallForcelist]`,
+    `"1"="${forcelistValue(extension)}"`,
+  ].join('\n')
+}
+
+/** The value of Edge's policy ExtensionSettings, which replaces ExtensionInstallForcelist where it is used. */
+export function edgeSettings({ id, update_url }: Extension): string {
+  return JSON.stringify({
+    [id]: { installation_mode: 'force_installed', update_url, override_update_url: true },
+  })
+}
+
 /** A policy file of Chrome on Linux. */
 export function linuxPolicy(extension: Extension): string {
   return JSON.stringify(

@@ -21,9 +21,19 @@ export const extensionScreen = {
         body: '「デバイス」＞「Chrome」＞「アプリと拡張機能」で、「Chromeアプリや拡張機能をIDで追加」＞「カスタムURLから」を選び、拡張機能IDと更新URLを入力して、「強制インストール」を選びます。',
       },
       windows: {
-        title: 'Windows（グループポリシーまたはIntune）',
+        title: 'Chrome（Windowsのグループポリシー、Intune）',
         body: '「強制的にインストールされるアプリと拡張機能のリスト」（ExtensionInstallForcelist）に、次の値を追加します。',
         label: 'ExtensionInstallForcelistの値',
+      },
+      edge: {
+        title: 'Edge（Windowsのレジストリ）',
+        body: '次の内容を拡張子 .reg のファイルに保存し、管理者として実行します。グループポリシーやIntuneでは、「サイレント インストールされる拡張機能を制御する」（ExtensionInstallForcelist）に、Chromeと同じ値を追加します。ほかの拡張機能を登録済みのときは、値の名前の「1」を空いている番号に変えます。',
+        label: 'Edgeのレジストリファイル',
+      },
+      edgeAll: {
+        title: 'Edge（ExtensionSettingsを使っている場合）',
+        body: '「拡張機能の管理設定を構成する」（ExtensionSettings）のJSONに、次の項目を加えます。この場合、ExtensionInstallForcelistの設定は不要です。',
+        label: 'EdgeのExtensionSettingsの値',
       },
       mac: {
         title: 'macOS（構成プロファイル）',
