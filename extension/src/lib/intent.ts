@@ -16,12 +16,16 @@ export async function leaveIntent(intent: Intent): Promise<void> {
   await chrome.storage.session.set({ [keyOf(intent.windowId)]: intent })
 }
 
+/** The intent that is left for a window; null for none. */
+export async function readIntent(windowId: number): Promise<Intent | null> {
+  const key = keyOf(windowId)
+  return ((await chrome.storage.session.get(key))[key] as Intent | undefined) ?? null
+}
+
 /** Takes the intent that is left for a window, once. */
 export async function takeIntent(windowId: number): Promise<Intent | null> {
-  const key = keyOf(windowId)
-  const found = (await chrome.storage.session.get(key))[key] as Intent | undefined
-  if (found === undefined) return null
-  await chrome.storage.session.remove(key)
+  const found = await readIntent(windowId)
+  if (found !== null) await chrome.storage.session.remove(keyOf(windowId))
   return found
 }
 

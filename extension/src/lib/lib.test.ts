@@ -23,7 +23,6 @@ describe('refusalOf', () => {
   it.each([
     ['https://example.jp/', null],
     ['http://intra/', null],
-    ['', 'noAccess'],
     ['chrome://settings/', 'browserPage'],
     ['about:blank', 'browserPage'],
     ['chrome-extension://abc/panel.html', 'browserPage'],
@@ -31,7 +30,12 @@ describe('refusalOf', () => {
     ['https://chrome.google.com/webstore/detail/x', 'storePage'],
     ['file:///C:/report.pdf', 'filePage'],
     ['data:text/html,x', 'otherPage'],
-  ])('%s', (url, reason) => expect(refusalOf(url)).toBe(reason))
+  ])('%s', (url, reason) => expect(refusalOf({ url, used: true })).toBe(reason))
+
+  it('asks for the button once, and then gives the reason', () => {
+    expect(refusalOf({ url: '', used: false })).toBe('noAccess')
+    expect(refusalOf({ url: '', used: true })).toBe('closedPage')
+  })
 })
 
 describe('cut', () => {

@@ -7,11 +7,14 @@ export interface Target {
   /** "" while the extension has not been used on the page: then the browser does not tell it. */
   readonly url: string
   readonly title: string
+  /** Whether the extension's button, menu or key has been used on the page. */
+  readonly used: boolean
 }
 
 /** Why a page cannot be read, in words; null if it may be. */
-export function refusalOf(url: string): TextName | null {
-  if (url === '') return 'noAccess'
+export function refusalOf({ url, used }: Pick<Target, 'url' | 'used'>): TextName | null {
+  // The browser tells the address of a used page, unless no extension may read that page.
+  if (url === '') return used ? 'closedPage' : 'noAccess'
   let parsed: URL
   try {
     parsed = new URL(url)
@@ -45,7 +48,7 @@ const patience = 5000
 
 /** Reads the page of a tab. A PDF is only found to be one. */
 export async function readTab(target: Target): Promise<Found> {
-  const refusal = refusalOf(target.url)
+  const refusal = refusalOf(target)
   if (refusal !== null) throw new Unreadable(refusal)
   let timer: ReturnType<typeof setTimeout> | undefined
   const slow = new Promise<Found>((resolve) => {

@@ -18,7 +18,7 @@ export function Start({
   onWish: (wish: Wish) => void
   children: ReactNode
 }) {
-  const refusal = refusalOf(target.url)
+  const refusal = refusalOf(target)
   if (refusal !== null) {
     return (
       <section className={styles.notice} role="status">

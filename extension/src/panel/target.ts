@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import { readIntent, takeIntent } from '../lib/intent'
 import type { Target } from '../lib/pages'
 
 /**
@@ -30,13 +31,24 @@ export function useTarget(place: Place | null): Target | null {
           ? await chrome.tabs.get(place.tabId).catch(() => undefined)
           : (await chrome.tabs.query({ active: true, windowId: place.windowId }))[0]
       if (tab?.id === undefined) return
-      const found = { tabId: tab.id, url: tab.url ?? '', title: tab.title ?? '' }
+      const { id: tabId, url = '', title = '' } = tab
+      const used = url !== '' || (await readIntent(place.windowId))?.tabId === tabId
+      const found = { tabId, url, title, used }
       setTarget((now) => (now !== null && same(now, found) ? now : found))
     }
     const onActivated = ({ windowId }: { windowId: number }) => {
       if (windowId === place.windowId) void look()
     }
-    const onUpdated = () => void look()
+    const onUpdated = async (
+      tabId: number,
+      { status }: chrome.tabs.OnUpdatedInfo,
+      { url }: chrome.tabs.Tab,
+    ) => {
+      // The button was pressed on the page that the tab leaves.
+      if (status === 'loading' && url === undefined && (await readIntent(place.windowId))?.tabId === tabId)
+        await takeIntent(place.windowId)
+      void look()
+    }
     const onIntentLeft = (changes: Record<string, unknown>) => {
       if (Object.keys(changes).some((key) => key.startsWith('intent:'))) void look()
     }
@@ -55,5 +67,5 @@ export function useTarget(place: Place | null): Target | null {
 }
 
 function same(a: Target, b: Target): boolean {
-  return a.tabId === b.tabId && a.url === b.url && a.title === b.title
+  return a.tabId === b.tabId && a.url === b.url && a.title === b.title && a.used === b.used
 }
