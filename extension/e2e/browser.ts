@@ -126,10 +126,11 @@ export class Browser {
     await expect.poll(() => this.inSidePanel('document.body.innerText')).toMatch(/Tsumugi/)
     await this.session.send('Target.closeTarget', { targetId: (await this.#sidePanel()) ?? '' })
     await expect.poll(() => this.#sidePanel()).toBeUndefined()
-    const tabId = await (await this.worker()).evaluate(
-      async (url) => (await chrome.tabs.query({})).find((found) => found.url === url)?.id,
-      page.url(),
-    )
+    const tabId = await (await this.worker()).evaluate(async (url) => {
+      const tabs = await chrome.tabs.query({})
+      // The browser does not tell the address of its own pages.
+      return (tabs.find((tab) => tab.url === url) ?? tabs.find(({ active }) => active))?.id
+    }, page.url())
     return this.extensionPage(`panel.html?tab=${tabId}`)
   }
 

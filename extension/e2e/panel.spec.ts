@@ -77,6 +77,69 @@ test('the toolbar opens the panel, which shows what it will send, sums the page 
   expect(app.url()).toBe(`${server.url}/chat/${thread?.id}`)
 })
 
+const wide = `# 幅の広い回答
+
+\`\`\`ts
+const address = '${'0123456789'.repeat(30)}'
+\`\`\`
+
+| ${Array.from({ length: 12 }, (_, i) => `長い見出し${i + 1}`).join(' | ')} |
+|${' --- |'.repeat(12)}
+| ${Array.from({ length: 12 }, (_, i) => `値${i + 1}の内容`).join(' | ')} |
+
+$$
+${Array.from({ length: 30 }, (_, i) => `x_{${i}}^2`).join(' + ')} = 0
+$$
+
+文中の$${Array.from({ length: 30 }, (_, i) => `y_{${i}}`).join('+')}$と、https://example.jp/${'path/'.repeat(60)} と
+\`${'inline'.repeat(40)}\`です。
+`
+
+test('wide code, tables, formulas and addresses scroll in their own boxes and not with the panel', async ({
+  browserWith: browser,
+  site,
+  model,
+}) => {
+  model.script('就業規則改定のお知らせ', { text: wide })
+  model.script('https://example.jp/', { text: wide })
+  const { panel } = await summarize(browser, `${site.url}/notice`)
+  await finished(panel)
+  await panel.getByLabel('質問').fill(`https://example.jp/${'question/'.repeat(60)}`)
+  await panel.getByLabel('質問').press('Enter')
+  await expect(panel.locator('[data-answer]')).toHaveCount(2)
+  await finished(panel)
+  await expect(panel.locator('.katex-display')).toHaveCount(2)
+  for (const width of [320, 360, 400]) {
+    await panel.setViewportSize({ width, height: 700 })
+    expect(await overflow(panel), `${width} px`).toEqual({ by: 0, what: [] })
+    const beyond = await answerOf(panel).evaluate((answer) =>
+      ['pre', 'table', '.katex-display'].filter((name) => {
+        // The content is reached by scrolling the element or a box between it and the answer.
+        for (let box = answer.querySelector(name); box !== null && box !== answer; box = box.parentElement)
+          if (box.scrollWidth > box.clientWidth && /auto|scroll/.test(getComputedStyle(box).overflowX))
+            return false
+        return true
+      }),
+    )
+    expect(beyond, `${width} px: does not scroll`).toEqual([])
+  }
+})
+
+test('a page of the browser is refused with the reason once the button has been pressed', async ({
+  browserWith: browser,
+  site,
+}) => {
+  const page = await browser.open('chrome://version/')
+  const panel = await browser.press(page)
+  await expect(
+    panel.getByText(/読み取りを許可していません|設定ページや新しいタブは読み取れません/),
+  ).toBeVisible()
+  await expect(panel.getByText(/ボタンを(もう一度)?押してください/)).toHaveCount(0)
+  // Another page in the same tab has not been used yet.
+  await page.goto(`${site.url}/notice`)
+  await expect(panel.getByText(/ボタンを押してください/)).toBeVisible()
+})
+
 test('a selection is explained whole, and the answer can be rated and written again', async ({
   browserWith: browser,
   site,

@@ -2,11 +2,27 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium, expect } from '@playwright/test'
+import { Account } from '../../web/e2e/support/account'
 import { findBrowser } from '../../web/e2e/support/browser'
+import { edgeSettings, forcelistValue } from '../../web/src/features/admin/extension/policies'
 import { test } from './browser'
 
 // Where Debian's Chromium reads policies; only root may write there.
 const folder = '/etc/chromium/policies/managed'
+
+test('the values of the policies name the extension and the address of the updates that are served', async ({
+  server,
+}) => {
+  const admin = await Account.signIn(server.url, 'admin')
+  const extension = await (await admin.call('GET', '/v1/extension')).json()
+  const [id = '', address = ''] = forcelistValue(extension).split(';')
+  const settings = JSON.parse(edgeSettings(extension))
+  expect(settings[id].update_url).toBe(address)
+  const updates = await (await fetch(address)).text()
+  expect(updates).toContain(`appid="${id}"`)
+  const [, codebase = ''] = /codebase="([^"]+)"/.exec(updates) ?? []
+  expect((await fetch(codebase)).headers.get('content-type')).toBe('application/x-chrome-extension')
+})
 
 test('Chromium installs the signed extension by policy, set to its server', async ({ server }) => {
   const file = join(folder, 'tsumugi-test.json')
