@@ -16,6 +16,10 @@ export interface Wish {
 export interface Draft {
   readonly material: Material
   readonly characters: number
+  /** Characters of the page beside its article that are not sent. */
+  readonly omitted: number
+  /** The draft of the whole page; null if nothing beside the article is left out. */
+  readonly whole: Draft | null
   readonly unreadFrames: number
 }
 
@@ -42,7 +46,11 @@ export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDr
   const reason = whyNot(found)
   if (reason !== null || found.kind !== 'page') throw new Unreadable(reason ?? 'emptyPage')
   if (found.text === '') throw new Unreadable('emptyPage')
-  return drafted(wish, found.url, found.title, found.text, 0, found.unreadFrames)
+  const { url, title, text, whole, omitted, unreadFrames } = found
+  const draft = drafted(wish, url, title, text, 0, unreadFrames)
+  return omitted === 0
+    ? draft
+    : { ...draft, omitted, whole: drafted(wish, url, title, whole, 0, unreadFrames) }
 }
 
 /** Reads a PDF by the server. */
@@ -62,7 +70,7 @@ function drafted(
 ): Draft {
   const { text, characters, left } = cut(whole)
   const material = { ...wish, url, title, text, left: left + more, selection: '' }
-  return { material, characters, unreadFrames }
+  return { material, characters, omitted: 0, whole: null, unreadFrames }
 }
 
 function explanation(target: Target, wish: Wish, selection: string): Draft {
@@ -70,7 +78,7 @@ function explanation(target: Target, wish: Wish, selection: string): Draft {
   if (selection.trim() === '') throw new Unreadable('noSelection')
   if (characters > maxSelection) throw new TooLong(characters)
   const material = { ...wish, url: target.url, title: target.title, text: '', left: 0, selection }
-  return { material, characters, unreadFrames: 0 }
+  return { material, characters, omitted: 0, whole: null, unreadFrames: 0 }
 }
 
 /** A selection is never cut: what is explained would not be what was selected. */

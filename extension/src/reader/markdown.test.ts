@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { flatten, TooSlow } from './flatten'
 import { toMarkdown } from './markdown'
+import { readDocument } from './read'
 import { isVideo, readTranscript } from './transcript'
 
 function page(html: string, url = 'https://example.jp/'): Document {
@@ -34,6 +35,34 @@ describe('flatten', () => {
   it('gives a page up that takes too long', () => {
     const source = page('<p>字</p>'.repeat(400))
     expect(() => flatten(source, 0, () => 1)).toThrow(TooSlow)
+  })
+})
+
+describe('readDocument', () => {
+  const sentence = '在宅勤務を希望する社員は、前月の20日までに申請書を上長に提出してください。'
+  const article = `<article><h1>題</h1>${`<p>${sentence.repeat(3)}</p>`.repeat(60)}</article>`
+  const comments = Array.from(
+    { length: 200 },
+    (_, i) => `<div class="comment"><p>${i}番目の感想です。</p></div>`,
+  ).join('')
+
+  it('counts the comments that an article leaves out, and has them in the whole page', async () => {
+    const found = await readDocument(
+      page(`<title>題</title><main>${article}<div id="comments">${comments}</div></main>`),
+    )
+    if (found.kind !== 'page') throw new Error(found.kind)
+    const sent = found.text.includes('199番目の感想です。')
+    expect(sent || found.omitted >= 200 * 8).toBe(true)
+    expect(sent ? found.text : found.whole).toContain('199番目の感想です。')
+  })
+
+  it('counts nothing of a normal article', async () => {
+    const found = await readDocument(
+      page(
+        `<title>題</title><nav>ホーム</nav><main>${article}</main><div class="adsbygoogle">広告です。</div><footer>例示</footer>`,
+      ),
+    )
+    expect(found).toMatchObject({ kind: 'page', whole: '', omitted: 0 })
   })
 })
 

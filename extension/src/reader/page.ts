@@ -5,6 +5,10 @@ export interface ReadPage {
   readonly title: string
   /** The page as Markdown. */
   readonly text: string
+  /** The page with the parts beside its article, as Markdown; "" if text leaves out none. */
+  readonly whole: string
+  /** Characters of whole that text leaves out. */
+  readonly omitted: number
   /** What is selected in it. */
   readonly selection: string
   /** Frames of a size worth reading that belong to other sites. */

@@ -1,7 +1,7 @@
 import { Readability } from '@mozilla/readability'
 import { flatten, TooSlow } from './flatten'
 import { toMarkdown } from './markdown'
-import type { Found } from './page'
+import type { Found, ReadPage } from './page'
 import { isVideo, readTranscript } from './transcript'
 
 /** A page may take so long to be read, in milliseconds. The panel waits a little longer. */
@@ -9,6 +9,9 @@ const patience = 4500
 
 /** An article is believed to be the page if it has so much of its text: of a list or an app it finds a corner only. */
 const leastShare = 0.35
+
+/** The containers of advertisements, by the names that advertising networks give them. */
+const advertisements = '.adsbygoogle, .ad-container, .advertisement, [id^="google_ads_"], [id^="div-gpt-ad"]'
 
 /** Reads the document of a page: the article if there is one, else everything but what leads through the site. */
 export async function readDocument(source: Document = document): Promise<Found> {
@@ -19,22 +22,33 @@ export async function readDocument(source: Document = document): Promise<Found> 
     const transcript = await readTranscript(source).catch(() => 'refused' as const)
     const selection = selectionOf(source)
     if (typeof transcript === 'string') return { kind: 'no-transcript', why: transcript, selection }
-    return { kind: 'page', url, title, text: transcript.text, selection, unreadFrames: 0 }
+    return {
+      kind: 'page',
+      url,
+      title,
+      text: transcript.text,
+      whole: '',
+      omitted: 0,
+      selection,
+      unreadFrames: 0,
+    }
   }
   try {
     const deadline = performance.now() + patience
     const { document: copy, unreadFrames } = flatten(source, deadline)
-    const text = textOf(copy, deadline)
+    const parts = partsOf(copy, deadline)
     const selection = selectionOf(source)
-    if (text === '' && selection === '') return { kind: 'empty', unreadFrames }
-    return { kind: 'page', url, title, text, selection, unreadFrames }
+    if (parts.text === '' && selection === '') return { kind: 'empty', unreadFrames }
+    return { kind: 'page', url, title, ...parts, selection, unreadFrames }
   } catch (cause) {
     if (cause instanceof TooSlow) return { kind: 'slow' }
     throw cause
   }
 }
 
-function textOf(copy: Document, deadline: number): string {
+/** The text of the article, or of the page where there is none, and the page that the article is part of. */
+function partsOf(copy: Document, deadline: number): Pick<ReadPage, 'text' | 'whole' | 'omitted'> {
+  for (const element of copy.querySelectorAll(advertisements)) element.remove()
   // Readability takes its document apart.
   const article = new Readability(copy.cloneNode(true) as Document, { charThreshold: 200 }).parse()
   if (performance.now() > deadline) throw new TooSlow()
@@ -43,9 +57,20 @@ function textOf(copy: Document, deadline: number): string {
   )) {
     if (element.closest('main, article') === null) element.remove()
   }
-  const whole = copy.body
-  const share = lengthOf(article?.textContent) / Math.max(1, lengthOf(whole.textContent))
-  return toMarkdown(article?.content && share >= leastShare ? article.content : whole)
+  const share = lengthOf(article?.textContent) / Math.max(1, lengthOf(copy.body.textContent))
+  const whole = toMarkdown(copy.body)
+  if (!article?.content || share < leastShare) return { text: whole, whole: '', omitted: 0 }
+  const text = toMarkdown(article.content)
+  const omitted = omittedFrom(whole, text, copy.title)
+  return omitted > 0 ? { text, whole, omitted } : { text, whole: '', omitted: 0 }
+}
+
+/** The number of characters in lines of a page that its article does not have. The title is sent in any case. */
+function omittedFrom(whole: string, article: string, title: string): number {
+  const linesOf = (text: string) => text.split('\n').map((line) => line.replace(/^#+ /, '').trim())
+  const known = new Set([...linesOf(article), title.trim(), ''])
+  const missing = linesOf(whole).filter((line) => !known.has(line))
+  return missing.reduce((sum, line) => sum + [...line].length, 0)
 }
 
 function lengthOf(text: string | null | undefined): number {
