@@ -134,6 +134,9 @@ const (
 	StepWebSearch StepKind = "web_search"
 	StepSummarize StepKind = "summarize"
 	StepProofread StepKind = "proofread"
+
+	// StepSkillDocuments is a notice: the answer lacks documents of its skill. Its status is StatusFailed.
+	StepSkillDocuments StepKind = "skill_documents"
 )
 
 // Step is something that the assistant does before it writes the answer.
@@ -223,6 +226,15 @@ func (m Message) Writer() (id, name string) {
 // Cited returns the citations that the answer makes, without those that were only consulted.
 func (m Message) Cited() []Citation {
 	return slices.DeleteFunc(slices.Clone(m.Citations), func(c Citation) bool { return c.Support == "" })
+}
+
+// Notice says what an answer lacks, "" for nothing. Surfaces that show no steps show it with the text.
+func (m Message) Notice() string {
+	i := slices.IndexFunc(m.Steps, func(s Step) bool { return s.Kind == StepSkillDocuments })
+	if i < 0 {
+		return ""
+	}
+	return m.Steps[i].Detail
 }
 
 // Exchange is a question and its answer.

@@ -75,7 +75,7 @@ const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS sk
 	    'ChunkCount', d.chunk_count,
 	    'Revision', d.revision, 'CreatedAt', d.created_at) ORDER BY a.attached_at, d.id)
 	 FROM thread_data_sources a
-	 JOIN data_sources d ON d.id = a.data_source_id
+	 JOIN data_sources d ON d.id = a.data_source_id AND d.user_id = t.user_id
 	 WHERE a.thread_id = t.id) AS sources`
 
 // isRunning reports whether an answer is being generated in the thread t.

@@ -26,6 +26,7 @@ type madeRow struct {
 	Archived  bool
 	UpdatedAt time.Time
 	UpdatedBy string
+	Missing   int
 
 	RequestID      *uuid.UUID
 	RequestVersion *int
@@ -41,7 +42,7 @@ func (r madeRow) made() skill.Made {
 	m := skill.Made{
 		ID: r.ID, OwnerID: r.OwnerID, Audience: r.Audience, Content: skill.ContentOf(s), Version: r.Version,
 		Archived: r.Archived, UpdatedAt: r.UpdatedAt, UpdatedBy: r.UpdatedBy, Members: []skill.Member{},
-		Documents: []skill.DocumentInfo{},
+		Documents: []skill.DocumentInfo{}, MissingDocuments: r.Missing,
 	}
 	if r.RequestID != nil {
 		m.Request = &skill.Request{
@@ -56,7 +57,8 @@ func (r madeRow) made() skill.Made {
 // selectMade begins the queries for skills that the user $2 of the organization $1, an administrator if $3, may edit.
 const selectMade = `
 	SELECT ` + skillColumns + `, s.audience, s.version, s.retired_at IS NOT NULL AS archived, v.created_at AS updated_at,
-	       v.user_name AS updated_by, r.id AS request_id, r.version AS request_version, r.note AS request_note,
+	       v.user_name AS updated_by, ` + missingOf + ` AS missing,
+	       r.id AS request_id, r.version AS request_version, r.note AS request_note,
 	       r.state AS request_state, r.reason AS request_reason, r.created_at AS requested_at, r.decided_at
 	FROM skills s
 	JOIN skill_versions v ON v.skill_id = s.id AND v.version = s.version
@@ -111,10 +113,31 @@ func findMade(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID) (skil
 // documentInfos reads data sources d that a condition chooses.
 func documentInfos(ctx context.Context, tx pgx.Tx, where string, args ...any) ([]skill.DocumentInfo, error) {
 	list, err := queryRows[skill.DocumentInfo](ctx, tx, `
-		SELECT d.id, d.filename, d.status, o.name AS owner_name
+		SELECT d.id, d.filename, d.status, coalesce(o.name, '') AS owner_name
 		FROM data_sources d
-		JOIN users o ON o.id = d.user_id`+where, args...)
+		LEFT JOIN users o ON o.id = d.user_id`+where, args...)
 	return orEmpty(list), err
+}
+
+// ListShared implements skill.LibraryStore.
+func (db *DB) ListShared(ctx context.Context, m skill.Maker, userID uuid.UUID) (list []skill.SharedDocuments, _ error) {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := findMember(ctx, tx, `WHERE u.organization_id = $1 AND u.id = $2`, m.OrganizationID,
+			userID); err != nil {
+			return err
+		}
+		var err error
+		list, err = queryRows[skill.SharedDocuments](ctx, tx, `
+			SELECT s.id AS skill_id, s.name AS skill_name, array_agg(d.filename ORDER BY k.place) AS filenames
+			FROM data_sources d
+			JOIN shared_documents k ON k.data_source_id = d.id
+			JOIN skills s ON s.id = k.skill_id
+			WHERE d.organization_id = $1 AND d.user_id = $2
+			GROUP BY s.id, s.name
+			ORDER BY s.name, s.id`, m.OrganizationID, userID)
+		return err
+	})
+	return list, err
 }
 
 // ListMade implements skill.LibraryStore.
@@ -236,11 +259,23 @@ func (db *DB) FindVersion(ctx context.Context, m skill.Maker, id uuid.UUID, vers
 		translate(err)
 }
 
-// contentOf is the content of the version v, without documents that are gone.
+// contentOf is the content of the version v, without documents that are gone, or that only other skills have.
 const contentOf = `jsonb_set(v.content, '{document_ids}', (
 	    SELECT coalesce(jsonb_agg(to_jsonb(w.id) ORDER BY w.place), '[]')
 	    FROM jsonb_array_elements_text(v.content -> 'document_ids') WITH ORDINALITY AS w (id, place)
-	    WHERE EXISTS (SELECT FROM data_sources d WHERE d.organization_id = $1 AND d.id = w.id::uuid)))`
+	    JOIN data_sources d ON d.organization_id = $1 AND d.id = w.id::uuid
+	    WHERE d.user_id IS NOT NULL OR EXISTS (
+	        SELECT FROM shared_documents k
+	        JOIN skills p ON p.id = k.skill_id
+	        WHERE k.data_source_id = d.id AND v.skill_id IN (p.id, p.published_from))))`
+
+// missingOf is how many documents the skill s had when it was last saved and no longer has. The skill's own rows say
+// which it has; its version says which it was saved with.
+const missingOf = `(SELECT count(*)::int
+	 FROM skill_versions v
+	 CROSS JOIN jsonb_array_elements_text(v.content -> 'document_ids') AS w (id)
+	 WHERE v.skill_id = s.id AND v.version = s.version
+	   AND NOT EXISTS (SELECT FROM skill_documents k WHERE k.skill_id = s.id AND k.data_source_id = w.id::uuid))`
 
 // FindTemplate implements skill.LibraryStore. Documents are the Maker's own.
 func (db *DB) FindTemplate(ctx context.Context, m skill.Maker, id uuid.UUID) (skill.Content, error) {

@@ -130,7 +130,7 @@ func saveMade(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill) error
 		INSERT INTO skill_members (organization_id, skill_id, user_id)
 		SELECT DISTINCT $1::uuid, $2::uuid, w.id FROM unnest($3::uuid[]) AS w (id)`, m.OrganizationID, s.id,
 		orEmpty(s.MemberIDs))
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+	if err := sendSkill(ctx, tx, batch); err != nil {
 		return err
 	}
 	action := org.ActionSkillEdit
@@ -147,6 +147,20 @@ func queueDocuments(batch *pgx.Batch, organizationID, skillID uuid.UUID, ids []u
 		INSERT INTO skill_documents (organization_id, skill_id, data_source_id, place)
 		SELECT $1, $2, w.id, w.place FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, place)`, organizationID, skillID,
 		orEmpty(ids))
+}
+
+// errNoDocument refuses a document that was deleted.
+func errNoDocument() error {
+	return fault.InvalidField("document_ids", "選択したファイルの中に、すでに削除されたものが含まれています。選び直してください。")
+}
+
+// sendSkill sends the batch that stores a skill. A document may be deleted at the same time.
+func sendSkill(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
+	err := tx.SendBatch(ctx, batch).Close()
+	if violates(err, "skill_documents_organization_id_data_source_id_fkey") {
+		return errNoDocument()
+	}
+	return err
 }
 
 // checkReferences refuses a category, members or documents that are not there. Documents must be the lender's, or
@@ -172,7 +186,7 @@ func checkReferences(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill
 	case !containsAll(members, s.MemberIDs):
 		return fault.InvalidField("member_ids", "選択したメンバーの中に、組織にいない人が含まれています。選び直してください。")
 	case !containsAll(documents, s.Content.DocumentIDs):
-		return fault.InvalidField("document_ids", "選択した資料の中に、すでに削除されたものが含まれています。選び直してください。")
+		return errNoDocument()
 	}
 	return nil
 }
@@ -227,7 +241,7 @@ func (db *DB) SaveDraft(
 			UPDATE skills SET origin = 'draft', owner_id = $2, audience = 'self', draft_slot = $3, updated_at = now()
 			WHERE id = $1`, id, m.UserID, slot)
 		queueDocuments(batch, m.OrganizationID, id, c.DocumentIDs)
-		return tx.SendBatch(ctx, batch).Close()
+		return sendSkill(ctx, tx, batch)
 	})
 	return id, err
 }

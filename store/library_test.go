@@ -277,8 +277,41 @@ func TestR84_DocumentsAreTheMakersOwn(t *testing.T) {
 	}
 	f.exec(t, `DELETE FROM data_sources WHERE id = $1`, anns)
 	version, err := f.FindVersion(t.Context(), maker(f.bob, true), made.ID, 1)
+	if err != nil || len(version.Content.DocumentIDs) != 1 {
+		t.Errorf("the skill has lost its document: %+v, %v", version.Content, err)
+	}
+	kept, err := f.FindMade(t.Context(), maker(f.bob, true), made.ID)
+	if err != nil || len(kept.Documents) != 1 || kept.Documents[0].OwnerName != "" || kept.MissingDocuments != 0 {
+		t.Errorf("its editor sees %+v, %v", kept, err)
+	}
+	s.RequestID, s.Base, s.Content.DocumentIDs = newID(), 2, []uuid.UUID{}
+	_, err = f.SaveSkill(t.Context(), maker(f.bob, true), made.ID, s)
+	must(t, err)
+	version, err = f.FindVersion(t.Context(), maker(f.bob, true), made.ID, 1)
 	if err != nil || len(version.Content.DocumentIDs) != 0 {
 		t.Errorf("a version has what is gone: %+v, %v", version.Content, err)
+	}
+}
+
+// TestArchivedSkillsAnswerNothingMore: their threads remain readable.
+func TestArchivedSkillsAnswerNothingMore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	admin := maker(f.bob, true)
+	made := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
+	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	must(t, err)
+	service := skill.NewService(f.DB, skill.Config{})
+	for _, archived := range []bool{true, false} {
+		_, err = f.SetArchived(t.Context(), admin, made.ID, archived)
+		must(t, err)
+		looked, err := f.Look(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.Limit{Messages: 1, Bytes: 1})
+		must(t, err)
+		found, err := service.Get(t.Context(), f.a, f.ann.UserID, made.ID)
+		must(t, err)
+		if (service.Unavailable(looked.Skill) != "") != archived || (found.Unavailable != "") != archived {
+			t.Errorf("archived %v: %q, %q", archived, service.Unavailable(looked.Skill), found.Unavailable)
+		}
 	}
 }
 

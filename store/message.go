@@ -305,7 +305,7 @@ const lookSQL = `
 	        WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = t.id AND m.role = 'assistant') AS leaf,
 	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
 	       s.accepts_data_sources, s.answer_length, s.model, s.examples, ` + documentsOf + ` AS documents,
-	       NOT ` + mayUse + ` AS withdrawn,
+	       ` + missingOf + ` AS missing, NOT ` + mayUse + ` AS withdrawn, s.retired_at IS NOT NULL AS archived,
 	       ARRAY(SELECT a.data_source_id
 	             FROM thread_data_sources a
 	             WHERE a.thread_id = t.id
@@ -333,7 +333,9 @@ type lookRow struct {
 	Model              string
 	Examples           []skill.Example
 	Documents          []skill.Document
+	Missing            int
 	Withdrawn          bool
+	Archived           bool
 	DataSourceIDs      []uuid.UUID
 	HadSources         bool
 	Models             chat.ModelSettings
@@ -347,7 +349,8 @@ func (r lookRow) looked(history []saidRow) chat.Looked {
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
 			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources, AnswerLength: r.AnswerLength,
-			Model: r.Model, Examples: orNil(r.Examples), Documents: orNil(r.Documents), Withdrawn: r.Withdrawn,
+			Model: r.Model, Examples: orNil(r.Examples), Documents: orNil(r.Documents), MissingDocuments: r.Missing,
+			Withdrawn: r.Withdrawn, Archived: r.Archived,
 		},
 	}
 }

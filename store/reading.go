@@ -46,7 +46,7 @@ func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) 
 			    RETURNING d.*
 			), turned AS (
 			    INSERT INTO reading_turns (user_id, organization_id, begun_at)
-			    SELECT user_id, organization_id, clock_timestamp() FROM begun
+			    SELECT user_id, organization_id, clock_timestamp() FROM begun WHERE user_id IS NOT NULL
 			    ON CONFLICT (user_id) DO UPDATE SET begun_at = excluded.begun_at
 			)
 			SELECT organization_id, user_id, reading, readings, slow, `+sourceColumns+`

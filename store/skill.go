@@ -44,13 +44,16 @@ type fullSkillRow struct {
 	Model        string
 	Examples     []skill.Example
 	Documents    []skill.Document
+	Missing      int
 	Withdrawn    bool
+	Archived     bool
 }
 
 func (r fullSkillRow) skill() skill.Skill {
 	s := r.skillRow.skill()
 	s.Prompt, s.AnswerLength, s.Model, s.Examples = r.Prompt, r.AnswerLength, r.Model, orNil(r.Examples)
-	s.Documents, s.Withdrawn = orNil(r.Documents), r.Withdrawn
+	s.Documents, s.MissingDocuments = orNil(r.Documents), r.Missing
+	s.Withdrawn, s.Archived = r.Withdrawn, r.Archived
 	return s
 }
 
@@ -84,7 +87,7 @@ const mayUse = `(s.organization_id IS NULL OR s.organization_id = $1 AND CASE s.
 	    ELSE EXISTS (SELECT FROM skill_members u WHERE u.skill_id = s.id AND u.user_id = $2)
 	END)`
 
-// documentsOf are the documents of the skill s.
+// documentsOf are the documents of the skill s. One that only skills have has no owner: isOwn.
 const documentsOf = `(SELECT coalesce(jsonb_agg(jsonb_build_object('ID', d.id, 'OwnerID', d.user_id) ORDER BY k.place), '[]')
 	 FROM skill_documents k
 	 JOIN data_sources d ON d.id = k.data_source_id
@@ -124,7 +127,7 @@ const skillColumns = `s.id, s.organization_id, coalesce(s.key, '') AS key, s.cat
 func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error) {
 	row, err := queryRow[fullSkillRow](ctx, db.pool, `
 		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples, `+documentsOf+` AS documents,
-		       NOT `+mayUse+` AS withdrawn
+		       `+missingOf+` AS missing, NOT `+mayUse+` AS withdrawn, s.retired_at IS NOT NULL AS archived
 		FROM skills s
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
 		WHERE s.id = $3 AND (`+mayUse+` OR s.organization_id = $1 AND EXISTS (

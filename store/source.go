@@ -22,6 +22,10 @@ const orphanBatch = 100
 const sourceColumns = `id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, ` +
 	`stage, done, total, revision, created_at`
 
+// isOwn is the condition that the data source d is of the owner $1, $2. The zero UUID is the owner of documents that only
+// skills have.
+const isOwn = `d.organization_id = $1 AND coalesce(d.user_id, '00000000-0000-0000-0000-000000000000') = $2`
+
 func noSource(err error) error {
 	return fault.Wrap(err, fault.NotFound, "データソースが見つかりません。")
 }
@@ -199,9 +203,9 @@ func (db *DB) StorageUsed(ctx context.Context, owner datasource.Owner) (used int
 func (db *DB) FindSources(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
 	list, err := queryRows[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
-		FROM data_sources
-		JOIN unnest($3::uuid[]) WITH ORDINALITY AS wanted (source_id, place) ON source_id = id
-		WHERE organization_id = $1 AND user_id = $2
+		FROM data_sources d
+		JOIN unnest($3::uuid[]) WITH ORDINALITY AS wanted (source_id, place) ON source_id = d.id
+		WHERE `+isOwn+`
 		ORDER BY place`, owner.OrganizationID, owner.UserID, ids)
 	return list, translate(err)
 }
@@ -219,18 +223,24 @@ func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UU
 	return source, translate(err)
 }
 
-// DeleteSource implements datasource.Store. A trigger makes its file an orphan.
+// DeleteSource implements datasource.Store. Triggers make its file an orphan, or leave the data source to the shared
+// skills that use it; then no row counts as deleted.
 func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
-			DELETE FROM data_sources
-			WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
-			owner.OrganizationID, owner.UserID, id)
-		switch {
-		case err != nil:
-			return err
-		case tag.RowsAffected() == 0:
+		tag, err := tx.Exec(ctx, `
+			SELECT FROM data_sources
+			WHERE organization_id = $1 AND user_id = $2 AND id = $3
+			FOR UPDATE`, owner.OrganizationID, owner.UserID, id)
+		if err == nil && tag.RowsAffected() == 0 {
 			return noSource(nil)
+		}
+		if err != nil {
+			return err
+		}
+		tag, err = tx.Exec(ctx, `DELETE FROM data_sources WHERE id = $1`, id)
+		if err != nil || tag.RowsAffected() == 0 { // Shared skills still own the document.
+			return err
 		}
 		return forgetQuotes(ctx, tx, owner, id)
 	})

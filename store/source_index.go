@@ -39,8 +39,8 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 		var unchanged bool
 		err := tx.QueryRow(ctx, `
 			SELECT reading = $4 AND status = 'success'
-			FROM data_sources
-			WHERE organization_id = $1 AND user_id = $2 AND id = $3
+			FROM data_sources d
+			WHERE `+isOwn+` AND d.id = $3
 			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, of.ID, of.Reading).Scan(&unchanged)
 		if isNoRows(err) || err == nil && !unchanged {
 			return noSource(err)
@@ -61,14 +61,14 @@ func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uui
 		FROM data_sources d
 		JOIN unnest($3::uuid[]) WITH ORDINALITY AS w (id, place) ON w.id = d.id
 		LEFT JOIN data_source_indexes i ON i.data_source_id = d.id
-		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.status = 'success'
+		WHERE `+isOwn+` AND d.status = 'success'
 		ORDER BY w.place`, owner.OrganizationID, owner.UserID, ids)
 	return list, translate(err)
 }
 
 // ownIndex is the condition that an index i is of the reading $4 of the data source $3 of the owner $1, $2.
 const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading = $4
-	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND d.user_id = $2)`
+	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND ` + isOwn + `)`
 
 // IndexHeads implements datasource.Store.
 func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datasource.Indexed) (map[uuid.UUID][]byte,
@@ -130,7 +130,7 @@ func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasou
 		SELECT c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end, c.locator, c.text
 		FROM data_source_chunks c
 		JOIN data_sources d ON d.id = c.data_source_id
-		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND d.reading = $4
+		WHERE `+isOwn+` AND d.id = $3 AND d.reading = $4
 		ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, of.ID, of.Reading)
 	return list, translate(err)
 }
@@ -150,7 +150,7 @@ func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources 
 				SELECT `+chunkColumns+`
 				FROM data_sources d
 				JOIN data_source_chunks c ON c.data_source_id = d.id
-				WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND c.data_source_id = $3
+				WHERE `+isOwn+` AND d.id = $3 AND c.data_source_id = $3
 				AND c.ordinal = ANY($4::int[])
 				ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, id, ordinals[i]).Query(collect(&found[i]))
 		}

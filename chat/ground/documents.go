@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 const (
@@ -43,6 +44,7 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		return chat.Grounds{}, err
 	}
 	states := byState(found)
+	tellMissing(ask.Skill.MissingDocuments+states.unread(ask.Skill.Documents), tell)
 	states.waiting, states.failed = sources.open(states.waiting), sources.open(states.failed)
 	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusSuccess}
 	if len(states.ready) == 0 && len(ask.Question.DataSourceIDs) == 0 {
@@ -322,6 +324,27 @@ func byState(found []datasource.Source) (s states) {
 		}
 	}
 	return s
+}
+
+// unread counts the documents that are not among the ready data sources.
+func (s states) unread(documents []skill.Document) (n int) {
+	for _, d := range documents {
+		if !slices.ContainsFunc(s.ready, func(source datasource.Source) bool { return source.ID == d.ID }) {
+			n++
+		}
+	}
+	return n
+}
+
+// tellMissing says that an answer lacks n documents of its skill, if any.
+func tellMissing(n int, tell func(chat.Step)) {
+	if n == 0 {
+		return
+	}
+	tell(chat.Step{
+		Kind: chat.StepSkillDocuments, Status: chat.StatusFailed, Detail: fmt.Sprintf(
+			"このスキルのファイル%d件が、削除されたか読み取れないため、この回答はその内容に基づいていません。", n),
+	})
 }
 
 // note names the data sources that could not be used.

@@ -79,6 +79,7 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 		sized.context = size
 		g = &sized
 	}
+	tellMissing(ask.Skill.MissingDocuments, tell)
 	if ask.Skill.Kind == skill.KindProofreading {
 		return g.original(ctx, ask)
 	}

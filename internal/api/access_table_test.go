@@ -278,8 +278,9 @@ var access = map[string]rule{
 		may: admins, status: 200, names: aMember,
 		body: with(map[string]any{"name": "新しい名前"}),
 	},
-	"DELETE /v1/user/{user_id}":          {may: admins, status: 204, names: aMember},
-	"DELETE /v1/user/{user_id}/sso-link": {may: admins, status: 409, names: aMember}, // The member is not linked.
+	"DELETE /v1/user/{user_id}":              {may: admins, status: 204, names: aMember},
+	"GET /v1/user/{user_id}/shared-document": {may: admins, status: 200, names: aMember},
+	"DELETE /v1/user/{user_id}/sso-link":     {may: admins, status: 409, names: aMember}, // The member is not linked.
 	"POST /v1/user/invite": {may: admins, status: 200, body: func(string) any {
 		return map[string]any{"users": []any{map[string]any{
 			"email": newID() + "@tsumugi.example", "name": "新人",

@@ -154,6 +154,22 @@ func (s *Server) listMadeSkills(w http.ResponseWriter, r *http.Request, actor id
 	return writeJSON(w, http.StatusOK, MadeSkillList{Items: convert(list, toMadeSkill), Total: total})
 }
 
+func (s *Server) listSharedDocuments(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "user_id")
+	if err != nil {
+		return err
+	}
+	list, err := s.Library.Shared(r.Context(), actor, id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, SharedDocumentList{
+		Items: convert(list, func(d skill.SharedDocuments) SharedDocuments {
+			return SharedDocuments{SkillID: d.SkillID, SkillName: d.SkillName, Filenames: d.Filenames}
+		}),
+	})
+}
+
 // withMadeSkill writes the skill that do returns for the id in the path.
 func withMadeSkill(w http.ResponseWriter, r *http.Request, do func(uuid.UUID) (skill.Made, error)) error {
 	id, err := pathID(r, "skill_id")
@@ -282,7 +298,7 @@ func toMadeSkill(m skill.Made) MadeSkill {
 			return SkillMember{ID: u.ID, Name: u.Name, Email: u.Email}
 		}),
 		Content: toSkillContent(m.Content), Documents: convert(m.Documents, toSkillDocument), Version: m.Version,
-		Archived: m.Archived, UpdatedAt: m.UpdatedAt.UTC(), UpdatedBy: m.UpdatedBy,
+		MissingDocuments: m.MissingDocuments, Archived: m.Archived, UpdatedAt: m.UpdatedAt.UTC(), UpdatedBy: m.UpdatedBy,
 	}
 	if m.Request != nil {
 		made.Request = toSkillRequest(*m.Request)

@@ -168,6 +168,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/user/invite/resend", s.as(mails, s.resendInvitation))
 		r.Put("/v1/user/{user_id}", s.as(writes, s.editUser))
 		r.Delete("/v1/user/{user_id}", s.as(writes, s.removeUser))
+		r.Get("/v1/user/{user_id}/shared-document", s.as(reads, s.listSharedDocuments))
 		r.Delete("/v1/user/{user_id}/sso-link", s.as(writes, s.unlinkUser))
 		r.Delete("/v1/user/{user_id}/session", s.as(writes, s.endMemberSessions))
 		r.Get("/v1/retention", s.as(reads, s.getRetention))

@@ -632,10 +632,11 @@ func (e SkillRequestState) Valid() bool {
 
 // Defines values for StepKind.
 const (
-	StepKindProofread StepKind = "proofread"
-	StepKindRetrieval StepKind = "retrieval"
-	StepKindSummarize StepKind = "summarize"
-	StepKindWebSearch StepKind = "web_search"
+	StepKindProofread      StepKind = "proofread"
+	StepKindRetrieval      StepKind = "retrieval"
+	StepKindSkillDocuments StepKind = "skill_documents"
+	StepKindSummarize      StepKind = "summarize"
+	StepKindWebSearch      StepKind = "web_search"
 )
 
 // Valid indicates whether the value is a known member of the StepKind enum.
@@ -644,6 +645,8 @@ func (e StepKind) Valid() bool {
 	case StepKindProofread:
 		return true
 	case StepKindRetrieval:
+		return true
+	case StepKindSkillDocuments:
 		return true
 	case StepKindSummarize:
 		return true
@@ -1565,6 +1568,10 @@ type MadeSkill struct {
 	IconPath  string             `json:"icon_path"`
 	ID        openapi_types.UUID `json:"id"`
 	Members   []SkillMember      `json:"members"`
+
+	// MissingDocuments How many documents it had when it was last saved and no longer has: they were deleted. Its answers say so in
+	// a step `skill_documents`. Saving it without them resets the number.
+	MissingDocuments int `json:"missing_documents"`
 
 	// Request A request to publish a skill in the organization.
 	Request   SkillRequest `json:"request,omitempty,omitzero"`
@@ -2617,6 +2624,18 @@ type SharedCitation struct {
 	URL string `json:"url,omitempty,omitzero"`
 }
 
+// SharedDocumentList defines model for SharedDocumentList.
+type SharedDocumentList struct {
+	Items []SharedDocuments `json:"items"`
+}
+
+// SharedDocuments The files of one member that a skill of the organization uses.
+type SharedDocuments struct {
+	Filenames []string           `json:"filenames"`
+	SkillID   openapi_types.UUID `json:"skill_id"`
+	SkillName string             `json:"skill_name"`
+}
+
 // SharedMessage defines model for SharedMessage.
 type SharedMessage struct {
 	Citations []SharedCitation `json:"citations"`
@@ -2816,10 +2835,12 @@ type SkillDecisionRequest struct {
 
 // SkillDocument A document of a skill. People who only use the skill see it in citations alone.
 type SkillDocument struct {
-	Filename  string             `json:"filename"`
-	ID        openapi_types.UUID `json:"id"`
-	OwnerName string             `json:"owner_name"`
-	Status    JobStatus          `json:"status"`
+	Filename string             `json:"filename"`
+	ID       openapi_types.UUID `json:"id"`
+
+	// OwnerName Empty where only skills have it, because its owner has deleted it or left.
+	OwnerName string    `json:"owner_name"`
+	Status    JobStatus `json:"status"`
 }
 
 // SkillExample defines model for SkillExample.
@@ -3062,7 +3083,10 @@ type Step struct {
 	Detail string `json:"detail,omitempty,omitzero"`
 
 	// Done How much of `total` is done.
-	Done   int       `json:"done,omitempty,omitzero"`
+	Done int `json:"done,omitempty,omitzero"`
+
+	// Kind `skill_documents` is a notice, with the status `failed`: the answer lacks documents of its skill, which were
+	// deleted or cannot be read. Show it with the answer, also later.
 	Kind   StepKind  `json:"kind"`
 	Status JobStatus `json:"status"`
 
@@ -3070,7 +3094,8 @@ type Step struct {
 	Total int `json:"total,omitempty,omitzero"`
 }
 
-// StepKind defines model for Step.Kind.
+// StepKind `skill_documents` is a notice, with the status `failed`: the answer lacks documents of its skill, which were
+// deleted or cannot be read. Show it with the answer, also later.
 type StepKind string
 
 // StorageAllowance defines model for StorageAllowance.

@@ -75,6 +75,7 @@ type view struct {
 	state  State
 	reason string
 	cited  []chat.Citation
+	notice string
 }
 
 // deliver brings an answer to its surface until it is complete, the claim is lost, or the Service stops.
@@ -215,7 +216,7 @@ func (w *delivering) complete(ctx context.Context) (done bool, _ error) {
 	if err != nil || !m.Status.Terminal() {
 		return false, err
 	}
-	now := view{run: m.Run, text: m.Content, ended: true, state: Done, cited: m.Cited()}
+	now := view{run: m.Run, text: m.Content, ended: true, state: Done, cited: m.Cited(), notice: m.Notice()}
 	switch {
 	case m.Status == chat.StatusFailed:
 		now.state = Failed

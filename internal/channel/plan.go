@@ -104,7 +104,7 @@ func (w *delivering) drafts(now view) []Draft {
 		if i == len(pieces)-1 {
 			d.Last, d.State, d.Reason = true, now.state, now.reason
 			if now.ended {
-				d.Citations, d.Attached = now.cited, attached
+				d.Citations, d.Notice, d.Attached = now.cited, now.notice, attached
 			}
 		}
 		drafts[i] = d

@@ -117,6 +117,7 @@ type Draft struct {
 	Reason    string          // Why it is Failed or Stopped, for a person; "".
 	Last      bool            // The answer's last message at present: it has the buttons, and in the end the sources.
 	Citations []chat.Citation // Of the last message, in the end.
+	Notice    string          // Of the last message, in the end: what the answer lacks; "".
 	Attached  bool            // Of the last message, in the end: the whole answer follows as a file.
 	URL       string          // Of the thread in the app.
 }

@@ -72,7 +72,14 @@ type DocumentInfo struct {
 	ID        uuid.UUID
 	Filename  string
 	Status    string // As of data sources.
-	OwnerName string
+	OwnerName string // Empty if only skills have it: its owner has deleted it, or left.
+}
+
+// SharedDocuments are the documents of one person that a skill of the organization uses.
+type SharedDocuments struct {
+	SkillID   uuid.UUID
+	SkillName string
+	Filenames []string
 }
 
 // Made is a skill that was made in the app, as those who may edit it see it.
@@ -88,6 +95,8 @@ type Made struct {
 	UpdatedAt time.Time
 	UpdatedBy string
 	Request   *Request // The newest request to publish it, nil if there is none.
+
+	MissingDocuments int // How many documents it had when it was last saved and no longer has.
 }
 
 // Saving is what is saved of a skill, new or not.
@@ -206,6 +215,10 @@ type LibraryStore interface {
 
 	// ListHidden returns the skills that the organization does not offer.
 	ListHidden(ctx context.Context, m Maker) ([]Skill, error)
+
+	// ListShared returns the skills of the organization that use documents of a member, by name. If the user is no
+	// member, the error has the code fault.NotFound.
+	ListShared(ctx context.Context, m Maker, userID uuid.UUID) ([]SharedDocuments, error)
 
 	// ListAllCategories returns the categories that the organization has, with skills or without.
 	ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]KeyedCategory, error)
@@ -370,6 +383,16 @@ func (l *Library) Decide(ctx context.Context, actor identity.Actor, id uuid.UUID
 		return err
 	}
 	return l.store.DecideRequest(ctx, m, id, d)
+}
+
+// Shared returns the skills of the actor's organization that use documents of a member. The skills keep them when the
+// member is removed. For administrators.
+func (l *Library) Shared(ctx context.Context, actor identity.Actor, userID uuid.UUID) ([]SharedDocuments, error) {
+	m := makerOf(actor)
+	if !m.Admin {
+		return nil, org.ErrForbidden
+	}
+	return l.store.ListShared(ctx, m, userID)
 }
 
 // Hide has the organization not offer a built-in or imported skill, or offer it again. For administrators.

@@ -15,6 +15,7 @@ const MaxPage = 100
 const (
 	webSearchMissing = "ウェブ検索の接続先が未設定です。管理者に、TSUMUGI_SEARCH_URL または TSUMUGI_SEARCH_PROVIDER の設定を依頼してください。"
 	withdrawn        = "このスキルは公開が終了したため、新しい質問には使えません。これまでの内容は引き続きご覧いただけます。"
+	archived         = "このスキルはアーカイブされたため、新しい質問には使えません。これまでの内容は引き続きご覧いただけます。"
 	modelMissing     = "AIモデルが未設定のため、利用できません。"
 )
 
@@ -98,6 +99,9 @@ func (s *Service) present(skill Skill) Skill {
 func (s *Service) Unavailable(skill Skill) string {
 	if skill.Withdrawn {
 		return withdrawn
+	}
+	if skill.Archived {
+		return archived
 	}
 	if skill.Kind == KindWebSearch && !s.config.WebSearch {
 		return webSearchMissing

@@ -94,10 +94,10 @@ type Example struct {
 }
 
 // Document is a data source from which a skill answers. It is its owner's; whoever uses the skill reads it only through
-// answers.
+// answers. That of a skill of the organization remains when its owner deletes it or leaves.
 type Document struct {
 	ID      uuid.UUID
-	OwnerID uuid.UUID
+	OwnerID uuid.UUID // uuid.Nil if only skills have it.
 }
 
 // Category is a group of skills. Categories are shown in the order of Position.
@@ -145,11 +145,14 @@ type Skill struct {
 	Examples           []Example  // Part of the prompt.
 	Documents          []Document // Read for every answer. Not part of the API's record, and not read for lists.
 
+	MissingDocuments int // How many documents it had when it was last saved and no longer has. Not read for lists.
+
 	OwnerID *uuid.UUID // Of a person's own skill. Nil: the organization's, or everybody's.
 	Made    bool       // It was made in the app.
 	// Withdrawn says that the user for whom the skill was read may no longer use it. It is found because they have a
 	// thread with it.
 	Withdrawn bool
+	Archived  bool // As Withdrawn, but for everybody.
 
 	// IsFavorite refers to the user for whom the skill was read. It is not a column of the skill.
 	IsFavorite bool

@@ -51,6 +51,9 @@ func footer(d channel.Draft) []slackgo.Block {
 	if d.State == channel.Writing {
 		return append(blocks, slackgo.NewActionBlock("", button(actionStop, id, "停止")))
 	}
+	if d.Notice != "" {
+		blocks = append(blocks, note("⚠️ "+d.Notice))
+	}
 	if sources := sourceList(d.Citations, d.URL); sources != "" {
 		text := slackgo.NewTextBlockObject(slackgo.MarkdownType, sources, false, true)
 		blocks = append(blocks, slackgo.NewContextBlock("", text))

@@ -41,6 +41,16 @@ export function membersQuery(query: admin.MemberQuery, page: number) {
   })
 }
 
+/** The skills that use files of a member. */
+export function sharedDocumentsQuery(userId: string) {
+  return queryOptions({
+    queryKey: ['admin', 'shared-documents', userId],
+    queryFn: ({ signal }) => admin.listSharedDocuments(userId, signal),
+    staleTime: 0,
+    throwOnError,
+  })
+}
+
 /** The single sign-on of the organization. */
 export const samlQuery = queryOptions({
   queryKey: ['admin', 'saml'],

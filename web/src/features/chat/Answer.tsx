@@ -19,7 +19,7 @@ import { streams } from './conversations'
 import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
 import { Sources } from './Sources'
-import { Steps } from './Steps'
+import { MissingDocuments, Steps } from './Steps'
 import { texts } from './texts'
 import { isRunning, type Turn } from './turns'
 import { Waiting } from './Waiting'
@@ -61,6 +61,7 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
         )}
       </div>
       <div className={styles.body}>
+        <MissingDocuments steps={steps} />
         {/* Once there is something to cite, that takes the place of how it was found. */}
         {(writing || cited.length === 0) && <Steps steps={steps} writing={writing} />}
         <Reasoning

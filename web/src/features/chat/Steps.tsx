@@ -15,7 +15,8 @@ interface AnyStep {
 
 /** What the assistant does before it writes, as one quiet line: the step that is running, or the last one. */
 export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: boolean }) {
-  const step = steps.find((item) => item.status === 'running') ?? steps.at(-1)
+  const told = steps.filter((item) => item.kind !== 'skill_documents')
+  const step = told.find((item) => item.status === 'running') ?? told.at(-1)
   const words = step && (step.detail || texts.steps[step.kind]?.[step.status])
   if (step === undefined || !words) return null
   const running = writing && step.status === 'running'
@@ -30,6 +31,18 @@ export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: 
       )}
       <span>{words}</span>
       {running && step.total ? <Progress words={words} done={step.done ?? 0} total={step.total} /> : null}
+    </p>
+  )
+}
+
+/** The documents of the skill that the answer lacks. It stays with the answer. */
+export function MissingDocuments({ steps }: { steps: readonly AnyStep[] }) {
+  const detail = steps.find((item) => item.kind === 'skill_documents')?.detail
+  if (!detail) return null
+  return (
+    <p className={styles.step} role="note">
+      <CircleAlert size={14} aria-hidden />
+      <span>{detail}</span>
     </p>
   )
 }

@@ -243,6 +243,16 @@ function storedProofread({ text, changes, dropped, unchecked }: Proofreading): P
   return { text, changes: [...changes], dropped, ...(unchecked.length > 0 && { unchecked: [...unchecked] }) }
 }
 
-function isStepKind(kind: string): kind is 'retrieval' | 'web_search' | 'summarize' | 'proofread' {
-  return kind === 'retrieval' || kind === 'web_search' || kind === 'summarize' || kind === 'proofread'
+type StepKind = Message['steps'][number]['kind']
+
+const stepKinds: readonly string[] = [
+  'retrieval',
+  'web_search',
+  'summarize',
+  'proofread',
+  'skill_documents',
+] satisfies StepKind[]
+
+function isStepKind(kind: string): kind is StepKind {
+  return stepKinds.includes(kind)
 }

@@ -25,8 +25,9 @@ export interface ContentProps {
 /** What a skill consists of. */
 export function ContentFields({
   documents,
+  missing,
   ...props
-}: ContentProps & { documents: readonly SkillDocument[] }) {
+}: ContentProps & { documents: readonly SkillDocument[]; missing: number }) {
   const { content, errorOf, onChange } = props
   const set = (change: Partial<SkillContent>) => onChange({ ...content, ...change })
   const listError = (field: string) => errorOf(field) ?? errorOf(`${field}[0]`)
@@ -38,6 +39,7 @@ export function ContentFields({
       <Documents
         chosen={content.document_ids}
         saved={documents}
+        missing={missing}
         error={errorOf('document_ids')}
         onChange={(document_ids) => set({ document_ids })}
       />

@@ -12,22 +12,29 @@ interface DocumentsProps {
   readonly chosen: readonly string[]
   /** Those that the skill has already: some may be another person's. */
   readonly saved: readonly SkillDocument[]
+  /** How many it had when it was last saved and no longer has. */
+  readonly missing: number
   readonly error: string | undefined
   readonly onChange: (ids: string[]) => void
 }
 
 /** The documents from which every answer is given. */
-export function Documents({ chosen, saved, error, onChange }: DocumentsProps) {
+export function Documents({ chosen, saved, missing, error, onChange }: DocumentsProps) {
   const own = useQuery(documentsQuery).data ?? []
   const others = saved.filter(({ id }) => !own.some((source) => source.id === id))
   const list = [
-    ...others.map(({ id, filename, owner_name }) => ({ id, filename, note: words.of(owner_name) })),
+    ...others.map(({ id, filename, owner_name }) => ({
+      id,
+      filename,
+      note: owner_name ? words.of(owner_name) : words.ofSkill,
+    })),
     ...own.map(({ id, filename }) => ({ id, filename, note: '' })),
   ]
   return (
     <fieldset className={styles.checks}>
       <legend>{words.documents}</legend>
       <p className={styles.hint}>{list.length === 0 ? words.noDocuments : words.documentsHint}</p>
+      {missing > 0 && <FieldErrorText>{words.missing(missing)}</FieldErrorText>}
       <div className={styles.scroll}>
         {list.map(({ id, filename, note }) => (
           <label key={id}>

@@ -103,6 +103,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
         <ContentFields
           content={draft.content}
           documents={saved?.documents ?? []}
+          missing={saved?.missing_documents ?? 0}
           errorOf={(field) => errorOf(`content.${field}`)}
           onChange={(content) => change({ ...draft, content })}
         />

@@ -25,6 +25,7 @@ export function ShelfLine({ skill, shelf }: { skill: MadeSkill; shelf: 'own' | '
       <div>
         <h2>{skill.archived ? content.name : <Link to={`/home/skill/${id}`}>{content.name}</Link>}</h2>
         <p>{texts.saved(skill.updated_by, formatDate(skill.updated_at))}</p>
+        {skill.missing_documents > 0 && <p>{texts.missing(skill.missing_documents)}</p>}
         {request && (
           <p>
             {texts.state[request.state]}

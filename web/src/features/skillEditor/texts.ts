@@ -21,6 +21,7 @@ export const texts = {
   copyOwn: '自分用に複製',
   copyOrganization: '組織用に複製',
   archive: 'アーカイブ',
+  missing: (count: number) => `登録したファイルのうち${count}件が削除されています。`,
   restore: '元に戻す',
   exportFile: '書き出し',
   importFile: 'ファイルから読み込む',
@@ -119,6 +120,9 @@ export const texts = {
     documentsHint: 'すべての回答で参照されます。使う人には、回答の出典として該当箇所だけが表示されます。',
     noDocuments: '読み取りの済んだデータソースがありません。データソースの画面で追加してください。',
     of: (name: string) => `${name}さんの資料`,
+    ofSkill: '元の所有者が削除したか、組織を離れたファイル',
+    missing: (count: number) =>
+      `登録したファイルのうち${count}件が削除されています。回答には、その内容に基づいていないと表示されます。ファイルを選び直すか、このまま保存してください。`,
     answerLength: '回答の長さ',
     lengths: { '': '指定しない', short: '短め', standard: '標準', long: '詳しく' },
     model: 'モデル',

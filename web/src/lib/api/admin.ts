@@ -15,6 +15,7 @@ import type {
   SamlConfigPutRequest,
   SamlTest,
   SessionLimits,
+  SharedDocuments,
   UserEditRequest,
 } from './types'
 
@@ -75,6 +76,14 @@ export async function editMember(userId: string, request: UserEditRequest): Prom
   assertRequired('editMember', 'userEditRequest', request)
   const params = { path: { user_id: userId } }
   return take(signed.PUT('/v1/user/{user_id}', { params, body: request }))
+}
+
+/** The organization's skills that use files of a member; they keep them when the member is removed. */
+export async function listSharedDocuments(userId: string, signal?: AbortSignal): Promise<SharedDocuments[]> {
+  assertRequired('listSharedDocuments', 'userId', userId)
+  const params = { path: { user_id: userId } }
+  return (await take(signed.GET('/v1/user/{user_id}/shared-document', { params, signal: signal ?? null })))
+    .items
 }
 
 /** Removes a member with all of their data. */

@@ -1463,6 +1463,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/user/{user_id}/shared-document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The organization's skills that use files of a member
+         * @description For the organization's administrators, before they remove the member. The skills keep these files and go on
+         *     answering from them; the member's other files are deleted.
+         */
+        get: operations["listSharedDocuments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/user/{user_id}/session": {
         parameters: {
             query?: never;
@@ -4247,7 +4270,18 @@ export interface components {
             id: string;
             filename: string;
             status: components["schemas"]["JobStatus"];
+            /** @description Empty where only skills have it, because its owner has deleted it or left. */
             owner_name: string;
+        };
+        SharedDocumentList: {
+            items: components["schemas"]["SharedDocuments"][];
+        };
+        /** @description The files of one member that a skill of the organization uses. */
+        SharedDocuments: {
+            /** Format: uuid */
+            skill_id: string;
+            skill_name: string;
+            filenames: string[];
         };
         /** @description A skill that was made in the app, as those who may edit it see it. */
         MadeSkill: {
@@ -4258,6 +4292,11 @@ export interface components {
             icon_path: string;
             content: components["schemas"]["SkillContent"];
             documents: components["schemas"]["SkillDocument"][];
+            /**
+             * @description How many documents it had when it was last saved and no longer has: they were deleted. Its answers say so in
+             *     a step `skill_documents`. Saving it without them resets the number.
+             */
+            missing_documents: number;
             version: number;
             archived: boolean;
             /** Format: date-time */
@@ -4842,8 +4881,12 @@ export interface components {
         };
         /** @description Something that the assistant does before it writes. A message keeps the last state of each kind. */
         Step: {
-            /** @enum {string} */
-            kind: "retrieval" | "web_search" | "summarize" | "proofread";
+            /**
+             * @description `skill_documents` is a notice, with the status `failed`: the answer lacks documents of its skill, which were
+             *     deleted or cannot be read. Show it with the answer, also later.
+             * @enum {string}
+             */
+            kind: "retrieval" | "web_search" | "summarize" | "proofread" | "skill_documents";
             status: components["schemas"]["JobStatus"];
             /** @description A Japanese text to show as it is, such as `資料3件を検索中` or `要約中 3/12`. */
             detail?: string;
@@ -7572,6 +7615,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSharedDocuments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The skills, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedDocumentList"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -3,6 +3,8 @@ import type { components } from './schema.gen'
 // The records of the API under short names. Their one source is internal/api/openapi.yaml; see `npm run gen:api`.
 type Schemas = components['schemas']
 
+export type SharedDocuments = Schemas['SharedDocuments']
+
 export type Me = Schemas['Me']
 export type Guidance = Schemas['Guidance']
 export type About = Schemas['About']

@@ -34,3 +34,13 @@ it('asks before somebody is invited to a password, and then closes', async () =>
   expect([request.method, new URL(request.url).pathname]).toEqual(['POST', '/v1/user/invite/resend'])
   expect(await request.json()).toEqual({ user_id: 'm' })
 })
+
+it('names the skills that keep files of a member before they are removed', async () => {
+  const items = [{ skill_id: 's', skill_name: '規程の相談', filenames: ['人事内規.md', '補足.md'] }]
+  const server = vi.fn<typeof fetch>(async () => Response.json({ items }))
+  vi.stubGlobal('fetch', server)
+  render(<AskDialog question="remove" member={member} onClose={() => undefined} />)
+  expect(await screen.findByText('規程の相談：人事内規.md、補足.md')).toBeTruthy()
+  const request = new Request(server.mock.calls[0]?.[0] ?? '')
+  expect([request.method, new URL(request.url).pathname]).toEqual(['GET', '/v1/user/m/shared-document'])
+})

@@ -130,6 +130,11 @@ export const memberScreens = {
       `${name}さん（${email}）を組織から削除します。${name}さんのスレッドとお気に入りもすべて削除され、元に戻すことはできません。`,
     hint: '一時的に利用を止めるだけの場合は、編集で状態を「停止中」にしてください。',
     submit: '削除する',
+    shared:
+      '次の組織のスキルは、このメンバーのファイルを使っています。削除した後も、これらのファイルはスキルに残り、回答に使われます。',
+    sharedFiles: (skill: string, files: readonly string[]) => `${skill}：${files.join('、')}`,
+    sharedFailed:
+      '組織のスキルで使われているファイルを確認できませんでした。閉じて、もう一度お試しください。',
   },
   inviting: {
     title: 'メンバーを招待',

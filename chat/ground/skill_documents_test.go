@@ -1,0 +1,106 @@
+package ground_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/chat/ground"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// saveSkill saves the skill 規程の相談 of the owner, an administrator, with documents: a new one without made.
+func (f *fixture) saveSkill(audience skill.Audience, made skill.Made, documents ...uuid.UUID) skill.Made {
+	f.t.Helper()
+	categories, _, err := skill.Builtin()
+	f.must(err)
+	made, err = f.db.SaveSkill(f.t.Context(), skill.Maker{
+		OrganizationID: f.owner.OrganizationID, UserID: f.owner.UserID, Admin: true, By: org.System(),
+	}, made.ID, skill.Saving{
+		RequestID: newID(), Audience: audience, Base: made.Version,
+		Content: skill.Content{
+			Name: "規程の相談", Description: "規程に答えます。", Icon: "chat", CategoryID: categories[0].ID, Prompt: "規程に沿って答える。",
+			DocumentIDs: append([]uuid.UUID{}, documents...),
+		},
+	})
+	f.must(err)
+	f.skills["規程の相談"] = made.ID
+	return made
+}
+
+// TestR105_DocumentsOfASharedSkillOutliveTheirOwner: the owner deletes one and leaves; the skill answers from them until
+// it no longer has them. Then nothing of them remains.
+func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。[1]"))
+	f.start()
+	maker, colleague := f.owner, f.member(f.owner.OrganizationID)
+	deleted, left := f.read("人事内規.md", rules), f.read("補足.md", "# 補足\n\n休暇は半日でも取得できる。")
+	made := f.saveSkill(skill.AudienceOrganization, skill.Made{}, deleted, left)
+
+	owner := datasource.Owner(maker)
+	f.must(f.sources.Delete(t.Context(), owner, deleted))
+	if _, err := f.sources.Find(t.Context(), owner, deleted); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("the owner still finds the file: %v", err)
+	}
+	if list, err := f.sources.List(t.Context(), owner, "", 0, 10); err != nil || len(list) != 1 {
+		t.Errorf("the owner's list has %+v, %v", list, err)
+	}
+	_, err := f.db.ChangeMember(t.Context(), maker.OrganizationID, maker.UserID, org.System(),
+		func(org.Roster) (org.MemberChange, error) {
+			return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}}, nil
+		})
+	f.must(err)
+
+	f.owner = colleague
+	answer := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
+	prompt := f.heard().Messages
+	if said := prompt[len(prompt)-1].Content; !strings.Contains(said, "20日") || !strings.Contains(said, "半日") {
+		t.Errorf("the model reads %q", said)
+	}
+	if len(answer.Citations) == 0 || answer.Citations[0].DataSourceID != uuid.Nil || answer.Notice() != "" {
+		t.Errorf("got %+v, %q", answer.Citations, answer.Notice())
+	}
+
+	f.saveSkill(skill.AudienceOrganization, made) // Without documents.
+	found, err := f.db.FindSources(t.Context(), datasource.Owner{OrganizationID: maker.OrganizationID},
+		[]uuid.UUID{deleted, left})
+	if err != nil || len(found) != 0 {
+		t.Errorf("%+v, %v remain", found, err)
+	}
+}
+
+// TestR105_ASkillWithoutItsDocumentsSaysSo in its answers, which are stored with it, and to its editors.
+func TestR105_ASkillWithoutItsDocumentsSaysSo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。"))
+	f.start()
+	document := f.read("人事内規.md", rules)
+	made := f.saveSkill(skill.AudienceSelf, skill.Made{}, document)
+	f.must(f.sources.Delete(t.Context(), datasource.Owner(f.owner), document))
+
+	answer := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
+	if !strings.Contains(answer.Notice(), "ファイル1件") {
+		t.Errorf("the answer has the steps %+v", answer.Steps)
+	}
+	if !slices.ContainsFunc(f.streamed(answer.ID), func(c chunk) bool {
+		return c.Data.Kind == chat.StepSkillDocuments && c.Data.Detail == answer.Notice()
+	}) {
+		t.Error("the stream does not say so")
+	}
+	maker := skill.Maker{OrganizationID: f.owner.OrganizationID, UserID: f.owner.UserID}
+	if made, err := f.db.FindMade(t.Context(), maker, made.ID); err != nil || made.MissingDocuments != 1 {
+		t.Errorf("its editor sees %d, %v", made.MissingDocuments, err)
+	}
+	f.saveSkill(skill.AudienceSelf, made) // Its editor does without.
+	if answer = f.ask(f.thread("規程の相談"), "休暇は何日ですか"); answer.Notice() != "" {
+		t.Errorf("got %q", answer.Notice())
+	}
+}
