@@ -228,7 +228,8 @@ func (m Message) Cited() []Citation {
 	return slices.DeleteFunc(slices.Clone(m.Citations), func(c Citation) bool { return c.Support == "" })
 }
 
-// Notice says what an answer lacks, "" for nothing. Surfaces that show no steps show it with the text.
+// Notice returns the detail of the step StepSkillDocuments, "" if there is none. Surfaces without steps show it with the
+// text.
 func (m Message) Notice() string {
 	i := slices.IndexFunc(m.Steps, func(s Step) bool { return s.Kind == StepSkillDocuments })
 	if i < 0 {

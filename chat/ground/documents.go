@@ -336,7 +336,7 @@ func (s states) unread(documents []skill.Document) (n int) {
 	return n
 }
 
-// tellMissing says that an answer lacks n documents of its skill, if any.
+// tellMissing reports the step StepSkillDocuments for n missing documents, if any.
 func tellMissing(n int, tell func(chat.Step)) {
 	if n == 0 {
 		return

@@ -978,7 +978,8 @@ export interface paths {
         post?: never;
         /**
          * Archive a skill
-         * @description It is offered to nobody; its threads stay. Repeating it changes nothing.
+         * @description It is offered to nobody. Its threads stay and can be read; questions in them are refused with 409
+         *     `skill_unavailable`, and `unavailable_reason` of the skill says why. Repeating it changes nothing.
          */
         delete: operations["archiveSkill"];
         options?: never;
