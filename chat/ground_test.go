@@ -37,7 +37,7 @@ var three = []string{
 // groundedIn bases every answer on these texts.
 func groundedIn(texts ...string) grounder {
 	return func(_ context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "資料1件を検索中"})
+		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "1件のファイルを検索中"})
 		grounds := chat.Grounds{Prompt: ask.Prompt, Usage: llm.Usage{InputTokens: 1000}}
 		for i, text := range texts {
 			grounds.Sources = append(grounds.Sources, chat.Source{
@@ -186,7 +186,7 @@ func TestGroundingThatFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.grounded(nil, grounder(func(_ context.Context, _ chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "資料1件を検索中"})
+		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "1件のファイルを検索中"})
 		return chat.Grounds{Usage: llm.Usage{OutputTokens: 7}}, fault.Errorf(fault.Unavailable, "読み取り直しています。")
 	}))
 	f.named()

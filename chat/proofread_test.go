@@ -158,10 +158,10 @@ func TestProofreading(t *testing.T) {
 	raw += f.drain(live)
 	answer := f.wait(exchange).Answer
 
-	const want = "## 直した箇所\n\n- 「🧵の会議に行ます」→「🧵の会議に行きます」（誤字）理由\n- 「資料をを送ります」→「資料を送ります」（誤字）理由\n\n" +
+	const want = "## 修正案の一覧\n\n- 「🧵の会議に行ます」→「🧵の会議に行きます」（誤字）理由\n- 「資料をを送ります」→「資料を送ります」（誤字）理由\n\n" +
 		"## 校正後の文章\n\n🧵の会議に行きます。  \n資料を送ります。売上は120名です。\n\n" +
 		"## 確認していただきたいこと\n\n- 「売上は120名です」は「売上は102名です」ではありませんか（誤字）理由\n\n" +
-		"1件は、本文と一致しないか、ほかの直しと重なるため除きました。\n"
+		"1件は、本文と照合できないか、ほかの修正案と重なるため除外しました。\n"
 	if answer.Content != want || deltas(t, raw) != want {
 		t.Errorf("stored\n%s\nstreamed\n%s", answer.Content, deltas(t, raw))
 	}
@@ -208,7 +208,7 @@ func (f *fixture) checkProofreadRequest(req llm.Request) {
 	if !strings.HasPrefix(system, "<task>proofreading</task>") || !strings.HasSuffix(system, proofread.Instructions) {
 		f.t.Errorf("the instructions are %s", system)
 	}
-	if want := "直す範囲: 読みやすさと敬語も整える\n文体: 元の文体のまま\n表記の決まり: 数字は半角\n" +
+	if want := "校正の範囲: 読みやすさと敬語も整える\n文体: 元の文体のまま\n表記ルール: 数字は半角\n" +
 		"<text>\n🧵の会議に行ます。\n資料をを送ります。売上は120名です。\n\n</text>\n"; question != want {
 		f.t.Errorf("the question is\n%s", question)
 	}

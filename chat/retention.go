@@ -119,8 +119,8 @@ func leavingNotice(t Telling) org.Notification {
 	first := t.First.In(time.FixedZone("JST", 9*60*60))
 	return org.Notification{
 		ID: newID(), OrganizationID: &t.Owner.OrganizationID, UserID: &t.Owner.UserID, Level: org.LevelWarning,
-		Title: fmt.Sprintf("%d件のスレッドがまもなく削除されます", t.Threads),
-		Body: fmt.Sprintf("組織の設定により、最後の質問から%d日が過ぎたスレッドは、%sから順に削除されます。残すスレッドは、一覧で「残す」を押してください。",
+		Title: fmt.Sprintf("%d件のチャットがまもなく削除されます", t.Threads),
+		Body: fmt.Sprintf("組織の設定により、最後の質問から%d日が過ぎたチャットは、%sから順に削除されます。残すチャットは、一覧で「残す」を押してください。",
 			t.Days, first.Format("1月2日")),
 		URL: "/home/skill/leaving",
 	}

@@ -59,7 +59,7 @@ func TestR99_ServerTellsAndDeletes(t *testing.T) {
 		t.Fatalf("the owner is shown %+v, %v", list, err)
 	}
 	notices, err := db.ListNotifications(t.Context(), f.owner.OrganizationID, f.owner.UserID, 0, 10)
-	if err != nil || len(notices) != 1 || !strings.Contains(notices[0].Title, "1件のスレッド") ||
+	if err != nil || len(notices) != 1 || !strings.Contains(notices[0].Title, "1件のチャット") ||
 		!strings.Contains(notices[0].Body, "30日が過ぎた") || notices[0].URL != "/home/skill/leaving" ||
 		!strings.Contains(notices[0].Body, list[0].DeletesAt.In(time.FixedZone("JST", 9*60*60)).Format("1月2日")) {
 		t.Errorf("the owner is told %+v, %v", notices, err)

@@ -81,7 +81,7 @@ func (q Question) validate() error {
 }
 
 func tooManySources() error {
-	return fault.InvalidField("data_source_ids", "一度に使えるデータソースは%d件までです。", datasource.MaxSearched)
+	return fault.InvalidField("data_source_ids", "一度に使えるファイルは%d件までです。", datasource.MaxSearched)
 }
 
 // commitTimeout bounds a transaction of the Service's own, and a whole Send. Storing a question does not end with the
@@ -227,7 +227,7 @@ func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID
 		if len(q.DataSourceIDs) == 0 {
 			return nil, nil
 		}
-		err := fault.InvalidField("data_source_ids", "このスキルでは、データソースを使えません。")
+		err := fault.InvalidField("data_source_ids", "このスキルでは、ファイルを使えません。")
 		err.Code = SourcesNotAccepted
 		return nil, err
 	}

@@ -240,7 +240,7 @@ func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edi
 			return Thread{}, err
 		}
 		if title == "" {
-			return Thread{}, fault.InvalidField("title", "スレッド名を入力してください。")
+			return Thread{}, fault.InvalidField("title", "チャット名を入力してください。")
 		}
 		edit.Title = &title
 	}

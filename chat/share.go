@@ -37,7 +37,7 @@ type Snapshot struct {
 
 // Errors of the ShareStore that clients know by their codes.
 var (
-	ErrNoShare        = fault.Errorf(fault.NotFound, "共有されている会話が見つかりません。")
+	ErrNoShare        = fault.Errorf(fault.NotFound, "共有されているチャットが見つかりません。")
 	ErrShareRunning   = fault.Errorf(fault.Conflict, "回答の作成が完了してから共有してください。")
 	ErrShareTemporary = fault.Errorf(fault.Conflict, "一時チャットは共有できません。")
 )

@@ -121,10 +121,10 @@ const SourcesNotAccepted fault.Code = "data_sources_not_accepted"
 
 // Errors of the Store that clients know by their codes.
 var (
-	ErrThreadBusy      = fault.Errorf(fault.ThreadBusy, "このスレッドでは別の回答を作成しています。完了してからお試しください。")
+	ErrThreadBusy      = fault.Errorf(fault.ThreadBusy, "このチャットでは別の回答を作成しています。完了してからお試しください。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
 	ErrStaleRun        = fault.Errorf(fault.Conflict, "この生成は別のサーバーに引き継がれています。")
-	ErrNoThread        = fault.Errorf(fault.NotFound, "スレッドが見つかりません。")
+	ErrNoThread        = fault.Errorf(fault.NotFound, "チャットが見つかりません。")
 	ErrNoMessage       = fault.Errorf(fault.NotFound, "メッセージが見つかりません。")
 )
 

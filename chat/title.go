@@ -176,7 +176,7 @@ func joins(r rune) bool {
 func cleanTitle(title string) (string, error) {
 	title = strings.TrimSpace(strings.Map(visible, title))
 	if utf8.RuneCountInString(title) > MaxTitle {
-		return "", fault.InvalidField("title", "スレッド名は%d文字以内で入力してください。", MaxTitle)
+		return "", fault.InvalidField("title", "チャット名は%d文字以内で入力してください。", MaxTitle)
 	}
 	return title, nil
 }

@@ -115,7 +115,7 @@ func (db *DB) mayUse(ctx context.Context, owner chat.Owner, threadID uuid.UUID, 
 	case own < len(sources):
 		return noSource(nil)
 	case len(sources) > 0 && used > datasource.MaxSearched:
-		return fault.InvalidField("data_source_ids", "一つのスレッドで使えるデータソースは%d件までです。新しいスレッドを作成してください。",
+		return fault.InvalidField("data_source_ids", "一つのチャットで使えるファイルは%d件までです。新しいチャットを作成してください。",
 			datasource.MaxSearched)
 	}
 	return nil

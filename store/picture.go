@@ -92,7 +92,7 @@ func (db *DB) DeletePicture(ctx context.Context, owner picture.Owner, id uuid.UU
 			WHERE p.organization_id = $1 AND p.id = $2
 			  AND NOT EXISTS (SELECT FROM message_pictures m WHERE m.picture_id = p.id)`, owner.OrganizationID, id)
 		if err == nil && tag.RowsAffected() == 0 {
-			err = fault.Errorf(fault.Conflict, "質問に使われている画像は削除できません。スレッドを削除すると、画像も削除されます。")
+			err = fault.Errorf(fault.Conflict, "質問に使われている画像は削除できません。チャットを削除すると、画像も削除されます。")
 		}
 		return err
 	})

@@ -27,7 +27,7 @@ const sourceColumns = `id, filename, media_type, size, sha256, status, failure, 
 const isOwn = `d.organization_id = $1 AND coalesce(d.user_id, '00000000-0000-0000-0000-000000000000') = $2`
 
 func noSource(err error) error {
-	return fault.Wrap(err, fault.NotFound, "データソースが見つかりません。")
+	return fault.Wrap(err, fault.NotFound, "ファイルが見つかりません。")
 }
 
 // MarkOrphan implements datasource.Store.
@@ -111,7 +111,7 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 	}
 	if count >= datasource.MaxSources {
 		return datasource.Source{}, fault.Errorf(fault.Conflict,
-			"データソースは%d件まで保存できます。使わないものを削除してから、もう一度アップロードしてください。", datasource.MaxSources)
+			"ファイルは%d件まで保存できます。使わないものを削除してから、もう一度アップロードしてください。", datasource.MaxSources)
 	}
 	if err := checkRoom(ctx, tx, owner, source.Size, limit); err != nil {
 		return datasource.Source{}, err
@@ -148,7 +148,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, lim
 		return err
 	case own+size > limit:
 		return fault.Errorf(datasource.StorageLimit,
-			"保存できるファイルの合計（%s）を超えます。使わないデータソースや、画像を使ったスレッドを削除してから、"+
+			"保存できるファイルの合計（%s）を超えます。使わないファイルや、画像を使ったチャットを削除してから、"+
 				"もう一度アップロードしてください。", inBytes(limit))
 	case all+size > allowed:
 		return fault.Errorf(datasource.StorageLimit,
@@ -227,7 +227,6 @@ func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UU
 // skills that use it; then no row counts as deleted.
 func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
 		tag, err := tx.Exec(ctx, `
 			SELECT FROM data_sources
 			WHERE organization_id = $1 AND user_id = $2 AND id = $3

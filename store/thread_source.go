@@ -74,7 +74,7 @@ func attach(ctx context.Context, tx pgx.Tx, owner chat.Owner, p chat.Preparation
 	case known < len(p.SourceIDs):
 		return noSource(nil)
 	case attached > datasource.MaxSearched:
-		return fault.Errorf(fault.Conflict, "一つのスレッドで使えるデータソースは%d件までです。新しいスレッドを作成してください。",
+		return fault.Errorf(fault.Conflict, "一つのチャットで使えるファイルは%d件までです。新しいチャットを作成してください。",
 			datasource.MaxSearched)
 	}
 	_, err = tx.Exec(ctx, `UPDATE threads SET updated_at = clock_timestamp() WHERE organization_id = $1 AND id = $2`,

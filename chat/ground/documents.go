@@ -51,13 +51,13 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		return chat.Grounds{Prompt: ask.Prompt}, nil
 	}
 	if len(states.ready) == 0 {
-		step.Detail = "使える資料がありません" + states.note()
+		step.Detail = "使えるファイルがありません" + states.note()
 		tell(step)
 		return chat.Grounds{Answer: states.unusable()}, nil
 	}
 	tell(chat.Step{
 		Kind: chat.StepRetrieval, Status: chat.StatusRunning,
-		Detail: fmt.Sprintf("資料%d件を検索中", len(states.ready)),
+		Detail: fmt.Sprintf("%d件のファイルを検索中", len(states.ready)),
 	})
 	prompt := conversation(ask.Prompt, g.context/2)
 	s := search{
@@ -70,11 +70,11 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		return chat.Grounds{}, err
 	case len(passages) == 0 && len(ask.Question.DataSourceIDs) == 0:
 		// The skill's documents say nothing of it; its instructions do.
-		step.Detail = "スキルの資料に、質問に合う箇所はありませんでした"
+		step.Detail = "スキルのファイルに、質問に合う箇所はありませんでした"
 		tell(step)
 		return chat.Grounds{Prompt: ask.Prompt}, nil
 	case len(passages) == 0 && len(ask.Question.Pictures) > 0: // The pictures may say it.
-		step.Detail = "資料に、質問に合う箇所はありませんでした" + states.note()
+		step.Detail = "ファイルに、質問に合う箇所はありませんでした" + states.note()
 		tell(step)
 		return chat.Grounds{Prompt: prompt}, nil
 	case len(passages) == 0:
@@ -84,7 +84,7 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 	}
 	step.Detail = fmt.Sprintf("%dか所を確認", len(passages)) + states.note()
 	if s.whole {
-		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
+		step.Detail = fmt.Sprintf("%d件のファイルの全文を確認", len(states.ready)) + states.note()
 	}
 	tell(step)
 	cited := s.cited(passages)
@@ -354,7 +354,7 @@ func (s states) note() string {
 		notes = append(notes, "読み取り中: "+names(s.waiting))
 	}
 	if len(s.failed) > 0 {
-		notes = append(notes, "読み取れない資料: "+names(s.failed))
+		notes = append(notes, "読み取れないファイル: "+names(s.failed))
 	}
 	if len(notes) == 0 {
 		return ""
@@ -375,11 +375,11 @@ func (s states) unusable() string {
 	var b strings.Builder
 	switch {
 	case len(s.waiting) > 0:
-		b.WriteString("選択された資料は、まだ読み取り中です。読み取りが終わってから、もう一度お試しください。\n\n")
+		b.WriteString("選択されたファイルは、まだ読み取り中です。読み取りが終わってから、もう一度お試しください。\n\n")
 	case len(s.failed) > 0:
-		b.WriteString("選択された資料は読み取れなかったため、回答に使えませんでした。\n\n")
+		b.WriteString("選択されたファイルは読み取れなかったため、回答に使えませんでした。\n\n")
 	default:
-		return "選択された資料は、すでに削除されています。別の資料を選んで、もう一度お試しください。"
+		return "選択されたファイルは、すでに削除されています。別のファイルを選んで、もう一度お試しください。"
 	}
 	for _, source := range s.waiting {
 		fmt.Fprintf(&b, "- %s（読み取り中）\n", answer.EscapeMarkdown(source.Filename))

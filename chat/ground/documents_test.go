@@ -51,7 +51,7 @@ func TestWholeDocuments(t *testing.T) {
 		strings.Count(last, "<source ") != 2 {
 		t.Errorf("the question is sent as\n%s", last)
 	}
-	if got.Content != "年次有給休暇は20日です[1]。" || got.Steps[0].Detail != "資料1件の全文を確認" {
+	if got.Content != "年次有給休暇は20日です[1]。" || got.Steps[0].Detail != "1件のファイルの全文を確認" {
 		t.Errorf("answered %q, %+v", got.Content, got.Steps)
 	}
 	if c := got.Citations[0]; len(got.Citations) != 2 || c.Index != 1 || c.Support != answer.Strong ||
@@ -167,7 +167,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	_, err = f.chat.AwaitPrepared(t.Context(), f.owner, p, prepared)
 	f.must(err)
 	if got := f.ask(thread, "休暇は何日ですか"); got.Content != "20日です[1]。" ||
-		!strings.Contains(got.Steps[0].Detail, "読み取れない資料: 空.txt") {
+		!strings.Contains(got.Steps[0].Detail, "読み取れないファイル: 空.txt") {
 		t.Errorf("of two files, one unreadable: %q, %+v", got.Content, got.Steps)
 	}
 	f.heard()

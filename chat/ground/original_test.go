@@ -104,7 +104,7 @@ func TestDeletedFileIsNotProofread(t *testing.T) {
 		!strings.Contains(got.Failure.Detail, "もう一度アップロード") {
 		t.Errorf("%+v", got)
 	}
-	if answer.Proofread.File.Filename != "案内.txt" || answer.Content != "直すべき箇所は見当たりませんでした。\n" {
+	if answer.Proofread.File.Filename != "案内.txt" || answer.Content != "修正が必要な箇所はありませんでした。\n" {
 		t.Errorf("%+v", answer)
 	}
 }

@@ -64,7 +64,7 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 	states := byState(found)
 	step := chat.Step{Kind: chat.StepSummarize, Status: chat.StatusSuccess}
 	if len(states.ready) == 0 {
-		step.Detail = "使える資料がありません" + states.note()
+		step.Detail = "使えるファイルがありません" + states.note()
 		tell(step)
 		return chat.Grounds{Answer: states.unusable()}, nil
 	}
@@ -78,7 +78,7 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 		return chat.Grounds{}, err
 	}
 	if all != nil {
-		step.Detail = fmt.Sprintf("資料%d件の全文を確認", len(states.ready)) + states.note()
+		step.Detail = fmt.Sprintf("%d件のファイルの全文を確認", len(states.ready)) + states.note()
 		tell(step)
 		return chat.Grounds{
 			Prompt: withSources(prompt, answer.SummaryInstructions, fenced(all)), Sources: s.cited(all),
@@ -97,10 +97,10 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 	if err != nil {
 		return grounds, calls.failure(err)
 	}
-	step.Detail = fmt.Sprintf("資料%d件の全体を確認（%d区分）", len(states.ready), calls.total) + states.note()
+	step.Detail = fmt.Sprintf("%d件のファイルの全体を確認（%d区分）", len(states.ready), calls.total) + states.note()
 	tell(step)
 	if notes.Text == "" {
-		grounds.Answer = "選択された資料には、要約できる内容が見つかりませんでした。資料の内容をご確認ください。"
+		grounds.Answer = "選択されたファイルには、要約できる内容が見つかりませんでした。ファイルの内容をご確認ください。"
 		return grounds, nil
 	}
 	grounds.Prompt, grounds.Sources = withSources(prompt, answer.SummaryInstructions, notes.Text),

@@ -152,7 +152,7 @@ func TestSummaryOfALongDocument(t *testing.T) {
 		t.Errorf("answered %q, %+v", answered.Content, answered.Citations)
 	}
 	want := chat.Step{
-		Kind: chat.StepSummarize, Status: chat.StatusSuccess, Detail: fmt.Sprintf("資料1件の全体を確認（%d区分）", parts),
+		Kind: chat.StepSummarize, Status: chat.StatusSuccess, Detail: fmt.Sprintf("1件のファイルの全体を確認（%d区分）", parts),
 	}
 	if len(answered.Steps) != 1 || answered.Steps[0] != want {
 		t.Errorf("steps %+v", answered.Steps)
@@ -181,7 +181,7 @@ func TestShortDocumentsAreSummarizedAsTheyAre(t *testing.T) {
 	f.start()
 	id := f.read("短い報告.md", "# 報告\n\n事実1。売上は100億円である。")
 	answered := f.ask(f.thread("要約"), "要約してください", id)
-	if parts, _ := model.counted(); parts != 0 || answered.Steps[0].Detail != "資料1件の全文を確認" ||
+	if parts, _ := model.counted(); parts != 0 || answered.Steps[0].Detail != "1件のファイルの全文を確認" ||
 		!strings.Contains(model.last[1].Content, "<source index=\"1\"") {
 		t.Errorf("%d parts, steps %+v: %v", parts, answered.Steps, model.last)
 	}
@@ -329,7 +329,7 @@ func TestOfflineSummary(t *testing.T) {
 			strings.Repeat("経緯の説明が続いている。", 20))
 	}
 	answered := f.ask(f.thread("要約"), "要約してください", f.read("報告書.md", text.String()))
-	if answered.Status != chat.StatusSuccess || !strings.HasPrefix(answered.Steps[0].Detail, "資料1件の全体を確認") ||
+	if answered.Status != chat.StatusSuccess || !strings.HasPrefix(answered.Steps[0].Detail, "1件のファイルの全体を確認") ||
 		len(answered.Citations) == 0 || answered.Citations[0].Support != "strong" {
 		t.Errorf("%+v, %+v", answered, answered.Failure)
 	}

@@ -59,7 +59,7 @@ func (g *Grounder) web(ctx context.Context, ask chat.Ask, tell func(chat.Step)) 
 		step.Detail, step.Done, step.Total = detail, done, total
 		tell(step)
 	}
-	say("検索する言葉を選んでいます", 0, 0)
+	say("検索語を選んでいます", 0, 0)
 	queries, usage, err := g.queries(ctx, ask)
 	grounds.Usage = usage
 	if err != nil {

@@ -171,7 +171,7 @@ func TestWebSearchSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"running 検索する言葉を選んでいます", "running 検索中「つむぎ県 最低賃金」", "running 2ページを確認中", "running 2ページを確認中",
+		"running 検索語を選んでいます", "running 検索中「つむぎ県 最低賃金」", "running 2ページを確認中", "running 2ページを確認中",
 		"success 2ページを確認",
 	}
 	if !slices.Equal(told, want) {

@@ -58,7 +58,7 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 	}
 	return accounts, db.PublishNotification(ctx, org.Notification{
 		ID: newID(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugiへようこそ",
-		Body: "入力欄に質問を書くか、スキルを選んで始めてください。回答は、書かれるそばから表示されます。ページを離れても作成は続き、戻ると続きから読めます。",
+		Body: "入力欄に質問を書くか、スキルを選んで始めてください。回答は、作成中もリアルタイムで表示されます。ページを離れても作成は続きます。戻ったときに続きを読めます。",
 	})
 }
 

@@ -141,7 +141,7 @@ test('a suspended member, who comes back', async ({ browserWith: browser, site, 
     await ready(panel).click()
     await panel.getByRole('button', { name: '送信', exact: true }).click()
     await expect(panel.getByText('このアカウントは利用できません')).toBeVisible()
-    await panel.getByRole('button', { name: '新しい会話' }).click()
+    await panel.getByRole('button', { name: '新しいチャット' }).click()
     await expect(screen(panel, 'このアカウントは利用できません')).toBeVisible()
     await inspect(panel, 'suspended')
   } finally {

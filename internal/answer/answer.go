@@ -124,12 +124,12 @@ const Instructions = `以下のルールを必ず守ってください。
 - 「出典」や「参考文献」の一覧は書きません。画面に自動で表示されます。`
 
 // Nothing is what is said where the sources do not answer a question, by a model as well.
-const Nothing = "選択された資料には、ご質問に答える記述が見つかりませんでした。"
+const Nothing = "選択されたファイルには、ご質問に答える記述が見つかりませんでした。"
 
 // NothingFound is the answer where no passage fits the question. headings are offered in place of an answer.
 func NothingFound(headings []string) string {
 	if len(headings) == 0 {
-		return Nothing + "資料で使われている言葉に言い換えるか、別の資料を選んで、もう一度お試しください。"
+		return Nothing + "ファイルで使われている言葉に言い換えるか、別のファイルを選んで、もう一度お試しください。"
 	}
 	var b strings.Builder
 	b.WriteString(Nothing + "近い内容の見出しは次のとおりです。\n\n")

@@ -204,7 +204,7 @@ func (req completionRequest) conversation() (question string, earlier []chat.Ear
 		case role != chat.RoleUser && role != chat.RoleAssistant:
 			return "", nil, "", fault.InvalidField(field+".role", "system、developer、user、assistant のどれかを指定してください。")
 		case len(said) == 0 && role == chat.RoleAssistant:
-			return "", nil, "", fault.InvalidField(field+".role", "会話は user から始めてください。")
+			return "", nil, "", fault.InvalidField(field+".role", "メッセージは user から始めてください。")
 		}
 		// Questions and answers take turns in a thread.
 		if last := len(said) - 1; last >= 0 && said[last].Role == role {

@@ -71,7 +71,7 @@ func (s *Server) askFurther(
 		return chat.Exchange{}, err
 	}
 	if !found.OfExtension() || found.FollowUp().Kind != kind {
-		return chat.Exchange{}, fault.InvalidField("thread_id", "この種類の質問をするスレッドではありません。")
+		return chat.Exchange{}, fault.InvalidField("thread_id", "この種類の質問をするチャットではありません。")
 	}
 	return s.Chat.Send(ctx, owner(actor), question)
 }

@@ -3079,7 +3079,7 @@ type SlackWorkspace struct {
 
 // Step Something that the assistant does before it writes. A message keeps the last state of each kind.
 type Step struct {
-	// Detail A Japanese text to show as it is, such as `資料3件を検索中` or `要約中 3/12`.
+	// Detail A Japanese text to show as it is, such as `3件のファイルを検索中` or `要約中 3/12`.
 	Detail string `json:"detail,omitempty,omitzero"`
 
 	// Done How much of `total` is done.

@@ -25,7 +25,7 @@ const (
 	textOthers     = "この操作は、質問した人だけができます。"
 	textNoAnswer   = "対象の回答が見つかりません。"
 	textNoRunning  = "作成中の回答はありません。"
-	textEdited     = "質問が編集されました。編集後の内容でもう一度答えるには「再回答」を押してください。"
+	textEdited     = "質問が編集されました。編集後の内容でもう一度答えるには「再生成」を押してください。"
 	textRated      = "評価を受け付けました。ありがとうございます。"
 	textWithdrawn  = "評価を取り消しました。"
 	textNothing    = "要約できる発言がありません。"
@@ -34,6 +34,6 @@ const (
 	textOpenApp    = "アプリで開く"
 	textDoLink     = "アカウントを連携"
 	textThinking   = "回答を作成しています…"
-	textDeleted    = "この会話はアプリで削除されたため、回答を中止しました。"
+	textDeleted    = "このチャットはアプリで削除されたため、回答を中止しました。"
 	textSummarize  = "このスレッドを要約してください。"
 )

@@ -108,7 +108,7 @@ func (q *queue) PutBack(_ context.Context, r datasource.Reading, how datasource.
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, ok := q.running[r.ID]; !ok {
-		return datasource.Source{}, fault.Errorf(fault.NotFound, "データソースが見つかりません。")
+		return datasource.Source{}, fault.Errorf(fault.NotFound, "ファイルが見つかりません。")
 	}
 	delete(q.running, r.ID)
 	q.back[r.ID] = append(q.back[r.ID], how)

@@ -34,7 +34,7 @@ func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UU
 	error,
 ) {
 	if len(sourceIDs) > MaxSearched {
-		return nil, fault.Errorf(fault.Invalid, "データソースは%d件まで指定できます。", MaxSearched)
+		return nil, fault.Errorf(fault.Invalid, "ファイルは%d件まで指定できます。", MaxSearched)
 	}
 	meaning := s.embedder.ask(ctx, query)
 	defer meaning.end()
@@ -124,7 +124,7 @@ func (s *Service) openIndexes(ctx context.Context, owner Owner, ids []uuid.UUID,
 			return opened, err
 		}
 		if attempt == attempts {
-			return opened, fault.Wrap(err, fault.Unavailable, "データソースを読み取り直しています。少し時間をおいて、もう一度お試しください。")
+			return opened, fault.Wrap(err, fault.Unavailable, "ファイルを読み取り直しています。少し時間をおいて、もう一度お試しください。")
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // Heading stands before the first Line.
-const Heading = "## 直した箇所\n\n"
+const Heading = "## 修正案の一覧\n\n"
 
 // NothingFound is said of a text without changes.
-const NothingFound = "直すべき箇所は見当たりませんでした。\n"
+const NothingFound = "修正が必要な箇所はありませんでした。\n"
 
 // Line returns a change as an item of a list. Each side is shown with a little of what stands beside it.
 func (p *Proof) Line(c Change) string {
@@ -76,7 +76,7 @@ func (p *Proof) Closing() string {
 		}
 	}
 	if r.Dropped > 0 {
-		fmt.Fprintf(&b, "\n%d件は、本文と一致しないか、ほかの直しと重なるため除きました。\n", r.Dropped)
+		fmt.Fprintf(&b, "\n%d件は、本文と照合できないか、ほかの修正案と重なるため除外しました。\n", r.Dropped)
 	}
 	if len(r.Unchecked) > 0 {
 		b.WriteString("\n次の箇所は確かめられませんでした。もう一度お試しください。\n\n")

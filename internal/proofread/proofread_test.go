@@ -193,7 +193,7 @@ func TestMarkdown(t *testing.T) {
 	p.Take(0, proofread.Proposal{Before: "無い", After: "ない"})
 	p.Check(0, true)
 	got := proofread.Heading + p.Line(first) + "\n" + p.Closing()
-	const want = `## 直した箇所
+	const want = `## 修正案の一覧
 
 - 「会議に行ます」→「会議に行きます」（誤字）送り仮名の\[抜け\](http://x) ## 見出し
 
@@ -206,7 +206,7 @@ func TestMarkdown(t *testing.T) {
 
 - 「\>売上は120名です」（事実の確認）単位の確認
 
-1件は、本文と一致しないか、ほかの直しと重なるため除きました。
+1件は、本文と照合できないか、ほかの修正案と重なるため除外しました。
 `
 	if got != want {
 		t.Errorf("got\n%s", got)

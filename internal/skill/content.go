@@ -170,7 +170,7 @@ func (c Content) check() error {
 		w.fail("kind", "指定できない値です。")
 	}
 	if c.TaskType != "" && (c.TaskType != TaskDocumentQA && c.TaskType != TaskSummarization || !c.AcceptsDataSources) {
-		w.fail("task_type", "資料を追加できるスキルでのみ指定できます。")
+		w.fail("task_type", "ファイルを追加できるスキルでのみ指定できます。")
 	}
 	w.text("prompt", "プロンプト", c.Prompt, maxPrompt, true)
 	if Neutralize(c.Prompt) != c.Prompt {
@@ -207,10 +207,10 @@ func (c Content) checkLists(w *contentCheck) {
 		w.text(fmt.Sprintf("examples[%d].question", i), "質問", e.Question, maxExample, true)
 		w.text(fmt.Sprintf("examples[%d].answer", i), "回答", e.Answer, maxExample, true)
 	}
-	w.count("document_ids", "資料", len(c.DocumentIDs), MaxDocuments)
+	w.count("document_ids", "ファイル", len(c.DocumentIDs), MaxDocuments)
 	for i, id := range c.DocumentIDs {
 		if slices.Contains(c.DocumentIDs[:i], id) {
-			w.fail(fmt.Sprintf("document_ids[%d]", i), "同じ資料が二つあります。")
+			w.fail(fmt.Sprintf("document_ids[%d]", i), "同じファイルが二つあります。")
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestCheckFormOfAProofreading(t *testing.T) {
 	sk := skill.Skill{Kind: skill.KindProofreading, FormType: skill.FormForm, FormFields: []skill.FormField{
 		{Name: "text", Label: "文章", Type: skill.FieldTextarea},
 		{Name: "file", Label: "ファイル", Type: skill.FieldFile},
-		{Name: "rules", Label: "表記の決まり", Type: skill.FieldText},
+		{Name: "rules", Label: "表記ルール", Type: skill.FieldText},
 	}}
 	const file = "0190f3c2-0000-7000-8000-000000000005"
 	for name, test := range map[string]struct {
@@ -59,7 +59,7 @@ func TestCheckFormOfAProofreading(t *testing.T) {
 		}
 	}
 	values := map[string]string{"text": "本文", "file": file, "rules": "数字は半角"}
-	if got := sk.FormSettings(values); got != "表記の決まり: 数字は半角" || sk.FormText(values) != "本文" {
+	if got := sk.FormSettings(values); got != "表記ルール: 数字は半角" || sk.FormText(values) != "本文" {
 		t.Errorf("settings %q, text %q", got, sk.FormText(values))
 	}
 }

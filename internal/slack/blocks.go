@@ -64,7 +64,7 @@ func footer(d channel.Draft) []slackgo.Block {
 	if d.State == channel.Stopped {
 		blocks = append(blocks, note(or(d.Reason, "回答を停止しました。")))
 	}
-	buttons := []slackgo.BlockElement{button(actionAgain, id, "再回答")}
+	buttons := []slackgo.BlockElement{button(actionAgain, id, "再生成")}
 	if d.State == channel.Done {
 		buttons = append([]slackgo.BlockElement{
 			button(actionGood, id, "👍 役に立った"), button(actionBad, id, "👎 役に立たなかった"),

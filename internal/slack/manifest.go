@@ -40,7 +40,7 @@ func Manifest(appURL string, socket bool) ([]byte, error) {
 		Features: slackgo.Features{
 			AppHome:   slackgo.AppHome{HomeTabEnabled: true, MessagesTabEnabled: true},
 			BotUser:   slackgo.BotUser{DisplayName: "Tsumugi", AlwaysOnline: true},
-			AgentView: &slackgo.AgentView{AgentDescription: "文書作成、要約、翻訳、資料についての質問などを手伝うアシスタントです。"},
+			AgentView: &slackgo.AgentView{AgentDescription: "文書作成、要約、翻訳、ファイルについての質問などを手伝うアシスタントです。"},
 			Shortcuts: []slackgo.Shortcut{{
 				Name: "要約", CallbackID: callbackBrief, Description: "このスレッドを要約します", Type: "message",
 			}},

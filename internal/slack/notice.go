@@ -103,7 +103,7 @@ func noticeBlocks(n channel.Notice) []slackgo.Block {
 		buttons = append(buttons, leads)
 	}
 	if n.Kind == channel.NoticeEdited {
-		buttons = append(buttons, button(actionAgain, n.AnswerID.String(), "再回答"))
+		buttons = append(buttons, button(actionAgain, n.AnswerID.String(), "再生成"))
 	}
 	if len(buttons) > 0 {
 		blocks = append(blocks, slackgo.NewActionBlock("", buttons...))

@@ -168,7 +168,7 @@ func (r Request) check() []fault.FieldError {
 		return wrong
 	}
 	if r.Continues {
-		wrong.add("thread_id", "この種類の質問では、スレッドを指定できません。")
+		wrong.add("thread_id", "この種類の質問では、チャットを指定できません。")
 	}
 	if len(r.Messages) > 0 {
 		wrong.add("messages", "この種類の質問では指定できません。")

@@ -51,7 +51,7 @@ test.describe('everybody can use', () => {
 
   test('the skills, the favourites, the notices and the menu', async ({ page, account }) => {
     await account.setFavorite('要約')
-    await account.newThread('要約', 'とても長い名前のスレッドで、一行には収まりません')
+    await account.newThread('要約', 'とても長い名前のチャットで、一行には収まりません')
     const open = async () => {
       await page.setViewportSize({ width: 1280, height: 800 })
       await openSkills(page)
@@ -100,9 +100,9 @@ test.describe('everybody can use', () => {
   test('the thread sheet on a phone, the palette, the shortcuts and the password page', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 844 })
     await page.goto('/home/skill')
-    await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
-    const sheet = page.getByRole('dialog', { name: 'スレッド' })
-    await expect(sheet.getByRole('textbox', { name: 'スレッドを検索' })).toBeVisible()
+    await page.getByRole('button', { name: 'チャット一覧を開く' }).click()
+    const sheet = page.getByRole('dialog', { name: 'チャット' })
+    await expect(sheet.getByRole('textbox', { name: 'チャットを検索' })).toBeVisible()
     expect(await breaches(page), 'sheet').toEqual([])
     expect(await overflow(page)).toEqual({ by: 0, what: [] })
     await page.keyboard.press('Escape')

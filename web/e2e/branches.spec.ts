@@ -42,7 +42,7 @@ test.describe('Branches', () => {
     await expect(alternatives).toContainText('2/2')
 
     // A reader of another branch is offered the new one, not moved to it.
-    await expect(other.page.getByText('表示していない新しい回答があります。')).toBeVisible()
+    await expect(other.page.getByText('別の分岐に新しい回答があります。')).toBeVisible()
     await expect(other.answer).toContainText('元の答えです。')
     await expect(other.questions.last().getByRole('group', { name: '質問の切り替え' })).toContainText('1/2')
     await other.page.getByRole('button', { name: '表示する' }).click()
@@ -94,7 +94,7 @@ test.describe('Branches', () => {
     await asked.getByRole('button', { name: '送信' }).click()
     await middle.reached
     await asked.getByRole('button', { name: '前の質問へ' }).click()
-    await expect(page.getByText('表示していない回答を作成しています。')).toBeVisible()
+    await expect(page.getByText('別の分岐で回答を作成中です。')).toBeVisible()
     await expect(chat.answer).not.toHaveAttribute('aria-busy')
 
     // The next question waits, and goes out in the branch in which it was typed.
@@ -140,8 +140,8 @@ test.describe('Branches', () => {
     await chat.answer.getByRole('button', { name: '回答を再生成' }).click()
     await expect(chat.answer).toContainText('別の答えです。')
     await chat.finished()
-    await page.getByRole('textbox', { name: 'スレッドを検索' }).fill('蚕の話')
-    await page.getByRole('navigation', { name: 'スレッド' }).getByRole('link').first().click()
+    await page.getByRole('textbox', { name: 'チャットを検索' }).fill('蚕の話')
+    await page.getByRole('navigation', { name: 'チャット' }).getByRole('link').first().click()
     await expect(chat.answer).toContainText('蚕の話')
     await expect(chat.answer.getByRole('group', { name: '回答の切り替え' })).toContainText('1/2')
   })

@@ -54,7 +54,7 @@ skills:
 const chips = (page: Page): Locator =>
   page.getByRole('list', { name: '質問に使うファイル' }).getByRole('listitem')
 const cited = (answer: Locator): Locator => answer.getByRole('button', { name: /^出典\d/ })
-const viewer = (page: Page): Locator => page.getByRole('complementary', { name: /^資料「/ })
+const viewer = (page: Page): Locator => page.getByRole('complementary', { name: /^ファイル「/ })
 
 /** Holds a file above a page's main part and drops it there. */
 async function drop(page: Page, name: string, content: Buffer): Promise<void> {

@@ -70,14 +70,19 @@ test.describe('when something breaks', () => {
     ready?.release()
     await first?.reached
     await expect(chat.answer).toContainText('一度目の答えです。')
-    await expect(line('回答の続きを待っています')).toBeVisible()
-    await expect(page.getByRole('status').filter({ hasText: '回答の続きを待っています' })).toHaveCount(1)
-    expect(await line('回答の続きを待っています').evaluate(roomFor), 'by how much it moves the rest').toBe(0)
+    await expect(line('続きを生成しています。少々お待ちください')).toBeVisible()
+    await expect(
+      page.getByRole('status').filter({ hasText: '続きを生成しています。少々お待ちください' }),
+    ).toHaveCount(1)
+    expect(
+      await line('続きを生成しています。少々お待ちください').evaluate(roomFor),
+      'by how much it moves the rest',
+    ).toBe(0)
 
     await server.kill()
     await server.resume()
-    await expect(line('回答が途切れたため、最初から作成し直しています')).toBeVisible()
-    await expect(line('回答の続きを待っています')).toBeHidden()
+    await expect(line('接続が途切れたため、回答を最初から再作成しています')).toBeVisible()
+    await expect(line('続きを生成しています。少々お待ちください')).toBeHidden()
     await expect(chat.answer).not.toContainText('一度目')
     first?.release()
     await chat.finished()

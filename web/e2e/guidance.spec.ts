@@ -52,7 +52,7 @@ test('what the organization and a person write is sent with questions, and can b
   await member.setViewportSize({ width: 1440, height: 900 })
   const thread = await user.newThread(plainSkill, '指示を確かめる')
   await member.goto(`/chat/${thread.id}`)
-  await member.getByRole('button', { name: '組織の指示と「自分について」も一緒に送ります' }).click()
+  await member.getByRole('button', { name: '組織の指示と「回答のカスタマイズ」も一緒に送ります' }).click()
   const dialog = member.getByRole('dialog', { name: '質問と一緒に送る内容' })
   await expect(dialog).toContainText('社外に出す文書では、正式名称を使う。')
   await expect(dialog).toContainText('呼び名: 田中さん')

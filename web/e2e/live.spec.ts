@@ -4,7 +4,7 @@ import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 /** The thread list of a page. */
-const threads = (page: Page): Locator => page.getByRole('navigation', { name: 'スレッド' })
+const threads = (page: Page): Locator => page.getByRole('navigation', { name: 'チャット' })
 
 const entry = (page: Page, name: string | RegExp): Locator => threads(page).getByRole('link', { name })
 
@@ -78,7 +78,7 @@ test.describe('two devices', () => {
     const other = await device()
     await openSkills(page)
     await openSkills(other)
-    await expect(threads(other).getByText('スレッドはまだありません。')).toBeVisible()
+    await expect(threads(other).getByText('チャットはまだありません。')).toBeVisible()
 
     await account.newThread('汎用チャット', '引っ越しの手順')
     await account.newThread('汎用チャット', '会議の準備')
@@ -86,7 +86,7 @@ test.describe('two devices', () => {
       await expect(threads(each).getByRole('link')).toHaveText(['会議の準備', '引っ越しの手順'])
 
     await choose(page, '引っ越しの手順', '名前を変更')
-    await page.getByRole('textbox', { name: 'スレッド名' }).fill('事務所の引っ越し')
+    await page.getByRole('textbox', { name: 'チャット名' }).fill('事務所の引っ越し')
     await page.keyboard.press('Enter')
     await expect(entry(other, '事務所の引っ越し')).toBeVisible()
 
@@ -290,15 +290,15 @@ test.describe('two devices', () => {
     account,
   }) => {
     await account.reset()
-    const thread = await account.newThread('汎用チャット', '消えるスレッド')
+    const thread = await account.newThread('汎用チャット', '消えるチャット')
     const other = chat.in(await device())
     await other.page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
     await other.composer.fill('書きかけの文章')
     await account.call('DELETE', `/v1/thread/${thread.id}`)
-    await expect(other.page.getByText('このスレッドは削除されました。')).toBeVisible()
+    await expect(other.page.getByText('このチャットは削除されました。')).toBeVisible()
     await expect(other.page).toHaveURL(new RegExp(`/home/skill/${thread.skill.id}$`))
     await expect(other.composer).toHaveValue('書きかけの文章')
-    await expect(threads(other.page).getByText('スレッドはまだありません。')).toBeVisible()
+    await expect(threads(other.page).getByText('チャットはまだありません。')).toBeVisible()
   })
 })
 
@@ -485,7 +485,7 @@ test.describe('a server that has too much to do', () => {
     await expect(alert).toBeVisible()
     await expect(page).toHaveURL(/\/home\/skill\/[^/]+$/)
     await expect(chat.composer).toHaveValue(question)
-    await expect(threads(page).getByText('スレッドはまだありません。')).toBeVisible()
+    await expect(threads(page).getByText('チャットはまだありません。')).toBeVisible()
     await expect.poll(() => account.threads()).toEqual([])
     await alert.getByRole('button', { name: '再試行' }).click()
     await chat.finished()

@@ -36,9 +36,9 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await chat.open()
   await menu.click()
   await page.getByRole('menuitemradio', { name: /高性能/ }).click()
-  await page.getByRole('menuitemcheckbox', { name: 'よく考えてから答える' }).click()
+  await page.getByRole('menuitemcheckbox', { name: 'じっくり考える' }).click()
   await page.keyboard.press('Escape')
-  await expect(menu).toHaveAccessibleName('モデル: 高性能、よく考えてから答える')
+  await expect(menu).toHaveAccessibleName('モデル: 高性能、じっくり考える')
   await chat.ask('織物の歴史は')
   await chat.finished()
   expect([model.asked('織物の歴史は'), second.asked('織物の歴史は')]).toEqual([0, 1])
@@ -49,9 +49,9 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
 
   // It is remembered, and an answer can be written again by another one.
   await page.reload()
-  await expect(menu).toHaveAccessibleName('モデル: 高性能、よく考えてから答える')
+  await expect(menu).toHaveAccessibleName('モデル: 高性能、じっくり考える')
   await chat.answer.getByRole('button', { name: '回答を再生成' }).click()
-  await page.getByRole('menuitem', { name: '標準で再回答' }).click()
+  await page.getByRole('menuitem', { name: '「標準」で再生成' }).click()
   await expect(chat.answer.getByText('2/2', { exact: true })).toBeVisible()
   await chat.finished()
   await expect(chat.answer.getByText('回答したモデル: 標準')).toBeVisible()
@@ -62,7 +62,7 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await chat.ask('絹とは')
   await pause.reached
   await chat.composer.fill('麻とは')
-  await page.getByRole('button', { name: '回答のあとに送信' }).click()
+  await page.getByRole('button', { name: '回答が終わりしだい送信' }).click()
   await menu.click()
   await page.getByRole('menuitemradio', { name: /標準/ }).click()
   await page.keyboard.press('Escape')

@@ -30,7 +30,7 @@ const test = base.extend<object, { server: Tsumugi }>({
 })
 
 const view = (page: Page): Locator => page.getByRole('region', { name: '校正の結果' })
-const items = (page: Page): Locator => page.getByRole('list', { name: '直しの一覧' }).getByRole('listitem')
+const items = (page: Page): Locator => page.getByRole('list', { name: '修正案の一覧' }).getByRole('listitem')
 /** The decisions about a change, by what it changes. */
 const change = (page: Page, what: string): Locator => page.getByRole('group', { name: what, exact: true })
 const button = (within: Locator | Page, name: string): Locator =>
@@ -40,7 +40,7 @@ const stored = (page: Page): Locator => view(page).getByText('保存しました
 /** Fills in the form, but for its text or file. */
 async function begin(chat: Chat): Promise<void> {
   await chat.open('文章校正')
-  await chat.page.getByLabel('直す範囲').selectOption('読みやすさと敬語も整える')
+  await chat.page.getByLabel('校正の範囲').selectOption('読みやすさと敬語も整える')
   await chat.page.getByLabel('文体').selectOption('元の文体のまま')
 }
 
@@ -67,7 +67,7 @@ test('changes are accepted and refused, one by one and all, and what results is 
 }) => {
   await proofread(chat)
   await chat.finished()
-  await expect(view(page)).toContainText('6件の直しが見つかりました')
+  await expect(view(page)).toContainText('修正が必要な箇所が6件あります')
   await expect(items(page)).toHaveCount(6)
   await expect(view(page)).toContainText('AIモデルが未設定のため')
   expect(await result(page)).toBe(corrected)
@@ -76,28 +76,28 @@ test('changes are accepted and refused, one by one and all, and what results is 
   // One that is refused stays as it was; one that is open is part of the result.
   await button(change(page, '「程度」を削除'), '採用しない').click()
   await button(change(page, '「られ」を「っ」に'), '採用する').click()
-  await expect(view(page)).toContainText('採用 1・不採用 1・未決 4')
+  await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
   expect(await result(page)).toBe(corrected.replace('約2時間', '約2時間程度'))
   await expect(stored(page)).toBeVisible()
 
   // What is decided is there after a reload, and in another tab.
   await page.reload()
-  await expect(view(page)).toContainText('採用 1・不採用 1・未決 4')
+  await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
   expect(await result(page)).toBe(corrected.replace('約2時間', '約2時間程度'))
 
   // All of them, which can be taken back. A question is only accepted by itself.
   await button(page, 'すべて元に戻す').click()
   expect(await result(page)).toBe(text)
   await button(page, '取り消す').click()
-  await expect(view(page)).toContainText('採用 1・不採用 1・未決 4')
+  await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
   await button(page, 'すべて採用').click()
-  await expect(view(page)).toContainText('採用 5・不採用 0・未決 1')
+  await expect(view(page)).toContainText('採用 5・不採用 0・未確認 1')
   await button(change(page, '「了解しました」'), '確認した').click()
-  await expect(view(page)).toContainText('採用 6・不採用 0・未決 0')
+  await expect(view(page)).toContainText('採用 6・不採用 0・未確認 0')
   expect(await result(page)).toBe(corrected)
   // A reload right after it loses nothing.
   await page.reload()
-  await expect(view(page)).toContainText('採用 6・不採用 0・未決 0')
+  await expect(view(page)).toContainText('採用 6・不採用 0・未確認 0')
 })
 
 test('texts are shown side by side or in one, as chosen before, and changes by kind', async ({
@@ -136,12 +136,12 @@ test('the keys go from change to change and decide, but not while one types', as
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('k')
   await expect(items(page).nth(2)).toHaveAttribute('data-selected')
-  await expect(view(page)).toContainText('採用 1・不採用 1・未決 4')
+  await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
   // What is chosen in the text is chosen in the list.
   await view(page).locator('[data-side="after"] [data-mark]').last().click()
   await expect(items(page).last()).toHaveAttribute('data-selected')
   await page.keyboard.press('?')
-  await expect(page.getByRole('dialog', { name: 'キーボードショートカット' })).toContainText('直しを採用')
+  await expect(page.getByRole('dialog', { name: 'キーボードショートカット' })).toContainText('修正案を採用')
 })
 
 test('a text is saved for Word with tracked changes, or with what was decided', async ({ page, chat }) => {
@@ -161,7 +161,7 @@ test('a text is saved for Word with tracked changes, or with what was decided', 
 
 test('a Word file is proofread, and comes back with tracked changes', async ({ page, chat }) => {
   await begin(chat)
-  await expect(page.getByText('どちらか', { exact: true })).toHaveCount(2)
+  await expect(page.getByText('いずれか必須', { exact: true })).toHaveCount(2)
   await button(page, '実行').click()
   await expect(page.getByText('校正する文章を入力するか、ファイルを選択してください。')).toBeVisible()
   const chooser = page.waitForEvent('filechooser')
@@ -185,7 +185,7 @@ test('a Word file is proofread, and comes back with tracked changes', async ({ p
 test('a text without mistakes is said to have none', async ({ page, chat }) => {
   await proofread(chat, '会議は明日の午後に開きます。')
   await chat.finished()
-  await expect(view(page)).toContainText('直すべき箇所は見当たりませんでした。')
+  await expect(view(page)).toContainText('修正が必要な箇所はありませんでした。')
   await expect(button(page, '校正後の文章をコピー')).toHaveCount(0)
 })
 
@@ -197,9 +197,9 @@ test('what is decided in one tab is seen in another', async ({ page, chat, devic
   await other.goto(page.url())
   await expect(items(other)).toHaveCount(6)
   await button(change(page, '「程度」を削除'), '採用しない').click()
-  await expect(view(other)).toContainText('採用 0・不採用 1・未決 5')
+  await expect(view(other)).toContainText('採用 0・不採用 1・未確認 5')
   await button(change(other, '「程度」を削除'), '採用する').click()
-  await expect(view(page)).toContainText('採用 1・不採用 0・未決 5')
+  await expect(view(page)).toContainText('採用 1・不採用 0・未確認 5')
 })
 
 test('on a phone, a change is decided in a sheet below the text', async ({ page, chat }) => {
@@ -208,14 +208,14 @@ test('on a phone, a change is decided in a sheet below the text', async ({ page,
   await chat.finished()
   await expect(button(page, '並べて表示')).toHaveCount(0)
   await view(page).locator('[data-mark]').nth(1).click()
-  const sheet = page.getByRole('dialog', { name: '直し（6件中2件目）' })
+  const sheet = page.getByRole('dialog', { name: '修正案（6件中2件目）' })
   await button(sheet, '採用する').click()
   await expect(button(sheet, '採用する')).toHaveAttribute('aria-pressed', 'true')
-  await button(sheet, '次の直し').click()
-  await expect(page.getByRole('dialog', { name: '直し（6件中3件目）' })).toBeVisible()
+  await button(sheet, '次の修正案').click()
+  await expect(page.getByRole('dialog', { name: '修正案（6件中3件目）' })).toBeVisible()
   expect(await breaches(page)).toEqual([])
   await page.keyboard.press('Escape')
-  await expect(view(page)).toContainText('採用 1・不採用 0・未決 5')
+  await expect(view(page)).toContainText('採用 1・不採用 0・未確認 5')
   expect((await overflow(page)).by).toBe(0)
   await page.emulateMedia({ colorScheme: 'dark' })
   expect(await breaches(page)).toEqual([])
@@ -240,16 +240,16 @@ base(
     const written = model.pause(question, 40)
     await proofread(chat, original)
     await written.reached
-    await expect(view(page)).toContainText('1件の直しが見つかりました')
+    await expect(view(page)).toContainText('修正が必要な箇所が1件あります')
     await expect(view(page)).toContainText('資料を持参下さい')
     await expect(button(page, '採用する')).toHaveCount(0)
     // A tab that comes later has the same.
     await page.reload()
-    await expect(view(page)).toContainText('1件の直しが見つかりました')
+    await expect(view(page)).toContainText('修正が必要な箇所が1件あります')
     written.release()
     await chat.finished()
-    await expect(view(page)).toContainText('2件の直しが見つかりました')
-    await expect(view(page)).toContainText('本文と一致しない1件は除きました。')
+    await expect(view(page)).toContainText('修正が必要な箇所が2件あります')
+    await expect(view(page)).toContainText('本文と照合できなかった1件を除外しました。')
     expect(await result(page)).toBe(`${question}\n会議に行きます。資料を持参ください。`)
   },
 )
@@ -262,13 +262,13 @@ base('changes that were found before a stop can be decided', async ({ page, chat
   const written = model.pause(question, 60)
   await proofread(chat, `${question}\n会議に行ます。`)
   await written.reached
-  await expect(view(page)).toContainText('1件の直しが見つかりました')
+  await expect(view(page)).toContainText('修正が必要な箇所が1件あります')
   await chat.stop.click()
   await chat.finished()
   written.release()
   await expect(chat.answer).toContainText('回答を停止しました')
   await button(page, '採用する').click()
-  await expect(view(page)).toContainText('採用 1・不採用 0・未決 0')
+  await expect(view(page)).toContainText('採用 1・不採用 0・未確認 0')
   await page.reload()
-  await expect(view(page)).toContainText('採用 1・不採用 0・未決 0')
+  await expect(view(page)).toContainText('採用 1・不採用 0・未確認 0')
 })

@@ -275,7 +275,7 @@ test.describe('what an answer looks like', () => {
 
   test('Ctrl+P prints a long thread from its first question', async ({ page, chat, account, model }) => {
     model.script('番目の質問です。', { chars: 600, tokens_per_second: -1 })
-    const thread = await account.newThread('汎用チャット', '長いスレッド')
+    const thread = await account.newThread('汎用チャット', '長いチャット')
     for (let i = 1; i <= 12; i++) await account.ask(thread.id, `${i}番目の質問です。`)
     const printed = new Promise<void>((resolve) => page.exposeFunction('printed', resolve))
     await page.addInitScript(() => {
@@ -297,7 +297,7 @@ test.describe('what an answer looks like', () => {
     model,
   }) => {
     model.script('番目の質問です。', { chars: 600, tokens_per_second: -1 })
-    const thread = await account.newThread('汎用チャット', '印刷するスレッド')
+    const thread = await account.newThread('汎用チャット', '印刷するチャット')
     for (let i = 1; i <= 12; i++) await account.ask(thread.id, `${i}番目の質問です。`)
     let printed = 0
     await page.exposeFunction('printed', () => printed++)
@@ -325,14 +325,14 @@ test.describe('what an answer looks like', () => {
     left.release()
     await page.goBack()
     await expect(chat.questions).toHaveCount(12)
-    await page.getByRole('button', { name: 'スレッドのメニュー' }).click()
+    await page.getByRole('button', { name: 'チャットのメニュー' }).click()
     await page.getByRole('menuitem', { name: '印刷' }).click()
     await expect.poll(() => printed).toBe(2)
   })
 })
 
 test('a long name of a skill does not widen the page of a phone', async ({ page, chat, account }) => {
-  const thread = await account.newThread('汎用チャット', '長い名前のスキルで始めたスレッド')
+  const thread = await account.newThread('汎用チャット', '長い名前のスキルで始めたチャット')
   await account.ask(thread.id, '短い質問です。')
   await page.route(/\/v1\/skill\/[0-9a-f-]+$/, async (route) => {
     const response = await route.fetch()
@@ -345,7 +345,7 @@ test('a long name of a skill does not widen the page of a phone', async ({ page,
   const right = (box: { x: number; width: number } | null) => (box ? box.x + box.width : Number.NaN)
   expect(right(await chat.composer.boundingBox())).toBeLessThanOrEqual(390)
   expect(
-    right(await page.getByRole('button', { name: 'スレッドのメニュー' }).boundingBox()),
+    right(await page.getByRole('button', { name: 'チャットのメニュー' }).boundingBox()),
   ).toBeLessThanOrEqual(390)
 })
 

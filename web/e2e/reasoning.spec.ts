@@ -26,7 +26,7 @@ test.describe('what a model thinks before it answers', () => {
       await chat.ask(question)
       await thinking.reached
       await expect(chat.answer.getByText(/^考えています… \d+秒$/)).toBeVisible()
-      await expect(chat.answer.getByText('回答を準備しています')).toBeHidden()
+      await expect(chat.answer.getByText('回答を作成しています')).toBeHidden()
       await expect(chat.answer.getByText('利用者は')).toBeHidden()
 
       // It can be watched, and a tab that joins late has it from the start.
@@ -90,7 +90,7 @@ test.describe('what a model thinks before it answers', () => {
     model.script(question, { reasoning: thought, no_answer: true, tokens_per_second: -1 })
     await chat.open()
     await chat.ask(question)
-    await expect(chat.answer.getByText('AIモデルが検討だけで終わり、回答がありませんでした。')).toBeVisible()
+    await expect(chat.answer.getByText('AIモデルが回答を生成できませんでした。')).toBeVisible()
     await expect(chat.answer.getByRole('button', { name: '再試行' })).toBeVisible()
     await chat.answer.getByText(/^思考の過程/).click()
     await expect(chat.answer.getByText('順に説明すればよい。')).toBeVisible()

@@ -23,7 +23,7 @@ test.describe('the sessions of a person', () => {
     await page.goto('/home/skill')
     await page.getByRole('button', { name: /さんのメニュー/ }).click()
     await page.getByRole('menuitem', { name: 'アカウント設定' }).click()
-    await page.getByRole('link', { name: '端末', exact: true }).click()
+    await page.getByRole('link', { name: 'ログイン中の端末' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'ログイン中の端末' })).toBeVisible()
     const lines = page.getByRole('list', { name: 'ログイン中の端末' }).getByRole('listitem')
     await expect(lines.filter({ hasText: 'この端末' })).toHaveCount(1)

@@ -216,7 +216,7 @@ test.describe('an address that leads nowhere', () => {
     test(`shows the 404 page: ${path}`, async ({ page }) => {
       await page.goto(path)
       await expect(page.getByRole('heading', { level: 1, name: 'ページが見つかりません' })).toBeVisible()
-      await page.getByRole('link', { name: 'スキル一覧へ戻る' }).click()
+      await page.getByRole('link', { name: 'スキル一覧に戻る' }).click()
       await page.waitForURL('**/home/skill')
     })
   }
@@ -226,14 +226,14 @@ test.describe('an address that leads nowhere', () => {
     signIn,
   }) => {
     const admin = await signIn('admin')
-    const thread = await admin.newThread('汎用チャット', '他人のスレッド')
+    const thread = await admin.newThread('汎用チャット', '他人のチャット')
     await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
     await expect(page.getByRole('heading', { level: 1, name: 'ページが見つかりません' })).toBeVisible()
-    await expect(page.getByText('他人のスレッド')).toHaveCount(0)
+    await expect(page.getByText('他人のチャット')).toHaveCount(0)
     await page.goto(`/chat/${thread.id}`)
     await expect(page.getByRole('heading', { level: 1, name: 'ページが見つかりません' })).toBeVisible()
     // The header and the list of threads stay.
-    await expect(page.getByRole('navigation', { name: 'スレッド' })).toBeVisible()
+    await expect(page.getByRole('navigation', { name: 'チャット' })).toBeVisible()
     await expect(page.getByRole('banner')).toBeVisible()
   })
 

@@ -91,7 +91,7 @@ test.describe('an answer while it is written', () => {
     const threadId = await chat.threadId()
     await page.getByRole('link', { name: 'Tsumugi スキル一覧' }).click()
     await expect(page.getByRole('heading', { level: 2, name: '最近使ったスキル' })).toBeVisible()
-    const entry = page.getByRole('navigation', { name: 'スレッド' }).locator(`a[href$="${threadId}"]`)
+    const entry = page.getByRole('navigation', { name: 'チャット' }).locator(`a[href$="${threadId}"]`)
     await expect(entry).toContainText('回答を作成しています')
     await entry.click()
     await expect(chat.answer).toHaveAttribute('aria-busy', 'true')

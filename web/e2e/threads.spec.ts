@@ -6,10 +6,10 @@ test.describe('the thread list', () => {
     await account.reset()
     await account.newThread('翻訳', '英訳の依頼')
     await openSkills(page)
-    const list = page.getByRole('navigation', { name: 'スレッド' })
+    const list = page.getByRole('navigation', { name: 'チャット' })
     const icon = list.getByRole('link', { name: '英訳の依頼' }).locator('img')
     await expect(icon).toHaveAttribute('src', '/icons/skills/translation.svg')
-    const button = page.getByRole('button', { name: 'スレッド一覧', exact: true })
+    const button = page.getByRole('button', { name: 'チャット一覧', exact: true })
     await expect(button).toHaveAttribute('aria-expanded', 'true')
     const main = page.getByRole('main')
     const left = async () => (await main.boundingBox())?.x
@@ -29,7 +29,7 @@ test.describe('the thread list', () => {
     // On a phone it is a sheet, whether folded or not.
     await page.keyboard.press('Control+b')
     await page.setViewportSize({ width: 390, height: 800 })
-    await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
+    await page.getByRole('button', { name: 'チャット一覧を開く' }).click()
     await expect(list.getByRole('link', { name: '英訳の依頼' })).toBeVisible()
   })
 
@@ -38,7 +38,7 @@ test.describe('the thread list', () => {
     const titles = ['春の防災訓練', '備品の購入', '来客の案内']
     for (const title of titles) await account.newThread('汎用チャット', title)
     await page.goto('/home/skill')
-    const list = page.getByRole('navigation', { name: 'スレッド' })
+    const list = page.getByRole('navigation', { name: 'チャット' })
     await expect(list.getByRole('link')).toHaveText(titles.toReversed())
     await expect(list.getByRole('heading', { name: '今日' })).toBeVisible()
 
@@ -48,7 +48,7 @@ test.describe('the thread list', () => {
     }
     await menuOf('備品の購入')
     await page.getByRole('menuitem', { name: '名前を変更' }).click()
-    const field = list.getByRole('textbox', { name: 'スレッド名' })
+    const field = list.getByRole('textbox', { name: 'チャット名' })
     await expect(field).toBeFocused()
     await field.fill('備品と什器の購入')
     await field.press('Enter')
@@ -68,11 +68,11 @@ test.describe('the thread list', () => {
     await expect(list.getByRole('link')).toHaveText(['来客の案内', '備品と什器の購入'])
     await expect.poll(async () => (await account.threads()).length).toBe(2)
 
-    const search = page.getByRole('textbox', { name: 'スレッドを検索' })
+    const search = page.getByRole('textbox', { name: 'チャットを検索' })
     await search.fill('什器')
     await expect(list.getByRole('link')).toHaveText(['備品と什器の購入'])
     await search.fill('見つからない言葉')
-    await expect(list.getByText('一致するスレッドはありません。')).toBeVisible()
+    await expect(list.getByText('一致するチャットはありません。')).toBeVisible()
   })
 
   test('is pinned, archived and deleted from the header of a thread, too', async ({
@@ -86,17 +86,17 @@ test.describe('the thread list', () => {
     for (let i = 1; i <= 25; i++) await account.newThread('汎用チャット', `別件${i}`)
     // A thread that is not loaded in the list yet is shown in it while it is open.
     await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
-    const list = page.getByRole('navigation', { name: 'スレッド' })
-    const opened = list.getByRole('region', { name: '開いているスレッド' })
+    const list = page.getByRole('navigation', { name: 'チャット' })
+    const opened = list.getByRole('region', { name: '開いているチャット' })
     await expect(opened.getByRole('link')).toHaveText('契約書の確認')
 
     const head = page.getByRole('banner').or(page.locator('main header'))
     const act = async (name: string) => {
-      await head.getByRole('button', { name: 'スレッドのメニュー' }).click()
+      await head.getByRole('button', { name: 'チャットのメニュー' }).click()
       await page.getByRole('menuitem', { name, exact: true }).click()
     }
     await act('名前を変更')
-    await page.getByRole('main').getByRole('textbox', { name: 'スレッド名' }).fill('契約書の最終確認')
+    await page.getByRole('main').getByRole('textbox', { name: 'チャット名' }).fill('契約書の最終確認')
     await page.keyboard.press('Enter')
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('契約書の最終確認')
     await act('ピン留め')
@@ -110,13 +110,13 @@ test.describe('the thread list', () => {
 
     await act('アーカイブ')
     await page.getByRole('button', { name: '元に戻す' }).waitFor()
-    await list.page().getByRole('button', { name: 'スレッド一覧のメニュー' }).click()
+    await list.page().getByRole('button', { name: 'チャット一覧のメニュー' }).click()
     await page.getByRole('menuitem', { name: 'アーカイブを表示' }).click()
     await expect(list.getByRole('link')).toHaveText(['契約書の最終確認'])
     // Asking in it takes it out of the archive.
     await chat.ask('続きの質問です')
     await chat.finished()
-    await list.getByRole('button', { name: 'スレッド一覧に戻る' }).click()
+    await list.getByRole('button', { name: 'チャット一覧に戻る' }).click()
     await expect(list.getByRole('link').first()).toContainText('契約書の最終確認')
 
     await act('削除')
@@ -129,9 +129,9 @@ test.describe('the thread list', () => {
     await account.reset()
     for (const title of ['朝礼', '昼礼', '夕礼']) await account.newThread('汎用チャット', title)
     await page.goto('/home/skill')
-    const list = page.getByRole('navigation', { name: 'スレッド' })
+    const list = page.getByRole('navigation', { name: 'チャット' })
     await expect(list.getByRole('link')).toHaveCount(3)
-    await page.getByRole('button', { name: 'スレッド一覧のメニュー' }).click()
+    await page.getByRole('button', { name: 'チャット一覧のメニュー' }).click()
     await page.getByRole('menuitem', { name: '複数を選択' }).click()
     await list.getByRole('checkbox', { name: '朝礼' }).check()
     await list.getByRole('checkbox', { name: '夕礼' }).check()
@@ -141,7 +141,7 @@ test.describe('the thread list', () => {
     await page.getByRole('button', { name: '元に戻す' }).click()
     await expect(list.getByRole('link')).toHaveText(['夕礼', '昼礼', '朝礼'])
 
-    await page.getByRole('button', { name: 'スレッド一覧のメニュー' }).click()
+    await page.getByRole('button', { name: 'チャット一覧のメニュー' }).click()
     await page.getByRole('menuitem', { name: '複数を選択' }).click()
     await list.getByRole('checkbox', { name: '朝礼' }).check()
     await list.getByRole('checkbox', { name: '昼礼' }).check()
@@ -159,8 +159,8 @@ test.describe('the thread list', () => {
     await account.newThread('汎用チャット', '英訳')
     await page.setViewportSize({ width: 390, height: 844 })
     await openSkills(page)
-    await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
-    const sheet = page.getByRole('dialog', { name: 'スレッド' })
+    await page.getByRole('button', { name: 'チャット一覧を開く' }).click()
+    const sheet = page.getByRole('dialog', { name: 'チャット' })
     await sheet.getByRole('button', { name: '「英訳」の操作' }).click()
     await page.keyboard.press('Escape')
     await expect(page.getByRole('menu')).toHaveCount(0)
@@ -168,7 +168,7 @@ test.describe('the thread list', () => {
 
     await sheet.getByRole('button', { name: '「英訳」の操作' }).click()
     await page.getByRole('menuitem', { name: '名前を変更' }).click()
-    await sheet.getByRole('textbox', { name: 'スレッド名' }).fill('英訳の控え')
+    await sheet.getByRole('textbox', { name: 'チャット名' }).fill('英訳の控え')
     await page.keyboard.press('Enter')
     await expect(sheet.getByRole('link', { name: '英訳の控え' })).toBeFocused()
 
@@ -181,14 +181,14 @@ test.describe('the thread list', () => {
 
   test('brings twenty at a time, and more when its end comes near', async ({ page, account }) => {
     await account.reset()
-    for (let i = 1; i <= 45; i++) await account.newThread('要約', `${i}番目のスレッド`)
+    for (let i = 1; i <= 45; i++) await account.newThread('要約', `${i}番目のチャット`)
     const pages: string[] = []
     page.on('request', (request) => {
       const { pathname, search } = new URL(request.url())
       if (pathname === '/v1/thread' && request.method() === 'GET') pages.push(search)
     })
     await page.goto('/home/skill')
-    const list = page.getByRole('navigation', { name: 'スレッド' })
+    const list = page.getByRole('navigation', { name: 'チャット' })
     await expect(list.getByRole('link')).toHaveCount(20)
     for (const count of [40, 45]) {
       await list.getByRole('link').last().scrollIntoViewIfNeeded()
@@ -200,7 +200,7 @@ test.describe('the thread list', () => {
       '?offset=40&limit=20',
     ])
     expect(pages[0]).toBe('?offset=0&limit=20')
-    await expect(list.getByRole('link').last()).toHaveText('1番目のスレッド')
+    await expect(list.getByRole('link').last()).toHaveText('1番目のチャット')
     await account.reset()
   })
 
@@ -217,8 +217,8 @@ test.describe('the thread list', () => {
     const middle = model.pause(question, 20)
     const other = await context.newPage()
     await other.goto('/home/skill')
-    const list = other.getByRole('navigation', { name: 'スレッド' })
-    await expect(list.getByText('スレッドはまだありません。')).toBeVisible()
+    const list = other.getByRole('navigation', { name: 'チャット' })
+    await expect(list.getByText('チャットはまだありません。')).toBeVisible()
     await chat.open()
     await chat.ask(question)
     await middle.reached
@@ -269,7 +269,7 @@ test.describe('an answer', () => {
     account,
     model,
   }) => {
-    const thread = await account.newThread('汎用チャット', '長いスレッド')
+    const thread = await account.newThread('汎用チャット', '長いチャット')
     model.script('番目の質問', { text: '短い答えです。\n\n'.repeat(6) })
     for (let i = 1; i <= 14; i++) await account.ask(thread.id, `${i}番目の質問です。`)
     await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)

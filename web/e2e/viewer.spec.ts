@@ -9,7 +9,7 @@ const target =
   '災害により住居が損壊した社員には、申請により七日以内の特別休暇を与える。賃金は通常どおり支払うものとする。'
 
 /** The panel beside the page; where there is no room, the sheet over it. */
-const viewer = (page: Page): Locator => page.locator('[aria-label^="資料「"]')
+const viewer = (page: Page): Locator => page.locator('[aria-label^="ファイル「"]')
 
 const shownPage = (page: Page): Locator => viewer(page).locator('[data-page]')
 
@@ -234,10 +234,10 @@ test.describe('what cannot be shown', () => {
     await openSources(page, `?source=${id}`)
     await expect(viewer(page).getByText('覚書の本文です。')).toBeVisible()
     await account.call('DELETE', `/v1/data-source/${id}`)
-    await expect(page.getByText('この資料は表示できません')).toBeVisible()
+    await expect(page.getByText('このファイルは表示できません')).toBeVisible()
     await page.reload()
-    await expect(page.getByText('この資料は表示できません')).toBeVisible()
-    await page.getByRole('button', { name: '資料を閉じる' }).click()
+    await expect(page.getByText('このファイルは表示できません')).toBeVisible()
+    await page.getByRole('button', { name: 'ファイルを閉じる' }).click()
     await expect(page).toHaveURL(/\/home\/data-source$/)
   })
 
@@ -279,7 +279,7 @@ test('the viewer can be used by everybody, and is a sheet on a phone', async ({
       await expect(shownPage(page).getByRole('img')).toBeVisible()
     },
   })
-  const sheet = page.getByRole('dialog', { name: '資料「規則.pdf」' })
+  const sheet = page.getByRole('dialog', { name: 'ファイル「規則.pdf」' })
   await expect(sheet).toBeVisible()
   expect(await sheet.boundingBox()).toEqual({ x: 0, y: 0, width: 390, height: 844 })
   await page.keyboard.press('Escape')

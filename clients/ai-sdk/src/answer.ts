@@ -119,7 +119,7 @@ export class Answer {
   async #reset(run: number): Promise<UIMessageChunk[]> {
     const metadata = { type: 'message-metadata', messageMetadata: { run } } as UIMessageChunk
     if (!(await knowsResetStep()) && (this.#bytes > 0 || this.#reasoning.size > 0))
-      throw new TsumugiError('回答を最初から書き直しています。', 'answer_restarted', true)
+      throw new TsumugiError('接続が途切れたため、回答を最初から再作成しています。', 'answer_restarted', true)
     const anew = this.#text !== 'none' || this.#sources.size > 0 || this.#reasoning.size > 0
     this.#distrusted = this.#ended = false
     this.#run = run

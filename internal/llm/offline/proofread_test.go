@@ -18,7 +18,7 @@ func proofreadAll(t *testing.T, text string) proofread.Result {
 			llm.Message{Role: llm.RoleSystem, Content: "<task>proofreading</task>\n" + proofread.Instructions},
 			llm.Message{
 				Role:    llm.RoleUser,
-				Content: part.Prompt("直す範囲: 読みやすさと敬語も整える", p.Changes(), func(s string) string { return s }),
+				Content: part.Prompt("校正の範囲: 読みやすさと敬語も整える", p.Changes(), func(s string) string { return s }),
 			})
 		for _, q := range r.Write(said) {
 			p.Take(i, q)

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxTitle     = 20 // Characters.
-	defaultTitle = "新しい会話"
+	defaultTitle = "新しいチャット"
 )
 
 // makeTitle derives a title of at most maxTitle characters from the first question of a conversation: its subject,

@@ -5,7 +5,7 @@ package offline
 func unanswered(task string) string {
 	if task == "proofreading" {
 		return "AIモデルが未設定のため、校正の結果についてのご質問や修正のご依頼にはお答えできません。" +
-			"直した文章を校正するには、新しいスレッドでお試しください。"
+			"修正した文章を校正するには、新しいチャットでお試しください。"
 	}
 	return `AIモデルが未設定のため、お答えできません。管理者にお知らせください。
 

@@ -26,7 +26,7 @@ var (
 	errTIFF    = unsupported("TIFF形式の画像は使えません。JPEGかPNGで保存し直してから追加してください。")
 	errBMP     = unsupported("BMP形式の画像は使えません。JPEGかPNGで保存し直してから追加してください。")
 	errSVG     = unsupported("SVG形式の画像は使えません。PNGで書き出してから追加してください。")
-	errPDF     = unsupported("PDFは画像として追加できません。データソースとして追加してください。")
+	errPDF     = unsupported("PDFは画像として追加できません。「ファイル」の画面で追加してください。")
 	errUnknown = unsupported("対応していない形式です。使える画像は、JPEG、PNG、WebPです。")
 )
 

@@ -285,7 +285,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"TIFF":           {[]byte("II*\x00\x08\x00\x00\x00"), extract.Unsupported, "TIFF"},
 		"BMP":            {[]byte("BM\x00\x00"), extract.Unsupported, "BMP"},
 		"SVG":            {[]byte("<?xml version='1.0'?><svg xmlns=''>"), extract.Unsupported, "SVG"},
-		"PDF":            {[]byte("%PDF-1.7"), extract.Unsupported, "データソース"},
+		"PDF":            {[]byte("%PDF-1.7"), extract.Unsupported, "「ファイル」の画面"},
 		"text":           {[]byte("こんにちは"), extract.Unsupported, "JPEG、PNG、WebP"},
 		"nothing":        {nil, extract.Unsupported, "JPEG、PNG、WebP"},
 		"half a JPEG":    {whole[:len(whole)/2], extract.Corrupt, "保存し直して"},

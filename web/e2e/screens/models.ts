@@ -58,7 +58,7 @@ test('retention', async ({ page, account }) => {
   const threads: Awaited<ReturnType<typeof account.newThread>>[] = []
   for (const [skill, title] of sample.threads.slice(0, 4)) threads.push(await account.newThread(skill, title))
   await account.call('PUT', '/v1/retention', { days: 365 })
-  await shoot(page, { name: 'admin-retention', open: at('/admin/retention', 'スレッドの保存期間') })
+  await shoot(page, { name: 'admin-retention', open: at('/admin/retention', 'チャットの保存期間') })
   // Weeks do not pass here: what the server says of threads that will be deleted is given.
   const first_at = '2026-12-07T03:00:00Z'
   await page.route('**/v1/retention', (route) =>
@@ -69,6 +69,6 @@ test('retention', async ({ page, account }) => {
   )
   await shoot(page, {
     name: 'threads-leaving',
-    open: at('/home/skill/leaving', 'まもなく削除されるスレッド'),
+    open: at('/home/skill/leaving', 'まもなく削除されるチャット'),
   })
 })

@@ -114,7 +114,7 @@ test.describe('at work', () => {
       only: 'narrow',
       open: async () => {
         await openSkills(page)
-        await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
+        await page.getByRole('button', { name: 'チャット一覧を開く' }).click()
         await expect(page.getByRole('dialog').getByRole('link', { name: '定例会議の議事録' })).toBeVisible()
       },
     })
@@ -171,7 +171,7 @@ test.describe('at work', () => {
   })
 
   test('data sources', async ({ page, browser }) => {
-    const open = at('/home/data-source', 'データソース')
+    const open = at('/home/data-source', 'ファイル')
     const rows = page.getByRole('main').locator('tbody tr')
     const chooser = page.locator('input[type=file]')
     await shoot(page, { name: 'data-sources-empty', open })
@@ -200,7 +200,7 @@ test.describe('at work', () => {
       open: async () => {
         await search()
         await rows.getByRole('checkbox').check()
-        await expect(page.getByRole('group', { name: '選択中の資料' })).toBeVisible()
+        await expect(page.getByRole('group', { name: '選択中のファイル' })).toBeVisible()
       },
     })
     await shoot(page, {
@@ -264,7 +264,7 @@ test('proofreading', async ({ page, account, model, chat }) => {
   await chat.open('文章校正')
   await shoot(page, { name: 'skill-form-proofread', only: 'wide', open: () => chat.open('文章校正') })
   await page.getByRole('textbox', { name: '文章' }).fill(sample.draft)
-  await page.getByLabel('直す範囲').selectOption('読みやすさと敬語も整える')
+  await page.getByLabel('校正の範囲').selectOption('読みやすさと敬語も整える')
   await page.getByLabel('文体').selectOption('元の文体のまま')
   await page.getByRole('button', { name: '実行' }).click()
   await chat.finished()
@@ -399,7 +399,7 @@ test.describe('administration', () => {
     const user = await Account.signIn(server.url, 'user')
     await connectExtension(server.url, user)
     await createToken(user, '月次の集計')
-    const connections = at('/setting/connections', '接続')
+    const connections = at('/setting/connections', '連携アプリ')
     await shoot(page, { name: 'connections', open: connections })
     await shoot(page, { name: 'admin-connection', open: at('/admin/connection', '接続') })
     const create = async () => {

@@ -22,7 +22,7 @@ export class Chat {
     this.composer = page.getByRole('textbox', { name: '質問' })
     this.send = page.getByRole('button', { name: '送信' })
     this.stop = page.getByRole('button', { name: '回答を停止' })
-    this.turns = page.getByRole('list', { name: 'やりとり' }).locator('> li')
+    this.turns = page.getByRole('list', { name: 'メッセージ' }).locator('> li')
     this.questions = this.turns.filter({
       has: page.getByRole('heading', { name: 'あなたの質問', exact: true }),
     })

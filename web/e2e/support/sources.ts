@@ -12,7 +12,7 @@ export const row = (page: Page, name: string): Locator => rows(page).filter({ ha
 
 export async function openSources(page: Page, search = ''): Promise<void> {
   await page.goto(`/home/data-source${search}`)
-  await expect(page.getByRole('heading', { level: 1, name: 'データソース' })).toBeVisible()
+  await expect(page.getByRole('heading', { level: 1, name: 'ファイル' })).toBeVisible()
 }
 
 export async function listSources(account: Account): Promise<DataSource[]> {

@@ -23,5 +23,5 @@ export function ViewerPlace() {
 }
 
 function loadOrTell(): void {
-  viewer.load().catch(() => toastFailure('資料を表示できませんでした。', loadOrTell))
+  viewer.load().catch(() => toastFailure('ファイルを表示できませんでした。', loadOrTell))
 }

@@ -8,7 +8,7 @@ describe('renaming in place', () => {
   const show = () => {
     const onDone = vi.fn()
     render(<RenameField title="議題" onDone={onDone} />)
-    const field = screen.getByLabelText('スレッド名')
+    const field = screen.getByLabelText('チャット名')
     return { field, onDone, type: (value: string) => fireEvent.change(field, { target: { value } }) }
   }
 

@@ -27,9 +27,9 @@ export function RenameField({ title, onDone }: { title: string; onDone: (title: 
     <input
       ref={field}
       className={styles.field}
-      aria-label={'スレッド名'}
+      aria-label={'チャット名'}
       defaultValue={title}
-      placeholder={'新しいスレッド'}
+      placeholder={'新しいチャット'}
       maxLength={100}
       onBlur={() => end(true)}
       onKeyDown={(event) => {

@@ -2,8 +2,8 @@ import type { Scope } from '@/lib/api'
 
 /** What each scope is called, and what it allows. */
 export const scopeTexts: Record<Scope, { name: string; allows: string }> = {
-  chat: { name: 'チャット', allows: 'スレッドを閲覧し、質問して回答を受け取る' },
-  documents: { name: 'データソース', allows: 'データソースを閲覧、追加、削除する' },
+  chat: { name: 'チャット', allows: 'チャットを閲覧し、質問して回答を受け取る' },
+  documents: { name: 'ファイル', allows: 'ファイルを閲覧、追加、削除する' },
   extension: { name: 'ページの要約と説明', allows: '送信したページの要約や説明を受け取る' },
 }
 

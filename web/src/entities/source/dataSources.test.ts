@@ -223,7 +223,7 @@ describe('the data sources', () => {
       act(() => sourceDeletions.delete([id]))
       await act(() => vi.advanceTimersByTimeAsync(10_000))
       expect(shown()).toContain(id)
-      expect(lastToast()?.message).toBe('データソースを削除できませんでした。')
+      expect(lastToast()?.message).toBe('ファイルを削除できませんでした。')
     })
   })
 })

@@ -15,6 +15,6 @@ export const texts = {
     `「${name}」と同じ内容のファイルがすでに${waits ? 'あり、読み取りを待っています' : 'あります'}。`,
   readingUnchanged: '読み取りの状態を変更できませんでした。もう一度お試しください。',
   deleted: (count: number) =>
-    count === 1 ? 'データソースを削除しました。' : `データソースを${count}件削除しました。`,
-  deleteFailed: 'データソースを削除できませんでした。',
+    count === 1 ? 'ファイルを削除しました。' : `${count}件のファイルを削除しました。`,
+  deleteFailed: 'ファイルを削除できませんでした。',
 } as const

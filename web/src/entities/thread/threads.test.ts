@@ -125,7 +125,7 @@ describe('the thread list', () => {
     act(() => threadDeletions.delete(['c']))
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(shown()).toEqual(['c', 'b', 'a'])
-    expect(store.get(toastsAtom).at(-1)?.message).toBe('スレッドを削除できませんでした。')
+    expect(store.get(toastsAtom).at(-1)?.message).toBe('チャットを削除できませんでした。')
   })
 
   describe('as the server tells it', () => {

@@ -172,13 +172,13 @@ function sorted(items: readonly Thread[]): readonly Thread[] {
 }
 
 const texts = {
-  changeFailed: 'スレッドを変更できませんでした。',
+  changeFailed: 'チャットを変更できませんでした。',
   archived: (count: number) =>
-    count === 1 ? 'スレッドをアーカイブしました。' : `${count}件のスレッドをアーカイブしました。`,
+    count === 1 ? 'チャットをアーカイブしました。' : `${count}件のチャットをアーカイブしました。`,
   archiveFailed: 'アーカイブを変更できませんでした。',
   deleted: (count: number) =>
-    count === 1 ? 'スレッドを削除しました。' : `${count}件のスレッドを削除しました。`,
-  failed: 'スレッドを削除できませんでした。',
+    count === 1 ? 'チャットを削除しました。' : `${count}件のチャットを削除しました。`,
+  failed: 'チャットを削除できませんでした。',
 } as const
 
 /** The deletions of threads. */

@@ -30,10 +30,10 @@ describe('a finished answer', () => {
   it('is told by the number of its changes where a text is proofread', () => {
     const change = { id: 1, start: 0, end: 1, before: '絹', after: '糸', kind: 'typo', reason: '' } as const
     expect(heard('## 直した箇所', { text: '絹', changes: [change], dropped: 0 })).toBe(
-      '校正が終わりました。1件の直しが見つかりました。',
+      '校正が終わりました。修正が必要な箇所が1件あります。',
     )
     expect(heard('直すべき箇所は', { text: '絹', changes: [], dropped: 0 })).toBe(
-      '校正が終わりました。直すべき箇所は見当たりませんでした。',
+      '校正が終わりました。修正が必要な箇所はありませんでした。',
     )
   })
 

@@ -69,7 +69,9 @@ describe('Composer', () => {
     const about = { ...nothing.about, tone: '結論から', signature: '株式会社紡\n田中' }
     queryClient.setQueryData(guidanceQuery.queryKey, { instructions: '敬語で書く。', about })
     show()
-    fireEvent.click(screen.getByRole('button', { name: '組織の指示と「自分について」も一緒に送ります' }))
+    fireEvent.click(
+      screen.getByRole('button', { name: '組織の指示と「回答のカスタマイズ」も一緒に送ります' }),
+    )
     const dialog = screen.getByRole('dialog', { name: '質問と一緒に送る内容' })
     expect(dialog.textContent).toContain('敬語で書く。')
     expect(dialog.textContent).toContain('回答の文体: 結論から\n署名: \n株式会社紡\n田中')
@@ -112,9 +114,9 @@ describe('Composer', () => {
 
   it('has a question wait that is sent while an answer is being written', () => {
     const { field, onAsk, onAskLater, type } = show({ writing: true, thread: { id: 't' } })
-    expect(screen.queryByRole('button', { name: '回答のあとに送信' })).toBeNull()
+    expect(screen.queryByRole('button', { name: '回答が終わりしだい送信' })).toBeNull()
     type('次の質問')
-    fireEvent.click(screen.getByRole('button', { name: '回答のあとに送信' }))
+    fireEvent.click(screen.getByRole('button', { name: '回答が終わりしだい送信' }))
     expect(onAskLater).toHaveBeenCalledExactlyOnceWith({ content: '次の質問' })
     expect(onAsk).not.toHaveBeenCalled()
     expect(field.value).toBe('')
@@ -139,7 +141,7 @@ describe('Composer', () => {
   it.each([
     [{}, /^質問や依頼を入力/],
     [{ task_type: 'summarization' }, /^要約する文章や/],
-    [{ task_type: 'document_qa' }, /^添付した資料への質問/],
+    [{ task_type: 'document_qa' }, /^添付したファイルへの質問/],
     [{ kind: 'web_search' }, /^調べたいことを/],
     [{ unavailable_reason: '準備中です。' }, /^現在は入力できません$/],
   ])('says what belongs into it for a skill with %o', (change, words) => {

@@ -79,7 +79,7 @@ describe('an answer that keeps its reader waiting', () => {
     become({ messageId: null, hasText: false, line: 'waiting', busyUntil: 8000 }, 6000)
     expect(line()).toBe(status.queued)
     become({ hasText: false, line: 'waiting', busyUntil: 8000 }, 6000)
-    expect(line()).toBe(status.preparing)
+    expect(line()).toBe(status.writing)
     expect(heard).toEqual([status.writing])
   })
 })

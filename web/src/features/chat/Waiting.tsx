@@ -47,7 +47,7 @@ export function Waiting({ view }: { view: AnswerView }) {
   }
   if (view.hasText || view.thinking !== null || view.steps.some((step) => step.status === 'running'))
     return null
-  return <p className={styles.quiet}>{texts.status.preparing}</p>
+  return <p className={styles.quiet}>{texts.status.writing}</p>
 }
 
 function useDelayed(on: boolean, ms: number): boolean {

@@ -37,7 +37,7 @@ it('wants a text or a file to proofread, and not both', () => {
   const original: FormField[] = [
     { name: 'text', label: '文章', type: 'textarea', required: false },
     { name: 'file', label: 'ファイル', type: 'file', required: false },
-    { name: 'rules', label: '表記の決まり', type: 'text', required: false },
+    { name: 'rules', label: '表記ルール', type: 'text', required: false },
   ]
   const proofreading = { kind: 'proofreading_v2', form_fields: original } as Skill
   const file = '0190f3c2-0000-7000-8000-000000000001'

@@ -2,15 +2,15 @@ import type { StepStatus } from '@/lib/stream'
 
 /** The words of a skill's page and of the chat. */
 export const texts = {
-  untitled: '新しいスレッド',
+  untitled: '新しいチャット',
   question: 'あなたの質問',
   answer: '回答',
-  messages: 'やりとり',
+  messages: 'メッセージ',
   loadingOlder: '読み込み中...',
-  olderFailed: '以前のやりとりを読み込めませんでした。',
+  olderFailed: '以前のメッセージを読み込めませんでした。',
   reload: '再試行',
   toEnd: '最新へ',
-  unavailable: 'このスキルは現在ご利用いただけません。',
+  unavailable: 'このスキルは現在利用できません。',
 
   suggestions: '質問の例',
   unfold: 'すべて表示',
@@ -29,8 +29,8 @@ export const texts = {
     questions: { label: '質問の切り替え', previous: '前の質問へ', next: '次の質問へ' },
     answers: { label: '回答の切り替え', previous: '前の回答へ', next: '次の回答へ' },
     position: (index: number, count: number) => `${count}件中${index}件目`,
-    running: '表示していない回答を作成しています。',
-    done: '表示していない新しい回答があります。',
+    running: '別の分岐で回答を作成中です。',
+    done: '別の分岐に新しい回答があります。',
     show: '表示する',
     dismiss: '閉じる',
     failed: '切り替えられませんでした。',
@@ -41,7 +41,7 @@ export const texts = {
     placeholder: '質問や依頼を入力',
     placeholders: {
       summarization: '要約する文章や、まとめ方の希望を入力',
-      document_qa: '添付した資料への質問を入力',
+      document_qa: '添付したファイルへの質問を入力',
       web_search: '調べたいことを入力',
     } as Readonly<Record<string, string>>,
     next: '続きの質問や依頼を入力',
@@ -60,24 +60,24 @@ export const texts = {
     label: 'モデル',
     standard: '既定',
     chosen: (name: string, thinking: boolean) =>
-      thinking ? `モデル: ${name}、よく考えてから答える` : `モデル: ${name}`,
-    withThinking: (name: string) => `${name}・熟考`,
-    think: 'よく考えてから答える',
+      thinking ? `モデル: ${name}、じっくり考える` : `モデル: ${name}`,
+    withThinking: (name: string) => `${name}・じっくり考える`,
+    think: 'じっくり考える',
     withdrawn: (name: string) => `選択していたモデルは利用できなくなりました。「${name}」が回答します。`,
     wrote: (name: string) => `回答したモデル: ${name}`,
     again: '回答を再生成',
-    with: '別のモデルで再回答',
-    by: (name: string) => `${name}で再回答`,
+    with: '別のモデルで再生成',
+    by: (name: string) => `「${name}」で再生成`,
   },
 
   guidance: {
     instructions: '組織の指示',
-    about: '「自分について」',
+    about: '「回答のカスタマイズ」',
     and: 'と',
     sent: (names: string) => `${names}も一緒に送ります`,
     title: '質問と一緒に送る内容',
     lead: 'どのスキルでも、質問のたびに次の内容をモデルに送ります。',
-    edit: '「自分について」を編集',
+    edit: '「回答のカスタマイズ」を編集',
     close: '閉じる',
     fields: { name: '呼び名', department: '部署・役割', tone: '回答の文体', signature: '署名' },
   },
@@ -90,7 +90,7 @@ export const texts = {
     notHere: 'このスキルでは、ファイルを添付できません。追加できるのは画像だけです。',
     dropHere: 'ここにドロップしてファイルを選択',
     search: '名前と内容を検索',
-    clear: '検索する言葉を消す',
+    clear: '検索語を消去',
     recent: '最近のファイル',
     found: '見つかったファイル',
     notFound: '見つかりませんでした。',
@@ -115,7 +115,7 @@ export const texts = {
     cancel: '送信を取り消す',
     failed: '使えないファイルがあります。外すか、やり直してから送信してください。',
     tooMany: (limit: number, count: number) =>
-      `1つのスレッドで使えるファイルは${limit}件までです。${count}件は添付しませんでした。`,
+      `1つのチャットで使えるファイルは${limit}件までです。${count}件は添付しませんでした。`,
   },
 
   pictures: {
@@ -156,12 +156,12 @@ export const texts = {
 
   queue: {
     label: '送信待ちの質問',
-    waits: '回答のあとに送信します',
-    held: '回答が完了していないため、送信していません',
-    elsewhere: '表示していない質問の続きとして、送信を待っています',
-    later: '回答のあとに送信',
+    waits: '回答が終わりしだい送信します',
+    held: '前の回答が完了していないため、送信を保留しています',
+    elsewhere: '別の分岐の質問の続きとして、送信を待っています',
+    later: '回答が終わりしだい送信',
     send: '送信する',
-    edit: '入力欄に戻して編集',
+    edit: '編集する',
     remove: '送信を取り消す',
     full: (count: number) => `送信待ちにできる質問は${count}件までです。`,
   },
@@ -172,7 +172,7 @@ export const texts = {
     counter: (count: number, limit: number) =>
       `${count.toLocaleString('ja-JP')} / ${limit.toLocaleString('ja-JP')}文字`,
     required: (label: string) => `${label}を入力してください。`,
-    oneOf: 'どちらか',
+    oneOf: 'いずれか必須',
     original: '校正する文章を入力するか、ファイルを選択してください。',
     either: '文章とファイルは、どちらか一つだけを指定してください。',
     requiredChoice: (label: string) => `${label}を選択してください。`,
@@ -182,10 +182,9 @@ export const texts = {
   },
 
   status: {
-    preparing: '回答を準備しています',
     queued: '送信を待っています',
     writing: '回答を作成しています',
-    rewriting: '回答を作成し直しています',
+    rewriting: '回答を再作成しています',
     stopped: '回答を停止しました',
     length: '文字数の上限に達したため、回答は途中までです。',
     failed: '回答を最後まで作成できませんでした。',
@@ -194,8 +193,8 @@ export const texts = {
     begun: (text: string) => `回答です。${text}（続きは本文にあります）`,
     proofread: (count: number) =>
       count === 0
-        ? '校正が終わりました。直すべき箇所は見当たりませんでした。'
-        : `校正が終わりました。${count.toLocaleString('ja-JP')}件の直しが見つかりました。`,
+        ? '校正が終わりました。修正が必要な箇所はありませんでした。'
+        : `校正が終わりました。修正が必要な箇所が${count.toLocaleString('ja-JP')}件あります。`,
     failedNotice: (reason: string) => `回答を作成できませんでした。${reason}`,
   },
 
@@ -209,16 +208,16 @@ export const texts = {
 
   delay: {
     reconnecting: '接続が切れました。再接続しています',
-    stalled: '回答の続きを待っています',
-    rewriting: '回答が途切れたため、最初から作成し直しています',
+    stalled: '続きを生成しています。少々お待ちください',
+    rewriting: '接続が途切れたため、回答を最初から再作成しています',
   },
 
   steps: {
     retrieval: {
-      pending: '資料を検索します',
-      running: '資料を検索しています',
-      success: '資料を検索しました',
-      failed: '資料を検索できませんでした',
+      pending: 'ファイルを検索します',
+      running: 'ファイルを検索しています',
+      success: 'ファイルを検索しました',
+      failed: 'ファイルを検索できませんでした',
     },
     web_search: {
       pending: 'ウェブを検索します',
@@ -247,7 +246,7 @@ export const texts = {
     weak: '要確認',
     partlyWeak: '一部要確認',
     weakHint: '回答の数字や日付などが、この箇所では確認できませんでした。原文をご確認ください。',
-    ofSkill: 'スキルの資料のため、ファイルは開けません。',
+    ofSkill: 'スキルに登録されたファイルのため、開けません。',
     others: '参照した箇所',
     consulted: (count: number) => `参照した箇所（${count}件）`,
     otherPages: '確認したページ',
@@ -274,8 +273,8 @@ export const texts = {
     hint: '評価とコメントは、スキルとモデルの名前とともに、組織の管理者が確認します。あなたの名前は表示されません。',
     withText: '質問と回答の内容も管理者に送る',
     withTextHint:
-      'この質問と回答の文章に、あなたの名前を添えて、組織の管理者に表示します。前後のやりとり、ファイルと画像、出典の内容は送りません。',
-    withdrawable: '評価を取り消すかスレッドを削除すると、管理者の画面からも消えます。',
+      'この質問と回答の文章に、あなたの名前を添えて、組織の管理者に表示します。前後の質問と回答、ファイルと画像、出典の内容は送りません。',
+    withdrawable: '評価を取り消すかチャットを削除すると、管理者の画面からも消えます。',
     placeholder: '例）質問の意図と違う答えだった',
     send: '送信',
     cancel: 'キャンセル',
@@ -293,22 +292,22 @@ export const texts = {
     saved: '（校正）.docx',
   },
 
-  gone: 'このスレッドは削除されました。',
+  gone: 'このチャットは削除されました。',
 
   temporary: {
     title: '一時チャット',
     on: '一時チャットにする',
     off: '通常のチャットに戻す',
-    note: 'この会話は一覧に残らず、24時間後に削除されます。',
-    until: (at: string) => `この会話は一覧に残らず、24時間後（${at}）に削除されます。`,
+    note: 'このチャットは一覧に残らず、24時間後に削除されます。',
+    until: (at: string) => `このチャットは一覧に残らず、24時間後（${at}）に削除されます。`,
   },
 
   share: {
     item: '共有',
-    title: '会話を共有',
+    title: 'チャットを共有',
     lead: (organization: string) =>
-      `この会話を、${organization}のメンバーがリンクから閲覧できるようにします。ログインしている組織のメンバーだけが開けます。`,
-    snapshot: '共有されるのは、いま表示しているやりとりまでです。このあとの質問と回答は含まれません。',
+      `このチャットを、${organization}のメンバーがリンクから閲覧できるようにします。ログインしている組織のメンバーだけが開けます。`,
+    snapshot: '共有されるのは、いま表示しているところまでです。このあとの質問と回答は含まれません。',
     create: 'リンクを作成',
     shared: (at: string, messages: number) => `${at}時点の${messages}件のメッセージを共有しています。`,
     link: '共有リンク',
@@ -333,7 +332,7 @@ export const texts = {
     retry: '再試行',
     dismiss: '閉じる',
     network: 'サーバーに接続できませんでした。入力した内容は残っています。',
-    busy: 'このスレッドでは別の回答を作成しています。完了してから、もう一度お試しください。',
+    busy: 'このチャットでは別の回答を作成しています。完了してから、もう一度お試しください。',
     limited: (seconds: number) =>
       `ただいま混み合っています。${seconds > 90 ? `${Math.ceil(seconds / 60)}分` : `${seconds}秒`}ほど待ってから、再試行してください。`,
     unknown: '時間をおいて、もう一度お試しください。',
@@ -341,10 +340,10 @@ export const texts = {
   },
 
   menu: {
-    label: 'スレッドのメニュー',
+    label: 'チャットのメニュー',
     save: 'Markdownで保存',
     print: '印刷',
-    failed: 'スレッドを読み込めませんでした。',
+    failed: 'チャットを読み込めませんでした。',
     you: '質問',
     answer: '回答',
     sources: '出典',

@@ -2,8 +2,8 @@
 export const texts = {
   shared: (name: string, at: string) => `${name}さんが共有・${at}時点`,
   own: (at: string) => `自分が共有・${at}時点`,
-  note: '組織内で共有されている会話です。閲覧のみできます。',
-  messages: 'やりとり',
+  note: '組織内で共有されているチャットです。閲覧のみできます。',
+  messages: 'メッセージ',
   question: '質問',
   answer: '回答',
   pictures: (count: number) => `画像${count}枚（共有には含まれません）`,
@@ -16,8 +16,8 @@ export const texts = {
   } as Readonly<Record<string, string>>,
   more: '続きを表示',
   moreFailed: '続きを読み込めませんでした。',
-  copy: 'この会話を自分の会話として続ける',
-  copyHint: '表示されているやりとりを、自分のスレッドに写します。元の会話には影響しません。',
-  copyFailed: '会話を続けられませんでした。',
-  open: '元のスレッドを開く',
+  copy: '自分のチャットとして続ける',
+  copyHint: '表示されている質問と回答を、自分のチャットに写します。元のチャットには影響しません。',
+  copyFailed: 'チャットを続けられませんでした。',
+  open: '元のチャットを開く',
 } as const

@@ -4,7 +4,7 @@ export const texts = {
   greeting: (greeting: string, name: string) => `${greeting}、${name}さん`,
   lead: '今日は何から始めますか。',
   search: 'スキルを検索',
-  clear: '検索語をクリア',
+  clear: '検索語を消去',
   make: 'スキルを作成',
   library: 'スキルの管理',
   categories: '分類',

@@ -1,7 +1,7 @@
 /** The words of the data sources. */
 export const texts = {
-  title: 'データソース',
-  lead: '資料をアップロードすると、その内容について質問したり、要約したりできます。',
+  title: 'ファイル',
+  lead: 'ファイルをアップロードすると、その内容について質問したり、要約したりできます。',
   add: {
     label: 'ファイルのアップロード',
     drop: 'ここにファイルをドラッグ＆ドロップ',
@@ -22,7 +22,7 @@ export const texts = {
     dismiss: (name: string) => `「${name}」の表示を閉じる`,
   },
   list: {
-    label: 'データソースの一覧',
+    label: 'ファイルの一覧',
     name: '名前',
     kind: '種類',
     size: 'サイズ',
@@ -38,8 +38,8 @@ export const texts = {
     empty: 'ファイルはまだありません。',
     emptyHint: '議事録や手順書などのファイルをアップロードすると、ここに並びます。',
     search: '名前と内容を検索',
-    clear: '検索をやめる',
-    noMatch: '一致する資料はありません。',
+    clear: '検索語を消去',
+    noMatch: '一致するファイルはありません。',
     noMatchHint: '別の言葉や、短い言葉で検索してみてください。',
     found: (count: number, more: boolean) => (more ? `${count}件以上` : `${count}件`),
     select: (name: string) => `「${name}」を選択`,
@@ -48,18 +48,18 @@ export const texts = {
     place: (page: string, locator: string) => [page, locator].filter(Boolean).join('・'),
   },
   selection: {
-    label: '選択中の資料',
+    label: '選択中のファイル',
     count: (count: number) => `${count}件を選択中`,
     ask: '質問する',
     summarize: '要約する',
     delete: '削除',
     clear: '選択を解除',
-    tooMany: (most: number) => `一度に使える資料は${most}件までです。`,
-    unread: '読み取れなかった資料は使えません。',
+    tooMany: (most: number) => `一度に使えるファイルは${most}件までです。`,
+    unread: '読み取れなかったファイルは使えません。',
   },
   storage: {
     used: (used: string, limit: string) => `使用量 ${used} / ${limit}`,
-    short: '残りわずかです。使わない資料を削除してください。',
+    short: '残りわずかです。使わないファイルを削除してください。',
   },
   dropHere: 'ドロップしてアップロード',
   stop: (name: string) => `「${name}」の読み取りを中止`,

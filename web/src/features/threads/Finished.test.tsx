@@ -105,7 +105,7 @@ describe('an answer that has ended', () => {
     tell(ended({ id: 'next' }))
     expect(shown()).toEqual([
       'plain: 『とても長い題名のスレッドなので途中で切られて短…』の回答が完了しました。',
-      'plain: 『新しいスレッド』の回答が完了しました。',
+      'plain: 『新しいチャット』の回答が完了しました。',
     ])
   })
 })

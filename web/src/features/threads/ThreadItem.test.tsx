@@ -59,7 +59,7 @@ describe('a thread of the list', () => {
 
   it('keeps the focus when its name has been changed', async () => {
     await choose('議事録', '名前を変更')
-    const field = screen.getByRole('textbox', { name: 'スレッド名' })
+    const field = screen.getByRole('textbox', { name: 'チャット名' })
     await vi.waitFor(() => expect(document.activeElement).toBe(field))
     await userEvent.keyboard('{Escape}')
     await focused('議事録')

@@ -4889,7 +4889,7 @@ export interface components {
              */
             kind: "retrieval" | "web_search" | "summarize" | "proofread" | "skill_documents";
             status: components["schemas"]["JobStatus"];
-            /** @description A Japanese text to show as it is, such as `資料3件を検索中` or `要約中 3/12`. */
+            /** @description A Japanese text to show as it is, such as `3件のファイルを検索中` or `要約中 3/12`. */
             detail?: string;
             /** @description How much of `total` is done. */
             done?: number;

@@ -62,7 +62,7 @@ describe('an entry of the audit log', () => {
       account: 'root',
     })
     expect(actorOf(event({ actor_kind: 'system' })).name).toBe('システム')
-    expect(actorOf(event({ actor_kind: 'unknown' })).name).toBe('本人と確認できない人')
+    expect(actorOf(event({ actor_kind: 'unknown' })).name).toBe('未認証の操作者')
   })
 
   it('says how a sign-in failed, and how often', () => {

@@ -36,7 +36,7 @@ export const feedbackScreen = {
       question: '質問',
       answer: '回答',
       comment: 'コメント',
-      gone: 'この評価は取り消されたか、スレッドが削除されたため、表示できません。',
+      gone: 'この評価は取り消されたか、チャットが削除されたため、表示できません。',
     },
   },
 } as const

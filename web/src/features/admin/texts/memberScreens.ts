@@ -65,7 +65,7 @@ export const memberScreens = {
     name: '名前',
     role: '役割',
     state: '状態',
-    stateHint: '「停止中」にすると、すぐにログインできなくなり、シートが空きます。スレッドは残ります。',
+    stateHint: '「停止中」にすると、すぐにログインできなくなり、シートが空きます。チャットは残ります。',
     invitedHint: 'まだログインしていません。「停止中」にすると、招待は無効になり、シートが空きます。',
     roleHints: {
       'general-user': 'スキルを利用できます。',
@@ -106,7 +106,7 @@ export const memberScreens = {
   givingPassword: {
     title: (name: string) => `${name}さんにパスワードの招待を送信しますか`,
     body: (name: string, email: string) =>
-      `${name}さん（${email}）に、仮パスワードを記載した招待メールを送信します。パスワードを設定すると、これまでのスレッドをそのまま利用できます。`,
+      `${name}さん（${email}）に、仮パスワードを記載した招待メールを送信します。パスワードを設定すると、これまでのチャットをそのまま利用できます。`,
     hint: 'シングルサインオンでログイン中のセッションは終了します。',
     submit: '送信する',
   },
@@ -127,7 +127,7 @@ export const memberScreens = {
   removing: {
     title: (name: string) => `${name}さんを削除しますか`,
     body: (name: string, email: string) =>
-      `${name}さん（${email}）を組織から削除します。${name}さんのスレッドとお気に入りもすべて削除され、元に戻すことはできません。`,
+      `${name}さん（${email}）を組織から削除します。${name}さんのチャットとお気に入りもすべて削除され、元に戻すことはできません。`,
     hint: '一時的に利用を止めるだけの場合は、編集で状態を「停止中」にしてください。',
     submit: '削除する',
     shared:

@@ -2,7 +2,7 @@
 export const modelsScreen = {
   models: {
     title: 'モデル',
-    lead: 'メンバーが選べるモデルと、選ばないときに回答するモデルを決めます。モデルはサーバーを運用する人が登録します。',
+    lead: 'メンバーが選べるモデルと、選ばないときに回答するモデルを決めます。モデルはサーバーの運用担当者が登録します。',
     caption: 'サーバーのモデル',
     model: 'モデル',
     allowed: '利用できる',
@@ -17,7 +17,7 @@ export const modelsScreen = {
     sees: '画像を読む',
     thinking: { none: '', switch: '思考の切り替え', always: '思考してから回答' },
     context: (tokens: string) => `${tokens}トークンまで`,
-    missing: 'プロバイダーの一覧にありません。運用する人にお知らせください。',
+    missing: 'プロバイダーの一覧にありません。サーバーの運用担当者にお知らせください。',
     unknown: 'プロバイダーに確認できませんでした。',
     none: {
       title: 'モデルが接続されていません',

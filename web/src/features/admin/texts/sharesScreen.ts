@@ -2,9 +2,9 @@
 export const sharesScreen = {
   shares: {
     title: '共有リンク',
-    lead: 'メンバーが組織内で共有している会話です。ログインしている組織のメンバーだけが、リンクから閲覧できます。',
-    none: '共有されている会話はありません。',
-    name: '会話',
+    lead: 'メンバーが組織内で共有しているチャットです。ログインしている組織のメンバーだけが、リンクから閲覧できます。',
+    none: '共有されているチャットはありません。',
+    name: 'チャット',
     owner: '共有した人',
     at: '共有した内容の日時',
     actions: '操作',
@@ -12,7 +12,7 @@ export const sharesScreen = {
     end: '共有を終了',
     confirm: '共有を終了しますか？',
     confirmBody: (owner: string, title: string) =>
-      `${owner}さんの「${title}」のリンクは開けなくなります。元の会話は削除されません。`,
+      `${owner}さんの「${title}」のリンクは開けなくなります。元のチャットは削除されません。`,
     ended: '共有を終了しました。',
     notEnded: '共有を終了できませんでした。',
   },

@@ -15,7 +15,7 @@ export const slackScreen = {
     noKey:
       'このサーバーには、トークンなどを暗号化して保存するための鍵が設定されていません。サーバーの運用担当者に、TSUMUGI_SECRET_KEYの設定を依頼してください。鍵は「tsumugi secret new」で作成できます。',
     test: '接続を確認',
-    testing: '確認しています...',
+    testing: '確認しています…',
     checked: '確認の結果',
     checks: {
       token: 'Bot User OAuth Token',
@@ -35,7 +35,7 @@ export const slackScreen = {
       items: [
         'Slackでは、質問に回答しなくなります。',
         '登録したトークンなどと、メンバーの連携がすべて削除されます。元に戻すことはできません。',
-        'Tsumugiのスレッドと、Slackに投稿済みのメッセージは残ります。',
+        'Tsumugiのチャットと、Slackに投稿済みのメッセージは残ります。',
         'アプリそのものは、Slackの管理画面でワークスペースから削除してください。',
       ],
     },

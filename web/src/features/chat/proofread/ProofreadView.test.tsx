@@ -67,7 +67,7 @@ function Shown({ proofread: given = proofread, writing = false, at }: ShownProps
 let last: DecisionLists | undefined
 const saved = vi.fn(async (_: string) => {})
 
-const items = () => within(screen.getByRole('list', { name: '直しの一覧' })).getAllByRole('listitem')
+const items = () => within(screen.getByRole('list', { name: '修正案の一覧' })).getAllByRole('listitem')
 const item = (id: number) => items().find((entry) => entry.dataset.item === String(id)) as HTMLElement
 const selected = () => items().find((entry) => entry.dataset.selected)?.dataset.item
 const press = (key: string, target: Element = document.body) => fireEvent.keyDown(target, { key })
@@ -165,7 +165,7 @@ describe('a proofread text', () => {
     press('k')
     expect(selected()).toBe('2')
     expect(document.querySelector('[data-mark="2"]')?.hasAttribute('data-selected')).toBe(true)
-    expect(screen.getByRole('status').textContent).toBe('不採用にしました。未決は2件です。')
+    expect(screen.getByRole('status').textContent).toBe('不採用にしました。未確認は2件です。')
   })
 
   it('leaves keys alone that are typed, composed, held with others or meant for a dialog', () => {
@@ -200,7 +200,7 @@ describe('a proofread text', () => {
 
   it('can be looked at and not decided while it is written', () => {
     render(<Shown writing />)
-    expect(screen.getByText('4件の直しが見つかりました')).toBeTruthy()
+    expect(screen.getByText('修正が必要な箇所が4件あります')).toBeTruthy()
     expect(screen.queryByRole('button', { name: '採用する' })).toBeNull()
     expect(screen.queryByRole('button', { name: 'すべて採用' })).toBeNull()
     press('j')
@@ -213,10 +213,10 @@ describe('a proofread text', () => {
     const { rerender } = render(<Shown proofread={none} writing />)
     expect(screen.getByText('文章を確認しています')).toBeTruthy()
     rerender(<Shown proofread={none} />)
-    expect(screen.getByText('直すべき箇所は見当たりませんでした。')).toBeTruthy()
-    expect(screen.getByText('本文と一致しない2件は除きました。')).toBeTruthy()
+    expect(screen.getByText('修正が必要な箇所はありませんでした。')).toBeTruthy()
+    expect(screen.getByText('本文と照合できなかった2件を除外しました。')).toBeTruthy()
     rerender(<Shown proofread={{ ...none, unchecked: [{ start: 8, end: text.length }] }} />)
-    expect(screen.getByText('確認できた範囲に、直すべき箇所は見当たりませんでした。')).toBeTruthy()
+    expect(screen.getByText('確認できた範囲では、修正が必要な箇所はありませんでした。')).toBeTruthy()
     expect(screen.getByText(/^「まず最初に、資料を持参下さい。 参加費は…」からの/)).toBeTruthy()
   })
 
@@ -225,11 +225,11 @@ describe('a proofread text', () => {
     render(<Shown />)
     expect(screen.queryByRole('button', { name: '並べて表示' })).toBeNull()
     fireEvent.click(document.querySelector('[data-mark="3"]') as Element)
-    const sheet = screen.getByRole('dialog', { name: '直し（4件中2件目）' })
+    const sheet = screen.getByRole('dialog', { name: '修正案（4件中2件目）' })
     fireEvent.click(within(sheet).getByRole('button', { name: '採用しない' }))
     expect(last).toEqual({ accepted: [], refused: [3] })
-    fireEvent.click(within(sheet).getByRole('button', { name: '次の直し' }))
-    expect(screen.getByRole('dialog', { name: '直し（4件中3件目）' })).toBeTruthy()
+    fireEvent.click(within(sheet).getByRole('button', { name: '次の修正案' }))
+    expect(screen.getByRole('dialog', { name: '修正案（4件中3件目）' })).toBeTruthy()
     fireEvent.click(screen.getByRole('button', { name: '閉じる' }))
     expect(screen.queryByRole('dialog')).toBeNull()
   })

@@ -9,9 +9,9 @@ const decisions: Readonly<Record<Decision, string>> = { accepted: '採用', refu
 export const texts = {
   label: '校正の結果',
   reading: '文章を確認しています',
-  found: (count: number) => `${n(count)}件の直しが見つかりました`,
-  none: '直すべき箇所は見当たりませんでした。',
-  noneChecked: '確認できた範囲に、直すべき箇所は見当たりませんでした。',
+  found: (count: number) => `修正が必要な箇所が${n(count)}件あります`,
+  none: '修正が必要な箇所はありませんでした。',
+  noneChecked: '確認できた範囲では、修正が必要な箇所はありませんでした。',
   original: '元の文章',
   corrected: '校正後',
 
@@ -28,11 +28,11 @@ export const texts = {
     wordy: '冗長',
     fact: '事実の確認',
   } satisfies Record<ChangeKind, string>,
-  filter: '直しの種類',
+  filter: '修正案の種類',
   all: 'すべて',
   kindCount: (name: string, count: number) => `${name} ${n(count)}`,
 
-  list: '直しの一覧',
+  list: '修正案の一覧',
   question: '要確認',
   spoken: (words: {
     kind: string
@@ -58,15 +58,15 @@ export const texts = {
   refuseAll: 'すべて元に戻す',
   acceptShown: (kind: string) => `${kind}をすべて採用`,
   refuseShown: (kind: string) => `${kind}をすべて元に戻す`,
-  accepted: (count: number) => `${n(count)}件の直しを採用しました。`,
+  accepted: (count: number) => `${n(count)}件の修正案を採用しました。`,
   refused: (count: number) => `${n(count)}件を元の文章に戻しました。`,
   undo: '取り消す',
   counts: (accepted: number, refused: number, open: number) =>
-    `採用 ${n(accepted)}・不採用 ${n(refused)}・未決 ${n(open)}`,
+    `採用 ${n(accepted)}・不採用 ${n(refused)}・未確認 ${n(open)}`,
   decided: (decision: Decision | null, open: number) =>
-    `${decision === null ? '未決に戻しました' : `${decisions[decision]}にしました`}。未決は${n(open)}件です。`,
-  openNote: '未決の直しは、校正後の文章に反映されます。要確認の箇所は、採用するまで反映されません。',
-  keys: 'J・Kで前後の直しに移り、Aで採用、Rで不採用にします。',
+    `${decision === null ? '未確認に戻しました' : `${decisions[decision]}にしました`}。未確認は${n(open)}件です。`,
+  openNote: '未確認の修正案は、校正後の文章に反映されます。要確認の箇所は、採用するまで反映されません。',
+  keys: 'J・Kで前後の修正案に移り、Aで採用、Rで不採用にします。',
 
   saving: '保存しています',
   saved: '保存しました',
@@ -74,10 +74,10 @@ export const texts = {
   failed: '選択を保存できませんでした。',
 
   sheet: {
-    previous: '前の直し',
-    next: '次の直し',
+    previous: '前の修正案',
+    next: '次の修正案',
     close: '閉じる',
-    position: (at: number, count: number) => `直し（${n(count)}件中${n(at)}件目）`,
+    position: (at: number, count: number) => `修正案（${n(count)}件中${n(at)}件目）`,
   },
 
   result: {
@@ -91,7 +91,7 @@ export const texts = {
     wordFailed: 'Wordのファイルを保存できませんでした。',
   },
 
-  dropped: (count: number) => `本文と一致しない${n(count)}件は除きました。`,
+  dropped: (count: number) => `本文と照合できなかった${n(count)}件を除外しました。`,
   unchecked: '次の箇所は、校正できませんでした。時間をおいて、その部分をもう一度お試しください。',
   range: (beginning: string, length: number) => `「${beginning}…」からの${n(length)}文字`,
 } as const
