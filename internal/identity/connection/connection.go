@@ -60,7 +60,7 @@ const (
 var (
 	ErrNoConnection = fault.Errorf(fault.NotFound, "接続が見つかりません。")
 	ErrNoDevice     = fault.Errorf(fault.NotFound,
-		"コードが正しくないか、期限が切れています。接続する機器に表示されているコードを確認してください。")
+		"コードが正しくないか、期限が切れています。接続する端末に表示されているコードを確認してください。")
 	ErrPersonalForbidden = fault.Errorf(fault.Forbidden, "この組織では、個人用アクセストークンを使用できません。")
 	ErrTokenCreated      = fault.Errorf(fault.Conflict, "このトークンはすでに作成されており、もう一度表示することはできません。"+
 		"控えていない場合は、一覧から削除し、新しいトークンを作成してください。")
