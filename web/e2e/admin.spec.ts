@@ -19,7 +19,7 @@ test.describe('the frame', () => {
     const nav = page.getByRole('navigation', { name: '管理者画面のメニュー' })
     for (const [link, title, path] of [
       ['メンバー', 'メンバー', '/admin/organization/member'],
-      ['SAML', 'シングルサインオン（SAML）', '/admin/saml'],
+      ['シングルサインオン', 'シングルサインオン', '/admin/saml'],
       ['監査ログ', '監査ログ', '/admin/audit'],
     ] as const) {
       await nav.getByRole('link', { name: link }).click()
@@ -306,7 +306,7 @@ test('an administrator sees what only a super-admin may do, with the reason', as
   await expect(someone).toContainText('管理者の役割を付けられるのは、特権管理者だけです。')
   await other.keyboard.press('Escape')
 
-  await open(other, '/admin/saml', 'シングルサインオン（SAML）')
+  await open(other, '/admin/saml', 'シングルサインオン')
   await expect(other.getByText('設定を変更できるのは特権管理者だけです。')).toBeVisible()
   await expect(other.getByRole('button', { name: 'オンにする' })).toHaveCount(0)
   await other.goto('/admin/saml/edit')
@@ -327,7 +327,7 @@ test('everybody can use the admin screens', async ({ page }) => {
   for (const [path, name] of [
     ['/admin/contract', '契約'],
     ['/admin/organization/member', 'メンバー'],
-    ['/admin/saml', 'シングルサインオン（SAML）'],
+    ['/admin/saml', 'シングルサインオン'],
     ['/admin/saml/edit', 'シングルサインオンの設定'],
     ['/admin/audit', '監査ログ'],
   ] as const) {
@@ -380,7 +380,7 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
   const person = { login: 'hanako', email: 'sso.hanako@demo.example', name: '統合 花子' }
   const idp = await Idp.start([person])
   try {
-    await open(page, '/admin/saml', 'シングルサインオン（SAML）')
+    await open(page, '/admin/saml', 'シングルサインオン')
     await expect(page.getByRole('button', { name: 'オンにする' })).toBeDisabled()
     await page.getByRole('button', { name: 'エンティティIDをコピー' }).click()
     await expect(page.getByText('エンティティIDをコピーしました。')).toBeVisible()
@@ -424,7 +424,7 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
     await page.getByLabel('名前の属性').fill(idp.attributes.name)
     await expect(page.getByRole('checkbox', { name: 'demo.example' })).toBeChecked()
     await page.getByRole('button', { name: '保存する' }).click()
-    await heading(page, 'シングルサインオン（SAML）')
+    await heading(page, 'シングルサインオン')
     await expect(page.getByText(idp.attributes.name)).toBeVisible()
 
     await page.getByRole('button', { name: 'テストログイン' }).click()

@@ -8,7 +8,7 @@ export const frame = {
     nav: '管理者画面のメニュー',
     contract: '契約',
     members: 'メンバー',
-    saml: 'SAML',
+    saml: 'シングルサインオン',
     instructions: '組織の指示',
     models: 'モデル',
     notices: 'お知らせ',

@@ -1,7 +1,7 @@
 /** Single sign-on, and how long sessions last. */
 export const samlScreens = {
   saml: {
-    title: 'シングルサインオン（SAML）',
+    title: 'シングルサインオン',
     edit: '設定を編集',
     readOnly: '設定を変更できるのは特権管理者だけです。',
     on: 'オン',
