@@ -458,10 +458,10 @@ test.describe('a server that has too much to do', () => {
     )
     await chat.open()
     await chat.ask(question)
-    await expect(page.getByText(/ただいま混み合っています。\d秒後に自動で再送します。/)).toBeVisible()
+    await expect(page.getByText(/サーバーが一時的に応答できません。\d秒後に自動で再送します。/)).toBeVisible()
     await chat.finished()
     await expect(chat.answer).toContainText('お待たせしました。')
-    await expect(page.getByText('ただいま混み合っています')).toHaveCount(0)
+    await expect(page.getByText('サーバーが一時的に応答できません')).toHaveCount(0)
     expect(model.asked(question)).toBe(1)
   })
 

@@ -21,7 +21,7 @@ const messages: Readonly<Record<string, string>> = {
   LimitExceededException: tooMany,
   TooManyRequestsException: 'アクセスが集中しています。少し待ってから、もう一度お試しください。',
   TooManyFailedAttemptsException: tooMany,
-  ServiceUnavailableException: 'ただいま混み合っています。少し待ってから、もう一度お試しください。',
+  ServiceUnavailableException: 'サーバーが一時的に応答できません。少し待ってから、もう一度お試しください。',
   CodeMismatchException: '確認コードが正しくありません。届いたメールの6桁の数字を入力してください。',
   ExpiredCodeException: '確認コードが無効か、有効期限が切れています。コードを再送信してください。',
   UserNotConfirmedException:

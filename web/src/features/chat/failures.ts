@@ -9,6 +9,8 @@ export function describeFailure(cause: unknown): string {
     if (cause.kind === 'network') return failure.network
     if (cause.code === 'thread_busy') return failure.busy
     const wait = cause.detail.retryAfterMs
+    // The server says itself why it is unavailable, as when its database is.
+    if (cause.code === 'unavailable' && cause.message) return cause.message
     if ((cause.status === 429 || cause.status === 503) && wait !== undefined)
       return failure.limited(Math.max(1, Math.ceil(wait / 1000)))
     const field = cause.detail.errors?.[0]?.message

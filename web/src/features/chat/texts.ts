@@ -284,8 +284,8 @@ export const texts = {
   },
 
   busy: {
-    waiting: (seconds: number) => `ただいま混み合っています。${seconds}秒後に自動で再送します。`,
-    spoken: 'ただいま混み合っています。自動で再送します。',
+    waiting: (seconds: number) => `サーバーが一時的に応答できません。${seconds}秒後に自動で再送します。`,
+    spoken: 'サーバーが一時的に応答できません。自動で再送します。',
   },
 
   proofread: {

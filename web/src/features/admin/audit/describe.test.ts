@@ -29,6 +29,17 @@ describe('an entry of the audit log', () => {
     ])
   })
 
+  it('names each field that the server records', () => {
+    const details = [
+      { field: 'default_id', before: 'fast', after: 'careful' },
+      { field: 'personal_tokens', before: 'on', after: 'off' },
+    ]
+    expect(changesOf(event({ action: 'connection_policy.edit', details }))).toEqual([
+      '既定のモデル：fast → careful',
+      '個人用アクセストークン：許可 → 禁止',
+    ])
+  })
+
   it('says what a contract was set to', () => {
     const details = [
       { field: 'tokens', before: '10000000', after: '20000000' },

@@ -155,6 +155,8 @@ export const auditScreen = {
       channels: '使えるチャンネル',
       slack_person: 'Slackアカウント',
       linked_by: '連携の方法',
+      default_id: '既定のモデル',
+      personal_tokens: '個人用アクセストークン',
     } as Record<string, string>,
     empties: { before: 'なし', after: 'なし' },
     values: {
@@ -170,6 +172,7 @@ export const auditScreen = {
       signing_secret: { set: '登録', removed: '削除' },
       app_token: { set: '登録', removed: '削除' },
       client_secret: { set: '登録', removed: '削除' },
+      personal_tokens: { on: '許可', off: '禁止' },
       linked_by: { sign_in: 'Slackへのログイン', email: 'メールアドレス' },
       token_limit: { default: '組織の上限', none: '制限なし' },
       consent: { password: 'パスワード' },
