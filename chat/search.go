@@ -184,9 +184,13 @@ func (s *Searcher) matches(ctx context.Context, owner Owner, terms []string, pag
 	}
 }
 
-// match returns where the words of a query are in a text, nil unless all of them occur.
+// match returns where the words of a query are in a text, nil unless all of them occur. Marks of Markdown are left out,
+// unless a word occurs only among them, such as in the address of a link.
 func match(text string, messageID *uuid.UUID, terms []string) *Match {
-	excerpt, ok := ngram.NewExcerpt(text, terms)
+	excerpt, ok := ngram.NewExcerpt(withoutMarks(text), terms)
+	if !ok {
+		excerpt, ok = ngram.NewExcerpt(text, terms)
+	}
 	if !ok {
 		return nil
 	}

@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -128,7 +129,7 @@ func trimTitle(s string) string { return strings.TrimSpace(truncate(titleLine(s)
 
 // titleLine returns the first line that has any content, without quotes and full stops.
 func titleLine(s string) string {
-	for line := range strings.Lines(s) {
+	for line := range strings.Lines(withoutMarks(s)) {
 		line = strings.TrimSpace(strings.Map(visible, line))
 		line = strings.TrimLeft(line, "#*-・>「『“\"'【 　")
 		line = strings.TrimRight(line, "。．.」』”\"'】* 　")
@@ -138,6 +139,16 @@ func titleLine(s string) string {
 		}
 	}
 	return ""
+}
+
+var (
+	markdownLink = regexp.MustCompile(`!?\[([^\]\n]*)\]\([^)\n]*\)`)
+	markdownMark = regexp.MustCompile("(?m)^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+|\\*\\*|~~|`+")
+)
+
+// withoutMarks returns Markdown without the marks of headings, lists, emphasis, code and links.
+func withoutMarks(s string) string {
+	return markdownMark.ReplaceAllString(markdownLink.ReplaceAllString(s, "$1"), "")
 }
 
 // visible drops control characters and turns line breaks into spaces.

@@ -368,6 +368,7 @@ func TestTitles(t *testing.T) {
 		"empty":      {"\n \n", "糸はどう作りますか"},
 		"joined":     {strings.Repeat("👨‍👩‍👧", 12), strings.Repeat("👨‍👩‍👧", 6) + "👨‍👩"},
 		"control":    {"絹\u202e糸\x07", "絹糸"},
+		"marked":     {"## **絹糸**の`作り方`と[糸](https://example.com)", "絹糸の作り方と糸"},
 		"with intro": {"見出し：絹糸", "絹糸"},
 	} {
 		f.thread = f.newThread(chatSkill)
