@@ -123,7 +123,7 @@ func wordsIn(path, text string) []string {
 	return slices.DeleteFunc(found, func(word string) bool { return slices.Contains(exempt, word) })
 }
 
-// textsOf returns what people can read of a file: the string literals of Go, and the lines of other files.
+// textsOf returns the Japanese texts of a file: string literals of Go, lines of other files.
 func textsOf(t *testing.T, path string) []string {
 	t.Helper()
 	switch {

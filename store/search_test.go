@@ -52,7 +52,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	budget, said := f.said(t, f.ann, "来期の予算", "会議の議事録をまとめて", "**ﾃﾞｰﾀ**の移行は10月3日です。\n会議は火曜日です。")
-	trip, _ := f.said(t, f.ann, "出張の手配", "大阪への行き方")
+	trip, asked := f.said(t, f.ann, "出張の手配", "## **大阪**への行き方")
 	_, _ = f.said(t, f.bob, "ボブの予算", "会議")
 	_, _ = f.said(t, f.mallory, "他社の予算", "会議")
 
@@ -65,10 +65,11 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 		"予算":       {budget, nil, "来期の予算", "予算"},
 		"ヨサン":      {},
 		"でーた":      {budget, &said[1], "ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "ﾃﾞｰﾀ"},
-		"会議":       {budget, &said[1], "…ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "会議"},
+		"会議":       {budget, &said[1], "ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "会議"},
 		"議事":       {budget, &said[0], "会議の議事録をまとめて", "議事"},
 		"１０月 会議":   {budget, &said[1], "ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "10月/会議"},
 		"行":        {budget, &said[1], "ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "行"},
+		"大阪":       {trip, &asked[0], "大阪への行き方", "大阪"},
 		"大阪 会議":    {},
 		"会議の 議事録を": {budget, &said[0], "会議の議事録をまとめて", "会議の議事録を"},
 	} {

@@ -9,7 +9,7 @@ export function describeFailure(cause: unknown): string {
     if (cause.kind === 'network') return failure.network
     if (cause.code === 'thread_busy') return failure.busy
     const wait = cause.detail.retryAfterMs
-    // The server says itself why it is unavailable, as when its database is.
+    // The detail names the reason, such as the database.
     if (cause.code === 'unavailable' && cause.message) return cause.message
     if ((cause.status === 429 || cause.status === 503) && wait !== undefined)
       return failure.limited(Math.max(1, Math.ceil(wait / 1000)))
