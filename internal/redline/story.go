@@ -14,13 +14,13 @@ const maxStories = 200
 type story struct {
 	part  string
 	doc   *document
-	start int // Of its text in that of the file.
+	start int // Offset of its text in the text of the file.
 }
 
-// stories are the parts of a file, the body first.
+// stories contains the parts of a file, the body first.
 type stories []story
 
-// open reads the parts of a file that have text.
+// open reads the parts of a file that contain text.
 func open(file []byte) (*opc, stories, error) {
 	pkg, err := openPackage(file)
 	if err != nil {
@@ -75,7 +75,7 @@ func (all stories) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// share returns the changes of each part, by their places in its text. A change across parts is only a note.
+// share returns the changes of each part with offsets in its text. A change across parts becomes a note.
 func (all stories) share(changes []Change) (shares [][]Change, aside []string) {
 	shares = make([][]Change, len(all))
 	i := 0
@@ -93,7 +93,7 @@ func (all stories) share(changes []Change) (shares [][]Change, aside []string) {
 	return shares, aside
 }
 
-// note returns a change as a text.
+// note formats a change as text.
 func (c Change) note() string {
 	if c.After == c.Before {
 		return strings.TrimSuffix("「"+c.Before+"」\n"+c.Comment, "\n")
@@ -101,7 +101,7 @@ func (c Change) note() string {
 	return strings.TrimSuffix("「"+c.Before+"」→「"+c.After+"」\n"+c.Comment, "\n")
 }
 
-// write returns the part with changes. A fallback with the text of its choice is changed alike.
+// write applies changes to the part. It also changes each mc:Fallback whose text equals its mc:Choice.
 func (e *editor) write(changes []Change) ([]byte, error) {
 	for _, c := range changes {
 		e.place(c)
@@ -136,7 +136,7 @@ func (e *editor) write(changes []Change) ([]byte, error) {
 	return e.bytes(), nil
 }
 
-// fallbacks returns where alternate content stands whose fallback has the text of its first choice.
+// fallbacks returns the alternate content whose fallback has the same text as its first choice.
 func fallbacks(part []byte) (map[int]bool, error) {
 	s, err := newScanner(part)
 	if err != nil {
@@ -168,7 +168,7 @@ func fallbacks(part []byte) (map[int]bool, error) {
 	return found, s.root(visit)
 }
 
-// collect adds the letters in an element to a text.
+// collect appends the text of an element.
 func (s *scanner) collect(e element, out *strings.Builder) error {
 	if e.word() != "t" {
 		return s.each(func(e element) error { return s.collect(e, out) })

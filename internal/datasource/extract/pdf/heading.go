@@ -13,11 +13,11 @@ import (
 const (
 	maxHeading   = 120 // Bytes.
 	headingSize  = 1.15
-	numberedSize = 1.05 // Of a line that begins with a number.
-	heavySize    = 0.98 // Of a line in a heavy font.
-	titleSize    = 1.3  // From here on, a heading may have two lines.
-	minProse     = 40   // Characters of sentences that show the size of the text.
-	maxAlike     = 2    // Headings of the same size that follow each other; more are lines of text.
+	numberedSize = 1.05 // Ratio for a numbered line.
+	heavySize    = 0.98 // Ratio for a bold line.
+	titleSize    = 1.3  // Ratio from which a heading may have two lines.
+	minProse     = 40   // Characters of sentences needed to measure the body size.
+	maxAlike     = 2    // Consecutive headings of one size; more are body text.
 )
 
 // numbered matches the beginnings of numbered headings.
@@ -25,17 +25,17 @@ var numbered = regexp.MustCompile(`^(第[0-9０-９一二三四五六七八九�
 	`[0-9０-９]{1,2}([.．-][0-9０-９]{1,2}){0,3}[.．、]?[\s　]|` +
 	`[（(][0-9０-９一二三四五六七八九十アイウエオ]{1,3}[)）]|[ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ①-⑳■◆【])`)
 
-// sentence matches text that reads as one, which no heading does.
+// sentence matches text that is a sentence and so no heading.
 var sentence = regexp.MustCompile(`[。、，,；;]$|。.`)
 
-// block is the lines of a paragraph.
+// block contains the lines of a paragraph.
 type block struct {
 	textLine
 	lines int
 	text  string
 }
 
-// blocks joins the lines of a text to paragraphs.
+// blocks groups lines into paragraphs.
 func blocks(text string, lines []textLine) []block {
 	var found []block
 	for _, line := range lines {
@@ -55,8 +55,8 @@ func blocks(text string, lines []textLine) []block {
 	return found
 }
 
-// headings returns the lines that stand out: by their size, their weight or a number. Text is none, whatever its size:
-// what ends as a sentence, continues over lines, or stands among lines of the same size.
+// headings returns the lines that are headings by size, weight or number. Sentences, paragraphs and lines among others
+// of their size are body text.
 func headings(text string, lines []textLine) (found []Heading) {
 	all := blocks(text, lines)
 	body, heavy := bodyOf(all)
@@ -81,7 +81,7 @@ func headings(text string, lines []textLine) (found []Heading) {
 	return found
 }
 
-// stands reports whether a paragraph stands out from text of a size.
+// stands reports whether a paragraph is prominent compared with the body text.
 func (b block) stands(body float64, heavyBody bool) bool {
 	if !b.inMain || b.Length > maxHeading || b.Length <= 3 || sentence.MatchString(b.text) {
 		return false
@@ -94,8 +94,8 @@ func (b block) stands(body float64, heavyBody bool) bool {
 		size >= heavySize && !heavyBody && b.heavy*10 >= b.glyphs*9
 }
 
-// bodyOf returns the size of the text, and whether its font is a heavy one: the largest size in which sentences are
-// written, as tables and notes may be more than they. Of a page without sentences, it is the most frequent one.
+// bodyOf returns the font size of the body text and whether it is bold: the largest size used for sentences, because
+// tables and notes may have more characters. Without sentences it is the most frequent size.
 func bodyOf(all []block) (size float64, heavy bool) {
 	counts, weights := make(map[float64]int), make(map[float64]int)
 	rest := make(map[float64]int)

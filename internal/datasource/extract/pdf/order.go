@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// order calls line for each line of segments, in the order of reading, with whether a new block begins. What ruled
-// lines part is read one after the other: tiers and columns first, then what stands above and below.
+// order calls line for each line of segments in reading order and reports whether a new block begins. Rules split the
+// page first into tiers and columns; gaps split the rest.
 func order(segments []segment, loose rules, line func(line []segment, block bool)) {
 	if parts := ruled(segments, loose); len(parts) > 1 {
 		loose.depth++
@@ -46,7 +46,7 @@ func order(segments []segment, loose rules, line func(line []segment, block bool
 	}
 }
 
-// ruled parts segments at the lines that run along nearly all of them and through none.
+// ruled splits segments at rules that extend along nearly all of them and cross none.
 func ruled(segments []segment, loose rules) [][]segment {
 	if len(segments) < 2 || loose.depth > maxDepth || len(loose.across)+len(loose.along) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func ruled(segments []segment, loose rules) [][]segment {
 		box{extent.y0, extent.x0, extent.y1, extent.x1})
 }
 
-// cut parts segments, which stand in boxes, at lines across.
+// cut splits segments with the given boxes at rules across.
 func cut(segments []segment, boxes, lines []box, extent box) [][]segment {
 	const most = 0.85 // Of the extent.
 	var places []float64
@@ -74,7 +74,7 @@ func cut(segments []segment, boxes, lines []box, extent box) [][]segment {
 		}
 	}
 	slices.Sort(places)
-	crossed := make([]int, len(places)+1) // Where segments that cross lines begin and end.
+	crossed := make([]int, len(places)+1) // Changes of the number of segments that cross a position.
 	for _, b := range boxes {
 		from, _ := slices.BinarySearch(places, b.x0+1)
 		to, _ := slices.BinarySearch(places, b.x1-1)
@@ -105,7 +105,7 @@ func emit(group [][]segment, line func([]segment, bool)) {
 	}
 }
 
-// bands returns the segments by line.
+// bands groups segments by line.
 func bands(segments []segment) [][]segment {
 	var found [][]segment
 	var extent box
@@ -121,7 +121,7 @@ func bands(segments []segment) [][]segment {
 	return found
 }
 
-// groups returns runs of lines that all have their gaps at the same places, or have none.
+// groups returns runs of consecutive lines whose gaps are aligned, or that have no gaps.
 func groups(bands [][]segment) [][][]segment {
 	var found [][][]segment
 	var own []segment
@@ -142,7 +142,7 @@ func groups(bands [][]segment) [][][]segment {
 
 func flat(group [][]segment) []segment { return slices.Concat(group...) }
 
-// split parts segments at the gaps that go through all of them and are wide, in sizes of their font.
+// split divides segments at gaps common to all of them that are wide relative to the font size.
 func split(segments []segment) [][]segment {
 	if len(segments) < 2 {
 		return [][]segment{segments}
@@ -178,7 +178,7 @@ func median(segments []segment) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// notProse reports whether a column is something else than lines of text. Prose fills its column, and has many lines.
+// notProse reports whether a column is not running text. Running text fills its column and has many lines.
 func notProse(column []segment) bool {
 	lines := bands(column)
 	extent := column[0].box
@@ -198,7 +198,7 @@ func notProse(column []segment) bool {
 	return len(lines) < 3 || full*2 < len(lines) || extent.x1-extent.x0 <= 8*median(column)
 }
 
-// isTable reports whether columns belong together line by line.
+// isTable reports whether the lines of adjacent columns form rows.
 func isTable(group [][]segment, columns [][]segment) bool {
 	other := 0
 	for _, column := range columns {
@@ -216,7 +216,7 @@ func isTable(group [][]segment, columns [][]segment) bool {
 	return several*2 >= len(group) || other == len(columns)
 }
 
-// rows returns the rows of a table: its lines parted where the space between them is wider than elsewhere.
+// rows splits the lines of a table into rows at the wider spaces between lines.
 func rows(group [][]segment) [][][]segment {
 	gaps := make([]float64, 0, len(group))
 	for i := 1; i < len(group); i++ {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// withoutRuby parts the small kana over Chinese characters from the lines.
+// withoutRuby separates ruby (small kana above kanji) from the lines.
 func withoutRuby(lines []segment, t turn, r rules) (base, ruby []segment) {
 	r = rules{across: turned(slices.Clone(r.along))}
 	slices.SortFunc(r.across, func(a, b box) int { return cmp.Compare(a.x0, b.x0) })
@@ -41,7 +41,7 @@ func withoutRuby(lines []segment, t turn, r rules) (base, ruby []segment) {
 	return base, ruby
 }
 
-// under returns the word below ruby.
+// under returns the base text of ruby.
 func under(line segment, b box) string {
 	var word strings.Builder
 	for _, g := range line.glyphs {
@@ -53,7 +53,7 @@ func under(line segment, b box) string {
 	return word.String()
 }
 
-// over reports whether a box stands over a Chinese character of a line, or any word that is longer than it.
+// over reports whether a box is above a kanji of a line, or above any longer word.
 func over(line segment, b box) bool {
 	for _, g := range line.glyphs {
 		at := g.turn.frame(g.box)

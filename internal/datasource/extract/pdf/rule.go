@@ -9,14 +9,14 @@ import (
 // Bounds of the ruled lines of a page.
 const (
 	maxSegments  = 60_000 // Of paths, over the page.
-	maxPathParts = 4_000  // A path with more of them is an illustration.
+	maxPathParts = 4_000  // A path with more parts is an illustration.
 	maxRules     = 2_000  // Of each direction.
-	ruleWidth    = 2.5    // Points: a filled rectangle that is wider is a field of color.
-	minRule      = 5.0    // Points: a shorter line is a mark.
-	ruleSlack    = 2.0    // Points by which lines that meet may miss each other.
+	ruleWidth    = 2.5    // Points. A wider filled rectangle is a colored background.
+	minRule      = 5.0    // Points. A shorter line is a mark.
+	ruleSlack    = 2.0    // Points. Tolerance for lines that meet.
 )
 
-// matrix leads from the coordinates of an object to those of the page.
+// matrix maps the coordinates of an object to those of the page.
 type matrix struct{ a, b, c, d, e, f float64 }
 
 var identity = matrix{a: 1, d: 1}
@@ -25,7 +25,7 @@ func (m matrix) point(x, y float64) (float64, float64) {
 	return m.a*x + m.c*y + m.e, m.b*x + m.d*y + m.f
 }
 
-// within returns the matrix of an object inside of another one.
+// within returns the matrix of an object nested in another one.
 func (m matrix) within(o matrix) matrix {
 	e, f := o.point(m.e, m.f)
 	return matrix{
@@ -50,13 +50,13 @@ const (
 	moveTo = 2
 )
 
-// path adds the horizontal and vertical lines of a path to what was found.
+// path collects the horizontal and vertical lines of a path.
 func (d *Document) path(object uint64, outer matrix, found *drawn) error {
 	n, err := d.e.call("FPDFPath_CountSegments", object)
 	if err != nil {
 		return err
 	}
-	parts := int(int32(n)) //nolint:gosec // As PDFium means it.
+	parts := int(int32(n)) //nolint:gosec // PDFium returns a signed count.
 	if parts < 2 || parts > maxPathParts || parts > found.segments {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (d *Document) path(object uint64, outer matrix, found *drawn) error {
 	return nil
 }
 
-// lines adds the parts of a drawn outline that are horizontal or vertical.
+// lines collects the horizontal and vertical segments of a stroked path.
 func (f *drawn) lines(points [][2]float64) {
 	for i := 1; i < len(points); i++ {
 		a, b := points[i-1], points[i]
@@ -120,7 +120,7 @@ func (f *drawn) lines(points [][2]float64) {
 	}
 }
 
-// bar adds a filled area if it is as thin as a line.
+// bar collects a filled rectangle that is as thin as a line.
 func (f *drawn) bar(points [][2]float64) {
 	if len(points) < 4 || len(points) > 5 {
 		return
@@ -138,10 +138,10 @@ func (f *drawn) bar(points [][2]float64) {
 type rules struct {
 	along  []box // In the direction of the lines of text: y0 equals y1.
 	across []box // x0 equals x1.
-	depth  int   // How often they have parted the page already.
+	depth  int   // Number of splits of the page so far.
 }
 
-// newRules joins the pieces of lines, as programs draw the edges of each cell.
+// newRules merges line segments: programs draw the edges of each cell separately.
 func newRules(lines []box, t turn) (r rules) {
 	for _, b := range lines {
 		if b = t.frame(b); math.IsNaN(b.x0 + b.x1 + b.y0 + b.y1) {
@@ -158,7 +158,7 @@ func newRules(lines []box, t turn) (r rules) {
 	return r
 }
 
-// turned swaps the axes.
+// turned returns the rules with swapped axes.
 func turned(lines []box) []box {
 	for i, b := range lines {
 		lines[i] = box{b.y0, b.x0, b.y1, b.x1}
@@ -166,7 +166,7 @@ func turned(lines []box) []box {
 	return lines
 }
 
-// joinedRules joins lines across the text that continue each other. It returns the longest.
+// joinedRules merges collinear rules across the text and returns the longest ones.
 func joinedRules(lines []box) []box {
 	slices.SortFunc(lines, func(a, b box) int { return cmp.Compare(a.x0, b.x0) })
 	var found []box
@@ -198,11 +198,11 @@ func joinedRules(lines []box) []box {
 	return found
 }
 
-// cellGap is the least space between characters in different cells, in sizes of the font. What runs through text is no
-// edge of a cell, but a line behind it.
+// cellGap is the minimum space between characters of different cells, as a multiple of the font size. A rule with less
+// space around it runs behind text and is no cell border.
 const cellGap = 0.1
 
-// part reports whether a line across stands between two pieces of a line of text.
+// part reports whether a rule across the text separates two runs of a line.
 func (r rules) part(before, after box, size float64) bool {
 	if after.x0-before.x1 < cellGap*size {
 		return false

@@ -9,32 +9,32 @@ import (
 
 // Bounds of tables.
 const (
-	maxTables    = 200    // Of a page; of more, the largest.
+	maxTables    = 200    // Per page. The largest ones are used.
 	maxGridCells = 20_000 // Of one table.
-	maxCellText  = 600    // Characters: a longer cell is a column of text.
-	minCellText  = 15     // Characters that the cells of a layout have on average.
-	maxRepeated  = 60     // Characters of a merged cell that is repeated in each row it reaches.
+	maxCellText  = 600    // Characters. A longer cell is a text column.
+	minCellText  = 15     // Average number of characters from which a grid is a layout.
+	maxRepeated  = 60     // Characters. Longer merged cells are not repeated in each of their rows.
 	minTableSide = 8.0    // Points.
 )
 
-// table is an area that ruled lines enclose or part, with the text in it.
+// table is an area that rules enclose or divide, with its text.
 type table struct {
 	box
 	cells         []*cell // By row, then by column.
 	rows, columns int
-	xs, ys        []float64 // The edges of its cells.
-	plain         bool      // A frame or a layout: its cells are read one after the other.
+	xs, ys        []float64 // Cell borders.
+	plain         bool      // Frame or layout: cells are read in sequence.
 }
 
-// cell is what ruled lines enclose.
+// cell is an area enclosed by rules.
 type cell struct {
-	row, column   int    // Of its upper left corner.
-	below, beside int    // How many more rows and columns it takes.
-	text          string // As it was written.
+	row, column   int    // Of the upper left corner.
+	below, beside int    // Number of further rows and columns that it spans.
+	text          string // Unmodified.
 	items         [askew + 1][]segment
 }
 
-// glyphs returns how many characters a cell has.
+// glyphs returns the number of characters in a cell.
 func (c *cell) glyphs() (n int) {
 	for _, items := range c.items {
 		for _, s := range items {
@@ -44,13 +44,13 @@ func (c *cell) glyphs() (n int) {
 	return n
 }
 
-// grid is the rules of a table.
+// grid contains the rules of a table.
 type grid struct {
 	rules
 	box
 }
 
-// grids returns the rules that meet, each group being a table, the smallest first, and the rules that meet none.
+// grids groups the rules that meet into tables, smallest first. It also returns the remaining rules.
 func (r rules) grids() (found []grid, loose rules) {
 	parent := make([]int, len(r.along)+len(r.across))
 	for i := range parent {
@@ -108,13 +108,13 @@ func (r rules) grids() (found []grid, loose rules) {
 
 func (b box) area() float64 { return (b.x1 - b.x0) * (b.y1 - b.y0) }
 
-// holds reports whether the middle of a box is in another one.
+// holds reports whether the center of a box is inside another box.
 func (b box) holds(c box) bool {
 	x, y := (c.x0+c.x1)/2, (c.y0+c.y1)/2
 	return x >= b.x0-1 && x <= b.x1+1 && y >= b.y0-1 && y <= b.y1+1
 }
 
-// fold replaces the segments in tables by one segment for each table, which stands among those of the main direction.
+// fold replaces the segments inside each table by a single segment in the main direction.
 func fold(parts *[askew + 1][]segment, main turn, grids []grid) {
 	for _, g := range grids {
 		t := newTable(g)
@@ -141,7 +141,7 @@ func fold(parts *[askew + 1][]segment, main turn, grids []grid) {
 	}
 }
 
-// placed returns the box of a segment in the frame of another direction.
+// placed converts the box of a segment to the frame of another direction.
 func (s segment) placed(own, main turn) box {
 	if own == main || len(s.glyphs) == 0 {
 		return s.box
@@ -153,20 +153,20 @@ func (s segment) placed(own, main turn) box {
 	return main.frame(b)
 }
 
-// edges returns where cells begin and end.
+// edges returns the positions of cell borders.
 func edges(places []float64) []float64 {
 	slices.Sort(places)
 	return slices.CompactFunc(places, func(a, b float64) bool { return math.Abs(b-a) < ruleSlack })
 }
 
-// newTable returns the empty table of a grid, nil if it is too large. Cells with no line between are one.
+// newTable returns the empty table of a grid, or nil if it is too large. It merges cells without a border between them.
 func newTable(g grid) *table {
 	xs, ys := g.edges()
 	columns, rows := len(xs)-1, len(ys)-1
 	if columns < 1 || rows < 1 || columns*rows > maxGridCells {
 		return nil
 	}
-	right, below := make([]bool, rows*columns), make([]bool, rows*columns) // Where a line stands behind a cell.
+	right, below := make([]bool, rows*columns), make([]bool, rows*columns) // Whether a cell has a border on that side.
 	for _, v := range g.across {
 		x := nearest(xs, v.x0)
 		for y := range rows {
@@ -223,18 +223,18 @@ func (g grid) edges() (xs, ys []float64) {
 	return edges(xs), edges(ys)
 }
 
-// nearest returns the edge at a place.
+// nearest returns the index of the edge closest to a position.
 func nearest(edges []float64, at float64) int {
 	i, _ := slices.BinarySearch(edges, at-ruleSlack)
 	return min(i, len(edges)-1)
 }
 
-// covers reports whether a line stands along most of an edge.
+// covers reports whether rules cover most of an edge.
 func covers(from, to, begin, end float64) bool {
 	return math.Min(to, end)-math.Max(from, begin) > 0.6*(end-begin)
 }
 
-// put adds a segment to the cell in which its middle is.
+// put adds a segment to the cell that contains its center.
 func (t *table) put(s segment, kind turn, at box) {
 	place := func(edges []float64, middle float64, n int) int {
 		i, _ := slices.BinarySearch(edges, middle)
@@ -244,8 +244,8 @@ func (t *table) put(s segment, kind turn, at box) {
 	c.items[kind] = append(c.items[kind], s)
 }
 
-// seal drops the rows and columns without text, and finds out whether the rest is a table, or an area of its own. It
-// returns false for lines behind text, such as those of charts.
+// seal drops empty rows and columns and decides between table and layout. It returns false for rules behind text, such
+// as those of charts.
 func (t *table) seal() bool {
 	usedRows, usedColumns := make([]bool, t.rows), make([]bool, t.columns)
 	filled, length, longest, nested := 0, 0, 0, false
@@ -292,7 +292,7 @@ func toInt(b bool) int {
 	return 0
 }
 
-// single returns the only cell of a row that has text, if it takes the whole row.
+// single returns the only cell with text of a row, if it spans the whole row.
 func (t *table) single(row int) *cell {
 	line := t.cells[row*t.columns : (row+1)*t.columns]
 	for _, c := range line {
@@ -305,12 +305,11 @@ func (t *table) single(row int) *cell {
 
 // Lengths of tables in the text, in characters.
 const (
-	maxHeaderText = 120 // Of a first row that is repeated.
-	tableText     = 380 // From here on, a table is continued under its first row again: about one passage.
+	maxHeaderText = 120 // Maximum length of a repeated header.
+	tableText     = 380 // The header is repeated after this length, about one passage.
 )
 
-// table writes a table as one of Markdown, so that each mark stands under its heading. The cells of a frame or layout
-// are written one after the other.
+// table writes a Markdown table, or the cells of a frame or layout in sequence.
 func (w *writer) table(t *table) {
 	seen := make(map[*cell]bool)
 	if t.plain {
@@ -361,7 +360,7 @@ func (w *writer) table(t *table) {
 	w.ended = true
 }
 
-// row writes a row. A cell that reaches down from a row above is repeated, so that each row can be understood alone.
+// row writes a row. It repeats cells that span several rows, so that each row is complete.
 func (w *writer) row(cells []*cell, seen map[*cell]bool) {
 	w.out.WriteByte('|')
 	for i, c := range cells {
@@ -381,7 +380,7 @@ func (w *writer) row(cells []*cell, seen map[*cell]bool) {
 	}
 }
 
-// cell writes the lines of a cell as one.
+// cell writes the lines of a cell as a single line.
 func (w *writer) cell(c *cell) {
 	first := true
 	for _, items := range c.items {

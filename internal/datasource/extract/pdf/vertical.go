@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// findVertical finds the lines of upright characters that run downwards. A character is of a vertical line if more of
-// those that it was drawn with stand below each other than beside. A column of marks is none: each stands in the line
-// of other characters. r are the rules in the frame of vertical lines.
+// findVertical finds vertical lines of upright characters. A character belongs to one if the chain of characters drawn
+// with it is longer downwards than sideways. A column of marks is not vertical text: each mark is part of a horizontal
+// line. r contains the rules in the frame of vertical lines.
 func findVertical(glyphs []glyph, r rules) {
 	chain := newChains(glyphs, r)
 	down, right := chain.lengths(downwards), chain.lengths(rightwards)
-	var beside []float64 // The middles of horizontal lines.
+	var beside []float64 // Centers of horizontal lines.
 	var lone []int
 	horizontal, vertical := 0, 0
 	for i, g := range glyphs {
@@ -36,7 +36,7 @@ func findVertical(glyphs []glyph, r rules) {
 		i, _ := slices.BinarySearch(beside, y-slack*g.size)
 		return i < len(beside) && beside[i] <= y+slack*g.size
 	}
-	marks := make([]int, len(glyphs)) // Of the chain behind each: how many stand in a line.
+	marks := make([]int, len(glyphs)) // By chain: the number of characters on horizontal lines.
 	for i := len(glyphs) - 1; i >= 0; i-- {
 		marks[i] = toInt(inLine(glyphs[i], 0.2))
 		if chain.how[i] == downwards {
@@ -65,11 +65,11 @@ func findVertical(glyphs []glyph, r rules) {
 	}
 }
 
-// chains are characters in line with each other. Ruby may stand between two that are.
+// chains links characters to the next one in the same line, across ruby.
 type chains struct {
 	next   []int
 	how    []turn
-	behind []bool // The character is the next of another one downwards.
+	behind []bool // The character has a predecessor above it.
 }
 
 func newChains(glyphs []glyph, r rules) chains {
@@ -90,10 +90,10 @@ func newChains(glyphs []glyph, r rules) chains {
 	return c
 }
 
-// first reports whether a vertical chain begins with a character.
+// first reports whether a character starts a vertical chain.
 func (c chains) first(i int) bool { return !c.behind[i] }
 
-// lengths returns how many characters each is in line with in a direction.
+// lengths returns the length of each character's chain in a direction.
 func (c chains) lengths(t turn) []int {
 	before, after := make([]int, len(c.how)), make([]int, len(c.how))
 	for i := range c.how {
@@ -110,7 +110,7 @@ func (c chains) lengths(t turn) []int {
 	return before
 }
 
-// linked says in which direction a line goes on from one character to the next; askew says that it does not.
+// linked returns the direction from a character to the next one in its line, or askew if they are in different lines.
 func linked(a, b glyph) turn {
 	if a.turn != rightwards || b.turn != rightwards || math.Min(a.size, b.size) < 0.7*math.Max(a.size, b.size) {
 		return askew
@@ -126,5 +126,5 @@ func linked(a, b glyph) turn {
 	return askew
 }
 
-// isVertical reports whether a character stands upright in vertical lines.
+// isVertical reports whether a character is upright in vertical text.
 func isVertical(r rune) bool { return isWide(r) || r >= 0x2010 && r <= 0x2E7F }
