@@ -25,7 +25,7 @@ test.describe('an administrator without a model', () => {
         await expect(page.getByRole('region', { name: 'AIモデルが未設定です' })).toBeVisible()
       },
     })
-    await expect(page.getByText('管理者に')).toHaveCount(0)
+    await expect(page.getByText('管理者にお知らせください')).toHaveCount(0)
     await page.getByRole('link', { name: 'モデルの接続方法' }).click()
     await expect(page.getByRole('heading', { name: 'モデルが接続されていません' })).toBeVisible()
     await page.setViewportSize({ width: 1280, height: 800 })

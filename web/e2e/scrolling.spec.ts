@@ -73,7 +73,7 @@ for (const [name, viewport] of [
       }
       expect(await chat.composer.boundingBox(), 'place of the composer').toEqual(composer)
 
-      // A screen reader jumps by headings, some of which only it can see.
+      // Screen readers jump by headings, including hidden ones.
       const headings = page.getByRole('main').locator(':is(h1, h2, h3, h4)')
       const count = await headings.count()
       expect(count).toBeGreaterThan(100)

@@ -50,7 +50,7 @@ interface NoticeBoxProps {
   readonly level: Notification['level']
   readonly title: ReactNode
   readonly className?: string | undefined
-  /** What is at its end, such as a button. */
+  /** The content after the text, such as a button. */
   readonly end?: ReactNode
   readonly children: ReactNode
 }

@@ -10,7 +10,7 @@ import { texts } from './texts'
 
 const words = texts.model
 
-/** Says that no model is connected, which skills work without one, and what to do about it. */
+/** Reports a missing model, with the skills that work without one and the next step for the reader. */
 export function ModelBanner({ role }: { role: Role }) {
   const config = useQuery(configQuery).data
   const skills = useQuery(skillsQuery).data

@@ -26,7 +26,7 @@ function depthsOf(block: Block): readonly number[] {
   return depths
 }
 
-/** Adds a heading to those that it is under, outermost first; deeper and equal ones end with it. */
+/** Returns the path of a heading, outermost first: it closes deeper and equal ones. */
 function enter(above: readonly number[], depth: number): number[] {
   return [...above.filter((other) => other < depth), depth]
 }

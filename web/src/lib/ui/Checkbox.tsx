@@ -2,7 +2,7 @@ import type { ComponentPropsWithoutRef } from 'react'
 import styles from './Checkbox.module.css'
 
 interface CheckboxProps extends Omit<ComponentPropsWithoutRef<'input'>, 'type' | 'className'> {
-  /** Whether some, but not all, of what it stands for is chosen. */
+  /** Shows the third state: some items of a group are chosen. */
   readonly indeterminate?: boolean
 }
 

@@ -4,7 +4,7 @@ import styles from './ModelsPage.module.css'
 
 const words = texts.models.none
 
-/** Says that no model is connected, and how to connect one. */
+/** Reports a missing model, with the steps to connect one. */
 export function NoModel() {
   return (
     <div className={styles.form}>
