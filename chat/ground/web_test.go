@@ -303,9 +303,9 @@ func engine(t *testing.T) llm.Model {
 var fencedPages = regexp.MustCompile(
 	`^(?:<source index="[0-9]+" title="[^"<>\n]*" site="[^"<>\n]*"(?: date="[-0-9]+")?>\n[^<>]*\n</source>\n)+\n(.*)$`)
 
-// webParts are the types of the chunks of an answer from the web, as partTypes.
+// webParts contains the types of the chunks of an answer from the web, like partTypes.
 var webParts = []string{
-	"start", "data-step", "source-url", "data-title", "data-citations", "text-start", "text-delta", "text-end", "finish",
+	"start", "data-step", "source-url", "data-citations", "text-start", "text-delta", "text-end", "finish",
 }
 
 // TestR83_HostilePages finds an honest page and a hostile one, whose title is hostile too: they change nothing.
@@ -349,7 +349,7 @@ func (f *fixture) checkWebAnswer(d hostile, p pages, got chat.Message) {
 	f.t.Helper()
 	var types []string
 	for _, c := range f.streamed(got.ID) {
-		if len(types) == 0 || types[len(types)-1] != c.Type {
+		if c.Type != "data-title" && (len(types) == 0 || types[len(types)-1] != c.Type) { // A title may come too late.
 			types = append(types, c.Type)
 		}
 	}
