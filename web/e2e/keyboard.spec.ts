@@ -141,6 +141,52 @@ test.describe('the keyboard', () => {
     }
   })
 
+  test('is in the composer once a thread has been opened', async ({
+    chat,
+    page,
+    account,
+    model,
+    question,
+  }) => {
+    await account.reset()
+    model.script(question, { text: '糸の回答です。' })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    await chat.threadId()
+    await account.newThread('汎用チャット', '別のスレッド')
+    await page.reload()
+    const list = page.getByRole('navigation', { name: 'スレッド' })
+    const other = list.getByRole('link', { name: '別のスレッド' })
+    const first = list.getByRole('link').filter({ hasNotText: '別のスレッド' }).last()
+    const opened = async (title: RegExp) => {
+      await expect(page).toHaveTitle(title)
+      await expect(chat.composer).toBeFocused()
+    }
+    await other.click()
+    await opened(/別のスレッド/)
+    await first.click()
+    await expect(chat.answer).toContainText('糸の回答です。')
+    await expect(chat.composer).toBeFocused()
+    await other.focus()
+    await page.keyboard.press('Enter')
+    await opened(/別のスレッド/)
+
+    await openSkills(page)
+    await page.keyboard.press('Control+k')
+    const palette = page.getByRole('dialog', { name: '検索と操作' })
+    await palette.getByRole('combobox').fill('別のスレッド')
+    await expect(palette.getByRole('option', { selected: true })).toContainText('別のスレッド')
+    await page.keyboard.press('Enter')
+    await opened(/別のスレッド/)
+
+    await openSkills(page)
+    await page.setViewportSize({ width: 800, height: 800 })
+    await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
+    await page.getByRole('dialog', { name: 'スレッド' }).getByRole('link', { name: '別のスレッド' }).click()
+    await opened(/別のスレッド/)
+  })
+
   test('is in the composer after a button that goes away when it is pressed', async ({
     chat,
     page,

@@ -11,6 +11,7 @@ import {
 } from 'react'
 import { IconButton } from '@/components/IconButton'
 import type { Skill } from '@/lib/api'
+import { focusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
 import { ime } from '@/lib/ui/ime'
 import { useMedia } from '@/lib/ui/media'
@@ -255,15 +256,6 @@ function StopButton({ conversation, stopping }: { conversation: Conversation; st
 function firstWords({ kind, task_type }: Skill): string {
   const { placeholder, placeholders } = texts.composer
   return placeholders[task_type ?? ''] ?? placeholders[kind ?? ''] ?? placeholder
-}
-
-/**
- * Moves the focus to the composer where there is a keyboard, also from a button that goes away when it is pressed. On a
- * phone this would raise the keyboard over the page.
- */
-export function focusComposer(): void {
-  if (window.matchMedia('(pointer: coarse)').matches) return
-  document.querySelector<HTMLElement>('[data-composer]')?.focus({ preventScroll: true })
 }
 
 /** Where the browser does not size a field by its content, the field's height is set to it. */

@@ -1,6 +1,7 @@
 import { useAtom, useAtomValue } from 'jotai'
 import { useEffect, useRef } from 'react'
 import { Outlet, useLocation } from 'react-router'
+import { focusComposer } from '@/lib/ui/composer'
 import { FrameContext } from '@/lib/ui/frame'
 import { useLayer } from '@/lib/ui/layers'
 import { NARROW, useMedia } from '@/lib/ui/media'
@@ -37,13 +38,22 @@ function Sheet() {
   const dialog = useRef<HTMLDialogElement>(null)
   useLayer(dialog, open)
 
+  const place = useRef(key)
   // biome-ignore lint/correctness/useExhaustiveDependencies: every navigation closes it.
   useEffect(() => setOpen(false), [key, setOpen])
 
   useEffect(() => {
-    if (open) dialog.current?.showModal()
-    else dialog.current?.close()
-  }, [open])
+    const element = dialog.current
+    if (element === null || element.open === open) return
+    if (open) {
+      place.current = key
+      element.showModal()
+      return
+    }
+    element.close()
+    // The browser returns the focus to the button that opened it; on another page the composer needs it more.
+    if (place.current !== key) focusComposer()
+  }, [open, key])
 
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the click is on the backdrop; Esc does the same through onClose.
