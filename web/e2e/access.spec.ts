@@ -10,8 +10,19 @@ const wide = [
   `\`\`\`ts\nconst endless = '${'x'.repeat(160)}'\n\`\`\``,
   '$$\\int_0^1 \\frac{x^4 (1-x)^4}{1+x^2}\\,dx = \\frac{22}{7} - \\pi + a + b + c + d + e + f + g + h + i + j$$',
   `https://example.com/${'segment'.repeat(30)}`,
-  '> 引用です。\n\n1. 一つ目\n2. 二つ目\n   - 入れ子',
+  '> 引用です。\n\n1. 一つ目\n2. 二つ目\n   - 入れ子\n\n- [x] 済んだ作業\n- [ ] 残りの作業',
 ].join('\n\n')
+
+/** Every page of the app for people who are signed in, except those of one skill, thread or shared answer. */
+const pages = [
+  ...['/home/skill', '/home/skill/library', '/home/skill/leaving', '/home/skill/new', '/home/data-source'],
+  ...['/home/nonsense', '/oauth/device', '/forbidden'],
+  ...['change-password', 'about', 'session', 'share', 'connections', 'slack'].map(
+    (name) => `/setting/${name}`,
+  ),
+  ...['contract', 'organization/member', 'slack', 'saml', 'saml/edit', 'instructions', 'model', 'notice'],
+  ...['notice/new', 'retention', 'share', 'connection', 'extension', 'feedback', 'audit'],
+].map((path) => (path.startsWith('/') ? path : `/admin/${path}`))
 
 const title = (name: string | RegExp) => (page: Page) =>
   expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
@@ -119,5 +130,23 @@ test.describe('everybody can use', () => {
 
     const open = () => page.goto('/setting').then(() => title('パスワードの変更')(page))
     await inspect(page, { name: 'password', open })
+  })
+
+  test.describe('as an administrator', () => {
+    test.use({ who: 'admin' })
+
+    test('every page', async ({ page }) => {
+      const found: string[] = []
+      for (const path of pages) {
+        await page.goto(path)
+        await expect(page.getByRole('heading', { level: 1 }).first(), path).toBeVisible()
+        await expect(page.getByText('読み込み中...'), path).toHaveCount(0)
+        for (const width of [1280, 390]) {
+          await page.setViewportSize({ width, height: 800 })
+          found.push(...(await breaches(page)).map((one) => `${path}, ${width}: ${one}`))
+        }
+      }
+      expect(found).toEqual([])
+    })
   })
 })
