@@ -137,9 +137,9 @@ test.describe('what an answer looks like', () => {
     await expect(save).toBeVisible()
     expect(await overflow(page)).toEqual({ by: 0, what: [] })
 
+    const small = (await picture.boundingBox())?.width ?? 0
     await picture.click()
     const large = page.getByRole('dialog', { name: 'フローチャート' })
-    const small = (await picture.boundingBox())?.width ?? 0
     await expect
       .poll(async () => (await large.getByRole('img').boundingBox())?.width)
       .toBeGreaterThan(2 * small)
