@@ -196,6 +196,19 @@ func shown(t *testing.T, resp response) string {
 	return fmt.Sprint(resp.status, header, string(body))
 }
 
+// do repeats a call while the server is too busy for it, as Retry-After asks for.
+func (w *world) do(c call) response {
+	w.t.Helper()
+	resp := w.fixture.do(c)
+	for range 5 {
+		if resp.status != http.StatusServiceUnavailable {
+			break
+		}
+		resp = w.fixture.do(c)
+	}
+	return resp
+}
+
 func TestR59_AccessMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

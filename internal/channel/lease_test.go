@@ -105,7 +105,7 @@ func TestHoldAllowsTwoServers(t *testing.T) {
 	var cancels [4]context.CancelFunc
 	var all sync.WaitGroup
 	for i := range cancels {
-		s := f.startWith(channel.Config{Lease: 300 * time.Millisecond})
+		s := f.startWith(channel.Config{Lease: time.Minute, Heartbeat: 500 * time.Millisecond})
 		var ctx context.Context
 		ctx, cancels[i] = context.WithCancel(t.Context())
 		defer cancels[i]()
