@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,20 +100,13 @@ type statusError struct {
 	body       []byte        // The beginning of the body.
 }
 
-// Error implements error. It is logged: the provider's messages about the key, the model or the account are included,
-// those about the request are omitted because they may quote it.
+// Error implements error. It is logged: texts that the provider wrote are omitted, as they may quote the key or the
+// question.
 func (e *statusError) Error() string {
-	const shown = 300
-	said := parseProviderError(e.body)
-	if said == nil {
-		said = &providerError{}
+	if said := parseProviderError(e.body); said != nil {
+		return fmt.Sprintf("status %d: %v", e.status, said)
 	}
-	switch e.status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
-		http.StatusTooManyRequests:
-		return fmt.Sprintf("status %d: %v: %.*q", e.status, said, shown, said.message)
-	}
-	return fmt.Sprintf("status %d: %v", e.status, said)
+	return fmt.Sprintf("status %d", e.status)
 }
 
 // mentions reports whether the provider's error contains a text, ignoring case.
@@ -170,9 +164,35 @@ type providerError struct {
 	code    string
 }
 
-// Error implements error. It omits the message, which may quote the question.
+// Error implements error. It names the type and the code only if they are known: anything else that the provider wrote
+// may quote the key or the question.
 func (e *providerError) Error() string {
-	return fmt.Sprintf("provider error of type %q, code %q", e.kind, e.code)
+	return fmt.Sprintf("provider error of type %q, code %q", known(e.kind), known(e.code))
+}
+
+// knownKinds are the types and codes of errors that OpenAI, Azure, Google, Anthropic and servers that imitate them send.
+var knownKinds = []string{
+	"invalid_request_error", "BadRequestError", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "unsupported_value",
+	"unsupported_parameter", "invalid_value", "context_length_exceeded", "exceed_context_size_error",
+	"string_above_max_length",
+	"authentication_error", "invalid_api_key", "UNAUTHENTICATED", "AuthenticationError", "permission_error",
+	"permission_denied", "PERMISSION_DENIED", "PermissionDenied", "insufficient_permissions",
+	"insufficient_quota", "billing_hard_limit_reached", "billing_error", "billing_not_active", "RESOURCE_EXHAUSTED",
+	"rate_limit_error", "rate_limit_exceeded", "RateLimitReached", "requests", "tokens", "overloaded_error",
+	"not_found", "not_found_error", "NotFoundError", "NOT_FOUND", "model_not_found", "DeploymentNotFound",
+	"content_filter", "content_policy_violation", "api_error", "server_error", "internal_error",
+	"internal_server_error", "InternalServerError", "INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED",
+	"service_unavailable", "timeout", "timeout_error",
+}
+
+// known returns a type, code or status of an error if it is a known one or a number of three digits, and "other" for
+// another text.
+func known(text string) string {
+	status, err := strconv.Atoi(text)
+	if text == "" || err == nil && status >= 100 && status < 1000 || slices.Contains(knownKinds, text) {
+		return text
+	}
+	return "other"
 }
 
 // parseProviderError parses the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama), {"message":

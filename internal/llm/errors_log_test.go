@@ -1,7 +1,9 @@
 package llm_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,49 +12,62 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// TestErrorsDoNotQuoteTheQuestion makes providers quote the question in their errors: the log has only the kind of
-// error, and the text only of errors about the account.
-func TestErrorsDoNotQuoteTheQuestion(t *testing.T) {
+// TestErrorsDoNotQuoteTheKeyOrTheQuestion makes providers repeat the key and the question in every text of their
+// errors: the error and the log have only the status and the known types and codes.
+func TestErrorsDoNotQuoteTheKeyOrTheQuestion(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	const (
+		key      = "sk-proj-abcdefghijklmnopqrstuvwxyz"
+		question = "社外秘の質問"
+	)
+	quoting := fmt.Sprintf(`{"error":{"message":"%[1]s: %[2]s","type":"%[1]s","code":"%[2]s","param":"%[1]s"}}`, key,
+		question)
+	type failure struct {
 		status int
 		body   string
-		logged string
-		secret string
-	}{
-		"a request": {
-			http.StatusBadRequest, `{"error":{"message":"invalid prompt: 社外秘の質問","type":"invalid_request_error",` +
-				`"code":"bad"}}`,
-			"invalid_request_error", "社外秘",
+		logged string // What helps an operator.
+	}
+	cases := map[string]failure{
+		"in the stream": {http.StatusOK, "data: " + quoting + "\n\n", "other"},
+		"an event":      {http.StatusOK, "event: error\ndata: " + quoting + "\n\n", "other"},
+		"no JSON":       {http.StatusInternalServerError, key + question, "500"},
+		"a text":        {http.StatusNotFound, `{"error":"` + key + question + `"}`, "404"},
+		"a known type": {
+			http.StatusUnauthorized, `{"error":{"message":"Incorrect API key provided: ` + key +
+				`","type":"invalid_request_error","code":"invalid_api_key"}}`, "invalid_api_key",
 		},
-		"in the stream": {
-			http.StatusOK, "data: {\"error\":{\"message\":\"社外秘の質問 is too long\",\"type\":\"context\"}}\n\n", "context",
-			"社外秘",
-		},
-		"no JSON": {http.StatusInternalServerError, "社外秘の質問", "500", "社外秘"},
-		"the model": {
-			http.StatusNotFound, `{"error":{"message":"model x was not found","type":"not_found"}}`,
-			"model x was not found", "社外秘",
-		},
-	} {
+	}
+	for _, status := range []int{400, 401, 402, 403, 404, 413, 429, 500, 503} {
+		cases[fmt.Sprint("status ", status)] = failure{status, quoting, fmt.Sprint("status ", status)}
+	}
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
+				w.Header().Set("Retry-After", "0")
 				w.WriteHeader(c.status)
 				_, _ = fmt.Fprint(w, c.body)
 			}))
 			defer provider.Close()
-			client, err := llm.NewClient(llm.Config{BaseURL: provider.URL + "/v1", Model: "x", MaxRetries: -1})
+			var log bytes.Buffer
+			client, err := llm.NewClient(llm.Config{
+				BaseURL: provider.URL + "/v1", APIKey: key, Model: "x", MaxRetries: 1,
+				Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = client.Stream(t.Context(), llm.Request{Messages: []llm.Message{{
-				Role:    llm.RoleUser,
-				Content: "社外秘の質問",
+				Role: llm.RoleUser, Content: question,
 			}}}, func(string) {})
-			if err == nil || !strings.Contains(err.Error(), c.logged) || strings.Contains(err.Error(), c.secret) {
-				t.Errorf("got %v", err)
+			if err == nil || !strings.Contains(err.Error(), c.logged) {
+				t.Fatalf("got %v", err)
+			}
+			for _, secret := range []string{key[:12], question[:9]} {
+				if strings.Contains(err.Error(), secret) || strings.Contains(log.String(), secret) {
+					t.Errorf("%q is in the error %v or in the log %s", secret, err, log.String())
+				}
 			}
 		})
 	}

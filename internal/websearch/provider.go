@@ -146,7 +146,8 @@ func (p Provider) ask(ctx context.Context, query string) ([]byte, error) {
 	if response.StatusCode == http.StatusOK {
 		return body, nil
 	}
-	said := fmt.Errorf("websearch: %s: %.300s", response.Status, body)
+	// Without the texts of the response, which may quote the key or the query.
+	said := fmt.Errorf("websearch: status %d", response.StatusCode)
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusPaymentRequired, statusPlanLimit, statusSpendLimit:
 		return nil, fault.Wrap(said, fault.Unavailable, detailLimited)

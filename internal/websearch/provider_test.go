@@ -99,7 +99,7 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// checkFailures has an API fail in many ways. The key is in no error, not even where a server repeats it.
+// checkFailures has an API fail in many ways. The key and the query are in no error, though the server repeats both.
 func checkFailures(t *testing.T, kind websearch.Kind) {
 	t.Helper()
 	for _, c := range []struct {
@@ -121,11 +121,11 @@ func checkFailures(t *testing.T, kind websearch.Kind) {
 		p := provider(t, kind, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "http://127.0.0.1:9/"+secret)
 			w.WriteHeader(c.status)
-			_, _ = w.Write([]byte(c.body))
+			_, _ = w.Write([]byte(c.body + secret + "最低賃金"))
 		})
 		_, err := p.Search(t.Context(), "最低賃金")
 		if fault.CodeOf(err) != c.code || !strings.Contains(fault.DetailOf(err), c.detail) ||
-			strings.Contains(err.Error(), secret) {
+			strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "最低賃金") {
 			t.Errorf("%d %s: %v", c.status, c.body, err)
 		}
 	}
