@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // ErrForbidden says that an address must not be asked: it is none of the public web.
@@ -42,6 +45,22 @@ func public(addr netip.Addr) bool {
 		return !slices.ContainsFunc(special, within)
 	}
 	return global.Contains(addr) && !slices.ContainsFunc(special6, within)
+}
+
+// internal reports whether a URL names an address that is not public, or a host that only an internal network knows. It
+// does not resolve names: see checkDial.
+func internal(u *url.URL, allow func(netip.AddrPort) bool) bool {
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if addr, err := netip.ParseAddr(host); err == nil {
+		port, _ := strconv.ParseUint(u.Port(), 10, 16)
+		return !public(addr) && (allow == nil || !allow(netip.AddrPortFrom(addr, uint16(port))))
+	}
+	_, last, dotted := strings.Cut(host[max(0, strings.LastIndexByte(host, '.')):], ".")
+	switch {
+	case !dotted, last == "localhost", last == "local", last == "internal", strings.HasSuffix(host, ".home.arpa"):
+		return true
+	}
+	return last == "" || last[0] >= '0' && last[0] <= '9' // An address in another form, such as 127.1.
 }
 
 // checkDial refuses connections to what is not the public web. It is called with the address that is about to be

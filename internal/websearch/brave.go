@@ -22,26 +22,25 @@ func (b brave) request(ctx context.Context, query string) (*http.Request, error)
 	return request, err
 }
 
-func (brave) results(body []byte) ([]Result, error) {
+func (brave) results(body []byte) ([]Result, int, error) {
 	var response struct {
 		Web struct {
-			Results []struct {
-				URL         string `json:"url"`
-				Title       string `json:"title"`
-				Description string `json:"description"`
-				PageAge     string `json:"page_age"`
-			} `json:"results"`
+			Results []json.RawMessage `json:"results"`
 		} `json:"web"`
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	list := make([]Result, len(response.Web.Results))
-	for i, r := range response.Web.Results {
-		list[i] = Result{
+	type item struct {
+		URL         string `json:"url"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		PageAge     string `json:"page_age"`
+	}
+	return wellFormed(response.Web.Results, func(r item) Result {
+		return Result{
 			URL: r.URL, Title: html.UnescapeString(r.Title), Snippet: html.UnescapeString(r.Description),
 			Published: date(r.PageAge),
 		}
-	}
-	return list, nil
+	})
 }

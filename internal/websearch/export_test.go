@@ -20,5 +20,5 @@ func (r rules) Allow(path string) bool { return r.allow(path) }
 
 // ProviderOf returns a SearXNG provider whose requests go to a transport.
 func ProviderOf(transport http.RoundTripper) Provider {
-	return Provider{searxng{"http://search.example"}, &http.Client{Transport: transport}}
+	return Provider{adapter: searxng{"http://search.example"}, client: &http.Client{Transport: transport}}
 }

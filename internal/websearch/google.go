@@ -19,25 +19,24 @@ func (g google) request(ctx context.Context, query string) (*http.Request, error
 	})
 }
 
-func (google) results(body []byte) ([]Result, error) {
+func (google) results(body []byte) ([]Result, int, error) {
 	var response struct {
-		Items []struct {
-			Link    string `json:"link"`
-			Title   string `json:"title"`
-			Snippet string `json:"snippet"`
-			PageMap struct {
-				MetaTags []map[string]any `json:"metatags"`
-			} `json:"pagemap"`
-		} `json:"items"`
+		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	list := make([]Result, len(response.Items))
-	for i, r := range response.Items {
-		list[i] = Result{URL: r.Link, Title: r.Title, Snippet: r.Snippet, Published: dateOf(r.PageMap.MetaTags)}
+	type item struct {
+		Link    string `json:"link"`
+		Title   string `json:"title"`
+		Snippet string `json:"snippet"`
+		PageMap struct {
+			MetaTags []map[string]any `json:"metatags"`
+		} `json:"pagemap"`
 	}
-	return list, nil
+	return wellFormed(response.Items, func(r item) Result {
+		return Result{URL: r.Link, Title: r.Title, Snippet: r.Snippet, Published: dateOf(r.PageMap.MetaTags)}
+	})
 }
 
 // dateOf returns when a page's meta elements say that it was published, or zero.

@@ -2,10 +2,13 @@ package websearch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -53,8 +56,27 @@ const (
 type adapter interface {
 	// request asks for the results of a query.
 	request(ctx context.Context, query string) (*http.Request, error)
-	// results reads the response. errEngines says that the search itself got no answer.
-	results(body []byte) ([]Result, error)
+	// results reads the response, and counts the results that are malformed. errEngines says that the search itself got
+	// no answer.
+	results(body []byte) (found []Result, malformed int, err error)
+}
+
+var errMalformed = errors.New("websearch: every result is malformed")
+
+// wellFormed returns the results that can be decoded, and how many cannot.
+func wellFormed[T any](list []json.RawMessage, result func(T) Result) (found []Result, malformed int, err error) {
+	for _, raw := range list {
+		var item T
+		if json.Unmarshal(raw, &item) != nil {
+			malformed++
+			continue
+		}
+		found = append(found, result(item))
+	}
+	if malformed > 0 && len(found) == 0 {
+		return nil, malformed, errMalformed
+	}
+	return found, malformed, nil
 }
 
 var errEngines = errors.New("websearch: no search engine has answered")
@@ -63,6 +85,7 @@ var errEngines = errors.New("websearch: no search engine has answered")
 type Provider struct {
 	adapter adapter
 	client  *http.Client
+	allow   func(netip.AddrPort) bool // See Config.Allow.
 }
 
 // NewProvider returns the provider that a configuration names, or what is wrong with the configuration.
@@ -112,14 +135,17 @@ func (p Provider) Search(ctx context.Context, query string) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := p.adapter.results(body)
+	results, malformed, err := p.adapter.results(body)
 	switch {
 	case errors.Is(err, errEngines):
 		return nil, fault.Wrap(err, fault.Unavailable, detailAway)
 	case err != nil:
 		return nil, fault.Wrap(err, fault.Unavailable, detailBad)
 	}
-	return clean(results), nil
+	if malformed > 0 {
+		slog.WarnContext(ctx, "the search sent malformed results", "malformed", malformed, "results", len(results))
+	}
+	return clean(results, p.allow), nil
 }
 
 // ask returns the body of a response that succeeded.

@@ -141,6 +141,37 @@ func checkFailures(t *testing.T, kind websearch.Kind) {
 	}
 }
 
+// TestSearchLeavesOutResults has each API send an honest result among malformed ones and ones that lead inside.
+func TestSearchLeavesOutResults(t *testing.T) {
+	t.Parallel()
+	const honest = "https://www.labor.example.jp/wage"
+	items := []string{`{"url":5,"link":5}`, `"text"`, `null`, `[]`}
+	for _, address := range []string{
+		"http://127.0.0.1/", "http://10.0.0.5/a", "http://[::1]/", "http://[::ffff:10.0.0.5]/", "http://2130706433/",
+		"http://127.1/", "http://0x7f.0.0.1/", "http://localhost:8080/", "http://LOCALHOST./", "http://a.localhost/",
+		"http://wiki/", "http://printer.local/", "http://metadata.google.internal/", "http://nas.home.arpa/",
+		"http://169.254.169.254/latest/", honest,
+	} {
+		items = append(items, fmt.Sprintf(`{"url":%[1]q,"link":%[1]q,"title":"つむぎ"}`, address))
+	}
+	list := "[" + strings.Join(items, ",") + "]"
+	for kind := range wants {
+		for want, list := range map[string]string{honest: list, "": `[5,"text"]`} {
+			p := provider(t, kind, func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = fmt.Fprintf(w, `{"results":%[1]s,"items":%[1]s,"web":{"results":%[1]s}}`, list)
+			})
+			got, err := p.Search(t.Context(), "最低賃金")
+			if want == "" {
+				if fault.CodeOf(err) != fault.Unavailable {
+					t.Errorf("%s: every result is malformed: %v, %v", kind, got, err)
+				}
+			} else if err != nil || len(got) != 1 || got[0].URL != want {
+				t.Errorf("%s: found %+v, %v", kind, got, err)
+			}
+		}
+	}
+}
+
 // TestSearchWithoutEngines tells a search that found nothing from one that no engine has answered.
 func TestSearchWithoutEngines(t *testing.T) {
 	t.Parallel()

@@ -17,25 +17,24 @@ func (s searxng) request(ctx context.Context, query string) (*http.Request, erro
 	})
 }
 
-func (searxng) results(body []byte) ([]Result, error) {
+func (searxng) results(body []byte) ([]Result, int, error) {
 	var response struct {
-		Results []struct {
-			URL           string `json:"url"`
-			Title         string `json:"title"`
-			Content       string `json:"content"`
-			PublishedDate string `json:"publishedDate"` //nolint:tagliatelle // SearXNG's name.
-		} `json:"results"`
+		Results             []json.RawMessage `json:"results"`
 		UnresponsiveEngines []json.RawMessage `json:"unresponsive_engines"`
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if len(response.Results) == 0 && len(response.UnresponsiveEngines) > 0 {
-		return nil, errEngines
+		return nil, 0, errEngines
 	}
-	list := make([]Result, len(response.Results))
-	for i, r := range response.Results {
-		list[i] = Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Published: date(r.PublishedDate)}
+	type item struct {
+		URL           string `json:"url"`
+		Title         string `json:"title"`
+		Content       string `json:"content"`
+		PublishedDate string `json:"publishedDate"` //nolint:tagliatelle // SearXNG's name.
 	}
-	return list, nil
+	return wellFormed(response.Results, func(r item) Result {
+		return Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Published: date(r.PublishedDate)}
+	})
 }

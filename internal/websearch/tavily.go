@@ -25,21 +25,20 @@ func (t tavily) request(ctx context.Context, query string) (*http.Request, error
 	return request, err
 }
 
-func (tavily) results(body []byte) ([]Result, error) {
+func (tavily) results(body []byte) ([]Result, int, error) {
 	var response struct {
-		Results []struct {
-			URL           string `json:"url"`
-			Title         string `json:"title"`
-			Content       string `json:"content"`
-			PublishedDate string `json:"published_date"`
-		} `json:"results"`
+		Results []json.RawMessage `json:"results"`
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	list := make([]Result, len(response.Results))
-	for i, r := range response.Results {
-		list[i] = Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Published: date(r.PublishedDate)}
+	type item struct {
+		URL           string `json:"url"`
+		Title         string `json:"title"`
+		Content       string `json:"content"`
+		PublishedDate string `json:"published_date"`
 	}
-	return list, nil
+	return wellFormed(response.Results, func(r item) Result {
+		return Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Published: date(r.PublishedDate)}
+	})
 }

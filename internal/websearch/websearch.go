@@ -104,6 +104,7 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	provider.allow = cfg.Allow
 	if cfg.PageTimeout <= 0 {
 		cfg.PageTimeout = defaultPageTimeout
 	}
@@ -176,13 +177,13 @@ const (
 	maxResults = 20    // Of a query.
 )
 
-// clean returns results that can be shown and fetched: with a URL of the web, titles on one line, and no characters
-// that a reader does not see.
-func clean(found []Result) []Result {
+// clean returns results that can be shown and fetched: with a URL of the public web, titles on one line, and no
+// characters that a reader does not see.
+func clean(found []Result, allow func(netip.AddrPort) bool) []Result {
 	results := make([]Result, 0, len(found))
 	for _, r := range found[:min(len(found), maxResults)] {
 		u, err := parseURL(r.URL)
-		if err != nil {
+		if err != nil || internal(u, allow) {
 			continue
 		}
 		r.URL, r.Title, r.Snippet = u.String(), oneLine(r.Title, maxTitle), oneLine(r.Snippet, maxSnippet)
