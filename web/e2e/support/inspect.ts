@@ -7,11 +7,8 @@ export interface Place {
   readonly open: (page: Page) => Promise<void>
 }
 
-/** Menus and tooltips, which are drawn outside the landmarks: the button that opens one moves the focus into it. */
-const floating = /^<div[^>]*(?:role="tooltip"|class="_floating_)/
-
-/** Violations of the accessibility rules, of any weight. */
-export async function breaches(page: Page): Promise<string[]> {
+/** Violations of the accessibility rules: the serious ones, or those of any weight. */
+export async function breaches(page: Page, weight: 'serious' | 'any' = 'serious'): Promise<string[]> {
   // The contrast of an element is undefined while it fades in.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   // An animation that follows a scroll position and not the time runs for ever.
@@ -21,11 +18,9 @@ export async function breaches(page: Page): Promise<string[]> {
       .every(({ timeline, playState }) => timeline !== document.timeline || playState !== 'running'),
   )
   const { violations } = await new AxeBuilder({ page }).analyze()
-  return violations.flatMap(({ id, nodes }) =>
-    nodes
-      .filter(({ html }) => id !== 'region' || !floating.test(html))
-      .map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
-  )
+  return violations
+    .filter(({ impact }) => weight === 'any' || impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
 }
 
 /** How far the page scrolls sideways, and which elements overflow. */
