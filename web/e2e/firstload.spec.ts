@@ -19,11 +19,14 @@ function watchRequests(page: Page): string[] {
 /** A floating box hangs under its button, within the window. */
 async function expectBeside(box: Locator, button: Locator): Promise<void> {
   await expect(box).toBeInViewport({ ratio: 0.99 })
-  const [floating, at] = [await box.boundingBox(), await button.boundingBox()]
-  if (floating === null || at === null) throw new Error('not shown')
-  expect(Math.abs(floating.y - at.y - at.height)).toBeLessThan(12)
-  expect(floating.x).toBeLessThan(at.x + at.width)
-  expect(floating.x + floating.width).toBeGreaterThan(at.x)
+  // The header may still be laid out while the two are measured.
+  await expect(async () => {
+    const [floating, at] = [await box.boundingBox(), await button.boundingBox()]
+    if (floating === null || at === null) throw new Error('not shown')
+    expect(Math.abs(floating.y - at.y - at.height)).toBeLessThan(12)
+    expect(floating.x).toBeLessThan(at.x + at.width)
+    expect(floating.x + floating.width).toBeGreaterThan(at.x)
+  }).toPass()
 }
 
 test.describe('the first load', () => {
