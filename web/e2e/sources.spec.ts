@@ -419,7 +419,7 @@ test('the page is reached from the header, the side column and the palette', asy
   await expect(heading).toBeVisible()
   await openSkills(page)
   await page.keyboard.press('ControlOrMeta+k')
-  await page.getByRole('combobox').fill('ファイル')
+  await page.getByRole('combobox').fill('ファイルの画面')
   await page.keyboard.press('Enter')
   await expect(heading).toBeVisible()
 })
