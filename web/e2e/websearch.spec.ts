@@ -48,7 +48,7 @@ test('a search tells its steps, and its answer links to the pages that it cites'
   await chat.open('ウェブ検索')
   await chat.ask(question)
   await asked?.reached
-  await expect(chat.answer).toContainText('検索する言葉を選んでいます')
+  await expect(chat.answer).toContainText('検索語を選んでいます')
   const written = model.pause(question, 3)
   asked?.release()
   await written.reached
