@@ -42,8 +42,11 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	must(t, r.StartPostgres(ctx))
 	join(ctx, t, &fs.wait)
 	r.stored(t, r.at(1)(), all)
-	if n := fs.sum(func(f *follower) int { return f.connections }); n != len(fs.all) {
-		t.Errorf("%d streams in %d connections", len(fs.all), n)
+	// Those at the writing server need nothing but that server. A busy relay may end the others, which reconnect.
+	for i, f := range fs.all {
+		if i%2 == 0 && f.connections != 1 {
+			t.Errorf("stream %d took %d connections", i, f.connections)
+		}
 	}
 	// New questions are answered as before.
 	for server := range r.Len() {

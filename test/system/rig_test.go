@@ -348,8 +348,11 @@ func (c *client) stored(t *testing.T, base string, all []asked) {
 	}
 }
 
-// talk asks questions with answers of various lengths in a thread, one after the other, until enough is closed, follows
-// each answer to its end, and then checks the stored messages. It returns the number of questions, and how often an
+// talkLength is the number of questions in a thread: longer ones would use up the organization's tokens.
+const talkLength = 30
+
+// talk asks questions with answers of various lengths in one thread after the other, until enough is closed, follows
+// each answer to its end, and checks the stored messages of each thread. It returns the number of questions, and how often an
 // answer was restarted.
 func (c *client) talk(ctx context.Context, t *testing.T, where func() string, enough <-chan struct{},
 	a answer,
@@ -364,8 +367,16 @@ func (c *client) talk(ctx context.Context, t *testing.T, where func() string, en
 		select {
 		case <-enough:
 			c.checkThread(ctx, t, where, threadID, wants)
-			return len(wants), resets
+			return questions, resets
 		default:
+		}
+		if len(wants) == talkLength {
+			c.checkThread(ctx, t, where, threadID, wants)
+			wants = nil
+			if threadID, err = c.threadWithRetries(ctx, where); err != nil {
+				t.Error(err)
+				return questions, resets
+			}
 		}
 		a.seed++
 		a.chars = 40 + int(a.seed*37%200)
@@ -373,8 +384,9 @@ func (c *client) talk(ctx context.Context, t *testing.T, where func() string, en
 		f := &follower{client: c, where: where, method: http.MethodPost, path: "/v1/message/stream", body: q}
 		if err := f.follow(ctx); err != nil {
 			t.Errorf("question %d of thread %s: %v", len(wants)+1, threadID, err)
-			return len(wants), resets
+			return questions, resets
 		}
+		questions++
 		if digest(string(f.text)) != digest(q.want) {
 			t.Errorf("message %s: %d bytes, want %d", f.messageID, len(f.text), len(q.want))
 		}

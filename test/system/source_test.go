@@ -93,6 +93,18 @@ func (s *liveSocket) next(ctx context.Context, t *testing.T) (frame liveFrame) {
 	return frame
 }
 
+// allRead reports whether all events up to the success of each file have arrived. Each event has the next revision.
+func allRead(uploaded map[string]string, seen map[string][]dataSource) bool {
+	for id := range uploaded {
+		if !slices.ContainsFunc(seen[id], func(d dataSource) bool {
+			return d.Status == "success" && d.Revision <= len(seen[id])
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
 // TestR17_DataSourceProgressThroughAnyServer: a file that is uploaded through one server is read by any, and each step
 // is published through all, until it is deleted through another one.
 func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
@@ -114,7 +126,7 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	}
 	for i, tab := range tabs {
 		seen := make(map[string][]dataSource)
-		for range 3 * files {
+		for !allRead(uploaded, seen) {
 			frame := tab.next(ctx, t)
 			if frame.DataSource == nil || uploaded[frame.DataSource.ID] != frame.DataSource.Filename {
 				t.Fatalf("through server %d came %+v", i, frame)
@@ -124,9 +136,10 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 		for _, steps := range seen {
 			// Events of several servers may be out of order: the revision tells which is newer.
 			slices.SortFunc(steps, func(a, b dataSource) int { return a.Revision - b.Revision })
-			if len(steps) != 3 || steps[0].Status != "pending" || steps[1].Status != "running" ||
-				steps[2].Status != "success" ||
-				steps[2].PageCount != 1 || steps[2].ChunkCount == 0 {
+			// A reading begins again if its server was too busy to renew the lease.
+			last := steps[len(steps)-1]
+			if len(steps) < 3 || steps[0].Status != "pending" || steps[1].Status != "running" ||
+				last.Status != "success" || last.PageCount != 1 || last.ChunkCount == 0 {
 				t.Errorf("through server %d: %+v", i, steps)
 			}
 		}
