@@ -63,7 +63,7 @@ func (s *Service) ReadPassing(ctx context.Context, content io.Reader) ([]extract
 		return nil, fault.InvalidField("file", "%s", strings.Replace(wrong.Reason, "アップロードして", "お試し", 1))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, fault.InvalidField("file", "PDFの読み取りに時間がかかりすぎるため、中止しました。")
+		return nil, fault.Errorf(fault.Unavailable, "PDFの読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
 	}
 	return pages, err
 }

@@ -23,7 +23,7 @@ const (
 	receiving = 8 // At once.
 	reading   = 2 // At once.
 	patience  = 20 * time.Second
-	readTime  = 70 * time.Second // The reader gives up before, after a minute.
+	readTime  = 70 * time.Second // On a quiet machine the reader gives up before, after a minute.
 )
 
 const (
@@ -139,7 +139,7 @@ func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Pictur
 	defer cancel()
 	read, err := s.reader.ReadPicture(ctx, bytes.NewReader(file))
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = raster.ErrTooLarge
+		err = errBusy
 	}
 	return read, refusal(err)
 }

@@ -21,7 +21,8 @@ import (
 // Command is the program's command that calls Main with the next argument.
 const Command = "extract"
 
-// Config is the limits of a child. The zero value of a field means its default.
+// Config is the limits of a child. The zero value of a field means its default. A time limit is exceeded when both the
+// time and the child's CPU time exceed it.
 type Config struct {
 	Page   time.Duration // For opening a file that is read page by page, and for each of its pages. Default 5 s.
 	Whole  time.Duration // For a file that is read at once, and for a child to start. Default 1 min.
@@ -88,7 +89,8 @@ func (e *Extractor) Prepare(ctx context.Context, filename string) error {
 // Extract reads a file, whose format is the extension of filename, and calls page for each of its pages, in order, with
 // the number of pages, or 0 while that is unknown. It returns an *extract.Unreadable if the file cannot be read or its
 // child crashed or exceeded a limit, and errors of page, file and ctx as they are. Any other error says nothing about
-// the file: the child was killed from outside, or could not be started.
+// the file: the child was killed from outside, could not be started, or got so little CPU time that it was given up (a
+// context.DeadlineExceeded).
 func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader,
 	page func(p extract.Page, total int) error,
 ) error {
@@ -253,6 +255,8 @@ func (e *Extractor) explain(p *process, err error) error {
 	switch {
 	case errors.Is(why, errTooSlow):
 		return unreadableSlow
+	case errors.Is(why, errStalled):
+		return errStalled
 	case errors.Is(why, errTooBig), strings.Contains(said, "out of memory"):
 		return unreadableBig
 	case errors.Is(err, errFrames), crashed(p.err):

@@ -59,7 +59,7 @@ func TestChildInheritsNoSecrets(t *testing.T) {
 func TestR79_CrashedChildIsAReason(t *testing.T) {
 	t.Parallel()
 	cfg := child.Config{Page: time.Second, Whole: 3 * time.Second, Memory: 300 << 20}
-	for _, how := range []string{"sleep", "eat", "flood", "panic", "hang up"} {
+	for _, how := range []string{"spin", "eat", "flood", "panic", "hang up"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			_, err := read(t.Context(), cfg, "a.txt", strings.NewReader("misbehave "+how))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -38,6 +39,9 @@ func (m *mischief) Read(p []byte) (int, error) {
 	switch how {
 	case "sleep":
 		time.Sleep(time.Hour)
+	case "spin":
+		for range math.MaxInt {
+		}
 	case "eat":
 		eaten := []byte{1}
 		for {

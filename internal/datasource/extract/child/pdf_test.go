@@ -25,7 +25,7 @@ func withPDF(t testing.TB) child.Config {
 	if font == "" {
 		t.Skip("this machine has no Japanese font")
 	}
-	return child.Config{Font: font, Cache: pdftest.Cache(t), Page: 10 * time.Minute}
+	return child.Config{Font: font, Cache: pdftest.Cache(t)}
 }
 
 // book draws a file of many pages, each of them full.

@@ -2,6 +2,7 @@ package child_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"image"
 	"image/jpeg"
@@ -40,7 +41,7 @@ func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
 		want    *extract.Unreadable
 	}{
 		"large":    {large.Bytes(), 64 << 20, raster.ErrTooLarge},
-		"sleep":    {[]byte("misbehave sleep"), 300 << 20, raster.ErrTooLarge},
+		"spin":     {[]byte("misbehave spin"), 300 << 20, raster.ErrTooLarge},
 		"eat":      {[]byte("misbehave eat"), 300 << 20, raster.ErrTooLarge},
 		"panic":    {[]byte("misbehave panic"), 300 << 20, raster.ErrBroken},
 		"flood":    {[]byte("misbehave flood"), 300 << 20, raster.ErrBroken},
@@ -50,7 +51,7 @@ func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			cfg := child.Config{Memory: c.memory}
-			if how == "sleep" { // The others end by themselves, however slow the machine is.
+			if how == "spin" { // The others end by themselves, however slow the machine is.
 				cfg.Whole = 3 * time.Second
 			}
 			reader := child.New(cfg)
@@ -60,5 +61,15 @@ func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
 		})
+	}
+}
+
+// TestPictureIsNotBlamedForABusyMachine: a child that gets no CPU time is given up with an error that is no reason.
+func TestPictureIsNotBlamedForABusyMachine(t *testing.T) {
+	t.Parallel()
+	reader := child.New(child.Config{Whole: 200 * time.Millisecond})
+	_, err := reader.ReadPicture(t.Context(), strings.NewReader("misbehave sleep"))
+	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, reason %v; want a deadline", err, wrong)
 	}
 }

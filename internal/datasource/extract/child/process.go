@@ -17,6 +17,7 @@ import (
 // Why a child is killed.
 var (
 	errTooSlow = errors.New("child: time limit exceeded")
+	errStalled = fmt.Errorf("child: starved of CPU time: %w", context.DeadlineExceeded)
 	errTooBig  = errors.New("child: memory limit exceeded")
 	errStopped = errors.New("child: stopped by its parent")
 )
@@ -25,6 +26,9 @@ const (
 	watchInterval = 20 * time.Millisecond
 	pipeTimeout   = time.Second // For the pipes of a dead child.
 	maxMessage    = 4 << 10     // Of a child's standard error, in bytes.
+
+	// stallFactor times its time limit, a child is killed whatever CPU time it has used.
+	stallFactor = 10
 )
 
 // process is a running child. It is used by one goroutine, except for watch.
@@ -99,25 +103,55 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	return p, nil
 }
 
-// watch kills a child at its limits.
+// watch kills a child at its limits. A time limit is exceeded if the child has used as much CPU time, too: a file is
+// not refused because the machine is busy or its own transfer is slow.
 func (e *Extractor) watch(p *process) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	end := time.Now().Add(e.cfg.Total)
-	for {
+	whole := newStopwatch(time.Now(), 0)
+	frame := whole
+	for since := int64(0); ; {
 		select {
 		case <-p.ended:
 			return
 		case now := <-tick.C:
-			since := p.since.Load()
-			switch {
-			case memory(p.cmd.Process.Pid) > e.cfg.Memory:
+			if memory(p.cmd.Process.Pid) > e.cfg.Memory {
 				p.cancel(errTooBig)
-			case now.After(end), since != 0 && now.UnixNano()-since > p.limit.Load():
-				p.cancel(errTooSlow)
+			}
+			used := cpuTime(p.cmd.Process.Pid, now.Sub(whole.began))
+			err := whole.check(now, used, e.cfg.Total)
+			if current := p.since.Load(); current != since {
+				since, frame = current, newStopwatch(now, used)
+			}
+			if since != 0 && err == nil {
+				err = frame.check(now, used, time.Duration(p.limit.Load()))
+			}
+			if err != nil {
+				p.cancel(err)
 			}
 		}
 	}
+}
+
+// stopwatch measures the time and the CPU time that a child takes.
+type stopwatch struct {
+	began time.Time
+	used  time.Duration // CPU time of the child at that time.
+}
+
+func newStopwatch(now time.Time, used time.Duration) stopwatch {
+	return stopwatch{began: now, used: used}
+}
+
+// check returns errTooSlow if both times exceed limit, and errStalled if the time exceeds stallFactor times limit.
+func (s stopwatch) check(now time.Time, used, limit time.Duration) error {
+	switch took := now.Sub(s.began); {
+	case took > limit && used-s.used > limit:
+		return errTooSlow
+	case took > stallFactor*limit:
+		return errStalled
+	}
+	return nil
 }
 
 // expect starts the time limit of the next frame.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,6 +56,26 @@ func memory(pid int) int64 {
 	}
 	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 	return pages * int64(os.Getpagesize())
+}
+
+// ticksPerSecond is the unit of CPU times in /proc, the same on all of Linux's platforms that Go supports.
+const ticksPerSecond = 100
+
+// cpuTime returns the CPU time that a process has used, 0 if it has ended. The time for which it has been running is
+// for systems that cannot tell.
+func cpuTime(pid int, _ time.Duration) time.Duration {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// proc_pid_stat(5): the name, in parentheses, may contain any character; utime and stime are the fields 14 and 15.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
+	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
+	return time.Duration(user+system) * time.Second / ticksPerSecond
 }
 
 // descriptorPath returns the path of an open file or folder.

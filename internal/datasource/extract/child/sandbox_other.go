@@ -5,6 +5,7 @@ package child
 import (
 	"fmt"
 	"syscall"
+	"time"
 )
 
 // Elsewhere a child has a process group and the parent's clock, and no other limits.
@@ -18,5 +19,7 @@ func restrict(uint64, bool) error { return nil }
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
 func memory(int) int64 { return 0 }
+
+func cpuTime(_ int, running time.Duration) time.Duration { return running }
 
 func descriptorPath(descriptor uintptr) string { return fmt.Sprintf("/dev/fd/%d", descriptor) }
