@@ -436,7 +436,7 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
     expect(await breaches(page), 'the result').toEqual([])
     await result.getByRole('button', { name: '結果を閉じる' }).click()
     await expect(result).toBeHidden()
-    // It added nobody.
+    // The test sign-in added no member.
     expect((await membersOf(account)).some((member) => member.email === person.email)).toBe(false)
 
     await page.getByRole('button', { name: 'オンにする' }).click()

@@ -97,7 +97,7 @@ test.describe('Branches', () => {
     await expect(page.getByText('別の分岐で回答を作成中です。')).toBeVisible()
     await expect(chat.answer).not.toHaveAttribute('aria-busy')
 
-    // The next question waits, and goes out in the branch in which it was typed.
+    // The next question waits, and is sent in the branch where it was typed.
     await chat.composer.fill(`${question} 続き`)
     await chat.composer.press('Enter')
     await expect(page.getByRole('region', { name: '送信待ちの質問' })).toContainText('続き')

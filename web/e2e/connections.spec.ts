@@ -6,7 +6,7 @@ import { password } from './support/tsumugi'
 const verifier = 'verifier-verifier-verifier-verifier-verifier'
 const redirect = 'http://127.0.0.1:9/callback'
 
-/** The address of the page on which a person connects the command line. */
+/** The address of the page where a person connects the command line. */
 function grantPage(change: Record<string, string> = {}): string {
   return `/oauth/grant?${new URLSearchParams({
     response_type: 'code',

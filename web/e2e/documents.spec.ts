@@ -93,7 +93,7 @@ offline.describe('a document', () => {
       await chat.open('文書に質問')
       await drop(page, '手順書.pdf', await long(browser))
       await expect(chips(page)).toContainText('手順書.pdf')
-      // The question stands ready until the file is read.
+      // The question waits until the file is read.
       await chat.composer.fill('年次有給休暇は何日付与されますか。')
       await chat.composer.press('Enter')
       await expect(page.getByText('読み取りが終わり次第送信します。')).toBeVisible()
@@ -157,7 +157,7 @@ offline.describe('a document', () => {
       await chat.ask('出張の日当はいくらですか。')
       await chat.finished()
       await expect(cited(chat.answer).first()).toHaveAccessibleName(/旅費規程\.pdf/)
-      // The thread keeps its files for what is asked next.
+      // The thread keeps its files for the next question.
       await expect(chips(page)).toHaveCount(2)
       await chat.ask('年次有給休暇は何日付与されますか。')
       await chat.finished()
@@ -192,7 +192,7 @@ offline.describe('a question', () => {
   )
 
   offline('waits for its file over a reload, and can be taken back', async ({ page, browser, chat }) => {
-    // As long as nothing is told to the page, the file is still being read for it.
+    // Without an event, the page shows the file as being read.
     let isDeaf = true
     await page.routeWebSocket(/\/v1\/live$/, (socket) => {
       if (!isDeaf) socket.connectToServer()

@@ -1,6 +1,6 @@
 import { expect, test } from './support/test'
 
-/** What the page reports to the test. */
+/** The reports of the page to the test. */
 interface Notes {
   noteAlert(text: string): Promise<void>
 }

@@ -57,7 +57,7 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await expect(chat.answer.getByText('回答したモデル: 標準')).toBeVisible()
   expect([model.asked('織物の歴史は'), second.asked('織物の歴史は')]).toEqual([1, 1])
 
-  // What waits is asked of the model that was chosen for it.
+  // A waiting question is sent to the model that was chosen for it.
   const pause = second.pause('絹とは', 0)
   await chat.ask('絹とは')
   await pause.reached
@@ -80,7 +80,7 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
     .uncheck()
   await admin.getByRole('button', { name: '保存', exact: true }).click()
   await expect(admin.getByText('保存していない変更があります')).toBeHidden()
-  // The screen does not know yet: it is told, and the question is not lost.
+  // The screen does not know yet: it shows the error and keeps the question.
   await chat.composer.fill('木綿とは')
   await chat.composer.press('Enter')
   await expect(page.getByText('選択していたモデルは利用できなくなりました')).toBeVisible()

@@ -62,7 +62,7 @@ test('an administrator writes a notice, changes it and ends it, and open tabs fo
   await card.getByRole('button', { name: /閉じる$/ }).click()
   await expect(card).toHaveCount(0)
 
-  // A change does not make it unread again; what was published cannot be for others or begin anew.
+  // A changed notice stays read. The audience and the start of a published one are fixed.
   await line.getByRole('link', { name: '年末年始の休業日' }).click()
   await heading(page, 'お知らせの編集')
   await expect(page.getByRole('combobox', { name: '宛先' })).toBeDisabled()
@@ -84,7 +84,7 @@ test('an administrator writes a notice, changes it and ends it, and open tabs fo
   await expect(member.getByRole('button', { name: /^お知らせ($|、未読)/ })).toBeVisible()
   await expect(member.getByText('年末年始の営業')).toHaveCount(0)
 
-  // What has ended can only be copied.
+  // An ended notice can only be copied.
   await line.getByRole('link').click()
   await heading(page, 'お知らせの内容')
   await page.getByRole('link', { name: '複製して作成' }).click()

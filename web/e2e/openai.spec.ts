@@ -28,7 +28,7 @@ async function modelOf(client: OpenAI): Promise<string> {
   throw new Error('the skill is not among the models')
 }
 
-/** What a call is rejected with. */
+/** Returns the error of a rejected call. */
 async function errorOf(call: Promise<unknown>): Promise<APIError> {
   const error = await call.then(
     () => null,
@@ -38,7 +38,7 @@ async function errorOf(call: Promise<unknown>): Promise<APIError> {
   return error as APIError
 }
 
-/** The status of the answer of a completion: 404 if its thread is gone. */
+/** Returns the status of a completion's answer: 404 if its thread was deleted. */
 async function statusOf(url: string, account: Account, completion: string): Promise<number> {
   const headers = { Authorization: `Bearer ${account.idToken}` }
   const path = `/v1/message/${completion.replace('chatcmpl-', '')}/stream`

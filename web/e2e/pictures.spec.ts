@@ -4,7 +4,7 @@ import { breaches } from './support/inspect'
 import { test as base, expect } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
-/** Questions with pictures, to a server whose model sees them and says what it was sent. */
+/** Questions with pictures, to a server whose model sees them and repeats its input. */
 const seeing = base.extend<object, { server: Tsumugi }>({
   server: [
     async ({ model }, use) => {
@@ -89,7 +89,7 @@ seeing.describe('pictures in questions', () => {
       await expect(strip(page).getByRole('button', { name: '画像3を拡大' })).toBeVisible()
       expect(await breaches(page)).toEqual([])
 
-      // Nothing is sent before something is asked, and what is there outlives a reload.
+      // Pictures are sent with the question, and outlive a reload.
       await expect(chat.send).toBeDisabled()
       await page.reload()
       await expect(strip(page).getByRole('listitem')).toHaveCount(3)

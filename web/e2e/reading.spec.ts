@@ -76,7 +76,7 @@ test.describe('what an answer looks like', () => {
       const picture = chat.answer.getByRole('img', { name: '申請の流れ' })
       await expect(picture).toBeVisible()
       expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(100)
-      // A source that is no diagram is shown as it was written.
+      // An invalid diagram is shown as its source.
       await expect(chat.answer.getByRole('region', { name: 'Mermaidのコード' })).toContainText('図ではない')
 
       const [frame] = frames()

@@ -45,7 +45,7 @@ test('an administrator sets how long threads are kept, and sees what that delete
   await expect(page.getByText('保存期間（日）：なし → 90')).toBeVisible()
 })
 
-// Weeks do not pass in a test: what the server says of threads that will be deleted is given, and keeping them is real.
+// The list of threads that will be deleted is faked, because it needs weeks to pass. Keeping them is real.
 test('a member sees which threads will be deleted, and keeps them', async ({ browser, server, signIn }) => {
   const user = await signIn('user')
   const threads = [

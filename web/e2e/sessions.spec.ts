@@ -5,7 +5,7 @@ import { Tsumugi } from './support/tsumugi'
 
 const test = base.extend<object, object>({
   server: [
-    // Sessions are ended here: nobody shares the server.
+    // These tests end sessions, so they use a separate server.
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
     async ({}, use) => {
       const server = await Tsumugi.start(null)

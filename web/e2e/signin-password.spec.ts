@@ -92,7 +92,7 @@ test('the whole way in by keyboard alone', async ({ page, server, signIn }) => {
   await greeting(page, invited.name)
 })
 
-/** Somebody with a password of their own. */
+/** A new account with a known password. */
 async function member(page: Page, server: Parameters<typeof invite>[0], admin: Parameters<typeof invite>[1]) {
   const invited = await invite(server, admin)
   await page.goto('/login')

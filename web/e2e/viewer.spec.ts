@@ -8,7 +8,7 @@ import { expect, test } from './support/test'
 const target =
   '災害により住居が損壊した社員には、申請により七日以内の特別休暇を与える。賃金は通常どおり支払うものとする。'
 
-/** The panel beside the page; where there is no room, the sheet over it. */
+/** The viewer: a panel next to the page, or a sheet over it on a narrow screen. */
 const viewer = (page: Page): Locator => page.locator('[aria-label^="ファイル「"]')
 
 const shownPage = (page: Page): Locator => viewer(page).locator('[data-page]')

@@ -79,7 +79,7 @@ test('a search tells its steps, and its answer links to the pages that it cites'
   expect(await opened.evaluate(() => [document.referrer, window.opener])).toEqual(['', null])
   await opened.close()
 
-  // What leaves the app has the addresses.
+  // Copied texts contain the addresses.
   expect(await chat.copied()).toContain(
     `[1] つむぎ県の最低賃金 | つむぎ労働局 127.0.0.1 2026年9月1日 ${search.url}/pages/minimum-wage`,
   )

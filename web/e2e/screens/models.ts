@@ -59,7 +59,7 @@ test('retention', async ({ page, account }) => {
   for (const [skill, title] of sample.threads.slice(0, 4)) threads.push(await account.newThread(skill, title))
   await account.call('PUT', '/v1/retention', { days: 365 })
   await shoot(page, { name: 'admin-retention', open: at('/admin/retention', 'チャットの保存期間') })
-  // Weeks do not pass here: what the server says of threads that will be deleted is given.
+  // The list of threads that will be deleted is faked: it needs weeks to pass.
   const first_at = '2026-12-07T03:00:00Z'
   await page.route('**/v1/retention', (route) =>
     route.fulfill({ json: { days: 365, leaving: { threads: threads.length, first_at } } }),

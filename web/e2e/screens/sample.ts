@@ -146,7 +146,7 @@ export const files: readonly (readonly [name: string, content: string])[] = [
 const article = (title: string, ...lines: readonly string[]) =>
   `<section><h2>${title}</h2>${lines.map((line) => `<p>${line}</p>`).join('')}</section>`
 
-/** The pages of the document that is looked at in the pictures. */
+/** The pages of the document in the pictures. */
 export const handbook: readonly string[] = [
   `<style>
     body { font: 10.5pt/1.9 "Noto Serif CJK JP", serif }
@@ -218,7 +218,7 @@ export const pictureAnswer =
   '「トークン」の欄は、今月に組織全体で使った量と、契約の上限を表しています。\n\n' +
   '- **使った量**: 質問と回答の長さの合計です。\n- **上限**: 超えると、翌月まで新しい質問を送れなくなります。'
 
-/** A skill that somebody writes. */
+/** A skill that a member writes. */
 export const ownSkill = {
   name: '訪問報告の下書き',
   description: '訪問のメモから報告書を作ります。',

@@ -15,7 +15,7 @@ export type Size = keyof typeof sizes
 
 const schemes = ['light', 'dark'] as const
 
-/** What to show, in which sizes, and how to get there; opened in a new page for each size. */
+/** A screen, its sizes, and how to open it. Each size gets a new page. */
 export interface Screen {
   readonly name: string
   readonly open: (page: Page, size: Size) => Promise<unknown>

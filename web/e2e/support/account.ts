@@ -12,7 +12,7 @@ export type Who = keyof typeof emails
 /** A demo user outside the browser: signs in like the app, and calls the API. */
 export class Account {
   readonly #url: string
-  /** What the app keeps in local storage, by key. */
+  /** The app's local storage, by key. */
   readonly storage: Readonly<Record<string, string>>
   readonly idToken: string
 
@@ -60,7 +60,7 @@ export class Account {
     return new Account(url, { tsumugiToken: JSON.stringify(record) }, tokens.IdToken)
   }
 
-  /** Whether the session goes on. */
+  /** Reports whether the session is still valid. */
   async isSignedIn(): Promise<boolean> {
     const headers = { Authorization: `Bearer ${this.idToken}` }
     return (await fetch(`${this.#url}/v1/me`, { headers })).ok

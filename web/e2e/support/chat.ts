@@ -64,7 +64,7 @@ export class Chat {
     return this.page.url().split('/').at(-1) ?? ''
   }
 
-  /** What the copy button of the last answer copies: its Markdown, not the rendered text. */
+  /** Returns the text that the copy button of the last answer copies: Markdown, not the rendered text. */
   async copied(): Promise<string> {
     await this.page.bringToFront()
     await this.page.evaluate(() => navigator.clipboard.writeText(''))

@@ -21,7 +21,7 @@ export function docx(text: string): Buffer {
   )
 }
 
-/** What a Word file says, with its tracked changes. */
+/** The text of a Word file and its tracked changes. */
 export interface Tracked {
   readonly name: string
   readonly deleted: readonly string[]
@@ -30,7 +30,7 @@ export interface Tracked {
   readonly text: string
 }
 
-/** Saves a proofread text for Word, and reads what was saved. */
+/** Saves a proofread text for Word and reads the saved file. */
 export async function savedDocx(page: Page, how: '変更履歴つき' | '反映済み'): Promise<Tracked> {
   await page.getByRole('button', { name: 'Wordで保存' }).click()
   const downloading = page.waitForEvent('download')

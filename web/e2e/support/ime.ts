@@ -15,8 +15,8 @@ export class InputMethod {
   }
 
   /**
-   * Shows unconfirmed texts one after the other in a field that has just received the focus. The browser learns of the
-   * focus a moment after the page and then ends the composition, so it is started again.
+   * Shows unconfirmed texts one after the other in a field that has just received the focus. The browser receives
+   * the focus a moment after the page and then ends the composition, so it is started again.
    */
   async begin(field: Locator, ...texts: readonly string[]): Promise<void> {
     await expect(async () => {

@@ -11,7 +11,7 @@ export interface Place {
 export async function breaches(page: Page, weight: 'serious' | 'any' = 'serious'): Promise<string[]> {
   // The contrast of an element is undefined while it fades in.
   await page.emulateMedia({ reducedMotion: 'reduce' })
-  // An animation that follows a scroll position and not the time runs for ever.
+  // An animation that follows a scroll position never ends.
   await page.waitForFunction(() =>
     document
       .getAnimations()

@@ -25,7 +25,7 @@ export interface Directive {
 
 interface WireMessage {
   role: string
-  /** A text, or parts of which one is the text. */
+  /** A text, or a list of parts that contains it. */
   content: string | { type: string; text?: string }[]
 }
 
@@ -33,7 +33,7 @@ interface WireRequest {
   messages: WireMessage[]
 }
 
-/** A place in an answer at which the provider waits. */
+/** A place in an answer where the provider waits. */
 export interface Pause {
   /** Resolves when everything before the place has been sent. */
   readonly reached: Promise<void>

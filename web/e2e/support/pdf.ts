@@ -1,6 +1,6 @@
 import type { Browser } from '@playwright/test'
 
-/** What distinguishes the section that is looked for: its ink. */
+/** The ink of the section that the tests search for. */
 const red = '#c00000'
 
 const layouts = {
@@ -9,12 +9,12 @@ const layouts = {
   二段組み: 'columns: 2; column-gap: 8mm;',
 } as const
 
-/** How the lines of a PDF run. */
+/** The direction and columns of a PDF. */
 export type Layout = keyof typeof layouts
 
 const filler = '社員は、会社の定める手続きに従い、所属長の承認を受けて業務にあたらなければならない。'
 
-/** Rules of an office in sections, of which one is printed in red. Its words are `target`. */
+/** Returns rules of an office in sections. The section with the words `target` is printed in red. */
 export function rules(layout: Layout, target: string): string {
   const sections = ['第一条　目的', '第二条　適用範囲', '第三条　特別休暇', '第四条　服務', '第五条　附則']
   const body = sections
@@ -32,7 +32,7 @@ export function rules(layout: Layout, target: string): string {
   </style>${body}`
 }
 
-/** Prints HTML as a PDF with its fonts inside, each part on pages of its own. */
+/** Prints HTML as a PDF with embedded fonts. Each part begins on a new page. */
 export async function print(
   browser: Browser,
   parts: readonly string[],
@@ -50,8 +50,8 @@ export async function print(
 }
 
 /**
- * Prints texts as a PDF: a page for each text, a paragraph for each of its lines, a heading for those that begin with
- * #.
+ * Prints texts as a PDF: a page for each text, a paragraph for each of its lines. Lines that begin with # are
+ * headings.
  */
 export function pdfOf(browser: Browser, texts: readonly string[]): Promise<Buffer> {
   const paragraph = (line: string) => (line.startsWith('# ') ? `<h1>${line.slice(2)}</h1>` : `<p>${line}</p>`)

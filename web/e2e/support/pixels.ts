@@ -1,16 +1,16 @@
 import type { Locator } from '@playwright/test'
 
-/** How much of the ink of a picture lies where it is marked, from 0 to 1. */
+/** The share of a picture's ink that is marked, from 0 to 1. */
 export interface Coverage {
-  /** Of what is printed in red. */
+  /** The share of the red ink. */
   readonly red: number
-  /** Of what is printed in black. */
+  /** The share of the black ink. */
   readonly black: number
   /** How many pixels of red there are at all. */
   readonly ink: number
 }
 
-/** Looks at the pixels of an element as it is drawn: ink is marked where the paper beside it is yellow. */
+/** Reads the pixels of an element: ink is marked if the paper around it is yellow. */
 export async function markedInk(element: Locator): Promise<Coverage> {
   const png = (await element.screenshot({ animations: 'disabled' })).toString('base64')
   return element.page().evaluate(async (data) => {

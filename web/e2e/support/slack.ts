@@ -5,7 +5,7 @@ import { fakeSlack } from './paths'
 import { test as base } from './test'
 import { Tsumugi } from './tsumugi'
 
-/** A message as the workspace tells it. */
+/** A message in the workspace. */
 export interface SlackMessage {
   readonly TS: string
   readonly ThreadTS: string
@@ -23,7 +23,7 @@ export class Slack {
   readonly #child: Child
   readonly url: string
 
-  /** What the app's pages at Slack show. */
+  /** The values of the app's pages at Slack. */
   static readonly app = {
     clientId: '1000.1001',
     clientSecret: 'demo-client-secret',
@@ -56,12 +56,12 @@ export class Slack {
     return `${this.url}/api/`
   }
 
-  /** Sends the app's events to a server, as its manifest says. */
+  /** Sends the app's events to a server, as configured in its manifest. */
   connect(server: string): Promise<void> {
     return this.#post('/control/connect', { server })
   }
 
-  /** Somebody writes in the channel. */
+  /** Posts a member's message in the channel. */
   say(as: string, text: string): Promise<void> {
     return this.#post('/ui/act', { act: 'say', as, channel: Slack.channel, text })
   }
@@ -101,7 +101,7 @@ export class Slack {
   }
 }
 
-/** Tests on a server that can store secrets, with a Slack of their own. */
+/** Tests on a server that can store secrets, with a separate Slack. */
 export const test = base.extend<object, { slack: Slack }>({
   slack: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.

@@ -2,7 +2,7 @@ import { expect, type Locator, type Page } from '@playwright/test'
 import type { components } from '../../src/lib/api/schema.gen'
 import type { Account } from './account'
 
-/** A data source as the API tells it. */
+/** A data source of the API. */
 export type DataSource = components['schemas']['DataSource']
 
 /** The rows of the table of data sources. */

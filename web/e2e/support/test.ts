@@ -19,7 +19,7 @@ interface WorkerFixtures {
 type Device = (url?: string) => Promise<Page>
 
 interface TestFixtures {
-  /** Who is signed in when a test begins; null for nobody. */
+  /** The account that is signed in when a test begins, or null. */
   readonly who: Who | null
   /** The user of the test, outside the browser. */
   readonly account: Account
@@ -29,7 +29,7 @@ interface TestFixtures {
   readonly question: string
 }
 
-/** The test function of all files here: a page on the real server, in which no error may go unnoticed. */
+/** The test function of all files: a page on the real server. Every error in the page fails the test. */
 export const test = base.extend<TestFixtures, WorkerFixtures>({
   model: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.

@@ -22,7 +22,7 @@ const links = {
 const settings = /^(TSUMUGI|OPENAI|COGNITO|SLACK|OTEL)_|^(DATABASE|NATS|BLOB|SMTP)_URL$/
 const surroundings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !settings.test(name)))
 
-/** bin/tsumugi with a database, data folder and port of its own. */
+/** Runs bin/tsumugi with a separate database, data folder and port. */
 export class Tsumugi {
   readonly url: string
   readonly #port: number

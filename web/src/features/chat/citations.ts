@@ -7,7 +7,7 @@ import { texts } from './texts'
 
 /** A source of an answer as the screen shows it: a passage of a document, or a page of the web. */
 export interface Source {
-  /** The passage's, or the page's. */
+  /** The id of the passage, or of the page. */
   readonly id: string
   readonly index: number
   readonly name: string
@@ -15,13 +15,13 @@ export interface Source {
   readonly page: number
   /** Where in the document, for a reader; may be empty. */
   readonly locator: string
-  /** What stands there; empty while it is not known. */
+  /** The text at that place; empty while it is not known. */
   readonly quote: string
-  /** What the check of the answer has found; null for what is not cited, and while nothing is checked. */
+  /** The result of the answer's check; null without a citation, and until the answer is checked. */
   readonly support: Support | null
   /** Which occurrences of its citation in the text are unsupported, from 0; null for all of a weak one. */
   readonly weakOccurrences: readonly number[] | null
-  /** Whether the file was deleted after the answer: then its name says so, and nothing else is known. */
+  /** Whether the file was deleted after the answer: `name` is a notice then, and other fields are empty. */
   readonly deleted: boolean
   /** Empty for a document of the skill, which only its citations show. */
   readonly dataSourceId: string
@@ -32,12 +32,12 @@ export interface Source {
   readonly publishedOn: string
 }
 
-/** Whether a source can be opened. */
+/** Reports whether a source can be opened. */
 export function canOpen({ dataSourceId, url }: Source): boolean {
   return url !== null || dataSourceId !== ''
 }
 
-/** The sources of an answer, as its stream tells of them while it is written, and as they are stored after that. */
+/** Returns the sources of an answer: from its stream while it is written, from the store after that. */
 export function sourcesOf(
   view: Pick<AnswerView, 'sources' | 'citations'> | null,
   stored: readonly Citation[],
@@ -46,7 +46,7 @@ export function sourcesOf(
   return view.citations === null ? view.sources.map(givenSource) : view.citations.map(checkedSource)
 }
 
-/** The sources that an answer cites, in the order of their numbers, and those that were only consulted. */
+/** Separates the cited sources, in the order of their numbers, from the sources that were only consulted. */
 export function sortSources(
   sources: readonly Source[],
   text: string,
@@ -62,8 +62,8 @@ export function sortSources(
 type Place = Pick<Source, 'name' | 'page' | 'locator' | 'url' | 'site' | 'publishedOn'>
 
 /**
- * Where a source stands, in few words: the page of a PDF, the slide, the cells, the last heading; of a page of the web
- * its site and its date.
+ * Returns the place of a source in few words: the page of a PDF, the slide, the cells, the last heading; for a page of
+ * the web its site and its date.
  */
 export function placeOf({ name, page, locator, url, site, publishedOn }: Place): string {
   if (url !== null) return [site, publishedOn && formatDay(publishedOn)].filter(Boolean).join(' ')
@@ -71,12 +71,12 @@ export function placeOf({ name, page, locator, url, site, publishedOn }: Place):
   return locator.split(' > ').at(-1) ?? ''
 }
 
-/** A source by its name and place: 就業規則.pdf 3ページ. */
+/** Returns the name and the place of a source: 就業規則.pdf 3ページ. */
 export function titleOf(source: Place): string {
   return [source.name, placeOf(source)].filter(Boolean).join(' ')
 }
 
-/** What stands at a source's place, to be read: a page of the web is read as Markdown, whose marks are left out. */
+/** Returns the quote of a source for reading: without Markdown marks if it is a page of the web. */
 export function quoteOf({ quote, url }: Source): string {
   if (url === null) return quote
   return quote
@@ -90,13 +90,13 @@ export function quoteOf({ quote, url }: Source): string {
     .trim()
 }
 
-/** What a citation is called, to be heard. note is what the check of the answer has found; it may be empty. */
+/** Returns the name of a citation for screen readers. `note` is the result of `noteOf`. */
 export function spokenTitle(source: Source, note: string): string {
   const { index, url } = source
   return texts.citation.spoken(index, titleOf(source), note) + (url ? texts.citation.opens : '')
 }
 
-/** What the check of an answer has found of a source in the whole text: 要確認, 一部要確認, or nothing. */
+/** Returns a note about a source whose citations in the text are unsupported: 要確認, 一部要確認, or ''. */
 export function noteOf({ index, support, weakOccurrences, deleted }: Source, text: string): string {
   if (support !== 'weak' || deleted) return ''
   const withoutCode = text.replace(/(`{3,}|~{3,})[\s\S]*?\1|`[^`\n]*`/g, '')
@@ -106,7 +106,7 @@ export function noteOf({ index, support, weakOccurrences, deleted }: Source, tex
     : texts.citation.weak
 }
 
-/** The text of an answer in which its unsupported citations are marked, to be rendered. */
+/** Marks the unsupported citations in the text of an answer for the renderer. */
 export function markUnsupported(text: string, sources: Iterable<Source>): string {
   const weak = new Map(
     [...sources]
@@ -117,7 +117,7 @@ export function markUnsupported(text: string, sources: Iterable<Source>): string
   return markWeak(text, (index, occurrence) => weak.has(index) && (weak.get(index)?.has(occurrence) ?? true))
 }
 
-/** The lines of what an answer cites, for texts that leave the app. */
+/** Returns a line for each cited source, for texts that are copied or saved. */
 export function sourceLines({
   citations,
   content,
@@ -131,7 +131,7 @@ export function sourceLines({
   })
 }
 
-/** The citations of an answer that has just ended, until the server's own record of it is there. */
+/** Returns the citations of an answer that has just ended, for use until the server's record arrives. */
 export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, text: string): Citation[] {
   const sources = sourcesOf(view, [])
   const known = view.citations === null ? sortSources(sources, text).cited : sources
