@@ -2,11 +2,12 @@ import { WrapText } from 'lucide-react'
 import { memo, type ReactNode, useMemo, useState } from 'react'
 import { copyText } from '@/lib/browser/clipboard'
 import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
+import styles from './code.module.css'
 import type { highlight, Part } from './highlight'
 import { fileExtension, languageName } from './languages'
-import styles from './markdown.module.css'
 import { texts } from './texts'
 import { CopyButton, SaveButton } from './tools'
+import tools from './tools.module.css'
 
 const highlighter = new LazyPart(async () => (await import('./highlight')).highlight)
 
@@ -43,13 +44,13 @@ const Fence = memo(function Fence({ code, language, growing = false }: CodeBlock
   const name = languageName(language)
   const [wrapped, setWrapped] = useState(false)
   return (
-    <div className={styles.code}>
-      <div className={styles.codeHead}>
+    <div className={styles.code} data-fence>
+      <div className={styles.head}>
         <span>{name || texts.code}</span>
-        <div className={styles.tools} data-print="hide">
+        <div className={tools.tools} data-print="hide">
           <button
             type="button"
-            className={styles.tool}
+            className={tools.tool}
             aria-pressed={wrapped}
             onClick={() => setWrapped(!wrapped)}
           >
@@ -60,7 +61,7 @@ const Fence = memo(function Fence({ code, language, growing = false }: CodeBlock
         </div>
       </div>
       <pre
-        className={styles.codeBody}
+        className={styles.body}
         data-wrapped={wrapped || undefined}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
         tabIndex={0}

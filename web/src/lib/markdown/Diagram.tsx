@@ -2,13 +2,16 @@ import { useAtomValue } from 'jotai'
 import { Code, Maximize2, MoreHorizontal, Image as Picture } from 'lucide-react'
 import { type ReactNode, useEffect, useId, useMemo, useState } from 'react'
 import { copyText } from '@/lib/browser/clipboard'
+import { cx } from '@/lib/ui/cx'
 import { useMedia } from '@/lib/ui/media'
 import { themeAtom } from '@/lib/ui/theme'
+import fence from './code.module.css'
+import styles from './diagram.module.css'
 import { type Drawn, drawDiagram, type Scheme } from './diagrams'
 import { EnlargedDiagram } from './EnlargedDiagram'
-import styles from './markdown.module.css'
 import { texts } from './texts'
 import { CopyButton, SaveButton } from './tools'
+import tools from './tools.module.css'
 
 /** A diagram as a picture; as its source until it is drawn, if it is invalid, and on request. */
 export function Diagram({ code, children }: { code: string; children: ReactNode }) {
@@ -22,13 +25,13 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
   const name = texts.diagramKinds[drawn.kind.replace(/-.*$/, '')] ?? texts.diagram
   return (
     <figure className={styles.diagram}>
-      <div className={styles.codeHead} data-diagram>
+      <div className={cx(fence.head, styles.head)}>
         <span>{name}</span>
-        <div className={styles.diagramHead} data-print="hide">
+        <div className={styles.buttons} data-print="hide">
           {!asCode && (
             <button
               type="button"
-              className={styles.tool}
+              className={tools.tool}
               aria-label={texts.enlarge}
               onClick={() => setEnlarged(true)}
             >
@@ -47,10 +50,15 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
             <MoreHorizontal {...icon} />
           </button>
         </div>
-        <div className={styles.tools} id={toolsId} data-open={open || undefined} data-print="hide">
+        <div
+          className={cx(tools.tools, styles.tools)}
+          id={toolsId}
+          data-open={open || undefined}
+          data-print="hide"
+        >
           <button
             type="button"
-            className={styles.tool}
+            className={tools.tool}
             aria-pressed={asCode}
             aria-label={texts.asCode}
             onClick={() => setAsCode(!asCode)}

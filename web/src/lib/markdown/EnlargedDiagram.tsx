@@ -1,8 +1,8 @@
 import { X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { useLayer } from '@/lib/ui/layers'
+import styles from './diagram.module.css'
 import type { Drawn } from './diagrams'
-import styles from './markdown.module.css'
 import { texts } from './texts'
 
 interface EnlargedDiagramProps {

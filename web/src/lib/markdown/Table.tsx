@@ -1,10 +1,12 @@
 import type { Element } from 'hast'
 import type { ReactNode } from 'react'
 import { copyRich } from '@/lib/browser/clipboard'
+import { cx } from '@/lib/ui/cx'
 import { gridOf, toCsv, toTsv } from './grid'
 import styles from './markdown.module.css'
 import { texts } from './texts'
 import { CopyButton, SaveButton } from './tools'
+import tools from './tools.module.css'
 
 interface TableProps {
   readonly node: Element | undefined
@@ -26,7 +28,7 @@ export function Table({ node, growing, children }: TableProps) {
         <table>{children}</table>
       </div>
       {node && !growing && (
-        <div className={styles.tools} data-print="hide">
+        <div className={cx(tools.tools, styles.tableTools)} data-print="hide">
           <CopyButton label={texts.copyTable} copy={() => copy(node)} />
           <SaveButton
             label={texts.saveTable}

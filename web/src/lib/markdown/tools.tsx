@@ -1,8 +1,8 @@
 import { Check, Copy, Download } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { download } from '@/lib/browser/download'
-import styles from './markdown.module.css'
 import { texts } from './texts'
+import styles from './tools.module.css'
 
 /** Copies its content, and shows for two seconds whether that succeeded. */
 export function CopyButton({ label, copy }: { label?: string; copy: () => Promise<void> }) {
