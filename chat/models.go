@@ -87,10 +87,11 @@ type ModelStore interface {
 	// ModelSettings returns an organization's decisions.
 	ModelSettings(ctx context.Context, organizationID uuid.UUID) (ModelSettings, error)
 
-	// SetModelSettings replaces the decisions of the actor's organization, and logs it. check is called with the actor's
-	// current state; its error is returned unchanged.
+	// SetModelSettings replaces the decisions of the actor's organization, unless they are the same. check is called with
+	// the actor's current state and the present decisions; it returns the changes for the audit log. Its error is
+	// returned unchanged.
 	SetModelSettings(ctx context.Context, actor identity.Actor, settings ModelSettings,
-		check func(actor *org.Member) error) error
+		check func(actor *org.Member, before ModelSettings) ([]org.Change, error)) error
 }
 
 // Models decides which model answers. It is safe for concurrent use.
@@ -167,12 +168,13 @@ func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelS
 	if !slices.ContainsFunc(s.Models, func(m ModelSetting) bool { return m.ID == s.DefaultID && m.Allowed }) {
 		return ModelChoice{}, fault.InvalidField("default_id", "利用を許可したモデルの中から、標準のモデルを選択してください。")
 	}
-	err := m.store.SetModelSettings(ctx, actor, s, func(actor *org.Member) error {
+	check := func(actor *org.Member, before ModelSettings) ([]org.Change, error) {
 		if actor == nil || !org.IsAdmin(actor.Role) || actor.State != identity.StateActive {
-			return org.ErrForbidden
+			return nil, org.ErrForbidden
 		}
-		return nil
-	})
+		return modelChanges(m.offers, before, s), nil
+	}
+	err := m.store.SetModelSettings(ctx, actor, s, check)
 	if err != nil {
 		return ModelChoice{}, err
 	}
@@ -195,6 +197,48 @@ func (m *Models) Names(ctx context.Context, organizationID uuid.UUID) (func(id s
 		name, _ := all[i].Shown()
 		return name
 	}, nil
+}
+
+// modelChanges returns the differences between two settings for the audit log, which names models as people read them.
+func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Change) {
+	add := func(field, was, is string) {
+		if was != is {
+			changes = append(changes, org.Change{Field: field, Before: was, After: is})
+		}
+	}
+	describe := func(settings ModelSettings) (defaultName, names string) {
+		list, id := allowed(offers, settings)
+		all := make([]string, len(list))
+		for i, m := range list {
+			all[i], _ = m.Shown()
+			if m.ID == id {
+				defaultName = all[i]
+			}
+		}
+		return defaultName, strings.Join(all, "、")
+	}
+	wasDefault, wasAllowed := describe(before)
+	isDefault, isAllowed := describe(after)
+	add("default_id", wasDefault, isDefault)
+	add("allowed_models", wasAllowed, isAllowed)
+	was := withSettings(offers, before)
+	for i, m := range withSettings(offers, after) {
+		name, note := m.Shown()
+		oldName, oldNote := was[i].Shown()
+		add("model_name", oldName, name)
+		if note != oldNote {
+			add("model_note", named(name, oldNote), named(name, note))
+		}
+	}
+	return changes
+}
+
+// named returns a model's note with its name.
+func named(name, note string) string {
+	if note == "" {
+		return ""
+	}
+	return name + "：" + note
 }
 
 // checkModelSetting checks one decision, the place of which is for the error, and removes the white space around its

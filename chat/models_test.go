@@ -28,6 +28,7 @@ var offered = llmtest.Offers{
 // settled is an organization's settings and a skill's wish, kept in memory.
 type settled struct {
 	settings chat.ModelSettings
+	logged   []org.Change // By the last change.
 	skill    string
 }
 
@@ -36,12 +37,14 @@ func (s *settled) ModelSettings(context.Context, uuid.UUID) (chat.ModelSettings,
 }
 
 func (s *settled) SetModelSettings(
-	_ context.Context, actor identity.Actor, settings chat.ModelSettings, check func(*org.Member) error,
+	_ context.Context, actor identity.Actor, settings chat.ModelSettings,
+	check func(*org.Member, chat.ModelSettings) ([]org.Change, error),
 ) error {
-	if err := check(&org.Member{ID: actor.ID, Role: actor.Role, State: identity.StateActive}); err != nil {
+	changes, err := check(&org.Member{ID: actor.ID, Role: actor.Role, State: identity.StateActive}, s.settings)
+	if err != nil {
 		return err
 	}
-	s.settings = settings
+	s.settings, s.logged = settings, changes
 	return nil
 }
 
@@ -132,6 +135,20 @@ func TestModelSettings(t *testing.T) {
 	if name, note := got.Models[1].Shown(); name != "よく考えるモデル" || note != "時間がかかります" {
 		t.Errorf("it is shown as %s, %s", name, note)
 	}
+	// The audit log has the models' names, never their ids.
+	if _, err = models.SetSettings(t.Context(), admin, chat.ModelSettings{DefaultID: "seeing", Models: []chat.ModelSetting{
+		{ID: "careful", Allowed: true, Note: "待てるとき"}, {ID: "seeing", Allowed: true},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []org.Change{
+		{Field: "default_id", Before: "よく考えるモデル", After: "画像モデル"},
+		{Field: "allowed_models", Before: "よく考えるモデル", After: "熟考モデル、画像モデル"},
+		{Field: "model_name", Before: "よく考えるモデル", After: "熟考モデル"},
+		{Field: "model_note", Before: "熟考モデル：時間がかかります", After: "熟考モデル：待てるとき"},
+	}; !slices.Equal(s.logged, want) {
+		t.Errorf("logged %+v", s.logged)
+	}
 }
 
 // allow has the owner's organization allow models, of which the first one is its default.
@@ -142,7 +159,11 @@ func (f *fixture) allow(models ...chat.ModelSetting) {
 	}
 	if err := f.db.SetModelSettings(f.t.Context(), identity.Actor{User: identity.User{
 		OrganizationID: f.owner.OrganizationID, ID: f.owner.UserID,
-	}}, chat.ModelSettings{DefaultID: models[0].ID, Models: models}, func(*org.Member) error { return nil }); err != nil {
+	}}, chat.ModelSettings{DefaultID: models[0].ID, Models: models}, func(
+		*org.Member, chat.ModelSettings,
+	) ([]org.Change, error) {
+		return nil, nil
+	}); err != nil {
 		f.t.Fatal(err)
 	}
 }

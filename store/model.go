@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"strings"
+	"reflect"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -26,7 +26,8 @@ func (db *DB) ModelSettings(ctx context.Context, organizationID uuid.UUID) (chat
 
 // SetModelSettings implements chat.ModelStore.
 func (db *DB) SetModelSettings(
-	ctx context.Context, actor identity.Actor, settings chat.ModelSettings, check func(*org.Member) error,
+	ctx context.Context, actor identity.Actor, settings chat.ModelSettings,
+	check func(*org.Member, chat.ModelSettings) ([]org.Change, error),
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
@@ -36,17 +37,14 @@ func (db *DB) SetModelSettings(
 		if err != nil {
 			return err
 		}
-		if err := check(member); err != nil {
-			return err
-		}
 		before, err := queryRow[struct{ Models chat.ModelSettings }](ctx, tx,
 			`SELECT models FROM organizations WHERE id = $1`, actor.OrganizationID)
 		if err != nil {
 			return err
 		}
-		changes := modelChanges(before.Models, settings)
-		if len(changes) == 0 {
-			return nil
+		changes, err := check(member, before.Models)
+		if err != nil || reflect.DeepEqual(before.Models, settings) {
+			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE organizations SET models = $2 WHERE id = $1`, actor.OrganizationID,
 			settings); err != nil {
@@ -58,41 +56,4 @@ func (db *DB) SetModelSettings(
 			TargetLabel: actor.OrganizationName, Details: changes,
 		})
 	})
-}
-
-// modelChanges returns the differences between two settings, those of each model under its id.
-func modelChanges(before, after chat.ModelSettings) (changes []org.Change) {
-	if before.DefaultID != after.DefaultID {
-		changes = append(changes, org.Change{Field: "default_id", Before: before.DefaultID, After: after.DefaultID})
-	}
-	told := make(map[string]string)
-	for _, m := range before.Models {
-		told[m.ID] = describeModel(m)
-	}
-	for _, m := range after.Models {
-		if was, is := told[m.ID], describeModel(m); was != is {
-			changes = append(changes, org.Change{Field: m.ID, Before: was, After: is})
-		}
-		delete(told, m.ID)
-	}
-	for _, m := range before.Models {
-		if was := told[m.ID]; was != "" {
-			changes = append(changes, org.Change{Field: m.ID, Before: was})
-		}
-	}
-	return changes
-}
-
-// describeModel returns a decision as the audit log shows it, "" for none.
-func describeModel(m chat.ModelSetting) string {
-	var parts []string
-	if m.Allowed {
-		parts = append(parts, "allowed")
-	}
-	for _, text := range []string{m.Name, m.Note} {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	return strings.Join(parts, " / ")
 }

@@ -171,7 +171,7 @@ func auditImport(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, outc
 		if done.Change == skill.ImportUnchanged {
 			continue
 		}
-		event.Details = append(event.Details, org.Change{Field: done.Key, After: string(done.Change)})
+		event.Details = append(event.Details, org.Change{Field: "skill_" + string(done.Change), After: done.Name})
 		if event.TargetLabel == "" {
 			event.TargetLabel = done.Name
 		}

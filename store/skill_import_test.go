@@ -110,7 +110,8 @@ func TestSkillsAreImported(t *testing.T) {
 		Limit: 10,
 	})
 	if err != nil || total != 4 || events[3].By.Name != "ops" || events[3].By.Kind != org.ByOperator ||
-		len(events[3].Details) != 2 || len(events[2].Details) != 1 {
+		len(events[3].Details) != 2 || len(events[2].Details) != 1 ||
+		events[2].Details[0] != (org.Change{Field: "skill_changed", After: "訪問の報告"}) {
 		t.Errorf("the log has %d entries %+v, %v", total, events, err)
 	}
 }

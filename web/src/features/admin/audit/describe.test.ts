@@ -31,12 +31,23 @@ describe('an entry of the audit log', () => {
 
   it('names each field that the server records', () => {
     const details = [
-      { field: 'default_id', before: 'fast', after: 'careful' },
+      { field: 'default_id', before: '標準', after: '高精度' },
       { field: 'personal_tokens', before: 'on', after: 'off' },
     ]
     expect(changesOf(event({ action: 'connection_policy.edit', details }))).toEqual([
-      '既定のモデル：fast → careful',
+      '既定のモデル：標準 → 高精度',
       '個人用アクセストークン：許可 → 禁止',
+    ])
+  })
+
+  it('names the skills of an import', () => {
+    const details = [
+      { field: 'skill_added', after: '訪問の報告' },
+      { field: 'skill_retired', after: '議事録' },
+    ]
+    expect(changesOf(event({ action: 'skill.import', details }))).toEqual([
+      '追加したスキル：訪問の報告',
+      '廃止したスキル：議事録',
     ])
   })
 
