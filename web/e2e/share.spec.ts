@@ -1,3 +1,4 @@
+import { pageOf } from './support/admin'
 import { plainSkill } from './support/chat'
 import { enter } from './support/people'
 import { expect, test } from './support/test'
@@ -78,25 +79,12 @@ test.describe('a shared thread', () => {
     const answer = await account.ask(thread.id, question)
     await account.call('PUT', `/v1/thread/${thread.id}/share`, { leaf: answer.id })
     const admin = await signIn('admin')
-    const context = await browser.newContext({
-      baseURL: server.url,
-      locale: 'ja-JP',
-      storageState: {
-        cookies: [],
-        origins: [
-          {
-            origin: server.url,
-            localStorage: Object.entries(admin.storage).map(([name, value]) => ({ name, value })),
-          },
-        ],
-      },
-    })
-    const office = await context.newPage()
+    const office = await pageOf(browser, server.url, admin)
     await office.goto('/admin/share')
     await office.getByRole('button', { name: /「見積もりの相談」の\s*共有を終了/ }).click()
     await office.getByRole('dialog').getByRole('button', { name: '共有を終了' }).click()
     await expect(office.getByText('共有されているチャットはありません。')).toBeVisible()
-    await context.close()
+    await office.context().close()
     await page.goto('/setting/share')
     await expect(page.getByText('共有しているチャットはありません。', { exact: false })).toBeVisible()
   })

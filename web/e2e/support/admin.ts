@@ -3,12 +3,13 @@ import type { components } from '../../src/lib/api/schema.gen'
 import type { Account } from './account'
 import { test as base, expect } from './test'
 import { Tsumugi } from './tsumugi'
+import { unhurried } from './unhurried'
 
 type Member = components['schemas']['User']
 
 export const organization = 'デモ株式会社'
 
-/** The tests of the admin screens change their organization, so they have a server of their own. */
+/** The tests of the admin screens change their organization, so they use a separate server. */
 export const test = base.extend<object, { server: Tsumugi }>({
   server: [
     async ({ model }, use) => {
@@ -53,5 +54,7 @@ export async function invite(admin: Account, people: readonly string[]): Promise
 export async function pageOf(browser: Browser, url: string, account: Account): Promise<Page> {
   const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
   const storageState = { cookies: [], origins: [{ origin: url, localStorage }] }
-  return (await browser.newContext({ baseURL: url, storageState })).newPage()
+  const context = await browser.newContext({ baseURL: url, storageState })
+  await unhurried(context)
+  return context.newPage()
 }
