@@ -77,6 +77,38 @@ func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
 	}
 }
 
+// TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote: neither in the stored answer nor at the end of its stream.
+func TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, nil)
+	f.grounded(model, grounder(groundedInSources))
+	ids := f.dataSources(f.owner, 2)
+	asked := f.question("何日ですか")
+	asked.DataSourceIDs = ids
+	exchange := f.send(asked)
+	call := model.Next(t)
+	call.Emit("有給休暇は10日です[1]。年次有給休暇は10日です[2]。")
+	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	call.Finish()
+	answer := f.wait(exchange).Answer
+	want := []chat.Citation{
+		answer.Citations[0], {Index: 2, Filename: "削除されました", Support: "strong", Deleted: true},
+	}
+	if want[0].DataSourceID != ids[0] || want[0].Quote == "" || !reflect.DeepEqual(answer.Citations, want) {
+		t.Errorf("stored %+v", answer.Citations)
+	}
+	one, err := json.Marshal(want[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live := f.follow(f.server, answer.ID, ""); !strings.Contains(live, string(one)) {
+		t.Errorf("the stream has no %s:\n%s", one, live)
+	}
+}
+
 func TestAQuestionAboutDocumentsThatWereDeletedIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

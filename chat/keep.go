@@ -25,12 +25,14 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 	refused := 0
 	for {
 		err := s.endGeneration(ctx, g, o)
-		if err == nil || errors.Is(err, ErrStaleRun) {
-			if err != nil {
-				s.metrics.Fenced(1)
-				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run",
-					g.answer.Run)
-			}
+		switch {
+		case err == nil:
+			o.Citations = g.ended.Message.Citations // Without those of files that were deleted meanwhile.
+			return o, nil
+		case errors.Is(err, ErrStaleRun):
+			s.metrics.Fenced(1)
+			s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run",
+				g.answer.Run)
 			return o, err
 		}
 		if code := fault.CodeOf(err); code != fault.Unavailable && code != fault.Canceled {

@@ -237,7 +237,7 @@ type AnswerStore interface {
 	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread
 	// was deleted, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no
 	// error: the first attempt may have been stored although it was reported as failed. fault.Invalid means that this
-	// outcome can never be stored.
+	// outcome can never be stored. Files that were deleted meanwhile leave nothing in the citations.
 	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
 
 	// CountDeleted counts the tokens of an answer that was deleted with its thread, and reports whether it was.

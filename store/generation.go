@@ -264,6 +264,7 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	}
 	message.ParentID, message.Siblings = written[0].ParentID, written[0].Siblings
 	message.CreatedAt, message.CompletedAt = written[0].CreatedAt, written[0].CompletedAt
+	message.Citations = written[0].Citations
 	return chat.Ended{Thread: threads[0], Message: message}, nil
 }
 
@@ -319,11 +320,15 @@ type endRow struct {
 	Siblings    []uuid.UUID
 	CreatedAt   time.Time
 	CompletedAt *time.Time
+	Citations   []chat.Citation
 }
 
 // queueOutcome ends the generation, completes the message and counts its usage, if the run is the server's own. It is
 // one statement, so that nothing is counted twice, and the last one of the transaction: the usage row is locked until
 // the commit, and a person's answers all update the same row.
+//
+// A cited file may have been deleted while the answer was written. Locking the cited files makes their deletion wait
+// for the commit, after which it finds the answer's quotes.
 func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written *[]endRow) {
 	failure := chat.Failure{}
 	if m.Failure != nil {
@@ -339,19 +344,24 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		    SELECT organization_id, user_id, $17::text AS model_id, 1 AS messages, $11::int AS input_tokens,
 		           $12::int AS output_tokens
 		    FROM ended
-		), `+countUsage+`
+		), `+countUsage+`, cited AS (
+		    SELECT id FROM data_sources WHERE id = ANY ($20::uuid[]) ORDER BY id FOR KEY SHARE
+		)
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
-		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14,
+		    model = $10, input_tokens = $11, output_tokens = $12,
+		    citations = `+withoutDeleted("$13::jsonb", "(c->>'data_source_id')::uuid NOT IN (SELECT id FROM cited)")+`,
+		    steps = $14,
 		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18, proofread = $19,
 		    completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
-		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at`,
+		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at, m.citations`,
 		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable,
 		m.Model,
 		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
-		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName, m.Proofread).Query(collect(written))
+		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName, m.Proofread,
+		citedFiles(m.Citations)).Query(collect(written))
 }
 
 // storableCount clamps a count to the column's range: providers may report anything, and an answer that cannot be

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,17 +16,34 @@ import (
 func forgetQuotes(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE messages m
-		SET citations = (
-		    SELECT coalesce(jsonb_agg(
-		        CASE WHEN c->>'data_source_id' = $3::text
-		             THEN jsonb_build_object('index', c->'index', 'filename', $4::text, 'page', 0, 'score', 0,
-		                 'quote', '', 'support', c->'support', 'deleted', true)
-		             ELSE c END ORDER BY place), '[]')
-		    FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS listed (c, place)
-		    WHERE c->>'data_source_id' IS DISTINCT FROM $3::text OR c ? 'support')
+		SET citations = `+withoutDeleted("m.citations", "c->>'data_source_id' = $3::text")+`
 		FROM threads t
 		WHERE t.organization_id = $1 AND t.user_id = $2 AND m.thread_id = t.id AND m.organization_id = $1
 		  AND m.citations @> jsonb_build_array(jsonb_build_object('data_source_id', $3::text))`,
-		owner.OrganizationID, owner.UserID, id.String(), chat.DeletedFile)
+		owner.OrganizationID, owner.UserID, id.String())
 	return err
+}
+
+// withoutDeleted returns an SQL expression: citations without what deleted files contributed. deleted is the condition
+// that the file of the citation c was deleted.
+func withoutDeleted(citations, deleted string) string {
+	return `(
+		SELECT coalesce(jsonb_agg(
+		    CASE WHEN ` + deleted + `
+		         THEN jsonb_build_object('index', c->'index', 'filename', '` + chat.DeletedFile + `', 'page', 0, 'score', 0,
+		             'quote', '', 'support', c->'support', 'deleted', true)
+		         ELSE c END ORDER BY place), '[]')
+		FROM jsonb_array_elements(` + citations + `) WITH ORDINALITY AS listed (c, place)
+		WHERE (` + deleted + `) IS NOT TRUE OR c ? 'support')`
+}
+
+// citedFiles returns the ids of the data sources that citations name.
+func citedFiles(citations []chat.Citation) []uuid.UUID {
+	ids := []uuid.UUID{}
+	for _, c := range citations {
+		if c.DataSourceID != uuid.Nil && !slices.Contains(ids, c.DataSourceID) {
+			ids = append(ids, c.DataSourceID)
+		}
+	}
+	return ids
 }
