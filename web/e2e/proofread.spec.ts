@@ -31,27 +31,27 @@ const test = base.extend<object, { server: Tsumugi }>({
 
 const view = (page: Page): Locator => page.getByRole('region', { name: '校正の結果' })
 const items = (page: Page): Locator => page.getByRole('list', { name: '修正案の一覧' }).getByRole('listitem')
-/** The decisions about a change, by what it changes. */
+/** The buttons of a change, by its description. */
 const change = (page: Page, what: string): Locator => page.getByRole('group', { name: what, exact: true })
 const button = (within: Locator | Page, name: string): Locator =>
   within.getByRole('button', { name, exact: true })
 const stored = (page: Page): Locator => view(page).getByText('保存しました')
 
-/** Fills in the form, but for its text or file. */
+/** Fills in the form without its text or file. */
 async function begin(chat: Chat): Promise<void> {
   await chat.open('文章校正')
   await chat.page.getByLabel('校正の範囲').selectOption('読みやすさと敬語も整える')
   await chat.page.getByLabel('文体').selectOption('元の文体のまま')
 }
 
-/** Has a text proofread. */
+/** Proofreads a text. */
 async function proofread(chat: Chat, original = text): Promise<void> {
   await begin(chat)
   await chat.page.getByRole('textbox', { name: '文章' }).fill(original)
   await button(chat.page, '実行').click()
 }
 
-/** What is copied as the result. */
+/** Returns the result that is copied. */
 async function result(page: Page): Promise<string> {
   await page.bringToFront()
   await page.evaluate(() => navigator.clipboard.writeText(''))
@@ -73,19 +73,19 @@ test('changes are accepted and refused, one by one and all, and what results is 
   expect(await result(page)).toBe(corrected)
   expect(await breaches(page)).toEqual([])
 
-  // One that is refused stays as it was; one that is open is part of the result.
+  // A refused change keeps the original; an open one is part of the result.
   await button(change(page, '「程度」を削除'), '採用しない').click()
   await button(change(page, '「られ」を「っ」に'), '採用する').click()
   await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
   expect(await result(page)).toBe(corrected.replace('約2時間', '約2時間程度'))
   await expect(stored(page)).toBeVisible()
 
-  // What is decided is there after a reload, and in another tab.
+  // Decisions are kept after a reload, and appear in another tab.
   await page.reload()
   await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
   expect(await result(page)).toBe(corrected.replace('約2時間', '約2時間程度'))
 
-  // All of them, which can be taken back. A question is only accepted by itself.
+  // All changes at once, with undo. A question is only accepted alone.
   await button(page, 'すべて元に戻す').click()
   expect(await result(page)).toBe(text)
   await button(page, '取り消す').click()
@@ -137,7 +137,7 @@ test('the keys go from change to change and decide, but not while one types', as
   await page.keyboard.press('k')
   await expect(items(page).nth(2)).toHaveAttribute('data-selected')
   await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
-  // What is chosen in the text is chosen in the list.
+  // A click in the text selects the change in the list.
   await view(page).locator('[data-side="after"] [data-mark]').last().click()
   await expect(items(page).last()).toHaveAttribute('data-selected')
   await page.keyboard.press('?')
@@ -148,7 +148,7 @@ test('a text is saved for Word with tracked changes, or with what was decided', 
   await proofread(chat)
   await chat.finished()
   await button(change(page, '「程度」を削除'), '採用しない').click()
-  // What was decided a moment ago is part of it.
+  // The file contains the last decision.
   const tracked = await savedDocx(page, '変更履歴つき')
   expect(tracked.name).toMatch(/（校正）\.docx$/)
   expect(tracked.deleted.length).toBeGreaterThan(0)
@@ -185,8 +185,35 @@ test('a Word file is proofread, and comes back with tracked changes', async ({ p
 test('a text without mistakes is said to have none', async ({ page, chat }) => {
   await proofread(chat, '会議は明日の午後に開きます。')
   await chat.finished()
-  await expect(view(page)).toContainText('修正が必要な箇所はありませんでした。')
+  await expect(view(page)).toContainText('修正が必要な箇所はありませんでした。14文字を確認しました。')
+  expect(await breaches(page)).toEqual([])
   await expect(button(page, '校正後の文章をコピー')).toHaveCount(0)
+})
+
+test('a long list of changes uses the height of the screen, and scrolls inside', async ({ page, chat }) => {
+  const lines = Array.from({ length: 30 }, (_, i) => `第${i + 1}項の導入にに伴い、手順をお読みください。`)
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await proofread(chat, lines.join('\n'))
+  await chat.finished()
+  await expect(items(page)).toHaveCount(30)
+  const list = page.getByRole('list', { name: '修正案の一覧' })
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await items(page).first().scrollIntoViewIfNeeded()
+    const [hidden, used] = await list.evaluate((element) => {
+      const box = element.closest('[data-scroller]') as HTMLElement
+      return [element.scrollHeight - element.clientHeight, element.clientHeight / box.clientHeight]
+    })
+    expect(hidden, `at ${width}`).toBeGreaterThan(0)
+    expect(used, `at ${width}`).toBeGreaterThan(0.5)
+    expect(used, `at ${width}`).toBeLessThan(1)
+    await items(page).last().scrollIntoViewIfNeeded()
+    await expect(items(page).last()).toBeInViewport()
+  }
+  expect(await breaches(page)).toEqual([])
 })
 
 test('what is decided in one tab is seen in another', async ({ page, chat, device }) => {

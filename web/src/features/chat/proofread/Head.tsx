@@ -21,25 +21,19 @@ interface HeadProps extends ProofreadViewProps {
 
 /** How many changes there are, how the text is shown, and what can be done with the result. */
 export function Head(props: HeadProps) {
-  const { proofread, changes, writing, roomy } = props
+  const { changes, writing, roomy } = props
   return (
     <div className={styles.head}>
       <p className={styles.found}>
         {writing && <Spinner size={16} />}
-        {foundOf(changes.length, writing, proofread.unchecked.length > 0)}
+        {changes.length > 0 ? texts.found(changes.length) : texts.reading}
       </p>
       <div className={styles.tools} data-print="hide">
-        {roomy && (writing || changes.length > 0) && <ModeSwitch />}
+        {roomy && <ModeSwitch />}
         {!writing && changes.length > 0 && <Result {...props} />}
       </div>
     </div>
   )
-}
-
-function foundOf(count: number, writing: boolean, partly: boolean): string {
-  if (count > 0) return texts.found(count)
-  if (writing) return texts.reading
-  return partly ? texts.noneChecked : texts.none
 }
 
 function ModeSwitch() {

@@ -1,6 +1,26 @@
+import { Check } from 'lucide-react'
 import type { Proofreading } from '@/lib/stream'
 import styles from './Proofread.module.css'
 import { texts } from './texts'
+
+/** The result of a proofreading without corrections, with the number of characters that were checked. */
+export function NothingFound({ proofread: { text, unchecked } }: { proofread: Proofreading }) {
+  const checked = unchecked.reduce(
+    (left, { start, end }) => left - lengthOf(text.slice(start, end)),
+    lengthOf(text),
+  )
+  return (
+    <div className={styles.none}>
+      <Check size={36} aria-hidden />
+      <p className={styles.noneTitle}>{unchecked.length > 0 ? texts.noneChecked : texts.none}</p>
+      <p>{texts.checked(checked)}</p>
+    </div>
+  )
+}
+
+function lengthOf(text: string): number {
+  return [...text].length
+}
 
 /** What of the model's proposals was left out, and what of the text could not be proofread. */
 export function Notes({ proofread, note }: { proofread: Proofreading; note: string }) {

@@ -7,7 +7,7 @@ import { ChangeSheet } from './ChangeSheet'
 import { Head } from './Head'
 import { Row } from './Marked'
 import { modeAtom } from './mode'
-import { Notes } from './Notes'
+import { Notes, NothingFound } from './Notes'
 import styles from './Proofread.module.css'
 import { type DecisionLists, type Decisions, decisionsOf, listsOf, paragraphsOf, sortChanges } from './review'
 import { texts } from './texts'
@@ -60,7 +60,11 @@ export function ProofreadView(props: ProofreadViewProps) {
       data-hold
       data-unfold
     >
-      <Head {...props} changes={changes} decisions={decisions} roomy={roomy} />
+      {writing || changes.length > 0 ? (
+        <Head {...props} changes={changes} decisions={decisions} roomy={roomy} />
+      ) : (
+        <NothingFound proofread={proofread} />
+      )}
       {(writing || changes.length > 0) && (
         <div className={styles.body}>
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the list and its keys do the same. */}

@@ -12,6 +12,7 @@ export const texts = {
   found: (count: number) => `修正が必要な箇所が${n(count)}件あります`,
   none: '修正が必要な箇所はありませんでした。',
   noneChecked: '確認できた範囲では、修正が必要な箇所はありませんでした。',
+  checked: (length: number) => `${n(length)}文字を確認しました。`,
   original: '元の文章',
   corrected: '校正後',
 
