@@ -2,11 +2,13 @@ package api_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
@@ -144,6 +146,60 @@ func TestSkillsAreTriedWithoutBeingSaved(t *testing.T) {
 		method: "POST", path: "/v1/skill/try", token: f.alice.Subject,
 		body: map[string]any{"request_id": newID(), "slot": slot, "content": wrong},
 	}, "content.prompt")
+}
+
+// TestArchivedSkillsAreNotAsked: threads with an archived skill can be read and not continued, until it is restored.
+func TestArchivedSkillsAreNotAsked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	made := f.madeSkill(f.bob.Subject, "organization", nil)
+	path := "/v1/skill/" + made.ID.String()
+	begin := call{
+		method: "POST", path: "/v1/thread", token: f.alice.Subject, body: map[string]any{"skill_id": made.ID},
+	}
+	thread := get[api.Thread](f, http.StatusCreated, begin)
+	ask := func(kind string, change map[string]any) call {
+		body := map[string]any{"request_id": newID(), "thread_id": thread.ID}
+		maps.Copy(body, change)
+		return call{method: "POST", path: "/v1/message/" + kind, token: f.alice.Subject, body: body}
+	}
+	first := get[api.Exchange](f, http.StatusOK, ask("sync", map[string]any{"content": "糸とは"}))
+	turns := map[string]map[string]any{
+		"a question": {"content": "続き"},
+		"an edit":    {"content": "布とは", "edit": first.Question.ID},
+		"again":      {"regenerate": first.Answer.ID},
+	}
+	archive := call{method: "DELETE", path: path, token: f.bob.Subject}
+	if resp := f.do(archive); resp.status != http.StatusOK && resp.status != http.StatusNoContent {
+		t.Fatalf("archiving: %d %s", resp.status, resp.body)
+	}
+	for name, turn := range turns {
+		for _, kind := range []string{"sync", "async", "stream"} {
+			refused := get[api.Problem](f, http.StatusConflict, ask(kind, turn))
+			if refused.Code != string(fault.SkillUnavailable) || refused.Detail == "" {
+				t.Errorf("%s, %s: %+v", name, kind, refused)
+			}
+		}
+	}
+	if resp := f.do(begin); resp.status != http.StatusNotFound {
+		t.Errorf("a thread begins: %d %s", resp.status, resp.body)
+	}
+	offered := get[api.Skill](f, http.StatusOK, call{method: "GET", path: path, token: f.alice.Subject})
+	messages := get[api.MessageList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject,
+	})
+	if offered.UnavailableReason == "" || len(messages.Items) != 2 {
+		t.Errorf("the reason is %q, and %d messages are read", offered.UnavailableReason, len(messages.Items))
+	}
+	restore := call{method: "POST", path: path + "/restore", token: f.bob.Subject}
+	if resp := f.do(restore); resp.status != http.StatusOK && resp.status != http.StatusNoContent {
+		t.Fatalf("restoring: %d %s", resp.status, resp.body)
+	}
+	for _, turn := range turns {
+		get[api.Exchange](f, http.StatusOK, ask("sync", turn))
+	}
+	get[api.Thread](f, http.StatusCreated, begin)
 }
 
 func TestHiddenSkills(t *testing.T) {

@@ -99,7 +99,7 @@ test('a file is read, standard skills are hidden, and copies are made once', asy
   await page.getByRole('button', { name: '保存', exact: true }).click()
   await expect(page).toHaveURL(/\/home\/skill\/[0-9a-f-]{36}\/edit$/)
 
-  // What is wrong with a file is said with its line.
+  // An invalid file is refused with the number of its line.
   await page.goto('/home/skill/library')
   const again = page.waitForEvent('filechooser')
   await page.getByRole('button', { name: 'ファイルから読み込む' }).click()
@@ -184,6 +184,60 @@ test('a skill with documents is for those who are chosen', async ({
   await expect(member.getByRole('tooltip')).toContainText('一泊一万二千円とする')
   await expect(member.getByRole('complementary', { name: /宿泊規程/ })).toHaveCount(0)
   expect(await (await user.call('GET', '/v1/data-source')).json()).toMatchObject({ items: [] })
+})
+
+test('a thread with an archived skill can be read, and continued once the skill is restored', async ({
+  page,
+  browser,
+  server,
+  account,
+  signIn,
+}) => {
+  const { items } = (await (await account.call('GET', '/v1/category?all=true')).json()) as {
+    items: { id: string }[]
+  }
+  const { id } = (await (
+    await account.call('POST', '/v1/skill', {
+      request_id: crypto.randomUUID(),
+      audience: 'organization',
+      content: {
+        name: '議事録の清書',
+        description: '議事録を整えます。',
+        icon: 'report',
+        category_id: items[0]?.id,
+        prompt: '議事録を整える。',
+      },
+    })
+  ).json()) as { id: string }
+  const user = await signIn('user')
+  const thread = await user.newThread('議事録の清書')
+  await user.ask(thread.id, '清書してください。')
+  const path = `/chat/${thread.id}`
+  await page.goto('/home/skill/library?tab=organization')
+  const line = page.getByRole('listitem').filter({ hasText: '議事録の清書' })
+  await line.getByRole('button', { name: 'アーカイブ' }).click()
+  await expect(line).toHaveCount(0)
+
+  const member = await pageOf(browser, server.url, user)
+  const notice = member.getByText('このスキルはアーカイブされたため、新しい質問には使えません。')
+  const composer = member.getByRole('textbox', { name: '質問' })
+  const change = member.getByRole('button', { name: /^(質問を編集|回答を再生成)$/ })
+  await member.goto(path)
+  await expect(notice).toBeVisible()
+  await expect(member.getByText('清書してください。', { exact: true })).toBeVisible()
+  await expect(member.getByRole('button', { name: 'コピー', exact: true })).toBeVisible()
+  await expect(composer).toHaveCount(0)
+  await expect(change).toHaveCount(0)
+  await inspect(member, {
+    name: 'the thread of an archived skill',
+    open: (at) => at.goto(path).then(() => expect(notice).toBeVisible()),
+  })
+
+  await account.call('POST', `/v1/skill/${id}/restore`)
+  await member.goto(path)
+  await expect(composer).toBeEnabled()
+  await expect(notice).toHaveCount(0)
+  await expect(change).toHaveCount(2)
 })
 
 test('changes in a browser that are older than what was saved since are said to be', async ({

@@ -17,7 +17,16 @@ import { Regenerate, WrittenBy } from './Regenerate'
 import { texts } from './texts'
 
 /** What can be done with a finished answer, and when it was given. */
-export function Actions({ message, conversation }: { message: Message; conversation: Conversation }) {
+export function Actions({
+  message,
+  conversation,
+  closed,
+}: {
+  message: Message
+  conversation: Conversation
+  /** Whether the skill answers nothing more. */
+  closed: boolean
+}) {
   const busy = useAtomValue(conversation.busyAtom)
   const [commenting, setCommenting] = useState(false)
   const rating = message.feedback?.rating
@@ -54,7 +63,7 @@ export function Actions({ message, conversation }: { message: Message; conversat
           </IconButton>
         </>
       )}
-      {message.status !== 'failed' && (
+      {message.status !== 'failed' && !closed && (
         <Regenerate conversation={conversation} messageId={message.id} disabled={busy} />
       )}
       <time className={styles.time} dateTime={at} title={formatFull(at)}>

@@ -27,6 +27,8 @@ import { Waiting } from './Waiting'
 interface AnswerProps {
   readonly turn: Turn
   readonly conversation: Conversation
+  /** Whether the skill answers nothing more, so that no answer can be written again. */
+  readonly closed: boolean
   /** Far enough up that the browser need not draw it while it is out of sight. */
   readonly settled: boolean
 }
@@ -35,7 +37,7 @@ const noView = atom<AnswerView | null>(null)
 const noText = atom('')
 
 /** An answer, on the paper: while it is written, with a thread running beside it. */
-export const Answer = memo(function Answer({ turn, conversation, settled }: AnswerProps) {
+export const Answer = memo(function Answer({ turn, conversation, closed, settled }: AnswerProps) {
   const { message, live, successor } = turn
   useWatch(live)
   useWatch(successor)
@@ -90,10 +92,12 @@ export const Answer = memo(function Answer({ turn, conversation, settled }: Answ
           <Sources cited={cited} consulted={consulted} text={message.content} onOpen={citations.open} />
         )}
         {view && <Waiting view={view} />}
-        {!writing && <Ending message={message} conversation={conversation} />}
+        {!writing && <Ending message={message} conversation={conversation} closed={closed} />}
         <div className={styles.under}>
           <Alternatives message={message} conversation={conversation} />
-          {!writing && !isRunning(message) && <Actions message={message} conversation={conversation} />}
+          {!writing && !isRunning(message) && (
+            <Actions message={message} conversation={conversation} closed={closed} />
+          )}
         </div>
       </div>
     </li>
@@ -142,24 +146,30 @@ function AnswerText({ live, stored, cut }: { live: LiveAnswer | null; stored: st
 }
 
 /** Why an answer is not whole, and what can be done about it. */
-function Ending({ message, conversation }: { message: Message; conversation: Conversation }) {
+function Ending({
+  message,
+  conversation,
+  closed,
+}: Pick<AnswerProps, 'conversation' | 'closed'> & { message: Message }) {
   const busy = useAtomValue(conversation.busyAtom)
   if (message.status === 'failed') {
     return (
       <div className={styles.failed}>
         <CircleAlert size={16} aria-hidden />
         <p>{message.error?.detail || texts.status.failed}</p>
-        <Button
-          size="sm"
-          disabled={busy}
-          onClick={() => {
-            conversation.regenerate(message.id)
-            focusComposer()
-          }}
-        >
-          <RotateCcw size={14} aria-hidden />
-          {texts.status.again}
-        </Button>
+        {!closed && (
+          <Button
+            size="sm"
+            disabled={busy}
+            onClick={() => {
+              conversation.regenerate(message.id)
+              focusComposer()
+            }}
+          >
+            <RotateCcw size={14} aria-hidden />
+            {texts.status.again}
+          </Button>
+        )}
       </div>
     )
   }

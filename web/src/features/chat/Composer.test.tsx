@@ -143,7 +143,6 @@ describe('Composer', () => {
     [{ task_type: 'summarization' }, /^要約する文章や/],
     [{ task_type: 'document_qa' }, /^添付したファイルへの質問/],
     [{ kind: 'web_search' }, /^調べたいことを/],
-    [{ unavailable_reason: '準備中です。' }, /^現在は入力できません$/],
   ])('says what belongs into it for a skill with %o', (change, words) => {
     const { field } = show({ skill: { ...skill, ...change } as Skill })
     expect(field.placeholder).toMatch(words)
@@ -159,9 +158,15 @@ describe('Composer', () => {
   })
 
   it('says when the skill cannot be used', () => {
-    const { field } = show({ skill: { ...skill, unavailable_reason: '検索が設定されていません。' } })
-    expect(field.disabled).toBe(true)
+    render(
+      <Composer
+        skill={{ ...skill, unavailable_reason: '検索が設定されていません。' }}
+        conversation={{ state: { thread: null, turns: [] } } as unknown as Conversation}
+        onAsk={vi.fn()}
+      />,
+    )
     expect(screen.getByText('検索が設定されていません。')).toBeTruthy()
+    expect(screen.queryByRole('textbox')).toBeNull()
   })
 
   it('keeps what is typed for the next visit, and forgets what is sent', () => {

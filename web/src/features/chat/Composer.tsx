@@ -48,8 +48,15 @@ interface ComposerProps {
   readonly onAskLater?: (question: Taken) => void
 }
 
-/** Where a question is typed. What sends it and what breaks the line is for the user to choose. */
+/** Where a question is typed; in its place the reason why the skill answers none. */
 export function Composer(props: ComposerProps) {
+  const reason = props.skill.unavailable_reason
+  if (reason && !props.writing) return <p className={styles.blocked}>{reason}</p>
+  return <QuestionForm {...props} />
+}
+
+/** The form for a question. Which key sends it and which one breaks the line is for the user to choose. */
+function QuestionForm(props: ComposerProps) {
   const { skill, conversation, writing = false, stopping = false, focused = true } = props
   const { thread, turns } = conversation.state
   const key = draftKey(skill.id, thread?.id)
@@ -58,13 +65,11 @@ export function Composer(props: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const noteId = useId()
   const length = text.length > countFrom ? [...text].length : text.length
-  const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
-  const question = useQuestion(props, key, blocked)
+  const question = useQuestion(props, key)
   const { files, busy, full } = question
   const blind = useBlind(skill) ?? ''
   const unread = blind !== '' && files.pictures.length > 0
-  const ready =
-    !unread && text.trim() !== '' && length <= maxLength && !blocked && !full && files.readiness !== 'failed'
+  const ready = !unread && text.trim() !== '' && length <= maxLength && !full && files.readiness !== 'failed'
   const sendable = ready && !files.waiting && (!busy || thread !== null)
 
   useEffect(() => {
@@ -91,11 +96,6 @@ export function Composer(props: ComposerProps) {
   const hint = touch ? words : texts.composer.withKeys(words, sendKeys(sendKey))
   return (
     <form className={styles.form} onSubmit={onSubmit}>
-      {blocked && (
-        <p className={styles.blocked} id={noteId}>
-          {skill.unavailable_reason || texts.unavailable}
-        </p>
-      )}
       <div className={cx(styles.box, length > maxLength && styles.over)}>
         <Attachments draft={key} files={files} />
         <Pictures
@@ -104,16 +104,14 @@ export function Composer(props: ComposerProps) {
           disabled={files.waiting}
           onRemove={({ id }) => detachPicture(key, id)}
         />
-        {!blocked && (
-          <div className={styles.add}>
-            {question.accepts && <Attach draft={key} conversation={conversation} files={files} />}
-            <PictureButton
-              blind={blind}
-              disabled={files.waiting}
-              onFiles={(added) => addPictures(key, added)}
-            />
-          </div>
-        )}
+        <div className={styles.add}>
+          {question.accepts && <Attach draft={key} conversation={conversation} files={files} />}
+          <PictureButton
+            blind={blind}
+            disabled={files.waiting}
+            onFiles={(added) => addPictures(key, added)}
+          />
+        </div>
         <textarea
           ref={field}
           className={styles.field}
@@ -123,16 +121,15 @@ export function Composer(props: ComposerProps) {
           aria-describedby={noteId}
           aria-invalid={length > maxLength || undefined}
           aria-keyshortcuts="/"
-          placeholder={blocked ? texts.composer.blocked : hint}
+          placeholder={hint}
           enterKeyHint={sendKey === 'enter' ? 'send' : 'enter'}
           value={text}
-          disabled={blocked}
           readOnly={files.waiting}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
         />
         <div className={styles.buttons}>
-          {!blocked && <ModelMenu skillId={skill.id} />}
+          <ModelMenu skillId={skill.id} />
           {writing && <StopButton conversation={conversation} stopping={stopping} />}
           {files.waiting ? (
             // The keys keep the two apart: one element for both would submit the form with the click that takes back.
@@ -164,8 +161,8 @@ export function Composer(props: ComposerProps) {
           )}
         </div>
       </div>
-      {!blocked && <ModelNote skillId={skill.id} />}
-      {!blocked && <ComposerNote id={noteId} length={length} full={full} unread={unread} files={files} />}
+      <ModelNote skillId={skill.id} />
+      <ComposerNote id={noteId} length={length} full={full} unread={unread} files={files} />
     </form>
   )
 }
@@ -176,10 +173,9 @@ const nothing = { thread: null, turns: [] }
 function useQuestion(
   { skill, conversation, writing = false, onAsk, onAskLater }: ComposerProps,
   key: string,
-  blocked: boolean,
 ) {
   const { state } = conversation
-  const accepts = skill.accepts_data_sources === true && !blocked
+  const accepts = skill.accepts_data_sources === true
   const files = useQuestionFiles(key, accepts ? state : nothing)
   // It is also another branch in which an answer is being written.
   const busy = writing || isBusy(state)

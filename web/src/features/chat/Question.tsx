@@ -80,7 +80,7 @@ export const Question = memo(function Question({
       </div>
       {!editing && (
         <div className={branches.under} data-print="hide">
-          {!pending && (
+          {!pending && !skill.unavailable_reason && (
             <IconButton
               className={branches.pencil}
               size="sm"

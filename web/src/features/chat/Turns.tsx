@@ -60,6 +60,7 @@ export function Turns({
               key={turn.key}
               turn={turn}
               conversation={conversation}
+              closed={Boolean(skill.unavailable_reason)}
               settled={index < turns.length - 4}
             />
           ),

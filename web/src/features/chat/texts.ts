@@ -10,7 +10,6 @@ export const texts = {
   olderFailed: '以前のメッセージを読み込めませんでした。',
   reload: '再試行',
   toEnd: '最新へ',
-  unavailable: 'このスキルは現在利用できません。',
 
   suggestions: '質問の例',
   unfold: 'すべて表示',
@@ -45,7 +44,6 @@ export const texts = {
       web_search: '調べたいことを入力',
     } as Readonly<Record<string, string>>,
     next: '続きの質問や依頼を入力',
-    blocked: '現在は入力できません',
     withKeys: (words: string, keys: { send: string; break: string }) =>
       `${words}（${keys.send} で送信、${keys.break} で改行）`,
     send: '送信',
