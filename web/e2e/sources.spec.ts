@@ -23,7 +23,7 @@ const uploadPath = /\/v1\/data-source\/file$/
 const uploads = (page: Page): Locator =>
   page.getByRole('region', { name: 'アップロードの状況' }).getByRole('listitem')
 
-/** What a screen reader announces. */
+/** The text for screen readers. */
 const said = (page: Page, text: string): Locator =>
   page.getByRole('main').getByRole('status').filter({ hasText: text })
 
@@ -102,12 +102,30 @@ test.describe('a file', () => {
       await expect(row(each, '空白だけ.txt')).toContainText(reason)
       await expect(said(each, '「空白だけ.txt」を読み取れませんでした。')).toBeAttached()
     }
+    // So does the list in the composer.
+    await page.goto('/home/skill')
+    await page.getByRole('button', { name: 'ファイルを添付' }).first().click()
+    await expect(page.getByRole('button', { name: '空白だけ.txt' })).toContainText(reason)
+    await open(page)
     // Uploaded again, it is the same one, read again.
     await choose(page, { '空白だけ.txt': ' \n \n' })
     await expect(page.getByText('「空白だけ.txt」と同じ内容のファイルがすでに')).toBeVisible()
     await expect.poll(async () => (await list(account))[0]?.revision).toBeGreaterThan(5)
     await expect(row(other, '空白だけ.txt')).toContainText('読み取れませんでした')
     await expect(rows(other)).toHaveCount(1)
+  })
+
+  test('that is broken says so, on phones too', async ({ page, account }) => {
+    await open(page)
+    await choose(page, { '壊れた報告書.pdf': '%PDF-1.7\n1 0 obj\n<< /Type /Catalog' })
+    await expect.poll(async () => (await list(account))[0]?.status).toBe('failed')
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      await expect(row(page, '壊れた報告書.pdf')).toContainText('読み取れませんでした')
+      await expect(
+        row(page, '壊れた報告書.pdf').getByText(/^PDFが壊れているか、途中で切れている/),
+      ).toBeInViewport()
+    }
   })
 
   test('of a kind that is not read, or with nothing in it, is not sent', async ({ page }) => {

@@ -106,6 +106,7 @@ function Known({ chosen, onChoose }: Pick<AttachMenuProps, 'chosen' | 'onChoose'
               <span className={styles.about}>
                 {source.status === 'success' ? formatDate(source.created_at) : describeStatus(source)}
               </span>
+              {source.status === 'failed' && <span className={styles.reason}>{source.error}</span>}
             </button>
           </li>
         ))}
