@@ -16,7 +16,8 @@ import {
   ThumbsUp,
   Users,
 } from 'lucide-react'
-import { Link, NavLink, Outlet } from 'react-router'
+import { useEffect, useRef } from 'react'
+import { Link, NavLink, Outlet, useLocation } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
 import { meQuery } from '@/lib/api/queries'
@@ -43,6 +44,14 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
 /** The frame of the admin screens: their own header, the navigation at the left (above on phones), the page. */
 export function AdminLayout() {
   const { data: me } = useSuspenseQuery(meQuery)
+  const nav = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  // On a phone the places are in one line, which scrolls.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the current place follows the address.
+  useEffect(() => {
+    const place = nav.current?.querySelector('[aria-current="page"]')
+    place?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [pathname])
   return (
     <div className={styles.layout}>
       <button type="button" className={styles.skip} onClick={skip}>
@@ -61,7 +70,7 @@ export function AdminLayout() {
           {texts.layout.back}
         </ButtonLink>
       </header>
-      <nav className={styles.nav} aria-label={texts.layout.nav} data-print="hide">
+      <nav className={styles.nav} aria-label={texts.layout.nav} data-print="hide" ref={nav}>
         <ul className={styles.list}>
           {places.map(({ to, label, Icon }) => (
             <li key={to}>
