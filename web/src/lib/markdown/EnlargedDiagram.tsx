@@ -12,6 +12,12 @@ interface EnlargedDiagramProps {
   readonly onClose: () => void
 }
 
+/** Fits a small diagram into the window, at most twice its size. A large one keeps its size. */
+function sizeOf({ width, height }: Drawn) {
+  const fitting = `calc((100dvh - 80px) * ${width / height})`
+  return { width, minWidth: `min(100%, ${2 * width}px, ${fitting})` }
+}
+
 /** A diagram over the whole page, in its own size or larger; it scrolls. Esc closes it. */
 export function EnlargedDiagram({ name, url, drawn, onClose }: EnlargedDiagramProps) {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -32,7 +38,7 @@ export function EnlargedDiagram({ name, url, drawn, onClose }: EnlargedDiagramPr
       </button>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard. */}
       <div className={styles.stage} tabIndex={0} role="region" aria-label={name}>
-        <img src={url} alt={name} style={{ width: drawn.width }} />
+        <img src={url} alt={name} style={sizeOf(drawn)} />
       </div>
     </dialog>
   )
