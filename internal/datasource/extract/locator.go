@@ -168,8 +168,12 @@ func locate(before string, marks []Mark, start int) string {
 
 var cellRange = regexp.MustCompile(`^(.+)!([A-Z]{1,3})([1-9][0-9]{0,6})(?::([A-Z]{1,3})([1-9][0-9]{0,6}))?$`)
 
-// joinRanges returns the range of two ranges of cells of one sheet. Anything else stays as the first of them.
+// joinRanges returns the range of two ranges of cells of one sheet, or of the name of a sheet and cells of it. Anything
+// else stays as the first of them.
 func joinRanges(a, b string) string {
+	if cells := cellRange.FindStringSubmatch(b); cells != nil && cells[1] == a {
+		return b
+	}
 	first, last := cellRange.FindStringSubmatch(a), cellRange.FindStringSubmatch(b)
 	if first == nil || last == nil || first[1] != last[1] {
 		return a

@@ -219,6 +219,11 @@ func TestLocators(t *testing.T) {
 				{Locator: "売上!B12:F12"}, {Offset: 2, Locator: "売上!AA13"}, {Offset: 4, Locator: "売上!A9:F9"},
 			}}}, []string{"売上!A9:AA13"},
 		},
+		"cells below the name of their sheet": {
+			[]extract.Page{{Number: 1, Text: "# 売上\nb\nc", Marks: []extract.Mark{
+				{Locator: "売上", Heading: true}, {Offset: 9, Locator: "売上!A1:E1"}, {Offset: 11, Locator: "売上!A2:E2"},
+			}}}, []string{"売上!A1:E2"},
+		},
 		"two sheets": {
 			[]extract.Page{{Number: 1, Text: "a\nb", Marks: []extract.Mark{
 				{Locator: "一!A1"},
