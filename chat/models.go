@@ -206,21 +206,14 @@ func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Cha
 			changes = append(changes, org.Change{Field: field, Before: was, After: is})
 		}
 	}
-	describe := func(settings ModelSettings) (defaultName, names string) {
-		list, id := allowed(offers, settings)
-		all := make([]string, len(list))
-		for i, m := range list {
-			all[i], _ = m.Shown()
-			if m.ID == id {
-				defaultName = all[i]
-			}
-		}
-		return defaultName, strings.Join(all, "、")
+	wasAllowed, wasDefault := allowed(offers, before)
+	isAllowed, isDefault := allowed(offers, after)
+	if wasDefault != isDefault {
+		add("default_id", namesOf(wasAllowed, wasDefault), namesOf(isAllowed, isDefault))
 	}
-	wasDefault, wasAllowed := describe(before)
-	isDefault, isAllowed := describe(after)
-	add("default_id", wasDefault, isDefault)
-	add("allowed_models", wasAllowed, isAllowed)
+	if !slices.EqualFunc(wasAllowed, isAllowed, func(a, b OfferedModel) bool { return a.ID == b.ID }) {
+		add("allowed_models", namesOf(wasAllowed, ""), namesOf(isAllowed, ""))
+	}
 	was := withSettings(offers, before)
 	for i, m := range withSettings(offers, after) {
 		name, note := m.Shown()
@@ -231,6 +224,17 @@ func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Cha
 		}
 	}
 	return changes
+}
+
+// namesOf returns the names of models, or of the one with an id.
+func namesOf(list []OfferedModel, id string) string {
+	var names []string
+	for _, m := range list {
+		if name, _ := m.Shown(); id == "" || m.ID == id {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, "、")
 }
 
 // named returns a model's note with its name.

@@ -135,6 +135,14 @@ func TestModelSettings(t *testing.T) {
 	if name, note := got.Models[1].Shown(); name != "よく考えるモデル" || note != "時間がかかります" {
 		t.Errorf("it is shown as %s, %s", name, note)
 	}
+	rename := chat.ModelSettings{DefaultID: "careful", Models: []chat.ModelSetting{
+		{ID: "careful", Allowed: true, Name: "熟考"},
+	}}
+	if _, err = models.SetSettings(t.Context(), admin, rename); err != nil || !slices.Equal(s.logged, []org.Change{
+		{Field: "model_name", Before: "よく考えるモデル", After: "熟考"},
+	}) {
+		t.Errorf("a new name is logged as %+v, %v", s.logged, err)
+	}
 	// The audit log has the models' names, never their ids.
 	if _, err = models.SetSettings(t.Context(), admin, chat.ModelSettings{DefaultID: "seeing", Models: []chat.ModelSetting{
 		{ID: "careful", Allowed: true, Note: "待てるとき"}, {ID: "seeing", Allowed: true},
@@ -142,9 +150,9 @@ func TestModelSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []org.Change{
-		{Field: "default_id", Before: "よく考えるモデル", After: "画像モデル"},
-		{Field: "allowed_models", Before: "よく考えるモデル", After: "熟考モデル、画像モデル"},
-		{Field: "model_name", Before: "よく考えるモデル", After: "熟考モデル"},
+		{Field: "default_id", Before: "熟考", After: "画像モデル"},
+		{Field: "allowed_models", Before: "熟考", After: "熟考モデル、画像モデル"},
+		{Field: "model_name", Before: "熟考", After: "熟考モデル"},
 		{Field: "model_note", Before: "熟考モデル：時間がかかります", After: "熟考モデル：待てるとき"},
 	}; !slices.Equal(s.logged, want) {
 		t.Errorf("logged %+v", s.logged)
