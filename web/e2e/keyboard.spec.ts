@@ -183,7 +183,10 @@ test.describe('the keyboard', () => {
     await openSkills(page)
     await page.setViewportSize({ width: 800, height: 800 })
     await page.getByRole('button', { name: 'チャット一覧を開く' }).click()
-    await page.getByRole('dialog', { name: 'チャット', exact: true }).getByRole('link', { name: '別のチャット' }).click()
+    await page
+      .getByRole('dialog', { name: 'チャット', exact: true })
+      .getByRole('link', { name: '別のチャット' })
+      .click()
     await opened(/別のチャット/)
   })
 
