@@ -289,6 +289,17 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 		!strings.Contains(body, `id="schema-Problem"`) {
 		t.Fatalf("got %d", docs.status)
 	}
+	// Descriptions are rendered: the page contains no Markdown, and no HTML comes from them.
+	for _, want := range []string{
+		"<h2>Conventions</h2>", "<code>Authorization: Bearer &lt;token&gt;</code>", "the scope\n      <code>chat</code>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if found := regexp.MustCompile("(?m)^## |<!-- raw HTML").FindString(body); found != "" {
+		t.Errorf("the page has %q", found)
+	}
 	if found := regexp.MustCompile(`(?:src|href)="(?:https?:)?//[^"]*"`).FindString(body); found != "" {
 		t.Errorf("the page loads %s", found)
 	}

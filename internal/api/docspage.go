@@ -11,6 +11,10 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 //go:embed docs/page.html.tmpl
@@ -24,7 +28,7 @@ type docsPage struct {
 	html []byte
 }
 
-// The data of the template.
+// The data of the template. Descriptions are Markdown.
 type (
 	docType struct{ Prefix, Ref, Text string }
 	docItem struct {
@@ -32,21 +36,26 @@ type (
 		Required              bool
 		Type                  docType
 	}
+	docBody struct {
+		Media, Example string
+		Type           docType
+		Fields         []docItem
+	}
 	docResponse struct {
-		Status, Media, Description string
-		Type                       docType
+		Status, Media, Description, Example string
+		Type                                docType
 	}
 	docOperation struct {
 		ID, Method, Path, Summary, Description string
 		Public                                 bool
+		Scopes                                 []identity.Scope
 		Parameters                             []docItem
-		Body                                   *docType
-		BodyMedia                              string
+		Body                                   *docBody
 		Responses                              []docResponse
 	}
 	docGroup struct {
-		Name, Description string
-		Operations        []docOperation
+		Name, Title, Description string
+		Operations               []docOperation
 	}
 	docSchema struct {
 		Name, Description string
@@ -67,7 +76,8 @@ func newDocsPage(source []byte) (*docsPage, error) {
 	}
 	page := docPage{Title: doc.Info.Title, Version: doc.Info.Version, Description: doc.Info.Description}
 	for _, tag := range doc.Tags {
-		page.Groups = append(page.Groups, docGroup{tag.Name, tag.Description, docOperations(doc, tag.Name)})
+		title, _ := tag.Extensions["x-displayName"].(string)
+		page.Groups = append(page.Groups, docGroup{tag.Name, title, tag.Description, docOperations(doc, tag.Name)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		schema := doc.Components.Schemas[name].Value
@@ -76,7 +86,7 @@ func newDocsPage(source []byte) (*docsPage, error) {
 			typeOf(&openapi3.SchemaRef{Value: schema}), docFields(schema),
 		})
 	}
-	tmpl, err := template.New("page").Parse(docsTemplate)
+	tmpl, err := template.New("page").Funcs(template.FuncMap{"markdown": docMarkdown}).Parse(docsTemplate)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +95,13 @@ func newDocsPage(source []byte) (*docsPage, error) {
 		return nil, err
 	}
 	return &docsPage{html: b.Bytes()}, nil
+}
+
+// docMarkdown converts a description to HTML. HTML in it is left out.
+func docMarkdown(source string) (template.HTML, error) {
+	var b strings.Builder
+	err := goldmark.New(goldmark.WithExtensions(extension.Table)).Convert([]byte(source), &b)
+	return template.HTML(b.String()), err //nolint:gosec // The source is openapi.yaml, and HTML in it is left out.
 }
 
 func docOperations(doc *openapi3.T, tag string) []docOperation {
@@ -98,16 +115,18 @@ func docOperations(doc *openapi3.T, tag string) []docOperation {
 			}
 			d := docOperation{
 				ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Description: op.Description,
-				Public: op.Security != nil, Parameters: docParameters(append(slices.Clone(item.Parameters),
-					op.Parameters...)),
+				Public: op.Security != nil, Scopes: scopes[method+" "+path],
+				Parameters: docParameters(append(slices.Clone(item.Parameters), op.Parameters...)),
+				Responses:  docResponses(op.Responses),
 			}
 			if op.RequestBody != nil {
 				for media, content := range op.RequestBody.Value.Content { // Each body has one media type.
-					t := typeOf(content.Schema)
-					d.Body, d.BodyMedia = &t, media
+					d.Body = &docBody{
+						Media: media, Type: typeOf(content.Schema), Fields: docFields(content.Schema.Value),
+						Example: docExample(media, content.Schema),
+					}
 				}
 			}
-			d.Responses = docResponses(op.Responses)
 			out = append(out, d)
 		}
 	}
@@ -133,6 +152,9 @@ func docResponses(responses *openapi3.Responses) []docResponse {
 		d := docResponse{Status: status, Description: *response.Description}
 		for media, content := range response.Content {
 			d.Media, d.Type = media, typeOf(content.Schema)
+			if status != "default" {
+				d.Example = docExample(media, content.Schema)
+			}
 		}
 		out = append(out, d)
 	}

@@ -1,3 +1,4 @@
+import { inspect } from './support/inspect'
 import { expect, test } from './support/test'
 
 /** Hostile output of a model. Any script that runs sets window.stolen. */
@@ -88,7 +89,24 @@ test('every page comes with a strict policy, and nothing may frame it', async ({
   }
 })
 
-test('the API page reads without scripts from elsewhere', async ({ page }) => {
+test('the API reference has contents, operations and schemas, on phones too', async ({ page }) => {
   await page.goto('/docs/api')
-  await expect(page.getByText('/v1/message/stream').first()).toBeVisible()
+  await page.getByRole('navigation').getByText('Messages').click()
+  await page
+    .getByRole('navigation')
+    .getByRole('link', { name: /Ask, and watch the answer/ })
+    .click()
+  const operation = page.getByRole('region', { name: 'Ask, and watch the answer being written' })
+  await expect(operation).toBeInViewport()
+  await expect(operation).toContainText('POST/v1/message/stream')
+  await operation.getByRole('link', { name: 'MessageRequest' }).click()
+  await expect(page.getByRole('region', { name: 'MessageRequest', exact: true })).toBeInViewport()
+  await inspect(page, {
+    name: '/docs/api',
+    open: async (at) => {
+      await at.goto('/docs/api')
+    },
+  })
+  await page.getByText('Contents').click()
+  await expect(page.getByRole('navigation').getByText('Messages')).toBeVisible()
 })
