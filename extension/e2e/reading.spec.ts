@@ -3,8 +3,69 @@ import { findBrowser } from '../../web/e2e/support/browser'
 import { breaches, overflow } from '../../web/e2e/support/inspect'
 import { pdfOf } from '../../web/e2e/support/pdf'
 import { type Browser, expect, test } from './browser'
+import { comments, related } from './pages'
 
-// What is read in other ways than a page: the transcripts of videos and PDF files.
+// Pages with comments, frames and advertisements; transcripts of videos; PDF files.
+
+test('comments and frames of the same site are sent, the rest of the page at a press; advertisements are not', async ({
+  browserWith: browser,
+  site,
+  model,
+}) => {
+  const question = '在宅勤務をどう思いますか'
+  model.script(question, { text: '賛否があります。' })
+  const received = () => JSON.stringify(model.request(question)?.messages)
+  const panel = await browser.press(await browser.open(`${site.url}/discussion`))
+  const summarize = panel.getByRole('button', { name: 'このページを要約' })
+  const review = panel.getByRole('region', { name: '送信内容を確認' })
+  const numbers = review.locator('dd')
+  const send = review.getByRole('button', { name: '送信', exact: true })
+  const answered = () => expect(panel.locator('[data-answer]')).toContainText('賛否があります。')
+
+  await summarize.click()
+  await expect(numbers.nth(2)).toHaveText(String(related.length))
+  await expect(review).toContainText('別のサイトの枠が1か所あり、その中身は読み取っていません。')
+  await review.getByText('送信する文章を表示').click()
+  const shown = (await review.locator('pre').textContent()) ?? ''
+  await expect(numbers.nth(1)).toHaveText([...shown].length.toLocaleString('ja'))
+  await inspect(panel)
+  await send.click()
+  await answered()
+  for (const text of [shown, received()]) {
+    for (let i = 1; i <= comments; i++) expect(text).toContain(`${i}番目の感想です。`)
+    expect(text).toMatch(
+      /## 4月の議事録[\n\\]+n?労使協議会は、在宅勤務の上限を月15日とすることで合意しました。/,
+    )
+    expect(text).not.toContain(related)
+    expect(text).not.toMatch(/広告|ニュース一覧/)
+  }
+  expect(shown.match(/1番目の感想です。/g), 'each comment is sent once').toHaveLength(comments / 10)
+
+  await panel.getByRole('button', { name: '新しいチャット' }).click()
+  await summarize.click()
+  await review.getByRole('button', { name: 'ページ全体を送る' }).click()
+  await expect(numbers.nth(2)).toHaveText('0')
+  await expect(review.getByRole('button', { name: 'ページ全体を送る' })).toHaveCount(0)
+  await send.click()
+  await answered()
+  await expect(panel.getByText(/^[\d,]+文字を送信（省略 0文字）$/)).toBeVisible()
+  for (const part of [related, `${comments}番目の感想です。`, '労使協議会は'])
+    expect(received()).toContain(part)
+  expect(received()).not.toContain('広告')
+
+  // A site whose text is sent without a review still shows how much is left out.
+  await panel.getByRole('button', { name: '新しいチャット' }).click()
+  await summarize.click()
+  await review.getByRole('checkbox').check()
+  await send.click()
+  await answered()
+  await panel.getByRole('button', { name: '新しいチャット' }).click()
+  await summarize.click()
+  await answered()
+  await expect(panel.getByText(new RegExp(`文字を送信（省略 ${related.length}文字）$`))).toBeVisible()
+  await expect(review).toHaveCount(0)
+  expect(received()).not.toContain(related)
+})
 
 const video = 'https://www.youtube.com/watch?v=dQw4w9WgXcQ'
 const transcriptPath = '/api/timedtext'

@@ -68,7 +68,7 @@ interface ReviewProps {
 /** What is about to be sent, all of it, before it is. */
 function Review({ draft: read, server, onSend, onCancel }: ReviewProps) {
   const [draft, setDraft] = useState(read)
-  const { material, characters, omitted, whole, unreadFrames } = draft
+  const { material, characters, whole, unreadFrames } = draft
   const [always, setAlways] = useState(false)
   const box = useId()
   const text = material.kind === 'explanation' ? material.selection : material.text
@@ -84,12 +84,12 @@ function Review({ draft: read, server, onSend, onCancel }: ReviewProps) {
         <dt>{t('sentCharacters')}</dt>
         <dd>{count(characters)}</dd>
         <dt>{t('leftCharacters')}</dt>
-        <dd>{count(material.left + omitted)}</dd>
+        <dd>{count(material.left + material.omitted)}</dd>
       </dl>
       {material.left > 0 && <p className={styles.warning}>{t('leftNote', count(maxText))}</p>}
       {whole !== null && (
         <div className={styles.warning}>
-          <p>{t('omittedNote', count(omitted))}</p>
+          <p>{t('omittedNote', count(material.omitted))}</p>
           <Button size="sm" onClick={() => setDraft(whole)}>
             {t('sendWhole')}
           </Button>

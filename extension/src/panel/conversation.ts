@@ -19,7 +19,10 @@ export interface Material {
   readonly title: string
   /** The page as it is sent, at most as long as the server takes it. */
   readonly text: string
+  /** Characters at the end of the page beyond the limit of the server. */
   readonly left: number
+  /** Characters of the page beside its article and comments, which are not sent. */
+  readonly omitted: number
   readonly selection: string
   readonly question: string
 }
@@ -110,7 +113,7 @@ export class Conversation {
       : material.kind === 'summary'
         ? t('summarize')
         : material.question
-    this.#ask(body.request_id, question, body, { characters, left: explains ? 0 : material.left })
+    this.#ask(body.request_id, question, body, { characters, left: material.left + material.omitted })
   }
 
   /** Asks further in the thread. */

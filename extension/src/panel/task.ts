@@ -16,8 +16,6 @@ export interface Wish {
 export interface Draft {
   readonly material: Material
   readonly characters: number
-  /** Characters of the page beside its article that are not sent. */
-  readonly omitted: number
   /** The draft of the whole page; null if nothing beside the article is left out. */
   readonly whole: Draft | null
   readonly unreadFrames: number
@@ -48,9 +46,12 @@ export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDr
   if (found.text === '') throw new Unreadable('emptyPage')
   const { url, title, text, whole, omitted, unreadFrames } = found
   const draft = drafted(wish, url, title, text, 0, unreadFrames)
-  return omitted === 0
-    ? draft
-    : { ...draft, omitted, whole: drafted(wish, url, title, whole, 0, unreadFrames) }
+  if (omitted === 0) return draft
+  return {
+    ...draft,
+    material: { ...draft.material, omitted },
+    whole: drafted(wish, url, title, whole, 0, unreadFrames),
+  }
 }
 
 /** Reads a PDF by the server. */
@@ -69,16 +70,16 @@ function drafted(
   unreadFrames: number,
 ): Draft {
   const { text, characters, left } = cut(whole)
-  const material = { ...wish, url, title, text, left: left + more, selection: '' }
-  return { material, characters, omitted: 0, whole: null, unreadFrames }
+  const material = { ...wish, url, title, text, left: left + more, omitted: 0, selection: '' }
+  return { material, characters, whole: null, unreadFrames }
 }
 
 function explanation(target: Target, wish: Wish, selection: string): Draft {
   const characters = lengthOf(selection)
   if (selection.trim() === '') throw new Unreadable('noSelection')
   if (characters > maxSelection) throw new TooLong(characters)
-  const material = { ...wish, url: target.url, title: target.title, text: '', left: 0, selection }
-  return { material, characters, omitted: 0, whole: null, unreadFrames: 0 }
+  const material = { ...wish, url: target.url, title: target.title, text: '', left: 0, omitted: 0, selection }
+  return { material, characters, whole: null, unreadFrames: 0 }
 }
 
 /** A selection is never cut: what is explained would not be what was selected. */

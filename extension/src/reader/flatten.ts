@@ -3,7 +3,7 @@ export class TooSlow extends Error {
   override name = 'TooSlow'
 }
 
-/** What is never part of a page's text. */
+/** The elements without text of the page. */
 const dropped = new Set(
   (
     'SCRIPT STYLE NOSCRIPT TEMPLATE LINK META SVG CANVAS VIDEO AUDIO OBJECT EMBED ' +
@@ -14,31 +14,49 @@ const dropped = new Set(
 /** Frames smaller than this are advertisements and counters, in pixels. */
 const smallestFrame = { width: 200, height: 100 }
 
+/** The containers of advertisements, by the names that advertising networks and sites give them. */
+const advertisements = [
+  '.adsbygoogle, .advertisement, .advertisements, .ad-container, .ad-slot, .ad-banner, .ad-wrapper',
+  '[data-ad-client], [data-ad-slot], [data-google-query-id]',
+  '[id^="google_ads_"], [id^="div-gpt-ad"], [id^="aswift_"], [id^="taboola-"], [class~="OUTBRAIN"]',
+  '[aria-label="広告"], [aria-label="Advertisement"]',
+].join(', ')
+
+/** Flat is the copy of a document. */
 export interface Flat {
   readonly document: Document
+  /** The copies of the frames of the same site, in the order of the page. */
+  readonly frames: readonly Document[]
+  /** The number of frames of other sites that are large enough to have text. */
   readonly unreadFrames: number
 }
 
 /**
- * A copy of a document as a person sees it, to take apart: hidden parts are left out, shadow roots (closed ones, too)
- * and frames of the same site stand in the place in which they are shown. The page itself is not touched.
+ * flatten copies the visible part of a document. It leaves out hidden elements and advertisements, replaces shadow
+ * roots by their content, and copies each frame of the same site into a document of its own. The page itself does not
+ * change.
  */
 export function flatten(source: Document, deadline: number, now = () => performance.now()): Flat {
-  const copy = document.implementation.createHTMLDocument(source.title)
-  const base = copy.createElement('base')
-  base.href = source.baseURI
-  copy.head.append(base)
-  const state = { copy, deadline, now, seen: 0, unreadFrames: 0 }
-  if (source.body !== null) copyChildren(source.body, copy.body, state)
-  return { document: copy, unreadFrames: state.unreadFrames }
+  const state: State = { frames: [], deadline, now, seen: 0, unreadFrames: 0 }
+  const copy = copyDocument(source, source.title, state)
+  return { document: copy, frames: state.frames, unreadFrames: state.unreadFrames }
 }
 
 interface State {
-  readonly copy: Document
+  readonly frames: Document[]
   readonly deadline: number
   readonly now: () => number
   seen: number
   unreadFrames: number
+}
+
+function copyDocument(source: Document, title: string, state: State): Document {
+  const copy = document.implementation.createHTMLDocument(title)
+  const base = copy.createElement('base')
+  base.href = source.baseURI
+  copy.head.append(base)
+  if (source.body !== null) copyChildren(source.body, copy.body, state)
+  return copy
 }
 
 function copyChildren(from: ParentNode & Node, to: Element, state: State): void {
@@ -48,14 +66,15 @@ function copyChildren(from: ParentNode & Node, to: Element, state: State): void 
 function copyNode(node: Node, to: Element, state: State): void {
   if (++state.seen % 200 === 0 && state.now() > state.deadline) throw new TooSlow()
   if (node.nodeType === Node.TEXT_NODE) {
-    to.append(state.copy.createTextNode(node.nodeValue ?? ''))
+    to.append(node.nodeValue ?? '')
     return
   }
   if (!(node instanceof Element) && node.nodeType !== Node.ELEMENT_NODE) return
   const element = node as Element
-  if (dropped.has(element.tagName.toUpperCase()) || isHidden(element)) return
+  if (dropped.has(element.tagName.toUpperCase()) || element.matches(advertisements) || isHidden(element))
+    return
   if (element.tagName === 'IFRAME' || element.tagName === 'FRAME') {
-    copyFrame(element as HTMLIFrameElement, to, state)
+    copyFrame(element as HTMLIFrameElement, state)
     return
   }
   if (element.tagName === 'SLOT') {
@@ -63,7 +82,7 @@ function copyNode(node: Node, to: Element, state: State): void {
     for (const each of assigned.length > 0 ? assigned : element.childNodes) copyNode(each, to, state)
     return
   }
-  const made = state.copy.createElement(
+  const made = to.ownerDocument.createElement(
     /^[a-z][a-z0-9-]*$/i.test(element.localName) ? element.localName : 'div',
   )
   for (const name of [
@@ -78,6 +97,7 @@ function copyNode(node: Node, to: Element, state: State): void {
     'start',
     'lang',
     'itemprop',
+    'itemtype',
   ]) {
     const value = element.getAttribute(name)
     if (value !== null) made.setAttribute(name, value)
@@ -86,7 +106,7 @@ function copyNode(node: Node, to: Element, state: State): void {
   copyChildren(shadowOf(element) ?? element, made, state)
 }
 
-/** The shadow root of an element: extensions may also look into closed ones. */
+/** shadowOf returns the shadow root of an element. Extensions have access to closed ones, too. */
 function shadowOf(element: Element): ShadowRoot | null {
   if (element.shadowRoot !== null) return element.shadowRoot
   if (!(element instanceof HTMLElement) || typeof chrome === 'undefined' || chrome.dom === undefined)
@@ -94,22 +114,22 @@ function shadowOf(element: Element): ShadowRoot | null {
   return (chrome.dom.openOrClosedShadowRoot(element) as ShadowRoot | null) ?? null
 }
 
-function copyFrame(frame: HTMLIFrameElement, to: Element, state: State): void {
+function copyFrame(frame: HTMLIFrameElement, state: State): void {
   const { width, height } = frame.getBoundingClientRect()
   if (width < smallestFrame.width || height < smallestFrame.height) return
   let inside: Document | null = null
   try {
     inside = frame.contentDocument
   } catch {
-    // Another site's.
+    // A frame of another site.
   }
   if (inside?.body == null) {
     state.unreadFrames++
     return
   }
-  const made = state.copy.createElement('section')
-  to.append(made)
-  copyChildren(inside.body, made, state)
+  const at = state.frames.length
+  const copy = copyDocument(inside, inside.title || frame.title, state)
+  state.frames.splice(at, 0, copy) // Before the frames inside it.
 }
 
 function isHidden(element: Element): boolean {

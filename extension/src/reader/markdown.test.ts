@@ -20,6 +20,14 @@ describe('toMarkdown', () => {
       '## 手当\n\n-   月額3,000円\n\n（画像: 組織図）\n\n| 区分 | 日数 |\n| --- | --- |\n| 正社員 | 15\\|16 |',
     )
   })
+
+  it('keeps paragraphs apart in groups, however many there are', () => {
+    const paragraphs = Array.from({ length: 120 }, (_, i) => `第${i + 1}条`)
+    const { body } = page(
+      `前<div><b>太字</b>の文<section>${paragraphs.map((text) => `<p>${text}</p>`).join('')}</section></div>後`,
+    )
+    expect(toMarkdown(body)).toBe(['前', '**太字**の文', ...paragraphs, '後'].join('\n\n'))
+  })
 })
 
 describe('flatten', () => {
@@ -46,14 +54,50 @@ describe('readDocument', () => {
     (_, i) => `<div class="comment"><p>${i}番目の感想です。</p></div>`,
   ).join('')
 
-  it('counts the comments that an article leaves out, and has them in the whole page', async () => {
+  it('keeps the comments below an article, and counts the rest', async () => {
+    const rest = '関連記事の紹介です。'
     const found = await readDocument(
-      page(`<title>題</title><main>${article}<div id="comments">${comments}</div></main>`),
+      page(
+        `<title>題</title><main>${article}<p class="related">${rest}</p><div id="comments">${comments}</div></main>`,
+      ),
     )
     if (found.kind !== 'page') throw new Error(found.kind)
-    expect(found.text).not.toContain('199番目の感想です。')
-    expect(found.omitted).toBe(comments.replace(/<[^>]*>/g, '').length)
-    expect(found.whole).toContain('199番目の感想です。')
+    for (let i = 0; i < 200; i++) expect(found.text.split(`\n${i}番目の感想です。`)).toHaveLength(2)
+    expect(found.text).not.toContain(rest)
+    expect(found.omitted).toBe(rest.length)
+    expect(found.whole).toContain(rest)
+  })
+
+  it.each([
+    ['a list', '<ol class="comments"><li>{}</li><li>二</li></ol>'],
+    [
+      'items without a list of their own',
+      '<div><div class="CommentItem_a">{}</div><div class="CommentItem_a">二</div></div>',
+    ],
+    ['custom elements', '<app-comment>{}</app-comment><app-comment>二</app-comment>'],
+    ['markup of schema.org', '<div itemtype="https://schema.org/Comment">{}</div>'],
+    ['a role', '<article role="comment">{}</article>'],
+    ['answers', '<div id="answers"><div>{}</div></div>'],
+    [
+      'a list in which the longest comment is half of the page',
+      `<ul class="replies"><li>{}</li><li>${sentence.repeat(150)}</li></ul>`,
+    ],
+  ])('keeps comments in %s', async (_, html) => {
+    const found = await readDocument(
+      page(`<title>題</title>${article}${html.replace('{}', '一つ目の感想です。')}`),
+    )
+    expect(found).toMatchObject({ kind: 'page', whole: '', omitted: 0 })
+    expect((found as { text: string }).text).toMatch(/^[^コ]*## コメント\n\n[^コ]*一つ目の感想です。/)
+  })
+
+  it.each([
+    ['highlighted code', '<pre><code><span class="comment">// 説明</span></code></pre>'],
+    ['a section of an article', '<section class="answer"><p>休暇は20日です。</p></section>'],
+    ['a page called after its comments', ''],
+  ])('does not take %s for comments', async (_, html) => {
+    const inside = article.replace('<p>', `${html}<p>`)
+    const found = await readDocument(page(`<title>題</title><div class="with-comments">${inside}</div>`))
+    expect((found as { text: string }).text).not.toContain('## コメント')
   })
 
   it('counts nothing of a normal article', async () => {

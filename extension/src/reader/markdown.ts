@@ -1,7 +1,46 @@
 import TurndownService from 'turndown'
 
-/** HTML as Markdown: headings, lists, links, code and tables; pictures by their words. */
-export function toMarkdown(root: Element | string): string {
+/** Elements that only group the blocks of a page. */
+const groups = new Set(['BODY', 'MAIN', 'ARTICLE', 'SECTION', 'DIV'])
+
+/** Blocks after which a text may be divided. */
+const separate = new Set(['P', 'H1', 'H2', 'H3', 'H4', 'H5', 'H6', 'UL', 'OL', 'TABLE', 'PRE'])
+
+/** The number of blocks that Turndown converts at once: its time grows with the square of their number. */
+const blocksAtOnce = 50
+
+/** toMarkdown returns an element as Markdown: headings, lists, code and tables, the text of links and pictures. */
+export function toMarkdown(root: Element): string {
+  const service = turndown()
+  const parts: string[] = []
+  let pending = document.createElement('div')
+  const flush = () => {
+    if (pending.hasChildNodes()) parts.push(service.turndown(pending))
+    pending = document.createElement('div')
+  }
+  const add = (parent: Element) => {
+    for (const node of parent.childNodes) {
+      if (groups.has(node.nodeName)) {
+        flush()
+        add(node as Element)
+        flush()
+        continue
+      }
+      pending.append(node.cloneNode(true))
+      if (pending.childNodes.length >= blocksAtOnce && separate.has(node.nodeName)) flush()
+    }
+  }
+  add(root)
+  flush()
+  return parts
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .replace(/[ \t\u00a0]+\n/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}
+
+function turndown(): TurndownService {
   const service = new TurndownService({
     headingStyle: 'atx',
     codeBlockStyle: 'fenced',
@@ -16,20 +55,16 @@ export function toMarkdown(root: Element | string): string {
       return words === '' ? '' : `（画像: ${words}）`
     },
   })
-  // Addresses cost many characters and say little; what a link is called is what a person reads.
+  // Addresses cost many characters and tell the model little.
   service.addRule('link', { filter: 'a', replacement: (content) => content })
   service.addRule('table', {
     filter: (node) => node.nodeName === 'TABLE' && isData(node as HTMLTableElement),
     replacement: (_, node) => `\n\n${tableOf(node as HTMLTableElement)}\n\n`,
   })
   return service
-    .turndown(root as HTMLElement)
-    .replace(/[ \t\u00a0]+\n/g, '\n')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim()
 }
 
-/** Whether a table is one of data, and not one that lays the page out. */
+/** isData reports whether a table has data rather than the layout of the page. */
 function isData(table: HTMLTableElement): boolean {
   return (
     table.querySelector('table') === null &&

@@ -1,19 +1,20 @@
 import { Readability } from '@mozilla/readability'
+import { takeComments } from './comments'
 import { flatten, TooSlow } from './flatten'
 import { toMarkdown } from './markdown'
 import type { Found, ReadPage } from './page'
 import { isVideo, readTranscript } from './transcript'
 
-/** A page may take so long to be read, in milliseconds. The panel waits a little longer. */
+/** The time for reading a page, in milliseconds. The panel waits a little longer. */
 const patience = 4500
 
-/** An article is believed to be the page if it has so much of its text: of a list or an app it finds a corner only. */
+/** The smallest share of the text beside the comments that an article has: in a list or an app it is only a corner. */
 const leastShare = 0.35
 
-/** The containers of advertisements, by the names that advertising networks give them. */
-const advertisements = '.adsbygoogle, .ad-container, .advertisement, [id^="google_ads_"], [id^="div-gpt-ad"]'
-
-/** Reads the document of a page: the article if there is one, else everything but what leads through the site. */
+/**
+ * readDocument reads a page and the frames of its site: of each the article with its comments or, without an article,
+ * everything but navigation, header and footer.
+ */
 export async function readDocument(source: Document = document): Promise<Found> {
   const url = source.URL
   const title = source.title.replace(/\s+/g, ' ').trim()
@@ -35,8 +36,8 @@ export async function readDocument(source: Document = document): Promise<Found> 
   }
   try {
     const deadline = performance.now() + patience
-    const { document: copy, unreadFrames } = flatten(source, deadline)
-    const parts = partsOf(copy, deadline)
+    const { document: copy, frames, unreadFrames } = flatten(source, deadline)
+    const parts = joined([partsOf(copy, deadline), ...frames.map((frame) => framePartsOf(frame, deadline))])
     const selection = selectionOf(source)
     if (parts.text === '' && selection === '') return { kind: 'empty', unreadFrames }
     return { kind: 'page', url, title, ...parts, selection, unreadFrames }
@@ -46,31 +47,65 @@ export async function readDocument(source: Document = document): Promise<Found> 
   }
 }
 
-/** The text of the article, or of the page where there is none, and the page that the article is part of. */
-function partsOf(copy: Document, deadline: number): Pick<ReadPage, 'text' | 'whole' | 'omitted'> {
-  for (const element of copy.querySelectorAll(advertisements)) element.remove()
-  // Readability takes its document apart.
-  const article = new Readability(copy.cloneNode(true) as Document, { charThreshold: 200 }).parse()
-  if (performance.now() > deadline) throw new TooSlow()
-  for (const element of copy.querySelectorAll(
+type Parts = Pick<ReadPage, 'text' | 'whole' | 'omitted'>
+
+/** partsOf returns the article of a document with its comments, or all text if it has no article, and the whole. */
+function partsOf(copy: Document, deadline: number): Parts {
+  const page = copy.body.cloneNode(true) as HTMLElement
+  for (const element of page.querySelectorAll(
     'nav, header, footer, aside, [role="navigation"], [role="banner"]',
   )) {
     if (element.closest('main, article') === null) element.remove()
   }
-  const share = lengthOf(article?.textContent) / Math.max(1, lengthOf(copy.body.textContent))
-  const whole = toMarkdown(copy.body)
-  if (!article?.content || share < leastShare) return { text: whole, whole: '', omitted: 0 }
-  const text = toMarkdown(article.content)
-  const omitted = omittedFrom(whole, text, copy.title)
-  return omitted > 0 ? { text, whole, omitted } : { text, whole: '', omitted: 0 }
+  // Readability drops comments, or takes the longest one for the article.
+  const comments = takeComments(copy)
+  const article = new Readability<Element>(copy, {
+    charThreshold: 200,
+    serializer: (element) => element as Element,
+  }).parse()?.content
+  if (performance.now() > deadline) throw new TooSlow()
+  const length = lengthOf(page.textContent) - lengthOf(comments?.textContent)
+  if (!article || lengthOf(article.textContent) < leastShare * length)
+    return { text: toMarkdown(page), whole: '', omitted: 0 }
+  const below = comments === null ? '' : sectionOf('コメント', toMarkdown(comments))
+  const text = `${toMarkdown(article)}\n\n${below}`.trim()
+  // The title is sent in any case.
+  const sent = new Set([...textsOf(article), ...textsOf(comments), copy.title.trim()])
+  const missing = textsOf(page).filter((part) => !sent.has(part))
+  const omitted = missing.reduce((sum, part) => sum + [...part].length, 0)
+  return { text, whole: omitted > 0 ? toMarkdown(page) : '', omitted }
 }
 
-/** The number of characters in lines of a page that its article does not have. The title is sent in any case. */
-function omittedFrom(whole: string, article: string, title: string): number {
-  const linesOf = (text: string) => text.split('\n').map((line) => line.replace(/^#+ /, '').trim())
-  const known = new Set([...linesOf(article), title.trim(), ''])
-  const missing = linesOf(whole).filter((line) => !known.has(line))
-  return missing.reduce((sum, line) => sum + [...line].length, 0)
+/** textsOf returns the text nodes of an element without the spaces around them. */
+function textsOf(element: Element | null): string[] {
+  if (element === null) return []
+  const walker = element.ownerDocument.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  const texts: string[] = []
+  while (walker.nextNode() !== null) {
+    const text = walker.currentNode.nodeValue?.trim() ?? ''
+    if (text !== '') texts.push(text)
+  }
+  return texts
+}
+
+/** framePartsOf is partsOf for a frame, whose title becomes a heading. */
+function framePartsOf(copy: Document, deadline: number): Parts {
+  const title = copy.title.replace(/\s+/g, ' ').trim()
+  const { text, whole, omitted } = partsOf(copy, deadline)
+  return { text: sectionOf(title, text), whole: sectionOf(title, whole), omitted }
+}
+
+/** sectionOf puts a heading before a text that does not begin with one. */
+function sectionOf(title: string, text: string): string {
+  return text === '' || title === '' || text.startsWith('#') ? text : `## ${title}\n\n${text}`
+}
+
+/** joined puts a page and its frames together. */
+function joined(parts: readonly Parts[]): Parts {
+  const join = (texts: string[]) => texts.filter((text) => text !== '').join('\n\n')
+  const text = join(parts.map((part) => part.text))
+  const omitted = parts.reduce((sum, part) => sum + part.omitted, 0)
+  return { text, whole: omitted > 0 ? join(parts.map((part) => part.whole || part.text)) : '', omitted }
 }
 
 function lengthOf(text: string | null | undefined): number {
