@@ -47,7 +47,7 @@ func writeSlackConfig(w http.ResponseWriter, v channel.View, err error) error {
 	}
 	in, c := v.Installation, v.Installation.Credentials
 	config := SlackConfig{
-		Storable: v.Sealing, Source: "none",
+		Storable: v.Sealing, Source: "none", SocketOnly: v.SocketOnly,
 		Credentials: SlackCredentials{
 			BotToken: c.BotToken != "", SigningSecret: c.SigningSecret != "", AppToken: c.AppToken != "",
 			ClientID: c.ClientID, ClientSecret: c.ClientSecret != "",

@@ -2963,6 +2963,9 @@ type SlackConfig struct {
 	Credentials SlackCredentials `json:"credentials"`
 	Policy      SlackPolicy      `json:"policy"`
 
+	// SocketOnly The server's public URL begins with `http://`: Slack sends events in Socket Mode alone.
+	SocketOnly bool `json:"socket_only"`
+
 	// Source `environment`: by the server's settings, which cannot be changed here.
 	Source string `json:"source"`
 

@@ -19,7 +19,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -62,7 +61,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	f.exec(`INSERT INTO channel_installations (id, organization_id, surface, team_id, source)
 	        VALUES ($1, $2, $3, 'T1', 'stored')`, f.installation.ID, organization, channeltest.Name)
-	f.chat = f.startChat(f.model)
+	f.chat = f.startChat(chat.Needs{Model: f.model})
 	f.sources = &sources{Store: f.db}
 	return f
 }
@@ -132,17 +131,16 @@ func (f *fixture) count(sql string, args ...any) (n int) {
 	return n
 }
 
-func (f *fixture) startChat(model llm.Model) *chat.Service {
+func (f *fixture) startChat(needs chat.Needs) *chat.Service {
 	f.t.Helper()
 	feed, err := stream.NewFeed(nil)
 	f.must(err)
 	hub := stream.NewHub(stream.HubConfig{})
 	budget := org.NewBudget(f.db, f.log())
 	f.t.Cleanup(budget.Stop)
-	s := chat.NewService(chat.Needs{
-		Store: f.db, Skills: skill.NewService(f.db, skill.Config{}), Model: model, Hub: hub, Feed: feed,
-		Log: f.log(), Budget: budget,
-	}, chat.Config{Lease: time.Hour})
+	needs.Store, needs.Skills, needs.Hub, needs.Feed = f.db, f.skills(), hub, feed
+	needs.Log, needs.Budget = f.log(), budget
+	s := chat.NewService(needs, chat.Config{Lease: time.Hour})
 	f.must(s.Start(f.t.Context()))
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -145,13 +145,18 @@ func member(name, email string) channel.Profile {
 
 // serve makes the services, for a server with settings.
 func (o *office) serve(environment channel.Credentials) {
+	o.serveAt("https://tsumugi.example", environment)
+}
+
+// serveAt makes the services, for a server with a public URL and settings.
+func (o *office) serveAt(address string, environment channel.Credentials) {
 	log := slog.New(slog.NewTextHandler(o.log, nil))
 	clock := func() time.Time { return o.now }
 	o.setup = channel.NewSetup(channel.SetupConfig{
-		Surface: surface, PublicURL: "https://tsumugi.example", Environment: environment, Sealing: true, Clock: clock,
+		Surface: surface, PublicURL: address, Environment: environment, Sealing: true, Clock: clock,
 	}, o.db, o, log)
 	o.links = channel.NewLinker(channel.LinkerConfig{
-		Surface: surface, PublicURL: "https://tsumugi.example", Clock: clock,
+		Surface: surface, PublicURL: address, Clock: clock,
 	}, o.db, o.setup, o, log)
 }
 

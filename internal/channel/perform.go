@@ -73,7 +73,7 @@ func (w *delivering) make(ctx context.Context, a action) (ref Ref, found bool, e
 	p := w.Progress.Posted[a.part]
 	from := a.draft
 	from.Markdown, from.State = a.draft.Markdown[:min(p.Held, len(a.draft.Markdown))], Writing
-	from.Reason, from.Citations, from.Attached = "", nil, false
+	from.Reason, from.Citations, from.Notice, from.Attached = "", nil, "", false
 	switch a.call {
 	case callBegin:
 		ref, err = w.surface.Begin(ctx, w.to, a.draft)

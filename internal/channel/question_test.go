@@ -1,12 +1,14 @@
 package channel_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
@@ -47,6 +49,53 @@ func TestFilesOfTheThreadAlone(t *testing.T) {
 	if n := f.count(`SELECT min(cardinality(data_source_ids)) FROM messages WHERE role = 'user'`); n != 0 {
 		t.Errorf("%d data sources", n)
 	}
+}
+
+// TestMentionedColleaguesAreNamed checks that the model reads names instead of ids.
+func TestMentionedColleaguesAreNamed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.surface.Name("U0ADMIN", "管理 花子")
+	f.take(f.start(), f.mention("sato", "@U0ADMINと@U0NOBODYに何を相談しますか"))
+	if got := read(f.say("申請です。")); !strings.HasSuffix(got, "@管理 花子と@U0NOBODYに何を相談しますか") {
+		t.Errorf("the model reads %q", got)
+	}
+}
+
+// TestFootOfAnAnswer is its sources, and a notice if documents of the skill are missing.
+func TestFootOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	missing := chat.Step{
+		Kind: chat.StepSkillDocuments, Status: chat.StatusFailed, Detail: "スキルのファイル1件が見つかりません。",
+	}
+	f.chat = f.startChat(chat.Needs{Model: f.model, Grounder: grounder(
+		func(_ context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+			tell(missing)
+			return chat.Grounds{Prompt: ask.Prompt, Sources: []chat.Source{
+				{Citation: chat.Citation{Index: 1, Filename: "旅費規程.pdf", Page: 3}, Text: "日当は3,000円とする。"},
+				{Citation: chat.Citation{Index: 2, Filename: "解説", URL: "https://example.org/"}, Text: "宿泊費は実費とする。"},
+				{Citation: chat.Citation{Index: 3, Filename: "参考.pdf"}, Text: "この文書は引用されない。"},
+			}}, nil
+		},
+	)})
+	f.take(f.start(), f.mention("sato", "日当と宿泊費は"))
+	f.say("日当は3,000円です[1]。宿泊費は実費です[2]。")
+	d := f.answered(1)[0].Draft
+	if d.Notice != missing.Detail {
+		t.Errorf("the notice is %q", d.Notice)
+	}
+	if len(d.Citations) != 2 || d.Citations[0].Page != 3 || d.Citations[1].URL != "https://example.org/" {
+		t.Errorf("the sources are %+v", d.Citations)
+	}
+}
+
+// grounder is a chat.Grounder made of a function.
+type grounder func(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error)
+
+// Ground implements chat.Grounder.
+func (g grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	return g(ctx, ask, tell)
 }
 
 func TestFilesThatCannotBeUsed(t *testing.T) {

@@ -209,6 +209,7 @@ func (s *Setup) Sockets(ctx context.Context) ([]Installation, error) {
 type View struct {
 	Installation Installation // Zero if there is none.
 	Sealing      bool         // The server can store credentials.
+	SocketOnly   bool         // The public URL is not https://: Slack sends events in Socket Mode alone.
 }
 
 // View returns what administrators see.
@@ -220,7 +221,7 @@ func (s *Setup) View(ctx context.Context, actor identity.Actor) (View, error) {
 	if errors.Is(err, ErrNotInstalled) {
 		err = nil
 	}
-	return View{Installation: in, Sealing: s.cfg.Sealing}, err
+	return View{Installation: in, Sealing: s.cfg.Sealing, SocketOnly: s.socketOnly()}, err
 }
 
 // own returns the installation of the actor's organization.
@@ -334,6 +335,9 @@ func (s *Setup) Remove(ctx context.Context, actor identity.Actor) error {
 	return s.store.RemoveInstallation(ctx, org.DoerOf(actor), actor.OrganizationID, s.cfg.Surface)
 }
 
+// socketOnly reports whether Slack cannot send events to the server's public URL.
+func (s *Setup) socketOnly() bool { return strings.HasPrefix(s.cfg.PublicURL, "http://") }
+
 // Test tries what the installation of the actor's organization needs.
 func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error) {
 	if err := requireSuper(actor); err != nil {
@@ -344,7 +348,7 @@ func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error)
 		return nil, err
 	}
 	checks := s.directory.Check(ctx, in)
-	if strings.HasPrefix(s.cfg.PublicURL, "http://") && in.Credentials.AppToken == "" {
+	if s.socketOnly() && in.Credentials.AppToken == "" {
 		checks = append(checks, Check{Name: "address", Detail: "公開URLがhttp://のため、Slackからイベントを受け取れません。" +
 			"https://のURLにするか、アプリレベルトークンを登録してSocket Modeを使ってください。"})
 	}

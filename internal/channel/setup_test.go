@@ -3,6 +3,7 @@ package channel_test
 import (
 	"errors"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,6 +182,37 @@ func TestInstallByBrowser(t *testing.T) {
 	o.exec("UPDATE users SET role = 'general-user' WHERE id = $1", o.hanako.ID)
 	if err := o.setup.FinishInstall(t.Context(), state, browser, "1"); !errors.Is(err, org.ErrForbidden) {
 		t.Errorf("by somebody who was demoted in between: %v", err)
+	}
+}
+
+// TestAddressWithoutTLS: Slack does not send events there. Administrators see it without testing the connection, too.
+func TestAddressWithoutTLS(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	wrong := func() (n int) {
+		t.Helper()
+		checks, err := o.setup.Test(t.Context(), o.hanako)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, check := range checks {
+			if check.Name == "address" && !check.OK && strings.Contains(check.Detail, "Socket Mode") {
+				n++
+			}
+		}
+		return n
+	}
+	if v, err := o.setup.View(t.Context(), o.hanako); err != nil || v.SocketOnly || wrong() != 0 {
+		t.Errorf("with https://: %+v, %v", v, err)
+	}
+	o.serveAt("http://tsumugi.example", channel.Credentials{})
+	if v, err := o.setup.View(t.Context(), o.hanako); err != nil || !v.SocketOnly || wrong() != 1 {
+		t.Errorf("with http://: %+v, %v", v, err)
+	}
+	token := "xapp-1"
+	if v, err := o.setup.Save(t.Context(), o.hanako, channel.Edit{AppToken: &token}); err != nil || !v.SocketOnly ||
+		wrong() != 0 {
+		t.Errorf("in Socket Mode: %+v, %v", v, err)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// Surface is a place where conversations live. An adapter implements it; channeltest holds it to its promises. It is
-// safe for concurrent use.
+// Surface is a place of conversations, such as Slack. An adapter implements it, and channeltest checks its promises.
+// It is safe for concurrent use.
 //
 // Errors: *RateLimited, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. Any other error is retried
 // after a pause, as the effect of the call is unknown.
@@ -23,13 +23,13 @@ type Surface interface {
 	// Begin posts a message and returns its name. One whose State is not Writing is posted whole: nothing is appended to
 	// it, and Finish is not called.
 	Begin(ctx context.Context, to Target, d Draft) (Ref, error)
-	// Append extends a message that Begin posted less than Traits.AppendLifetime ago: from is what it holds, d its new
-	// state. ErrCannotAppend says that it needs a Replace.
+	// Append extends a message that Begin posted less than Traits.AppendLifetime ago from the state from to d. After
+	// ErrCannotAppend, the caller uses Replace.
 	Append(ctx context.Context, to Target, ref Ref, from, d Draft) error
 	// Replace sets a message to d, whatever it holds, and ends its stream. It is idempotent.
 	Replace(ctx context.Context, to Target, ref Ref, d Draft) error
-	// Finish ends the stream of a message that holds from; d is its final state. It is idempotent. ErrCannotAppend says
-	// that it needs a Replace.
+	// Finish ends the stream of a message in the state from with the final state d. It is idempotent. After
+	// ErrCannotAppend, the caller uses Replace.
 	Finish(ctx context.Context, to Target, ref Ref, from, d Draft) error
 	// Find looks for a message that Begin posted for the same AnswerID and Part, whatever its text, in the thread, after
 	// since and not among known: the name was not stored.
@@ -40,13 +40,13 @@ type Surface interface {
 	Open(ctx context.Context, to Target, event, question string) (thread string, err error)
 	// Attach posts a text that is too long for messages as a file.
 	Attach(ctx context.Context, to Target, a Attachment) error
-	// Notify tells Target.Person something that the others do not see, in the thread.
+	// Notify shows a notice in the thread to Target.Person alone.
 	Notify(ctx context.Context, to Target, n Notice) error
 	// Status shows that an answer is being worked on, where the surface can. Begin ends it.
 	Status(ctx context.Context, to Target, text string) error
 
-	// Said returns what was said in the thread before a message, or at all if that is "", oldest first: the newest 50.
-	// Messages of this assistant are not among them.
+	// Said returns the newest 50 messages of the thread before a message, or of the whole thread if before is "", oldest
+	// first and without those of the assistant.
 	Said(ctx context.Context, to Target, before Ref) ([]Said, error)
 	// Message returns one message of the thread, its text without what Incoming.Text leaves out.
 	Message(ctx context.Context, to Target, ref Ref) (Said, error)
@@ -57,7 +57,7 @@ type Surface interface {
 	Download(ctx context.Context, to Target, f File) (io.ReadCloser, error)
 }
 
-// Host is implemented by a surface that has pages of its own for each person.
+// Host is implemented by a surface with pages for each person.
 type Host interface {
 	// ShowHome shows Target.Person their page of the assistant.
 	ShowHome(ctx context.Context, to Target, h Home) error
@@ -67,7 +67,7 @@ type Host interface {
 	ShowTitle(ctx context.Context, to Target, title string) error
 }
 
-// Traits says what a surface can do.
+// Traits are the abilities and limits of a surface.
 type Traits struct {
 	CanAppend  bool
 	CanReplace bool // Without it, an answer is posted when it is complete.
@@ -86,7 +86,7 @@ type Target struct {
 	Installation Installation
 	Channel      string
 	Thread       string // "" outside of a thread.
-	Person       string // Who asked, or is told.
+	Person       string // Who asked, or receives the notice.
 	PersonTeam   string // Their workspace, where it is not the installation's; "".
 	Direct       bool   // Only that person reads it.
 	Reply        string // Where the event that is handled can be answered (Slack's response_url); "".
@@ -102,8 +102,7 @@ const (
 	Stopped State = "stopped"
 	Failed  State = "failed"
 
-	// Superseded is the state of a message that is no part of the answer any more: a later run is shorter. It may be
-	// deleted.
+	// Superseded is the state of a message that a later, shorter run no longer needs. It may be deleted.
 	Superseded State = "superseded"
 )
 
@@ -117,7 +116,7 @@ type Draft struct {
 	Reason    string          // Why it is Failed or Stopped, for a person; "".
 	Last      bool            // The answer's last message at present: it has the buttons, and in the end the sources.
 	Citations []chat.Citation // Of the last message, in the end.
-	Notice    string          // Of the last message, in the end: what the answer lacks; "".
+	Notice    string          // Of the last message, in the end: missing documents of the skill; "".
 	Attached  bool            // Of the last message, in the end: the whole answer follows as a file.
 	URL       string          // Of the thread in the app.
 }
@@ -130,7 +129,7 @@ type Attachment struct {
 	Again    bool // An earlier attempt may have succeeded: look for its file first.
 }
 
-// NoticeKind says what a person is told.
+// NoticeKind is the kind of a notice.
 type NoticeKind string
 
 // The kinds of notices.
@@ -138,21 +137,21 @@ const (
 	NoticeLink     NoticeKind = "link"     // The person is to be linked with a member: URL leads there.
 	NoticeLinked   NoticeKind = "linked"   // They are linked already.
 	NoticeUnlinked NoticeKind = "unlinked" // The link was removed.
-	NoticeRefused  NoticeKind = "refused"  // Something cannot be done; Text says why and what to do.
+	NoticeRefused  NoticeKind = "refused"  // An action failed; Text has the reason and the way out.
 	NoticeInfo     NoticeKind = "info"     // Something was done.
 	NoticeEdited   NoticeKind = "edited"   // The question was edited: AnswerID can be answered again.
 	NoticeHelp     NoticeKind = "help"     // How to ask, with Skills.
 	NoticeFeedback NoticeKind = "feedback" // Thanks for a rating.
 )
 
-// Notice is something that one person is told.
+// Notice is a message for one person.
 type Notice struct {
 	Kind     NoticeKind
 	Text     string // Plain text, in Japanese. A surface shows it as it is.
 	URL      string // To go to, with Label; "" for none.
 	Label    string
 	AnswerID uuid.UUID // Of NoticeEdited.
-	Skills   []Prompt  // Of NoticeHelp: skill names and what they do.
+	Skills   []Prompt  // Of NoticeHelp: names and descriptions of skills.
 }
 
 // Prompt is something that a person may ask.
@@ -188,7 +187,7 @@ type File struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// RateLimited says that a surface takes no call of a method for an installation before a time has passed.
+// RateLimited is the error of a surface that refuses calls of a method for an installation until a time has passed.
 type RateLimited struct {
 	Method     string
 	RetryAfter time.Duration
@@ -199,7 +198,7 @@ func (e *RateLimited) Error() string {
 	return fmt.Sprintf("channel: %s is rate limited for %v", e.Method, e.RetryAfter)
 }
 
-// Errors of a Surface. ErrTooLong says that a draft does not fit as it is rendered; it had no effect.
+// Errors of a Surface. ErrTooLong means that a rendered draft does not fit; the call had no effect.
 var (
 	ErrTooLong      = errors.New("channel: too long for a message")
 	ErrCannotAppend = errors.New("channel: the message cannot be extended")

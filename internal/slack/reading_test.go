@@ -3,6 +3,7 @@ package slack_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
@@ -76,6 +78,45 @@ func TestThread(t *testing.T) {
 		t.Errorf("a deleted message: %v", err)
 	}
 	if n := len(o.Calls("users.info")); n != 3 {
+		t.Errorf("names were asked for %d times", n)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	o, ctx := open(t, nil), within(t)
+	// An event has ids instead of names.
+	text := slack.Plain("<@UBOT> <@"+fake.DemoTaro+">さんと<@"+fake.DemoHanako+">と<@U0NOBODY01>に聞く", "UBOT", slack.Nobody)
+	for range 2 {
+		if got := o.adapter.Named(ctx, o.to, text); got != "@taroさんと@hanakoと@U0NOBODY01に聞く" {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	if n := len(o.Calls("users.info")); n != 3 {
+		t.Errorf("names were asked for %d times", n)
+	}
+	for _, text := range []string{"", "@here", "mail@EXAMPLE.JP", "@U1", fake.DemoTaro} {
+		if got := o.adapter.Named(ctx, o.to, text); got != text {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	if n := len(o.Calls("users.info")); n != 3 {
+		t.Errorf("names were asked for without a mention: %d times", n)
+	}
+}
+
+// TestNamed_Bounded: a text of many mentions does not use up what Slack allows.
+func TestNamed_Bounded(t *testing.T) {
+	t.Parallel()
+	o, ctx := open(t, nil), within(t)
+	var text strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&text, "@U0NOBODY%02d ", i)
+	}
+	if got := o.adapter.Named(ctx, o.to, text.String()); got != text.String() {
+		t.Errorf("%q", got)
+	}
+	if n := len(o.Calls("users.info")); n != 20 {
 		t.Errorf("names were asked for %d times", n)
 	}
 }

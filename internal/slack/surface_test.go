@@ -1,7 +1,9 @@
 package slack_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -75,7 +77,85 @@ func TestStream(t *testing.T) {
 	o.silent()
 }
 
-// silent checks that the assistant has notified nobody and that Slack shows no preview.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	for _, streams := range []bool{true, false} {
+		o, ctx := open(t, nil), within(t)
+		if !streams {
+			o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = []string{"app_mention"} })
+		}
+		end := done("旅費は3,000円です[1][2][3]。")
+		end.Citations = []chat.Citation{
+			{Index: 1, Filename: "旅費規程.pdf", Page: 3},
+			{Index: 1, Filename: "旅費規程.pdf", Page: 4},
+			{Index: 2, Filename: "解説|<旅費>", URL: "https://example.org/a?b=1&c=<d>|e"},
+			{Index: 3, Filename: "怪しいページ", URL: "javascript:alert(1)"},
+		}
+		ref, err := o.adapter.Begin(ctx, o.to, draft("旅費は"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if streams {
+			err = o.adapter.Finish(ctx, o.to, ref, draft("旅費は"), end)
+		} else {
+			err = o.adapter.Replace(ctx, o.to, ref, end)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "出典\n<https://tsumugi.example/chat/1|[1] 旅費規程.pdf 3ページ>\n" +
+			"<https://example.org/a?b=1&amp;c=%3Cd%3E%7Ce|[2] 解説｜&lt;旅費&gt;>\n[3] 怪しいページ"
+		if got := o.notes(ref); len(got) != 1 || got[0] != want {
+			t.Errorf("streams %v: %q, want %q", streams, got, want)
+		}
+		o.silent()
+	}
+}
+
+// notes returns the texts of the context blocks of a message.
+func (o *office) notes(ref channel.Ref) (texts []string) {
+	o.t.Helper()
+	m, _ := o.Message(o.to.Channel, string(ref))
+	var blocks []struct {
+		Type     string
+		Elements []struct{ Text any }
+	}
+	if err := json.Unmarshal(m.Blocks, &blocks); err != nil {
+		o.t.Fatalf("%s: %v", m.Blocks, err)
+	}
+	for _, block := range blocks {
+		if block.Type == "context" {
+			texts = append(texts, fmt.Sprint(block.Elements[0].Text))
+		}
+	}
+	return texts
+}
+
+// TestMissingDocuments checks the note below a complete answer of a skill whose documents are missing.
+func TestMissingDocuments(t *testing.T) {
+	t.Parallel()
+	o, ctx := open(t, nil), within(t)
+	writing := draft("休暇は")
+	writing.Notice = "スキルのファイル1件が見つかりません。<!channel>"
+	ref, err := o.adapter.Begin(ctx, o.to, writing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := o.notes(ref); len(got) != 0 {
+		t.Errorf("while it is written: %q", got)
+	}
+	end := done("休暇は20日です。")
+	end.Notice = writing.Notice
+	if err := o.adapter.Finish(ctx, o.to, ref, writing, end); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.notes(ref); len(got) != 1 || got[0] != "⚠️ "+end.Notice {
+		t.Errorf("%q", got)
+	}
+	o.silent()
+}
+
+// silent checks that the assistant has sent no notification and that Slack shows no preview.
 func (o *office) silent() {
 	o.t.Helper()
 	if pinged, unfurled := o.Pinged(), o.Unfurled(); len(pinged)+len(unfurled) > 0 {

@@ -7,9 +7,17 @@ test.use({ who: 'admin' })
 test('a super-admin connects a workspace with what the page says', async ({ page, slack, server }) => {
   await page.goto('/admin/slack')
   await expect(page.getByText('接続していません')).toBeVisible()
-  await expect(page.getByRole('region', { name: 'マニフェスト' })).toContainText(
-    `${server.url}/external/slack/v1/event`,
+  // Slack cannot send events to the address of the test's server, which begins with http://.
+  const note = page.getByText(
+    'このサーバーの公開URLは「http://」で始まるため、Slackはイベントを送信できません。',
   )
+  const manifest = page.getByRole('region', { name: 'マニフェスト' })
+  const socketMode = page.getByRole('checkbox', { name: 'Socket Modeを使う' })
+  await expect(note).toBeVisible()
+  await expect(socketMode).toBeChecked()
+  await expect(manifest).toContainText('"socket_mode_enabled": true')
+  await socketMode.uncheck()
+  await expect(manifest).toContainText(`${server.url}/external/slack/v1/event`)
   await expect(page.getByRole('button', { name: 'Slackに追加' })).toBeDisabled()
   await page.getByRole('button', { name: '登録する' }).click()
   await expect(page.getByText('登録する値を入力してください。')).toBeVisible()
@@ -37,7 +45,8 @@ test('a super-admin connects a workspace with what the page says', async ({ page
   await page.getByRole('button', { name: '接続を確認' }).click()
   const result = page.getByRole('status', { name: '確認の結果' })
   await expect(result).toContainText('必要な権限がそろっています。')
-  // The address of the test's server begins with http://, which Slack cannot send events to.
+  await expect(note).toBeVisible()
+  await expect(result.getByText('公開URL', { exact: true })).toBeVisible()
   await expect(result).toContainText('公開URLがhttp://のため、Slackからイベントを受け取れません。')
   await expect(page.getByText('要確認')).toHaveCount(1)
 })

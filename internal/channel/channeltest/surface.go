@@ -63,6 +63,7 @@ type Surface struct {
 	attached   map[string]string
 	said       []channel.Said
 	files      map[string]string
+	names      map[string]string // By the person's id.
 	told       []Told
 	calls      []Call
 	violations []string
@@ -78,6 +79,7 @@ var (
 func New(traits channel.Traits) *Surface {
 	return &Surface{
 		traits: traits, attached: make(map[string]string), files: make(map[string]string),
+		names:   make(map[string]string),
 		changed: make(chan struct{}),
 	}
 }
@@ -372,8 +374,22 @@ func (s *Surface) Status(ctx context.Context, to channel.Target, _ string) error
 	return s.call(ctx, Call{Method: "status", To: to}, func() error { return nil })
 }
 
+// Name sets the name of the person with an id.
+func (s *Surface) Name(id, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names[id] = name
+}
+
 // Named implements channel.Surface.
-func (s *Surface) Named(_ context.Context, _ channel.Target, text string) string { return text }
+func (s *Surface) Named(_ context.Context, _ channel.Target, text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, name := range s.names {
+		text = strings.ReplaceAll(text, "@"+id, "@"+name)
+	}
+	return text
+}
 
 // Said implements channel.Surface.
 func (s *Surface) Said(ctx context.Context, to channel.Target, before channel.Ref) (said []channel.Said, _ error) {

@@ -3931,6 +3931,8 @@ export interface components {
         SlackConfig: {
             /** @description The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with. */
             storable: boolean;
+            /** @description The server's public URL begins with `http://`: Slack sends events in Socket Mode alone. */
+            socket_only: boolean;
             /**
              * @description `environment`: by the server's settings, which cannot be changed here.
              * @enum {string}

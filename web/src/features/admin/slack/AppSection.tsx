@@ -13,9 +13,9 @@ import styles from './Slack.module.css'
 
 const words = texts.slack.app
 
-/** The first step: the app at Slack, made from a manifest. */
-export function AppSection() {
-  const [socket, setSocket] = useState(false)
+/** The first step: the app at Slack, made from a manifest. With socketOnly it begins with Socket Mode. */
+export function AppSection({ socketOnly }: { socketOnly: boolean }) {
+  const [socket, setSocket] = useState(socketOnly)
   const { data: manifest, isError, refetch } = useQuery(slackManifestQuery(socket))
   const copy = async () => {
     try {

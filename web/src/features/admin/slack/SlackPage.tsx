@@ -58,6 +58,11 @@ function Config({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) 
     <>
       {environment && <Notice level="info">{words.environment}</Notice>}
       {!environment && !config.storable && <Notice level="warning">{words.noKey}</Notice>}
+      {config.socket_only && !config.credentials.app_token && (
+        <Notice level="warning">
+          {words.socketOnly} {environment ? words.socketOnlyEnvironment : words.socketOnlySteps}
+        </Notice>
+      )}
       <StatusSection config={config} mayEdit={mayEdit} />
       {connected && (
         <>
@@ -67,7 +72,7 @@ function Config({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) 
       )}
       {steps && (
         <>
-          <AppSection />
+          <AppSection socketOnly={config.socket_only} />
           <ValuesSection config={config} />
           <InstallSection config={config} />
         </>

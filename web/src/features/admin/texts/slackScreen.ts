@@ -14,6 +14,12 @@ export const slackScreen = {
       'サーバーの設定（SLACK_BOT_TOKENなど）で接続されています。接続先を変更するには、サーバーの運用担当者に依頼してください。',
     noKey:
       'このサーバーには、トークンなどを暗号化して保存するための鍵が設定されていません。サーバーの運用担当者に、TSUMUGI_SECRET_KEYの設定を依頼してください。鍵は「tsumugi secret new」で作成できます。',
+    socketOnly:
+      'このサーバーの公開URLは「http://」で始まるため、Slackはイベントを送信できません。公開URLを「https://」にするか、Socket Modeをお使いください。',
+    socketOnlySteps:
+      'Socket Modeを使うには、「Socket Modeを使う」を選んだマニフェストでアプリを作成し、App-Level Tokenを登録します。',
+    socketOnlyEnvironment:
+      'Socket Modeを使うには、サーバーの運用担当者に、SLACK_APP_TOKENの設定を依頼してください。',
     test: '接続を確認',
     testing: '確認しています…',
     checked: '確認の結果',
@@ -23,6 +29,7 @@ export const slackScreen = {
       scopes: '権限',
       signing_secret: 'Signing Secret',
       socket: 'Socket Mode',
+      address: '公開URL',
     } as Record<string, string>,
     ok: '問題なし',
     wrong: '要確認',
