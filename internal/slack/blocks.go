@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// The lengths of Slack, in characters, and of what is shown in one message beside its Markdown.
+// Limits of Slack in characters, and of the texts around the Markdown of a message.
 const (
 	maxSection  = 3_000
 	maxSources  = 2_500
@@ -38,7 +38,7 @@ func message(d channel.Draft, text string) []slackgo.MsgOption {
 	}
 }
 
-// footer returns what stands below an answer's text: why it ended, its sources, and buttons.
+// footer returns the blocks below an answer's text: the reason why it ended, its sources, and buttons.
 func footer(d channel.Draft) []slackgo.Block {
 	var blocks []slackgo.Block
 	if d.State == channel.Failed && d.Reason != "" {
@@ -114,7 +114,8 @@ func sourceList(citations []chat.Citation, thread string) string {
 // unlinkable are the characters that end an address within a link.
 var unlinkable = strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C", "&", "&amp;")
 
-// link returns a link in mrkdwn. Its text mentions nobody and has no markup. Without an address of the web it is a text.
+// link returns a link in mrkdwn whose text has neither mentions nor markup. Without an address of the web it returns
+// the text alone.
 func link(address, text string) string {
 	text = strings.NewReplacer("@", "@"+gap, "*", "*"+gap, "_", "_"+gap, "`", "`"+gap, "~", "~"+gap, "|", "｜",
 		"\n", " ").Replace(escape(text))

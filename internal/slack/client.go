@@ -44,7 +44,7 @@ var (
 		"message_not_owned_by_app",
 	}
 	tooLong = []string{"msg_too_long", "msg_blocks_too_long", "markdown_text_too_long", "text_too_long"}
-	// unknown are what a workspace answers that does not have a method, or whose app may not call it.
+	// unknown are the errors of a workspace without a method, or whose app may not call it.
 	unknown = []string{
 		"unknown_method", "method_not_supported", "missing_scope", "feature_not_enabled", "not_allowed",
 		"not_allowed_token_type", "channel_type_not_supported", "not_supported_in_channel_type", "app_not_agent",
@@ -77,7 +77,7 @@ func result(method string, err error) error {
 	return fmt.Errorf("slack: %s: %w", method, unaddressed(err))
 }
 
-// refusal returns what Slack calls its error, "" if the error is another one.
+// refusal returns Slack's code of an error, "" for errors of other origins.
 func refusal(err error) string {
 	var refused slackgo.SlackErrorResponse
 	if errors.As(err, &refused) {

@@ -42,7 +42,7 @@ func (a *Adapter) Identify(ctx context.Context, c channel.Credentials) (channel.
 	return w, nil
 }
 
-// refused translates an error of setting up: what Slack refuses is for the person to mend.
+// refused translates an error of the setup. A person can correct the values that Slack refuses.
 func refused(method string, err error, what string) error {
 	code := refusal(err)
 	if code != "" && !slices.Contains([]string{"ratelimited", "internal_error", "service_unavailable"}, code) {
@@ -109,7 +109,7 @@ func failed(name string, err error) channel.Check {
 	return channel.Check{Name: name, Detail: fault.DetailOf(err)}
 }
 
-// checkScopes compares what the token may do with what the manifest asks for.
+// checkScopes compares the scopes of the token with those of the manifest.
 func checkScopes(granted string) channel.Check {
 	if granted == "" {
 		return channel.Check{Name: "scopes", OK: true, Detail: "権限の一覧は取得できませんでした。"}
@@ -172,7 +172,7 @@ func (a *Adapter) SignInURL(in channel.Installation, redirect, state, nonce stri
 	return a.site("/openid/connect/authorize", query)
 }
 
-// idClaims are what an id token of Slack says.
+// idClaims are the claims of an id token of Slack.
 type idClaims struct {
 	jwt.RegisteredClaims
 
@@ -185,8 +185,8 @@ type idClaims struct {
 // signInLeeway is how far Slack's clock and the server's may be apart.
 const signInLeeway = time.Minute
 
-// SignIn implements channel.Directory. The id token counts, not whoever the access token belongs to: it is signed for
-// this app and this attempt.
+// SignIn implements channel.Directory. It identifies the person by the id token, which is signed for this app and this
+// attempt, and not by the access token.
 func (a *Adapter) SignIn(
 	ctx context.Context, in channel.Installation, redirect, code, nonce string,
 ) (channel.Identity, error) {

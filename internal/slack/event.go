@@ -11,7 +11,7 @@ import (
 // Name is the surface's, in channel.Incoming and channel.Installation.
 const Name = "slack"
 
-// envelope is what the Events API sends. Fields that are not read are ignored: Slack adds some at any time.
+// envelope is a request of the Events API. It ignores unknown fields, as Slack may add some at any time.
 type envelope struct {
 	Type           string          `json:"type"`
 	Challenge      string          `json:"challenge"`
@@ -60,7 +60,7 @@ type fileObject struct {
 	Download string `json:"url_private_download"`
 }
 
-// Event is what a request of the Events API says: a challenge to be answered, or something that happened.
+// Event is a request of the Events API: a challenge to answer, or an event of a workspace.
 type Event struct {
 	Challenge string // "" unless Slack verifies the address.
 	Incoming  channel.Incoming
@@ -131,7 +131,7 @@ func happened(in *channel.Incoming, a authorization, event json.RawMessage) erro
 	return visited(in, head.Type, event)
 }
 
-// visited reads the events of what a person looks at, and of Slack's own button to stop an answer.
+// visited reads the events of opened pages and conversations, and of Slack's button that stops an answer.
 func visited(in *channel.Incoming, kind string, event json.RawMessage) error {
 	var e struct {
 		User      string `json:"user"`
@@ -217,7 +217,7 @@ func author(in *channel.Incoming, a authorization, m messageEvent) bool {
 	return true
 }
 
-// files are those that can be read: not deleted ones, those that hang elsewhere, or posts of Slack's own.
+// files returns the readable files: it leaves out deleted files, files outside of Slack, and Slack's posts.
 func files(objects []fileObject) []channel.File {
 	var out []channel.File
 	for _, f := range objects {
@@ -231,5 +231,5 @@ func files(objects []fileObject) []channel.File {
 	return out
 }
 
-// direct reports whether nobody else reads a channel.
+// direct reports whether a channel is a conversation between one person and the assistant.
 func direct(id string) bool { return strings.HasPrefix(id, "D") }

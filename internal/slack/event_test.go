@@ -20,7 +20,7 @@ func event(inner string) []byte {
 		`"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true}],"event":` + inner + `}`)
 }
 
-// base is what every event of event says.
+// base has the fields of every event of event.
 var base = channel.Incoming{Surface: "slack", TeamID: "T1", AppID: "A1", EventID: "Ev1", Shared: true}
 
 func TestParseEvent(t *testing.T) {

@@ -6,5 +6,5 @@ var (
 	Columns = columns
 )
 
-// Nobody knows no names.
+// Nobody exports nobody.
 func Nobody(id string) string { return nobody(id) }

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// office is a workspace of the fake with the adapter beside it.
+// office is a fake workspace and the adapter.
 type office struct {
 	*fake.Workspace
 	t       *testing.T
@@ -28,7 +28,7 @@ type office struct {
 	to      channel.Target // Hanako's mention in a channel.
 }
 
-// open starts a workspace with what a test changes of the demonstration. Only Advance moves its clock.
+// open starts the demonstration's workspace with the changes of a test. Only Advance moves its clock.
 func open(t *testing.T, change func(*fake.Config)) *office {
 	t.Helper()
 	config := fake.Demo()
@@ -61,7 +61,7 @@ func open(t *testing.T, change func(*fake.Config)) *office {
 	return o
 }
 
-// mentioned has somebody mention the assistant, and returns where the answer goes.
+// mentioned mentions the assistant as a person, and returns the place of the answer.
 func (o *office) mentioned(person, text string) channel.Target {
 	o.t.Helper()
 	ts, err := o.Mention(fake.DemoApp, fake.Said{Channel: fake.DemoGeneral, User: person, Text: text})

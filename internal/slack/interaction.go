@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// The names of what people can press. They stand in messages that were posted, and in the app's manifest.
+// The names of buttons and shortcuts. Posted messages and the app's manifest contain them.
 const (
 	actionStop    = "tsumugi_stop"
 	actionAgain   = "tsumugi_again"
@@ -96,7 +96,7 @@ func parseInteraction(payload []byte) (channel.Incoming, error) {
 	return in, nil
 }
 
-// pressed reads a button: what it does and for which answer.
+// pressed reads a button: its action and its answer.
 func pressed(in *channel.Incoming, action, value string) {
 	id, err := uuid.Parse(value)
 	if err != nil {
@@ -158,7 +158,7 @@ func commanded(field func(string) string) channel.Incoming {
 	return in
 }
 
-// isHelp reports whether somebody asks how to ask.
+// isHelp reports whether a command asks for help.
 func isHelp(text string) bool {
 	switch strings.ToLower(text) {
 	case "help", "ヘルプ", "使い方":

@@ -14,7 +14,7 @@ var botScopes = []string{
 	"users:read", "users:read.email",
 }
 
-// botEvents are what Slack tells.
+// botEvents are the events that Slack sends.
 var botEvents = []string{
 	"agent_session_stopped", "app_home_opened", "app_mention", "app_uninstalled", "message.channels", "message.groups",
 	"message.im", "message.mpim", "tokens_revoked",
@@ -66,7 +66,7 @@ func Manifest(appURL string, socket bool) ([]byte, error) {
 	return json.MarshalIndent(m, "", "  ")
 }
 
-// longDescription is what people read before they add the app: Slack wants at least 174 characters.
+// longDescription is shown before the app is added. Slack requires at least 174 characters.
 const longDescription = "Tsumugiは、組織で安全に使えるAIアシスタントです。チャンネルやスレッドで@Tsumugiをメンションすると、同じスレッドに回答します。" +
 	"ダイレクトメッセージでも質問できます。スレッドの要約、スキルの利用、スレッドに添付したファイルについての質問にも対応します。" +
 	"質問と回答は、それぞれの人のTsumugiのアカウントに保存され、ほかの人のデータは回答に使われません。" +

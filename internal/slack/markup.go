@@ -11,8 +11,8 @@ var token = regexp.MustCompile(`<([^<>|\n]*)(?:\|([^<>\n]*))?>`)
 // entities are the characters that Slack escapes in messages.
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// plain returns a message's text as a person reads it, links as Markdown. The mention of the assistant, whose id is
-// bot, is left out. name returns what a person is called; "" leaves their id.
+// plain returns a message's text as a person reads it, with links as Markdown and without the mention of the assistant,
+// whose id is bot. name returns the name of a person; "" leaves their id.
 func plain(text, bot string, name func(id string) string) string {
 	var b strings.Builder
 	at := 0
@@ -60,7 +60,7 @@ func or(text, otherwise string) string {
 	return otherwise
 }
 
-// nobody knows no names.
+// nobody returns "" for each id.
 func nobody(string) string { return "" }
 
 // mentions reports whether a message's text mentions a person.

@@ -39,14 +39,14 @@ func (a *Adapter) Notify(ctx context.Context, to channel.Target, n channel.Notic
 	return err
 }
 
-// replied reports whether a thread has replies. Slack shows no ephemeral message in one that has none: there, and where
-// that cannot be found out, the notice stands in the channel.
+// replied reports whether a thread has replies. Slack shows ephemeral messages only in threads with replies. Otherwise,
+// or if the replies cannot be read, the notice is posted in the channel.
 func (a *Adapter) replied(ctx context.Context, to channel.Target) bool {
 	messages, _, err := a.replies(ctx, to, replyQuery{})
 	return err == nil && len(messages) > 1
 }
 
-// tellDirectly posts in the conversation between a person and the assistant, which nobody else reads.
+// tellDirectly posts in the conversation between a person and the assistant.
 func (a *Adapter) tellDirectly(
 	ctx context.Context, client *slackgo.Client, to channel.Target, options []slackgo.MsgOption,
 ) error {
@@ -70,7 +70,7 @@ func (a *Adapter) tellDirectly(
 	return result("chat.postMessage", err)
 }
 
-// reply answers a command or a button where it was used, for that person alone. The address stands in the event.
+// reply answers a command or a button at the address in its event. Only the person who used it sees the answer.
 func (a *Adapter) reply(
 	ctx context.Context, client *slackgo.Client, to channel.Target, options []slackgo.MsgOption,
 ) error {
@@ -88,7 +88,7 @@ func (a *Adapter) reply(
 	return result("response_url", err)
 }
 
-// noticeBlocks returns what a notice shows.
+// noticeBlocks returns the blocks of a notice.
 func noticeBlocks(n channel.Notice) []slackgo.Block {
 	var blocks []slackgo.Block
 	if n.Text != "" {
@@ -111,7 +111,7 @@ func noticeBlocks(n channel.Notice) []slackgo.Block {
 	return blocks
 }
 
-// Open implements channel.Surface. The metadata says which event it was posted for.
+// Open implements channel.Surface. The metadata of the question identifies its event.
 func (a *Adapter) Open(ctx context.Context, to channel.Target, event, question string) (string, error) {
 	if err := a.within(ctx, to); err != nil {
 		return "", err

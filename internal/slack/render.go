@@ -28,18 +28,19 @@ var (
 	webAddress = regexp.MustCompile(`(?i)^\s*<?(?:https?://|mailto:)`)
 	anyScheme  = regexp.MustCompile(`(?i)^\s*<?\s*[a-z][a-z0-9+.-]*:|&|%3a`)
 
-	// codeToken is what Slack might take for a mention within code, where entities may be shown as they are.
+	// codeToken matches text in code that Slack might take for a mention. Code may show entities unchanged.
 	codeToken = regexp.MustCompile(`<(?:!(?:here|channel|everyone|group|subteam|date)|@[A-Z]|#[A-Z])`)
 )
 
-// codeHold is longer than what codeToken needs to decide.
+// codeHold is longer than the beginning of a token that codeToken needs to match.
 const codeHold = 12
 
-// Render returns an answer's Markdown as Slack shows it best, for a markdown block or a stream. Nothing in it mentions
-// anybody: Slack's tokens are broken, whoever wrote them. No picture is loaded, and links lead to the web. Tables become aligned code, as streams show no tables.
+// Render returns an answer's Markdown for a markdown block or a stream of Slack. It breaks all of Slack's tokens, so
+// that the text mentions no person. Pictures are not loaded, and links lead to the web only. Tables become aligned
+// code, as streams show no tables.
 //
-// Rendering is monotone: Render(a, false) is a prefix of Render(a+b, false) and of Render(a+b, true). What cannot be
-// decided yet (a table, half a code span) is held back until complete says that nothing follows.
+// Rendering is monotone: Render(a, false) is a prefix of Render(a+b, false) and of Render(a+b, true). Incomplete markup
+// (a table, half a code span) is held back until complete is true.
 func Render(markdown string, complete bool) string {
 	r := renderer{complete: complete}
 	lines := strings.SplitAfter(strings.ToValidUTF8(markdown, ""), "\n")
@@ -59,7 +60,7 @@ func Render(markdown string, complete bool) string {
 type renderer struct {
 	out      strings.Builder
 	complete bool
-	fence    string // What closes the code that is open: a run of ` or ~, "$$" or "\]"; "" outside of code.
+	fence    string // The end of the open code: a run of ` or ~, "$$" or "\]"; "" outside of code.
 }
 
 // block renders the first line, or the table that begins with it, and returns how many lines that were; 0 if the rest
@@ -123,7 +124,7 @@ func (r *renderer) code(line, end string, whole bool) int {
 	return 1
 }
 
-// unmentioned returns code in which Slack finds no mention. It shows as it was.
+// unmentioned returns code without mentions of Slack. It looks the same.
 func unmentioned(code string) string {
 	return codeToken.ReplaceAllStringFunc(code, func(found string) string { return "<" + gap + found[1:] })
 }
@@ -163,7 +164,7 @@ func (s *scanner) step() bool {
 	if s.closed && r != '*' {
 		s.closed = false
 		if east(r) {
-			// Between ideographs, Slack shows ** as it stands.
+			// Between ideographs, Slack shows ** literally.
 			s.out.WriteString(gap)
 		}
 	}
@@ -343,7 +344,7 @@ func (s *scanner) stars(rest string) bool {
 	return true
 }
 
-// run counts how often a character stands at the beginning of a text.
+// run counts the repetitions of a character at the beginning of a text.
 func run(text string, c byte) int {
 	n := 0
 	for n < len(text) && text[n] == c {
@@ -357,7 +358,7 @@ func word(r rune) bool {
 	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// east reports whether a character is one of those that Japanese text is written with, without spaces.
+// east reports whether a character belongs to Japanese text, which has no spaces between words.
 func east(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー' ||
 		r >= '\u3000' && r <= '\u303f' || r >= '\uff00' && r <= '\uffef'

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// pings is what notifies people in Slack, wherever it stands.
+// pings matches the tokens that notify people in Slack.
 var pings = regexp.MustCompile(`<(@[A-Z]|#[A-Z]|!(?:channel|here|everyone|group|subteam))`)
 
 func TestRender_Golden(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Config says how Slack is reached.
+// Config configures the connection to Slack.
 type Config struct {
 	APIURL string // APIURL; another one for a workspace of tests.
 }

@@ -28,7 +28,7 @@ const (
 	socketStore   = 5 * time.Second  // For storing one. Slack sends it again when it is not acknowledged.
 )
 
-// Intake stores what happened. *channel.Service is one.
+// Intake stores events. *channel.Service is an Intake.
 type Intake interface {
 	Take(ctx context.Context, in channel.Incoming) error
 	Hold(ctx context.Context, name string, places int, run func(ctx context.Context))
@@ -55,7 +55,7 @@ func NewSockets(adapter *Adapter, intake Intake, of Reachable, log *slog.Logger)
 	return &Sockets{adapter: adapter, intake: intake, of: of, log: log}
 }
 
-// Start opens the sockets of all installations, and of those that come. Stop must be called.
+// Start opens the sockets of all installations, and of new ones as they are added. Stop must be called.
 func (s *Sockets) Start() {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
@@ -66,7 +66,7 @@ func (s *Sockets) Start() {
 	}()
 }
 
-// Stop closes all sockets and waits for what they store.
+// Stop closes all sockets and waits until their events are stored.
 func (s *Sockets) Stop() {
 	s.cancel()
 	<-s.done
@@ -174,7 +174,7 @@ func (a *Adapter) dial(ctx context.Context, i channel.Installation) (*websocket.
 	return conn, nil
 }
 
-// envelope is what a socket brings.
+// envelope is a message of a socket.
 type socketEnvelope struct {
 	Type       string          `json:"type"`
 	EnvelopeID string          `json:"envelope_id"`
@@ -182,7 +182,7 @@ type socketEnvelope struct {
 	Payload    json.RawMessage `json:"payload"`
 }
 
-// serve reads a socket until it ends. leaving is closed when it has, or when Slack says that it soon will.
+// serve reads a socket until it closes. leaving is closed then, or earlier when Slack announces the end.
 func (s *Sockets) serve(ctx context.Context, i channel.Installation, conn *websocket.Conn, leaving chan struct{}) {
 	leave := sync.OnceFunc(func() { close(leaving) })
 	defer leave()
@@ -223,9 +223,9 @@ func (s *Sockets) serve(ctx context.Context, i channel.Installation, conn *webso
 	}
 }
 
-// take stores what an envelope brings, and acknowledges it then: what is not acknowledged comes again.
+// take stores the event of an envelope and then acknowledges it. Slack repeats unacknowledged envelopes.
 func (s *Sockets) take(ctx context.Context, i channel.Installation, conn *websocket.Conn, e socketEnvelope) {
-	// What has begun is stored also when the socket ends.
+	// An event that has begun is stored even if the socket closes.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), socketStore)
 	defer cancel()
 	in, err := parsePayload(e)

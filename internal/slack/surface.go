@@ -20,10 +20,10 @@ var (
 	_ channel.Host    = (*Adapter)(nil)
 )
 
-// maxMarkdown is what Slack takes in a message, in characters.
+// maxMarkdown is the longest Markdown of a message that Slack accepts, in characters.
 const maxMarkdown = 12_000
 
-// rendered returns what a message shows of a draft's Markdown, or channel.ErrTooLong.
+// rendered returns a draft's Markdown as a message shows it, or channel.ErrTooLong.
 func rendered(d channel.Draft) (string, error) {
 	text := Render(d.Markdown, d.State != channel.Writing || !d.Last)
 	if utf8.RuneCountInString(text) > maxMarkdown {
@@ -32,7 +32,7 @@ func rendered(d channel.Draft) (string, error) {
 	return text, nil
 }
 
-// growth returns what a draft adds to a message that is streamed and holds an earlier state.
+// growth returns the text that a draft adds to a streamed message with an earlier state.
 func (a *Adapter) growth(to channel.Target, ref channel.Ref, from, d channel.Draft) (string, error) {
 	held, err := rendered(from)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *Adapter) end(ctx context.Context, to channel.Target, ref channel.Ref) e
 // eventType names the metadata of an answer's messages.
 const eventType = "tsumugi_answer"
 
-// metadata says which part of which answer a message is. Everybody in the workspace can read it.
+// metadata identifies the answer and the part of a message. All members of the workspace can read it.
 func metadata(d channel.Draft) slackgo.SlackMetadata {
 	return slackgo.SlackMetadata{
 		EventType:    eventType,
@@ -218,7 +218,7 @@ func stamp(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1_000)
 }
 
-// place names where the button to stop is asked for.
+// place identifies a conversation in the cache of Slack's stop buttons.
 func place(to channel.Target) string { return to.Installation.ID.String() + "/" + to.Channel }
 
 // stoppable reports whether Slack shows its own button to stop an answer there.
@@ -278,7 +278,7 @@ func (a *Adapter) Status(ctx context.Context, to channel.Target, text string) er
 	return shownOnly("assistant.threads.setStatus", err)
 }
 
-// shownOnly is the result of a method for what is pleasant and not needed: a workspace may not have it.
+// shownOnly drops the errors of optional methods, which a workspace may not have.
 func shownOnly(method string, err error) error {
 	if code := refusal(err); code != "" && code != "ratelimited" && !slices.Contains(revoked, code) {
 		return nil

@@ -22,7 +22,7 @@ var (
 	cellMarks    = strings.NewReplacer("**", "", "~~", "", "`", "", "\\", "")
 )
 
-// table renders the table that lines begin with, or the lines as text if they are none. It returns as block does.
+// table renders the table at the beginning of lines, or the lines as text without one. It returns as block does.
 func (r *renderer) table(lines []string) int {
 	n := 0
 	for n < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[n], " \t"), "|") {
@@ -137,7 +137,7 @@ func cells(line string) []string {
 	return append(out, strings.TrimSpace(line[start:]))
 }
 
-// cellText returns what a cell says, without its markup: code shows none.
+// cellText returns the text of a cell without its markup, which code does not show.
 func cellText(cell string) string {
 	cell = cellBreak.ReplaceAllString(cell, " ")
 	cell = cellLink.ReplaceAllStringFunc(cell, func(link string) string {

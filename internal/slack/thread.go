@@ -24,7 +24,7 @@ const (
 	maxPages    = 20
 )
 
-// replyQuery says which messages of a thread are read.
+// replyQuery selects messages of a thread.
 type replyQuery struct {
 	oldest, latest string // "" for no bound; inclusive.
 	newest         bool   // Through all pages, for the newest ones.
@@ -150,7 +150,7 @@ func objects(of []slackgo.File) []fileObject {
 	return out
 }
 
-// people knows what the people of workspaces are called.
+// people caches the names of the people in workspaces.
 type people struct {
 	names *cache[string]
 }
@@ -189,8 +189,8 @@ func (a *Adapter) Named(ctx context.Context, to channel.Target, text string) str
 	})
 }
 
-// Download implements channel.Surface. The token is sent to Slack alone: a file's address is what its uploader chose if
-// it hangs elsewhere.
+// Download implements channel.Surface. It sends the token to Slack alone, as the uploader chooses the address of a file
+// outside of Slack.
 func (a *Adapter) Download(ctx context.Context, to channel.Target, f channel.File) (io.ReadCloser, error) {
 	address := f.URL
 	if address == "" {
