@@ -3,7 +3,7 @@ import { forgetTab } from './lib/kept'
 import { t } from './lib/texts'
 
 /**
- * The worker opens the panel and says what for; it holds nothing, because the browser ends it after half a minute.
+ * The worker opens the panel with an intent. It has no state, because the browser ends it after half a minute.
  * `sidePanel.open` has to be called before anything is awaited: the gesture is forgotten after that.
  */
 function open(kind: Intent['kind'], tab: chrome.tabs.Tab | undefined, selection?: string): void {
@@ -32,6 +32,6 @@ chrome.runtime.onInstalled.addListener(({ reason }) => {
 
 chrome.tabs.onRemoved.addListener((tabId) => void forgetTab(tabId))
 
-// Scripts in web pages have no business with what the extension keeps.
+// Scripts in web pages must not read the extension's storage.
 void chrome.storage.local.setAccessLevel({ accessLevel: 'TRUSTED_CONTEXTS' })
 void chrome.storage.session.setAccessLevel({ accessLevel: 'TRUSTED_CONTEXTS' })

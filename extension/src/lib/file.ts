@@ -1,7 +1,7 @@
 import { sessionFetch } from './session'
 import { t } from './texts'
 
-/** What the server has read of a PDF file. */
+/** The text of a PDF file, read by the server. */
 export interface PageText {
   readonly text: string
   readonly truncated_characters: number

@@ -1,11 +1,11 @@
-/** What a person wants of a tab: pressed in the toolbar, a menu or a key, carried out by the panel. */
+/** A person's action on a tab, by the toolbar, a menu or a key, which the panel carries out. */
 export interface Intent {
   readonly kind: 'open' | 'summarize' | 'explain'
   readonly tabId: number
   readonly windowId: number
-  /** What the menu says is selected; the browser shortens it. */
+  /** The selection that the menu reports; the browser shortens it. */
   readonly selection?: string
-  /** Tells two of them apart. */
+  /** Distinguishes two intents. */
   readonly at: number
 }
 

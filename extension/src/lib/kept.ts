@@ -1,6 +1,6 @@
 import type { Answer } from '@/lib/stream'
 
-/** What a question is asked with; repeated as it is until the server has it. */
+/** The request of a question, which is repeated unchanged until the server has it. */
 export interface Asked {
   readonly url: string
   readonly body: string
@@ -38,7 +38,7 @@ const maxTalks = 20
 const prefix = 'talk:'
 const keyOf = (tabId: number, url: string) => `${prefix}${tabId}:${url}`
 
-/** The address by which a conversation is found: the page, whatever place of it is shown. */
+/** addressOf returns the key of a conversation: the address of the page without its fragment. */
 export function addressOf(url: string): string {
   return url.replace(/#.*$/, '')
 }
@@ -74,13 +74,13 @@ export async function forgetTab(tabId: number): Promise<void> {
 
 const forgottenKey = 'forgotten'
 
-/** Forgets everything that is kept, and tells the panels to. */
+/** Deletes all stored conversations, and notifies the panels. */
 export async function forgetTalks(): Promise<void> {
   await chrome.storage.session.clear()
   await chrome.storage.session.set({ [forgottenKey]: Date.now() })
 }
 
-/** Calls back when everything is to be forgotten; returns how to stop that. */
+/** Calls back when all conversations are deleted; returns a function that stops it. */
 export function onForgotten(listener: () => void): () => void {
   const onChanged = (changes: Record<string, { newValue?: unknown }>) => {
     if (changes[forgottenKey]?.newValue !== undefined) listener()

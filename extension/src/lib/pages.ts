@@ -1,10 +1,10 @@
 import type { Found } from '../reader/page'
 import type { TextName } from './texts'
 
-/** The tab that the panel is beside, as far as the extension may know it. */
+/** The tab next to the panel, as far as the browser lets the extension know it. */
 export interface Target {
   readonly tabId: number
-  /** "" while the extension has not been used on the page: then the browser does not tell it. */
+  /** "" while the extension has not been used on the page: the browser hides it until then. */
   readonly url: string
   readonly title: string
   /** Whether the extension's button, menu or key has been used on the page. */
@@ -13,7 +13,7 @@ export interface Target {
 
 /** Why a page cannot be read, in words; null if it may be. */
 export function refusalOf({ url, used }: Pick<Target, 'url' | 'used'>): TextName | null {
-  // The browser tells the address of a used page, unless no extension may read that page.
+  // The browser hides the address of a used page only if no extension may read that page.
   if (url === '') return used ? 'closedPage' : 'noAccess'
   let parsed: URL
   try {
@@ -81,7 +81,7 @@ function looksLikePdf(url: string): boolean {
   return /\.pdf$/i.test(new URL(url).pathname)
 }
 
-/** What Unreadable says of a page of which nothing was found; null for one that can be used. */
+/** whyNot returns the reason why nothing was read of a page; null if something was. */
 export function whyNot(found: Found): TextName | null {
   switch (found.kind) {
     case 'slow':

@@ -34,7 +34,7 @@ export async function saveServer(origin: string): Promise<void> {
   await chrome.storage.local.set({ [KEY]: origin })
 }
 
-/** The origin of an address as people type it; null if it is none that a server may have. */
+/** toOrigin returns the origin of a typed address; null if no server can have it. */
 export function toOrigin(address: unknown): string | null {
   if (typeof address !== 'string' || address.trim() === '') return null
   const typed = address.trim()

@@ -1,6 +1,6 @@
 import { readServer } from './server'
 
-/** What the server has granted to this browser. */
+/** The tokens of this browser. */
 export interface Grant {
   /** The server that it belongs to. */
   readonly origin: string
@@ -15,7 +15,7 @@ const ENDED = 'ended'
 /** A token is renewed so long before it expires, in milliseconds. */
 const early = 60_000
 
-/** Why there is no token: nobody is signed in, or the server has ended or refuses what there was. */
+/** The reason for a missing token: no sign-in yet, or the server has ended or refuses the session. */
 export class SignedOut extends Error {
   override name = 'SignedOut'
   constructor(readonly reason: 'none' | 'ended' | 'suspended' | 'sso') {
@@ -34,7 +34,7 @@ export async function saveGrant(grant: Grant | null): Promise<void> {
   if (grant !== null) await chrome.storage.local.set({ [KEY]: grant })
 }
 
-/** Why there is no session at a server. Another page of the extension may have received the refusal. */
+/** Returns the reason for a missing session at a server. Another page of the extension may have received it. */
 export async function whySignedOut(origin: string): Promise<SignedOut['reason']> {
   const ended = (await chrome.storage.local.get(ENDED))[ENDED] as Ended | undefined
   return ended?.origin === origin ? ended.reason : 'none'
@@ -45,7 +45,7 @@ interface Ended {
   readonly reason: SignedOut['reason']
 }
 
-/** Calls back when somebody signs in or out, or the server changes; returns how to stop that. */
+/** Calls back after a sign-in, a sign-out or a change of the server; returns a function that stops it. */
 export function onSession(listener: () => void): () => void {
   const onChanged = (changes: Record<string, unknown>, area: string) => {
     if (area === 'managed' || (area === 'local' && (KEY in changes || 'server' in changes))) listener()

@@ -44,10 +44,10 @@ export async function signIn(origin: string): Promise<void> {
   await keep(origin, response)
 }
 
-/** What a person needs to sign in on another page or device (RFC 8628). */
+/** A code for signing in on another page or device (RFC 8628). */
 export interface Device {
   readonly userCode: string
-  /** The page on which the code is entered; with the code in it. */
+  /** The page that takes the code, with the code in its address. */
   readonly page: string
   readonly deviceCode: string
   readonly expiresAt: number
@@ -126,7 +126,7 @@ async function keep(origin: string, response: Response): Promise<void> {
   await saveGrant(grant)
 }
 
-/** Random bytes as a text that may stand in a URL. */
+/** randomText returns random bytes as text for a URL. */
 export function randomText(bytes: number): string {
   return base64url(crypto.getRandomValues(new Uint8Array(bytes)))
 }

@@ -13,7 +13,7 @@ export function count(value: number): string {
   return value.toLocaleString(chrome.i18n.getUILanguage())
 }
 
-/** Tells the page its language, for screen readers and line breaks. */
+/** Sets the language of the page, for screen readers and line breaks. */
 export function speakLanguage(): void {
   document.documentElement.lang = t('lang')
 }

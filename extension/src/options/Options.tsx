@@ -10,7 +10,7 @@ import { type TextName, t } from '../lib/texts'
 import { SignIn } from '../panel/Screens'
 import styles from './Options.module.css'
 
-/** Where the server is set, one signs in and out, and reads what is sent. */
+/** The settings: the server, the session, and information about the data that is sent. */
 export function Options() {
   const [server, setServer] = useState<Server | null>(null)
   const [signedIn, setSignedIn] = useState<boolean | null>(null)

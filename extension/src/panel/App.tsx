@@ -20,7 +20,7 @@ import { useConversation } from './useConversation'
 import { useWork, type Work } from './useWork'
 import { WorkView } from './Work'
 
-/** The panel: the conversation about the page of the tab that it is beside. */
+/** The panel: the conversation about the page of the tab next to it. */
 export function App() {
   const place = usePlace()
   const target = useTarget(place)

@@ -8,7 +8,7 @@ import { cancelSignIn, idle, signInByCode, signInByWindow, signingInAtom } from 
 
 type Barred = Exclude<Access, { kind: 'ready' | 'loading' }>
 
-/** What stands in the way of asking, and the way out of it. */
+/** The reason why the panel cannot ask, and the way out. */
 export function AccessScreen({ access, onRetry }: { access: Barred; onRetry: () => void }) {
   return (
     <section className={styles.screen}>

@@ -8,7 +8,7 @@ import { Ask } from './Ask'
 import styles from './Panel.module.css'
 import type { Wish } from './task'
 
-/** What can be asked of the page, or why nothing can. `children` say what came of the last try. */
+/** The questions about the page, or the reason for their absence. `children` show the result of the last try. */
 export function Start({
   target,
   onWish,

@@ -17,7 +17,7 @@ export function Turns({ conversation }: { conversation: Conversation }) {
   const turns = talk.turns.length
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new question is brought into view, growing text is not.
   useEffect(() => {
-    // It returns a promise in newer browsers, which is no cleanup.
+    // Newer browsers return a promise, which React would take for a cleanup function.
     void end.current?.scrollIntoView({ block: 'start' })
   }, [turns])
   return (
@@ -101,7 +101,7 @@ function Ending({ turn, conversation }: { turn: Turn; conversation: Conversation
   return null
 }
 
-/** What can be done with a finished answer. Only the last one can be written again: what follows would not fit it. */
+/** The actions on a finished answer. Only the last one can be regenerated, as later turns depend on the others. */
 function Actions({ turn, conversation, last }: { turn: Turn; conversation: Conversation; last: boolean }) {
   const [said, say] = useState<'copied' | 'copyFailed' | 'actionFailed' | null>(null)
   useEffect(() => {
@@ -154,7 +154,7 @@ function Actions({ turn, conversation, last }: { turn: Turn; conversation: Conve
   )
 }
 
-/** Tells screen readers that an answer is written, and the whole of it once. */
+/** Announces to screen readers that an answer is being written, and then its text once. */
 function Announcer({ writing, text }: { writing: boolean; text: string }) {
   const before = useRef(writing)
   const [said, say] = useState('')

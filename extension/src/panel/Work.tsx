@@ -17,7 +17,7 @@ interface WorkProps {
   readonly onCancel: () => void
 }
 
-/** What is between a wish and its question. */
+/** WorkView shows the steps between a wish and its question. */
 export function WorkView({ work, access, onSend, onReadPdf, onCancel }: WorkProps) {
   const server = 'server' in access ? access.server.origin : ''
   switch (work.kind) {
@@ -65,7 +65,7 @@ interface ReviewProps {
   readonly onCancel: () => void
 }
 
-/** What is about to be sent, all of it, before it is. */
+/** Review shows the whole text before it is sent. */
 function Review({ draft: read, server, onSend, onCancel }: ReviewProps) {
   const [draft, setDraft] = useState(read)
   const { material, characters, whole, unreadFrames } = draft

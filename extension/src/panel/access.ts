@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { checkServer, readServer, type Server } from '../lib/server'
 import { onSession, readGrant, SignedOut, sessionFetch, whySignedOut } from '../lib/session'
 
-/** Whether the panel may ask, and what stands in the way. */
+/** Whether the panel may ask, and otherwise the reason. */
 export type Access =
   | { readonly kind: 'loading' }
   | { readonly kind: 'setup' }
@@ -14,8 +14,8 @@ export type Access =
 const lookAgain = 5_000
 
 /**
- * Follows sign-in and the line to the server. A panel that is signed in is usable at once; the rest is looked at
- * beside, and again until it is well.
+ * useAccess follows the session and the connection to the server. A signed-in panel is usable at once; the checks run
+ * concurrently, and again until they succeed.
  */
 export function useAccess(): { access: Access; retry: () => void; refuse: (cause: SignedOut) => void } {
   const [access, setAccess] = useState<Access>({ kind: 'loading' })
@@ -27,7 +27,7 @@ export function useAccess(): { access: Access; retry: () => void; refuse: (cause
     if (server === null) return setAccess({ kind: 'setup' })
     const known = await fromStorage(server)
     if (turn.current !== mine) return
-    // What is lost stays so until the server has answered, but a panel that opens waits for nothing.
+    // A lost connection stays lost until the server answers; a panel that opens does not wait for it.
     setAccess((now) => (isLost(now) ? now : known))
     const found = await probe(server)
     if (turn.current === mine) setAccess(found)
@@ -66,7 +66,7 @@ function isLost({ kind }: Access): boolean {
   return kind === 'offline' || kind === 'unreachable' || kind === 'wrong'
 }
 
-/** What can be said without asking the server. */
+/** fromStorage returns the access without a request to the server. */
 async function fromStorage(server: Server): Promise<Access> {
   if ((await readGrant()) !== null) return { kind: 'ready', server }
   return { kind: 'signedOut', reason: await whySignedOut(server.origin), server }

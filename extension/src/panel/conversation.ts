@@ -12,7 +12,7 @@ import { cut, maxSelection, maxTitle } from '../lib/limits'
 import { SignedOut, sessionFetch } from '../lib/session'
 import { t } from '../lib/texts'
 
-/** What is asked first of a page. */
+/** The first question about a page, with its text. */
 export interface Material {
   readonly kind: 'summary' | 'explanation' | 'question'
   readonly url: string
@@ -21,7 +21,7 @@ export interface Material {
   readonly text: string
   /** Characters at the end of the page beyond the limit of the server. */
   readonly left: number
-  /** Characters of the page beside its article and comments, which are not sent. */
+  /** Characters of the page that are neither its article nor comments, and are not sent. */
   readonly omitted: number
   readonly selection: string
   readonly question: string
@@ -33,8 +33,8 @@ const path = '/external/chrome_extension/v1/chat/completion/stream'
 const keepEvery = 250
 
 /**
- * A conversation about a page. Its answers are read here, in the panel; what is known of them is kept in the browser,
- * so that a panel that is closed and opened goes on at the character. Listeners are told of every change.
+ * A conversation about a page. The panel reads its answers and stores them in the browser, so that a reopened panel
+ * resumes at the character. Listeners are called after every change.
  */
 export class Conversation {
   #talk: Talk
@@ -78,12 +78,12 @@ export class Conversation {
     return this.#talk.turns.some((turn) => !isOver(turn))
   }
 
-  /** How the line of an answer is; null when it is over. */
+  /** lineOf returns the state of an answer's connection; null after its end. */
   lineOf(key: string): ConnectionState | null {
     return this.#lines.get(key)?.state ?? null
   }
 
-  /** Connects the answers that are not over and have no line: it was lost when nobody was signed in any more. */
+  /** Connects the unfinished answers that lost their connection after a sign-out. */
   resume(): void {
     if (this.#closed) return
     for (const turn of this.#talk.turns) if (!isOver(turn) && !this.#lines.has(turn.key)) this.#connect(turn)
@@ -239,7 +239,7 @@ export class Conversation {
     void connection.run()
   }
 
-  /** A line on which nobody is signed in any more ends; `resume` connects it after the next sign-in. */
+  /** Closes the connections after a sign-out; `resume` connects them after the next sign-in. */
   readonly #fetch: typeof fetch = async (input, init) => {
     try {
       return await sessionFetch(input, init)
@@ -265,7 +265,7 @@ export class Conversation {
     this.#keepNow()
   }
 
-  /** The answer was over before it was asked for: how it ended stands in the stored message. */
+  /** Loads the stored message of an answer that ended before the request. */
   async #load(key: string): Promise<void> {
     const turn = this.#turn(key)
     const { messageId, threadId } = turn.answer

@@ -16,8 +16,8 @@ interface SigningIn {
 export const idle: SigningIn = { origin: '', busy: false, device: null, failure: null }
 
 /**
- * Outlives the screen that shows it: the page on which a code is confirmed opens in another tab, for which the panel
- * shows another screen.
+ * The state outlives the screen that shows it: a code is confirmed in another tab, for which the panel shows another
+ * screen.
  */
 export const signingInAtom = atom(idle)
 
@@ -37,7 +37,7 @@ export function signInByWindow(origin: string): Promise<void> {
   return run(origin, () => signIn(origin))
 }
 
-/** Signs in by a code, and opens the page on which it is confirmed. */
+/** Signs in by a code, and opens the page that confirms it. */
 export function signInByCode(origin: string): Promise<void> {
   return run(origin, async (show, signal) => {
     const device = await beginDevice(origin)
@@ -61,7 +61,7 @@ async function run(origin: string, way: (show: Show, signal: AbortSignal) => Pro
   const show: Show = (change) => {
     if (!signal.aborted) store.set(signingInAtom, { ...idle, origin, ...change })
   }
-  // Another page of the extension may be the one on which the person signs in.
+  // The person may sign in on another page of the extension.
   const stop = onSession(async () => {
     if (!signal.aborted && (await readGrant()) !== null) cancelSignIn()
   })

@@ -2,9 +2,7 @@ import { useEffect, useState } from 'react'
 import { readIntent, takeIntent } from '../lib/intent'
 import type { Target } from '../lib/pages'
 
-/**
- * The window of the panel, and a tab that it is held beside, if its address names one; else it follows the active tab.
- */
+/** The window of the panel, and the tab that its address names. Without a tab the panel follows the active one. */
 export interface Place {
   readonly windowId: number
   readonly tabId: number | null
@@ -20,7 +18,7 @@ export async function readPlace(): Promise<Place> {
   return { windowId: id, tabId: null }
 }
 
-/** The tab that the panel is beside; null until it is known. */
+/** useTarget returns the tab next to the panel; null until it is known. */
 export function useTarget(place: Place | null): Target | null {
   const [target, setTarget] = useState<Target | null>(null)
   useEffect(() => {
@@ -55,7 +53,7 @@ export function useTarget(place: Place | null): Target | null {
     void look()
     chrome.tabs.onActivated.addListener(onActivated)
     chrome.tabs.onUpdated.addListener(onUpdated)
-    // A button of the toolbar lets the extension know the page; nothing else tells of that.
+    // The toolbar's button reveals the page to the extension; no other event reports that.
     chrome.storage.session.onChanged.addListener(onIntentLeft)
     return () => {
       chrome.tabs.onActivated.removeListener(onActivated)

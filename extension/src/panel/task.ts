@@ -4,19 +4,19 @@ import { fetchPdf, readTab, type Target, Unreadable, whyNot } from '../lib/pages
 import { type TextName, t } from '../lib/texts'
 import type { Material } from './conversation'
 
-/** What a person wants of the page. */
+/** A person's request about the page. */
 export interface Wish {
   readonly kind: Material['kind']
   readonly question: string
-  /** What the menu says is selected, where the page cannot be asked. */
+  /** The selection that the browser's menu reports, for pages that cannot be read. */
   readonly selection: string
 }
 
-/** What was read of a page, ready to be sent. */
+/** The text of a page, ready to be sent. */
 export interface Draft {
   readonly material: Material
   readonly characters: number
-  /** The draft of the whole page; null if nothing beside the article is left out. */
+  /** The draft of the whole page; null if this draft leaves out nothing. */
   readonly whole: Draft | null
   readonly unreadFrames: number
 }
@@ -31,7 +31,7 @@ export interface PdfDraft {
 /** Reads a page for a wish. Throws Unreadable with the reason. */
 export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDraft> {
   const found = await readTab(target).catch((cause: unknown) => {
-    // The selection that the menu names may be all that can be had, and all that is needed.
+    // The selection from the menu is enough for an explanation.
     if (wish.kind === 'explanation' && wish.selection !== '' && cause instanceof Unreadable) return null
     throw cause
   })
@@ -82,7 +82,7 @@ function explanation(target: Target, wish: Wish, selection: string): Draft {
   return { material, characters, whole: null, unreadFrames: 0 }
 }
 
-/** A selection is never cut: what is explained would not be what was selected. */
+/** A selection is never cut, as the explanation would not cover all of it. */
 class TooLong extends Error {
   override name = 'TooLong'
   constructor(readonly characters: number) {
@@ -90,7 +90,7 @@ class TooLong extends Error {
   }
 }
 
-/** Why there is no draft, in words. */
+/** reasonOf describes the error of draftOf. */
 export function reasonOf(cause: unknown): string {
   if (cause instanceof TooLong) return t('selectionTooLong', cause.characters, maxSelection)
   if (cause instanceof Unreadable) return t(cause.reason satisfies TextName)

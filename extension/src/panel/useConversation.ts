@@ -3,7 +3,7 @@ import { addressOf, forgetTalk, lastTalk, onForgotten, readTalk } from '../lib/k
 import type { Target } from '../lib/pages'
 import { Conversation } from './conversation'
 
-/** The conversations of this panel: their answers are read on while another tab is looked at. */
+/** The conversations of this panel. Their answers continue while another tab is active. */
 const held = new Map<string, Conversation>()
 const keyOf = (tabId: number, url: string) => `${tabId}:${url}`
 

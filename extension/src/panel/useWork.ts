@@ -4,7 +4,7 @@ import { addUnreviewed, siteOf, unreviewedSites } from '../lib/review'
 import { Conversation } from './conversation'
 import { type Draft, draftOf, draftOfPdf, type PdfDraft, reasonOf, type Wish } from './task'
 
-/** What is between a wish and its question: reading the page, and looking at what is sent. */
+/** The steps between a wish and its question: reading the page, and reviewing the text. */
 export type Work =
   | { readonly kind: 'idle' }
   | { readonly kind: 'reading'; readonly pdf: boolean }
@@ -22,10 +22,10 @@ interface Worker {
 
 const idle: Work = { kind: 'idle' }
 
-/** Reads the page for a wish, has it reviewed, and begins the conversation. */
+/** Reads the page for a wish, shows the review, and begins the conversation. */
 export function useWork(target: Target | null, begin: (conversation: Conversation) => void): Worker {
   const [work, setWork] = useState<Work>(idle)
-  // What is begun later takes the place of what is under way.
+  // A later wish replaces the current one.
   const turn = useRef(0)
   const tabId = target?.tabId
 

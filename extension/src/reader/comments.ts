@@ -10,7 +10,7 @@ const around = new Set(['form', 'count', 'counter', 'recent', 'latest', 'policy'
 /** The largest share of links in comments; a list of the newest comments of a site consists of links. */
 const mostLinks = 0.5
 
-/** takeComments moves the comments of a document into an element of their own; null if there are none. */
+/** takeComments moves the comments of a document into a new element. Without comments it returns null. */
 export function takeComments(copy: Document): Element | null {
   // An element that holds these is the page, even if it is called after its comments.
   const page = copy.body.querySelector('h1, main, [itemprop~="articleBody"]')
@@ -32,7 +32,7 @@ function areComments(element: Element): boolean {
   return length > 0 && links / length <= mostLinks
 }
 
-/** isMarked reports whether the markup says that an element is a comment. */
+/** isMarked reports whether the markup declares an element as a comment. */
 function isMarked(element: Element): boolean {
   return (
     element.getAttribute('role') === 'comment' ||

@@ -1,4 +1,4 @@
 import { readDocument } from './read'
 
-// What is injected last is what chrome.scripting.executeScript answers.
+// The panel calls this function by chrome.scripting.executeScript.
 ;(globalThis as { tsumugiRead?: typeof readDocument }).tsumugiRead = readDocument

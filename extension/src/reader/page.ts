@@ -1,24 +1,24 @@
-/** What the script in a web page found. It crosses from page to panel as JSON. */
+/** The result of the script in a web page. It is passed to the panel as JSON. */
 export interface ReadPage {
   readonly kind: 'page'
   readonly url: string
   readonly title: string
   /** The page as Markdown. */
   readonly text: string
-  /** The page with the parts beside its article, as Markdown; "" if text leaves out none. */
+  /** The whole page as Markdown; "" if text leaves out nothing. */
   readonly whole: string
   /** Characters of whole that text leaves out. */
   readonly omitted: number
-  /** What is selected in it. */
+  /** The selected text. */
   readonly selection: string
   /** Frames of a size worth reading that belong to other sites. */
   readonly unreadFrames: number
 }
 
-/** Why there are no words of a video: it has none, or its site does not hand them out. */
+/** The reason why a video has no transcript: none exists, or its site refuses it. */
 export type NoTranscript = 'none' | 'refused'
 
-/** Why there is nothing to read, or another way to read it. */
+/** The page, or the reason why it has no text. */
 export type Found =
   | ReadPage
   | { readonly kind: 'pdf'; readonly url: string; readonly title: string }

@@ -8,7 +8,7 @@ import { isVideo, readTranscript } from './transcript'
 /** The time for reading a page, in milliseconds. The panel waits a little longer. */
 const patience = 4500
 
-/** The smallest share of the text beside the comments that an article has: in a list or an app it is only a corner. */
+/** The smallest share of an article in the text without comments. Of a list or an app, Readability finds a corner. */
 const leastShare = 0.35
 
 /**

@@ -38,7 +38,7 @@ interface Track {
 
 async function trackLines(source: Document, get: typeof fetch): Promise<string[] | NoTranscript> {
   const tracks = tracksOf(source)
-  // Of a video that was opened in the page of another one, the page's script says nothing.
+  // If a video was opened in the page of another one, the page's script describes the other one.
   if (tracks === null) return 'refused'
   const track = tracks.sort((a, b) => rank(b) - rank(a))[0]
   if (track?.baseUrl === undefined) return 'none'
