@@ -20,6 +20,20 @@ export default defineConfig({
     // The content security policy allows no data: fonts, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        strictExecutionOrder: true, // The groups below may import each other.
+        chunkFileNames: ({ name }) => `assets/${name.replace(/~.*/, '')}-[hash].js`,
+        assetFileNames: ({ names }) =>
+          `assets/${names[0]?.replace(/~.*(?=\.)|\.[^.]*$/g, '') ?? '[name]'}-[hash][extname]`,
+        // Without it every shared icon and style is a file of its own, and a first load takes a hundred requests.
+        codeSplitting: {
+          groups: [
+            { name: 'shared', minShareCount: 2, entriesAware: true, entriesAwareMergeThreshold: 40_000 },
+          ],
+        },
+      },
+    },
   },
   test: {
     environment: 'happy-dom',
