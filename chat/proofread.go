@@ -236,7 +236,7 @@ func (s *Service) partRequest(g *generation, part proofread.Part) llm.Request {
 	})
 	return llm.Request{
 		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking,
-		Schema: &llm.Schema{Name: "proofread", JSON: proofread.Schema()},
+		Params: llm.Params{Schema: &llm.Schema{Name: "proofread", JSON: proofread.Schema(), Strict: true}},
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: g.grounds.Prompt[0].Content + "\n" + proofread.Instructions},
 			{Role: llm.RoleUser, Content: question},

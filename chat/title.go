@@ -57,7 +57,7 @@ func (s *Service) makeTitle(g *generation) MadeTitle {
 	var said strings.Builder
 	request := llm.Request{
 		Model: s.titleModel(g.ask.Model.ID), Thinking: new(bool), Messages: titlePrompt(g.ask.Question.Content),
-		MaxTokens: maxTitleTokens,
+		Params: llm.Params{MaxTokens: maxTitleTokens},
 	}
 	result, err := s.model.Stream(ctx, request, func(delta string) {
 		if said.Len() < 1<<10 {

@@ -118,7 +118,7 @@ func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usa
 	var said strings.Builder
 	today := time.Now().In(time.FixedZone("JST", 9*60*60))
 	result, err := g.searches.Model.Stream(within, llm.Request{
-		Model: ask.Model.ID, Thinking: new(bool), MaxTokens: queryTokens, Messages: []llm.Message{
+		Model: ask.Model.ID, Thinking: new(bool), Params: llm.Params{MaxTokens: queryTokens}, Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: answer.QueryInstructions(today)},
 			{Role: llm.RoleUser, Content: answer.QueryPrompt(ask.Question.Content, earlier(ask))},
 		},

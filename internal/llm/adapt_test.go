@@ -2,10 +2,14 @@ package llm_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
@@ -21,24 +25,21 @@ func TestAdaptsToTheServer(t *testing.T) {
 				`{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`,
 			),
 		).
-		Add(llmtest.Status(422, `{"detail":[{"loc":["body","temperature"],"msg":"only 1 is allowed"}]}`)).
 		Add(llmtest.Answer("分かりました。")...)
 	client := newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1})
 	req := question()
-	temperature := float32(0.3)
-	req.MaxTokens, req.Temperature = 100, &temperature
+	req.MaxTokens = 100
 	for range 2 {
 		if text, _, _, err := ask(t, client, req); err != nil || text != "分かりました。" {
 			t.Fatalf("%q %v", text, err)
 		}
 	}
 	got := provider.Requests()
-	if len(got) != 5 {
+	if len(got) != 4 {
 		t.Fatalf("%d requests", len(got))
 	}
-	last := got[4]
-	if last.IncludeUsage || last.Temperature != nil || !bytes.Contains(last.Body,
-		[]byte(`"max_completion_tokens":100`)) {
+	last := got[3]
+	if last.IncludeUsage || !bytes.Contains(last.Body, []byte(`"max_completion_tokens":100`)) {
 		t.Errorf("the last request was %s", last.Body)
 	}
 }
@@ -72,7 +73,7 @@ func TestAdaptsTheSchema(t *testing.T) {
 			provider.Add(llmtest.Answer("{}")...)
 			client := newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1})
 			req := question()
-			req.Schema = &llm.Schema{Name: "proof", JSON: []byte(`{"type":"object"}`)}
+			req.Schema = &llm.Schema{Name: "proof", JSON: []byte(`{"type":"object"}`), Strict: true}
 			for range 2 {
 				if text, _, _, err := ask(t, client, req); err != nil || text != "{}" {
 					t.Fatalf("%q %v", text, err)
@@ -88,18 +89,109 @@ func TestAdaptsTheSchema(t *testing.T) {
 	}
 }
 
+// TestReasoningModels are sent every parameter: whether one is accepted is for the provider to say.
 func TestReasoningModels(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Answer("はい。")...)
 	req := question()
-	temperature := float32(0.3)
-	req.MaxTokens, req.Temperature = 100, &temperature
+	req.MaxTokens, req.Temperature = 100, new(float32(0.3))
 	if _, _, _, err := ask(t, newClient(t, llm.Config{BaseURL: provider.URL(), Model: "gpt-5-mini"}), req); err != nil {
 		t.Fatal(err)
 	}
 	got := provider.Requests()[0]
-	if got.Temperature != nil || !bytes.Contains(got.Body, []byte(`"max_completion_tokens":100`)) {
+	if got.Temperature == nil || *got.Temperature != 0.3 ||
+		!bytes.Contains(got.Body, []byte(`"max_completion_tokens":100`)) {
 		t.Errorf("the request was %s", got.Body)
+	}
+}
+
+// all sets every parameter.
+func all() llm.Params {
+	return llm.Params{
+		MaxTokens: 100, Temperature: new(float32(0)), TopP: new(float32(0.5)), Stop: []string{"。", "\n"}, Seed: new(7),
+		Schema: &llm.Schema{Name: "a", Description: "b", JSON: []byte(`{"type":"object","a":1}`), Strict: true},
+	}
+}
+
+func TestParametersReachTheProvider(t *testing.T) {
+	t.Parallel()
+	provider := llmtest.NewProvider(t).Add(llmtest.Answer("{}")...)
+	client := newClient(t, llm.Config{BaseURL: provider.URL()})
+	for name, test := range map[string]struct {
+		params llm.Params
+		want   string
+	}{
+		"all": {all(), `{"max_tokens":100,"temperature":0,"top_p":0.5,"stop":["。","\n"],"seed":7,"response_format":` +
+			`{"type":"json_schema","json_schema":{"name":"a","description":"b","schema":{"type":"object","a":1},` +
+			`"strict":true}}}`},
+		"any object": {llm.Params{Schema: &llm.Schema{}}, `{"response_format":{"type":"json_object"}}`},
+		"zeros":      {llm.Params{TopP: new(float32(0)), Seed: new(0)}, `{"top_p":0,"seed":0}`},
+	} {
+		req := question()
+		req.Params, req.Exact = test.params, true
+		if _, _, _, err := ask(t, client, req); err != nil {
+			t.Fatal(err)
+		}
+		requests := provider.Requests()
+		var got, want map[string]any
+		if err := errors.Join(json.Unmarshal(requests[len(requests)-1].Body, &got),
+			json.Unmarshal([]byte(test.want), &want)); err != nil {
+			t.Fatal(err)
+		}
+		for _, own := range []string{"model", "messages", "stream", "stream_options"} {
+			delete(got, own)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestExactRequestsLoseNothing: a refused parameter is the error of the request.
+func TestExactRequestsLoseNothing(t *testing.T) {
+	t.Parallel()
+	for message, name := range map[string]string{
+		"Unsupported value: 'temperature' does not support 0 with this model.": "temperature",
+		"`top_p` is not supported":                              "top_p",
+		"Unsupported parameter: 'stop'":                         "stop",
+		"seed: Extra inputs are not permitted":                  "seed",
+		"response_format of type json_schema is unavailable":    "response_format",
+		"json_object is not supported":                          "response_format",
+		"max_tokens is too large: 100":                          "max_tokens",
+		"This model's maximum context length is 10: max_tokens": "",
+		"something else":                                        "",
+	} {
+		provider := llmtest.NewProvider(t).Add(llmtest.Status(400, `{"error":{"message":"`+message+`"}}`))
+		req := question()
+		req.Params, req.Exact = all(), true
+		_, _, _, err := ask(t, newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1}), req)
+		found, is := strings.CutPrefix(string(fault.CodeOf(err)), string(llm.CodeUnsupported))
+		if is != (name != "") || is && (found != name || !strings.Contains(fault.DetailOf(err), name)) {
+			t.Errorf("%s: %v", message, err)
+		}
+	}
+}
+
+// TestLimitsMayEmptyAnAnswer that a caller has set itself.
+func TestLimitsMayEmptyAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		params llm.Params
+		finish llm.FinishReason
+	}{
+		"stop":   {llm.Params{Stop: []string{"は"}}, llm.FinishStop},
+		"length": {llm.Params{MaxTokens: 1}, llm.FinishLength},
+	} {
+		provider := llmtest.NewProvider(t).
+			Add(llmtest.Reasoning("考え"), llmtest.Finish(string(test.finish)), llmtest.Done())
+		for _, exact := range []bool{true, false} {
+			req := question()
+			req.Params, req.Exact = test.params, exact
+			text, _, result, err := ask(t, newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1}), req)
+			if text != "" || (err == nil) != exact || exact && result.FinishReason != test.finish {
+				t.Errorf("%s, exact %v: %q %+v %v", name, exact, text, result, err)
+			}
+		}
 	}
 }
 

@@ -43,8 +43,8 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	a.timer = time.AfterFunc(cfg.FirstTokenTimeout, func() { cancel(errFirstToken) })
 	defer func() { a.timer.Stop() }()
 
-	spoken := r.client.dialectOf(model)
-	response, err := r.client.send(attemptCtx, buildRequest(model, r.req, spoken), spoken.extra(r.req))
+	spoken := r.client.dialectOf(model, r.req)
+	response, err := r.client.send(attemptCtx, buildRequest(model, r.req, spoken), added(r.req, spoken))
 	if err == nil {
 		err = a.read(response)
 		_ = response.Body.Close()
@@ -61,10 +61,12 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	return a.result, attemptFault(ctx, attemptCtx, err)
 }
 
-// judge returns an error for a complete but empty answer.
+// judge returns an error for a complete but empty answer, unless the request's own limits may have emptied it.
 func (a *answer) judge() error {
+	req := a.run.req
 	switch {
-	case a.said:
+	case a.said, req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
+		req.Exact && len(req.Stop) > 0 && a.result.FinishReason == FinishStop:
 		return nil
 	case !a.thought:
 		return fault.Wrap(errEmpty, CodeBadResponse, detailEmpty)

@@ -200,6 +200,9 @@ func (r *run) ask(ctx context.Context, model string) (Result, error) {
 			adapted++
 			continue
 		}
+		if status != nil {
+			err = unsupported(r.req, status, err)
+		}
 		wait, ok := r.client.pause(attempt, err, status)
 		if !ok {
 			cfg.Logger.WarnContext(ctx, "model failed", "model", model, "attempts", attempt+1, "error", err)

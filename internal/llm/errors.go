@@ -30,6 +30,9 @@ const (
 	CodeTooLong       fault.Code = "model_too_long"       // The response is longer than the limit.
 	CodeNotFound      fault.Code = "model_not_found"      // The provider does not have the configured model.
 	CodeBadRequest    fault.Code = "model_bad_request"    // The provider does not accept the request.
+
+	// CodeUnsupported begins the codes of requests with a parameter that the model refuses: the parameter's name follows.
+	CodeUnsupported fault.Code = "model_unsupported_"
 )
 
 // Messages for the end user. Each says what to do next.
@@ -51,6 +54,7 @@ const (
 	detailFiltered        = "AIモデルの安全基準により、回答を続けられませんでした。表現を変えて、もう一度お試しください。"
 	detailNotFound        = "設定されているAIモデルが見つかりません。管理者に、モデル名の設定の確認を依頼してください。"
 	detailBadRequest      = "AIモデルがこの依頼を受け付けませんでした。内容を変えてお試しください。続く場合は、管理者にお知らせください。"
+	detailUnsupported     = "このスキルで使うAIモデルは、この %s を受け付けません。"
 	detailCanceled        = "回答の作成を中止しました。"
 )
 

@@ -39,12 +39,15 @@ type Picture struct {
 
 // Request is the input of a model.
 type Request struct {
-	Model       string // The id of an Offer of a Router, or a Client's name of a model. "" for the default.
-	Thinking    *bool  // Whether the model thinks first, where that can be switched; nil for the model's default.
-	Messages    []Message
-	MaxTokens   int      // Upper bound for the answer; 0 for the model's default.
-	Temperature *float32 // 0–2; nil for the model's default.
-	Schema      *Schema  // Of the answer, which is JSON then; nil for text.
+	Params
+
+	Model    string // The id of an Offer of a Router, or a Client's name of a model. "" for the default.
+	Thinking *bool  // Whether the model thinks first, where that can be switched; nil for the model's default.
+	Messages []Message
+
+	// Exact says that a parameter which the model refuses fails the request with CodeUnsupported and the parameter's
+	// name. Otherwise the model is asked again without it.
+	Exact bool
 
 	// Reasoning is called with each piece of the model's reasoning, under the same rules as Stream's emit, and never
 	// after emit. It may be nil.
@@ -54,10 +57,30 @@ type Request struct {
 	extra map[string]any
 }
 
-// Schema is the form of an answer in JSON. Not every provider keeps it, or takes it: the caller checks the answer.
+// Params are the optional parameters of a request. The zero value leaves all of them to the model. Their JSON form is
+// that of the store.
+type Params struct {
+	MaxTokens   int      `json:"max_tokens,omitempty"`  // Upper bound for the answer; 0 for none.
+	Temperature *float32 `json:"temperature,omitempty"` // 0–2.
+	TopP        *float32 `json:"top_p,omitempty"`       // 0–1.
+	Stop        []string `json:"stop,omitempty"`        // Texts at which the answer ends, without them.
+	Seed        *int     `json:"seed,omitempty"`
+	Schema      *Schema  `json:"schema,omitempty"` // Of the answer, which is JSON then; nil for text.
+}
+
+// IsZero reports whether everything is left to the model.
+func (p Params) IsZero() bool {
+	return p.MaxTokens == 0 && p.Temperature == nil && p.TopP == nil && len(p.Stop) == 0 && p.Seed == nil &&
+		p.Schema == nil
+}
+
+// Schema is the form of an answer in JSON. The zero value is that of any object. Not every provider keeps it, or takes
+// it: the caller checks the answer.
 type Schema struct {
-	Name string          // a to z and underscore.
-	JSON json.RawMessage // A JSON schema of an object in the strict form: all fields required, and no others.
+	Name        string          `json:"name,omitempty"` // Letters, digits, _ and -.
+	Description string          `json:"description,omitempty"`
+	JSON        json.RawMessage `json:"json,omitempty"`   // A JSON schema; nil for any object.
+	Strict      bool            `json:"strict,omitempty"` // All fields of the schema are required, and no others allowed.
 }
 
 func (r Request) hasPictures() bool {

@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -107,14 +108,13 @@ const maxAdaptions = 6
 type dialect struct {
 	noUsage       bool // Refuses stream_options.
 	swapMaxTokens bool // Requires the other one of max_tokens and max_completion_tokens.
-	noTemperature bool // Accepts only its default temperature.
 	noSchema      bool // Refuses a schema of the answer.
 	noJSON        bool // Refuses any response_format.
 	noThinkingOn  bool // Refuses the fields that have it think,
 	noThinkingOff bool // or those that keep it from thinking.
 }
 
-// extra returns the additional fields of a request that the model accepts.
+// extra returns the fields for thinking that the model accepts.
 func (d dialect) extra(req Request) map[string]any {
 	if on := req.Thinking != nil && *req.Thinking; on && d.noThinkingOn || !on && d.noThinkingOff {
 		return nil
@@ -122,15 +122,48 @@ func (d dialect) extra(req Request) map[string]any {
 	return req.extra
 }
 
-func (c *Client) dialectOf(model string) dialect {
+// dialectOf returns the dialect of a model. An exact request asks for its format whatever was refused before.
+func (c *Client) dialectOf(model string, req Request) dialect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.dialects[model]
+	d := c.dialects[model]
+	if req.Exact {
+		d.noSchema, d.noJSON = false, false
+	}
+	return d
+}
+
+// refused reports whether a response refuses fields of the request.
+func (e *statusError) refused() bool {
+	return e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity
+}
+
+// unsupported returns the error of a refused request: of an exact one, with the parameter that the model refuses.
+func unsupported(req Request, e *statusError, err error) error {
+	if !req.Exact || !e.refused() || fault.CodeOf(err) != CodeBadRequest {
+		return err
+	}
+	for _, param := range []struct {
+		given bool
+		names []string // The first one is reported.
+	}{
+		{req.Temperature != nil, []string{"temperature"}},
+		{req.TopP != nil, []string{"top_p"}},
+		{len(req.Stop) > 0, []string{"stop"}},
+		{req.Seed != nil, []string{"seed"}},
+		{req.Schema != nil, []string{"response_format", "json_schema", "json_object"}},
+		{req.MaxTokens > 0, []string{"max_tokens", "max_completion_tokens"}},
+	} {
+		if param.given && slices.ContainsFunc(param.names, e.mentions) {
+			return fault.Wrap(err, CodeUnsupported+fault.Code(param.names[0]), detailUnsupported, param.names[0])
+		}
+	}
+	return err
 }
 
 // adapt learns from a refusal and reports whether to ask again with other fields.
 func (c *Client) adapt(model string, req Request, e *statusError) bool {
-	if e.status != http.StatusBadRequest && e.status != http.StatusUnprocessableEntity {
+	if !e.refused() {
 		return false
 	}
 	c.mu.Lock()
@@ -142,15 +175,13 @@ func (c *Client) adapt(model string, req Request, e *statusError) bool {
 	case !d.swapMaxTokens && req.MaxTokens > 0 && (e.mentions("max_completion_tokens") ||
 		(e.mentions("max_tokens") && wantsCompletionTokens(model))):
 		d.swapMaxTokens = true
-	case !d.noTemperature && req.Temperature != nil && e.mentions("temperature"):
-		d.noTemperature = true
 	case slices.ContainsFunc(slices.Collect(maps.Keys(d.extra(req))), e.mentions):
 		if *req.Thinking {
 			d.noThinkingOn = true
 		} else {
 			d.noThinkingOff = true
 		}
-	case req.Schema != nil && !d.noJSON && (e.mentions("response_format") || e.mentions("json_schema") ||
+	case req.Schema != nil && !d.noJSON && !req.Exact && (e.mentions("response_format") || e.mentions("json_schema") ||
 		e.mentions("json_object")):
 		d.noSchema, d.noJSON = true, d.noSchema
 	default:
@@ -183,21 +214,27 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 	if !d.noUsage {
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	out.ResponseFormat = responseFormat(req.Schema, d)
-	reasoning := wantsCompletionTokens(model)
-	if reasoning != d.swapMaxTokens {
+	out.ResponseFormat, out.Stop, out.Seed = responseFormat(req.Schema, d), req.Stop, req.Seed
+	if wantsCompletionTokens(model) != d.swapMaxTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
 		out.MaxTokens = req.MaxTokens //nolint:staticcheck // Deprecated by OpenAI only; the imitators know no other.
 	}
-	// go-openai itself refuses a temperature for reasoning models.
-	if req.Temperature != nil && !d.noTemperature && !reasoning {
-		out.Temperature = *req.Temperature
-		if out.Temperature == 0 {
-			out.Temperature = math.SmallestNonzeroFloat32 // go-openai omits 0, which would mean the default of 1.
-		}
-	}
 	return out
+}
+
+// added returns the fields that are added to what go-openai sends. It omits a temperature of 0, and refuses other
+// temperatures for names of reasoning models, some of which accept them.
+func added(req Request, d dialect) map[string]any {
+	fields := make(map[string]any)
+	maps.Copy(fields, d.extra(req))
+	if req.Temperature != nil {
+		fields["temperature"] = *req.Temperature
+	}
+	if req.TopP != nil {
+		fields["top_p"] = *req.TopP
+	}
+	return fields
 }
 
 // responseFormat returns how a provider is asked for JSON, nil for text.
@@ -205,13 +242,13 @@ func responseFormat(schema *Schema, d dialect) *openai.ChatCompletionResponseFor
 	switch {
 	case schema == nil, d.noJSON:
 		return nil
-	case d.noSchema:
+	case d.noSchema, schema.JSON == nil:
 		return &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
 	}
 	return &openai.ChatCompletionResponseFormat{
 		Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
 		JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-			Name: schema.Name, Schema: schema.JSON, Strict: true,
+			Name: schema.Name, Description: schema.Description, Schema: schema.JSON, Strict: schema.Strict,
 		},
 	}
 }

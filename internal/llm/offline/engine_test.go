@@ -59,9 +59,39 @@ func TestMaxTokens(t *testing.T) {
 	t.Parallel()
 	text := ""
 	result, err := newClient(t, offline.Config{}).Stream(t.Context(),
-		llm.Request{Messages: []llm.Message{user("こんにちは")}, MaxTokens: 10}, func(piece string) { text += piece })
+		llm.Request{Messages: []llm.Message{user("こんにちは")}, Params: llm.Params{MaxTokens: 10}}, func(piece string) { text += piece })
 	if err != nil || result.FinishReason != llm.FinishLength || llm.EstimateTokens(text) > 10 || text == "" {
 		t.Errorf("%q %+v %v", text, result, err)
+	}
+}
+
+func TestStopEndsTheAnswer(t *testing.T) {
+	t.Parallel()
+	ask := func(stop ...string) string {
+		text := ""
+		result, err := newClient(t, offline.Config{}).Stream(t.Context(), llm.Request{
+			Messages: []llm.Message{user("こんにちは")}, Params: llm.Params{Stop: stop},
+		}, func(piece string) { text += piece })
+		if err != nil || result.FinishReason != llm.FinishStop {
+			t.Errorf("%+v, %v", result, err)
+		}
+		return text
+	}
+	whole := ask()
+	before, _, found := strings.Cut(whole, "。")
+	if text := ask("。", "ない語"); !found || text != before {
+		t.Errorf("%q of %q", text, whole)
+	}
+}
+
+// TestJSONIsRefused where the engine cannot write it.
+func TestJSONIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := newClient(t, offline.Config{}).Stream(t.Context(), llm.Request{
+		Messages: []llm.Message{user("こんにちは")}, Params: llm.Params{Schema: &llm.Schema{}}, Exact: true,
+	}, func(string) {})
+	if fault.CodeOf(err) != llm.CodeUnsupported+"response_format" {
+		t.Errorf("%v", err)
 	}
 }
 

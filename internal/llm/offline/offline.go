@@ -72,6 +72,10 @@ type request struct {
 	StreamOptions       *struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	Stop           []string `json:"stop"`
+	ResponseFormat *struct {
+		Type string `json:"type"`
+	} `json:"response_format"`
 }
 
 func (h *handler) models(w http.ResponseWriter, _ *http.Request) {
@@ -96,9 +100,17 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		messages[i] = llm.Message{Role: m.Role, Content: m.Content}
 		input += llm.EstimateTokens(m.Content)
 	}
+	task := readPrompt(messages).task
+	if f := req.ResponseFormat; f != nil && f.Type != "text" && task != "proofreading" {
+		refuse(w, "response_format is not supported")
+		return
+	}
 	text := strings.TrimSpace(h.engine.answer(r.Context(), messages))
 	if r.Context().Err() != nil {
 		return
+	}
+	for _, stop := range req.Stop {
+		text, _, _ = strings.Cut(text, stop)
 	}
 	c := completion{finish: llm.FinishStop, created: time.Now().Unix(), input: input}
 	c.pieces = cutPieces(text)
@@ -111,7 +123,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	c.usage = req.StreamOptions != nil && req.StreamOptions.IncludeUsage
 	pace := h.cfg.Pace
-	switch readPrompt(messages).task {
+	switch task {
 	case notesName:
 		pace = 0 // It is not shown while it is written.
 	case "proofreading":
