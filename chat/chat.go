@@ -23,6 +23,8 @@ const (
 	MaxContent = 32_000 // Characters of a question.
 	MaxTitle   = 100    // Characters of a title that a person enters.
 	MaxComment = 2_000  // Characters of the comment in a feedback.
+
+	MaxInstructions = 32_000 // Characters of the instructions for a thread.
 )
 
 // Owner identifies the person whose threads are meant. Only that person can see them.
@@ -185,6 +187,8 @@ type Message struct {
 
 	// DataSourceIDs are, of a question, the data sources that it is answered from. Some may have been deleted since.
 	DataSourceIDs []uuid.UUID
+
+	Params *Params // Of a question asked by a program; nil for none.
 
 	Pictures     []picture.Picture // Of a question, in the order in which they were added.
 	PictureCount int               // Of a question in a share, which does not have its pictures.

@@ -192,7 +192,9 @@ func (s *Service) leavePlace(g *generation) {
 // write writes the answer into the text: first what it is based on, then the model's text, or the one that is told
 // without a model.
 func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
-	if err = s.ground(ctx, g); err == nil && g.grounds.Answer != "" {
+	if err = s.ground(ctx, g); err == nil && g.grounds.Answer != "" && g.ask.inJSON() {
+		err = fault.Errorf(fault.Unavailable, "%s", g.grounds.Answer)
+	} else if err == nil && g.grounds.Answer != "" {
 		s.publish(g, g.grounds.Answer)
 		result.FinishReason = llm.FinishStop
 	} else if err == nil && g.ask.Proofreads() {
@@ -217,6 +219,12 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	req := llm.Request{
 		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking, Messages: prompt,
 		Reasoning: func(delta string) { s.think(g, delta) },
+	}
+	if params := g.ask.Question.Params; params != nil {
+		req.Params, req.Exact = *params, true
+	}
+	if g.ask.inJSON() {
+		prompt[0].Content += jsonOnly
 	}
 	result, err := s.model.Stream(ctx, req, func(delta string) {
 		if g.guard != nil {
@@ -292,7 +300,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
 	o.Reasoning, o.ReasoningTime = g.text.Reasoning()
-	o.Citations = cite(g.grounds.Sources, o.Content)
+	o.Citations = g.cite(o.Content)
 	switch {
 	case err == nil:
 	case errors.Is(context.Cause(ctx), errStopped):

@@ -23,6 +23,16 @@ type Grounder interface {
 	Ground(ctx context.Context, ask Ask, tell func(Step)) (Grounds, error)
 }
 
+// Params are the optional parameters of an answer.
+type Params = llm.Params
+
+// Schema is the form of an answer in JSON.
+type Schema = llm.Schema
+
+// ParamRefused begins the codes of failures of answers whose model does not accept one of the Params: the parameter's
+// name in the protocol follows.
+const ParamRefused = llm.CodeUnsupported
+
 // Ask is a question with what the model would be sent for it.
 type Ask struct {
 	Owner    Owner
@@ -32,6 +42,9 @@ type Ask struct {
 	Prompt   []llm.Message // The skill's instructions, the history, and the question, which comes last.
 	Model    Chosen        // Answers it.
 }
+
+// inJSON reports whether the answer is to be JSON.
+func (a Ask) inJSON() bool { return a.Question.Params != nil && a.Question.Params.Schema != nil }
 
 // Grounds is what an answer is based on.
 type Grounds struct {
@@ -87,7 +100,9 @@ func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 			g.text.PutSource(streamSource(source.Citation))
 		}
 	}
-	g.guard = answer.NewGuard(passages(g.grounds.Sources))
+	if !g.ask.inJSON() {
+		g.guard = answer.NewGuard(passages(g.grounds.Sources))
+	}
 	return nil
 }
 
@@ -122,6 +137,14 @@ const (
 	// until they fit, and then the lists of unsupported citations are left out.
 	maxCitations = 96 << 10
 )
+
+// cite returns the citations of the answer. JSON cites nothing: [1] is a list in it.
+func (g *generation) cite(text string) []Citation {
+	if g.ask.inJSON() {
+		text = ""
+	}
+	return cite(g.grounds.Sources, text)
+}
 
 // cite returns which sources an answer cites, in the order of their numbers, with how far they support it, and then the
 // best ones of the others.

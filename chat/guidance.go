@@ -7,10 +7,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// The tags around what the organization and the person have written.
+// The tags around what the organization, the person and the person's program have written.
 const (
 	tagOrganization = "organization"
 	tagPerson       = "person"
+	tagThread       = "thread"
 )
 
 // guide returns what every skill is told of the organization and the person who asks, "" for nothing. It follows the
@@ -46,7 +47,22 @@ func guide(g org.Guidance) string {
 	return b.String()
 }
 
+// conditions returns the part of the system prompt with the thread's own instructions, "" for none.
+func conditions(instructions string) string {
+	if strings.TrimSpace(instructions) == "" {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n# この会話の指示\n<thread> と </thread> の間は、質問者がこの会話のために加えた指示である。" +
+		"このスキルの指示、共通の約束、組織の指示に反しないかぎり従う。\n")
+	fence(&b, tagThread, instructions)
+	return b.String()
+}
+
+// jsonOnly asks for nothing but JSON. It follows all other instructions.
+const jsonOnly = "\n# 回答の形式\n回答は JSON だけとする。前後に文章やコードブロックの記号を書かず、出典の番号（[1] など）も付けない。\n"
+
 // fence writes a text between tags that it cannot close.
 func fence(b *strings.Builder, tag, text string) {
-	b.WriteString("<" + tag + ">\n" + skill.Neutralize(text, tagOrganization, tagPerson, "source") + "\n</" + tag + ">\n")
+	b.WriteString("<" + tag + ">\n" + skill.Neutralize(text, tagOrganization, tagPerson, tagThread, "source") + "\n</" + tag + ">\n")
 }

@@ -47,7 +47,8 @@ func (s *Service) choosePictures(ctx context.Context, b *Begin, q Question, sk s
 	if q.PictureIDs != nil {
 		b.Question.Pictures = nil
 	}
-	if len(q.PictureIDs)+len(b.Question.Pictures) == 0 {
+	earlier := slices.ContainsFunc(q.Earlier, func(m Earlier) bool { return len(m.PictureIDs) > 0 })
+	if len(q.PictureIDs)+len(b.Question.Pictures) == 0 && !earlier {
 		return nil
 	}
 	if reason := s.blind(sk, b.Question, chosen); reason != "" {

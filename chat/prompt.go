@@ -28,10 +28,12 @@ func newAsk(owner Owner, sk skill.Skill, guidance org.Guidance, before Before, q
 type Before struct {
 	History []Message         // As much of it as the model is sent.
 	Form    map[string]string // The values with which it began, where the skill's instructions have places for them.
+
+	Instructions string // Of the thread.
 }
 
-// newPrompt returns the conversation for the model: the skill's instructions and what every skill is told, the history,
-// and the question.
+// newPrompt returns the conversation for the model: the system prompt with the instructions of the skill, the
+// organization, the person and the thread, the history, and the question.
 func newPrompt(sk skill.Skill, guidance org.Guidance, before Before, question Message) []llm.Message {
 	if question.ParentID != nil {
 		sk = sk.FollowUp()
@@ -41,7 +43,8 @@ func newPrompt(sk skill.Skill, guidance org.Guidance, before Before, question Me
 		values = before.Form
 	}
 	history := before.History
-	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now(), values) + guide(guidance)}}
+	system := sk.System(time.Now(), values) + guide(guidance) + conditions(before.Instructions)
+	messages := []llm.Message{{Role: llm.RoleSystem, Content: system}}
 	// A conversation must begin with a question.
 	from := 0
 	for from < len(history) && history[from].Role != RoleUser {

@@ -33,11 +33,15 @@ type Question struct {
 	Edit     *uuid.UUID `json:",omitempty"` // The question that it replaces.
 	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: Look finds the end of a branch.
 	Prompt   string     `json:",omitempty"` // What the model reads of a question whose Content says it briefly.
-	Earlier  []Earlier  `json:",omitempty"` // What was said before, elsewhere, in turns. Only StartThread adds it.
 	ModelID  string     `json:",omitempty"` // The model that is to answer; "" for the default.
 	Thinking *bool      `json:",omitempty"` // Whether it thinks first, where that can be switched.
+	Params   *Params    `json:",omitempty"` // Of the answer. Refused for a proofreading.
 	// Pictures of the question. Nil: none, or those of the question that it replaces. Empty: none.
 	PictureIDs []uuid.UUID `json:",omitzero"`
+
+	// Only StartThread adds these.
+	Earlier      []Earlier `json:",omitempty"` // Messages before the question, in turns.
+	Instructions string    `json:",omitempty"` // Of the thread: see NewThread.
 }
 
 // hash identifies the contents of the question.
@@ -76,6 +80,8 @@ func (q Question) validate() error {
 		return fault.InvalidField("data_source_ids", "data_source_ids と regenerate は、どちらか一つだけを指定してください。")
 	case len(q.DataSourceIDs) > datasource.MaxSearched:
 		return tooManySources()
+	case utf8.RuneCountInString(q.Instructions) > MaxInstructions:
+		return fault.InvalidField("instructions", "指示は%d文字以内で入力してください。", MaxInstructions)
 	}
 	return q.validatePictures()
 }
@@ -134,6 +140,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err != nil {
 		return Exchange{}, err
 	}
+	before.Instructions = looked.Instructions
 	b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking = chosen.ID, chosen.Name, chosen.Thinking
 	ask := newAsk(owner, looked.Skill, looked.Guidance, before, b.Question)
 	ask.Model = chosen
@@ -203,6 +210,7 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 			return Before{}, err
 		}
 		b.Question.Content, b.Question.Prompt, b.Question.Form = rendered.Display, rendered.Prompt, q.Form
+		b.Question.Params = q.Params
 		b.Title = questionTitle(rendered.Subject)
 		if b.Question.DataSourceIDs, err = dataSources(q, looked.Skill, b.Question.DataSourceIDs); err != nil {
 			return Before{}, err
@@ -210,6 +218,9 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 		if lacksDocuments(looked, b.Question) {
 			return Before{}, fault.Errorf(SourcesDeleted,
 				"このチャットのファイルは、すべて削除されています。ファイルを添付してから、もう一度お試しください。")
+		}
+		if q.Params != nil && (Ask{Skill: looked.Skill, Question: b.Question}).Proofreads() {
+			return Before{}, fault.InvalidField("params", "文章の校正では、回答のパラメーターを指定できません。")
 		}
 	}
 	if err := s.choosePictures(ctx, b, q, looked.Skill, chosen); err != nil {

@@ -18,7 +18,7 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 		return Exchange{}, err
 	}
 	defer leave()
-	n.ID, n.RequestID = newID(), &q.RequestID
+	n.ID, n.RequestID, n.Instructions = newID(), &q.RequestID, q.Instructions
 	thread, err := s.threads.CreateThread(ctx, owner, n)
 	if err != nil {
 		return Exchange{}, err

@@ -19,13 +19,15 @@ type NewThread struct {
 	Title     string
 	RequestID *uuid.UUID    // Chosen by the client; nil for none.
 	Lifetime  time.Duration // After which it is deleted; 0 for a thread that is kept.
+
+	Instructions string // For all its answers, in addition to those of the skill. At most MaxInstructions characters.
 }
 
 // Earlier is a message that a client brings along.
 type Earlier struct {
-	Role    Role
-	Content string
-	Prompt  string // What the model reads, if that differs from the content.
+	Role       Role
+	Content    string
+	PictureIDs []uuid.UUID `json:",omitempty"` // Of a question.
 }
 
 // Begin is what BeginGeneration stores: a question and the answer that is about to be generated.
@@ -58,6 +60,7 @@ type Looked struct {
 	DataSourceIDs []uuid.UUID // The data sources of the thread, in the order in which they were attached.
 	HadSources    bool        // A question of the thread had data sources, which may have been deleted since.
 	Guidance      org.Guidance
+	Instructions  string // Of the thread.
 	Models        ModelSettings
 }
 
@@ -70,6 +73,8 @@ type Begun struct {
 	Existing bool   // The request is known: nothing was written, and the exchange is the earlier one as it is now.
 	Stopped  bool   // It was taken over, and the owner had asked to stop it.
 	Attempts int    // How often it was begun, including this time, if it was taken over.
+
+	Instructions string // Of the thread, if it was taken over.
 }
 
 // Outcome is how a generation ended.
@@ -145,7 +150,7 @@ type ThreadStore interface {
 	// the organization or is retired, the error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
-	// AddEarlier adds messages to a thread that has none.
+	// AddEarlier adds messages to a thread that has none. If a picture is not the owner's, the error is picture.ErrNone.
 	AddEarlier(ctx context.Context, owner Owner, threadID uuid.UUID, earlier []Earlier) error
 
 	// ListThreads returns the owner's threads, without temporary ones: the archived ones or the others. Pinned ones

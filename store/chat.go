@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
 var _ chat.Store = (*DB)(nil)
@@ -20,12 +21,13 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	var threads []chat.Thread
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
-			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title, expires_at)
-			SELECT $3, $1, $2, s.id, $5, $6, now() + nullif($7::interval, '0')
+			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title, expires_at, instructions)
+			SELECT $3, $1, $2, s.id, $5, $6, now() + nullif($7::interval, '0'), $8
 			FROM skills s
 			WHERE s.id = $4 AND `+mayUse+` AND s.retired_at IS NULL AND `+isShown+`
 			ON CONFLICT (user_id, request_id) DO NOTHING`,
-			owner.OrganizationID, owner.UserID, t.ID, t.SkillID, t.RequestID, t.Title, t.Lifetime)
+			owner.OrganizationID, owner.UserID, t.ID, t.SkillID, t.RequestID, t.Title, t.Lifetime,
+			storable(t.Instructions))
 		batch.Queue(selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
 			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
 	})
@@ -43,7 +45,7 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 // AddEarlier implements chat.Store.
 func (db *DB) AddEarlier(ctx context.Context, owner chat.Owner, threadID uuid.UUID, earlier []chat.Earlier) error {
 	var parent *uuid.UUID
-	return db.batch(ctx, func(batch *pgx.Batch) {
+	err := db.batch(ctx, func(batch *pgx.Batch) {
 		parent = nil
 		for _, m := range earlier {
 			id, finish := newID(), ""
@@ -51,18 +53,24 @@ func (db *DB) AddEarlier(ctx context.Context, owner chat.Owner, threadID uuid.UU
 				finish = string(chat.FinishStop)
 			}
 			batch.Queue(`
-				INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, status,
+				INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, status,
 				                      finish_reason, completed_at)
-				SELECT $1, $2, t.id, $5, $6, $7, $8, 'success', nullif($9, ''), now()
+				SELECT $1, $2, t.id, $5, $6, $7, 'success', nullif($8, ''), now()
 				FROM threads t
 				WHERE t.organization_id = $2 AND t.user_id = $3 AND t.id = $4`,
-				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content),
-				storable(m.Prompt), finish)
+				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content), finish)
+			if len(m.PictureIDs) > 0 {
+				queuePictures(batch, owner, id, m.PictureIDs)
+			}
 			parent = &id
 		}
 		batch.Queue(`UPDATE threads SET leaf_id = $4 WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
 			owner.OrganizationID, owner.UserID, threadID, parent)
 	})
+	if isNoPicture(err) {
+		return picture.ErrNone
+	}
+	return err
 }
 
 // threadColumns are the columns of a chat.Thread, from the tables threads t and skills s, without running.

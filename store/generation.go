@@ -34,9 +34,13 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
 			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearched,
-			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking).Query(collect(&written))
+			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking, b.Question.Params).Query(collect(&written))
 		if !b.Asked && len(b.Question.Pictures) > 0 {
-			queuePictures(batch, b)
+			ids := make([]uuid.UUID, len(b.Question.Pictures))
+			for i, p := range b.Question.Pictures {
+				ids[i] = p.ID
+			}
+			queuePictures(batch, b.Owner, b.Question.ID, ids)
 		}
 		if len(sources) > 0 { // beginSQL does not see what it attaches itself.
 			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
@@ -45,8 +49,8 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	switch {
 	case violates(err, "thread_data_sources_organization_id_data_source_id_fkey"):
 		return chat.Begun{}, noSource(err) // Deleted at the same time.
-	case violates(err, "message_pictures_organization_id_user_id_picture_id_fkey"):
-		return chat.Begun{}, picture.ErrNone // Or it is somebody else's.
+	case isNoPicture(err):
+		return chat.Begun{}, picture.ErrNone
 	case violates(err, "generations_user_id_request_id_key"):
 		// The same request id was used at the same time in another thread, and so with another body.
 		return chat.Begun{}, chat.ErrRequestConflict
@@ -62,17 +66,18 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 }
 
 // queuePictures adds the pictures of a question, if it is stored.
-func queuePictures(batch *pgx.Batch, b chat.Begin) {
-	ids := make([]uuid.UUID, len(b.Question.Pictures))
-	for i, p := range b.Question.Pictures {
-		ids[i] = p.ID
-	}
+func queuePictures(batch *pgx.Batch, owner chat.Owner, questionID uuid.UUID, ids []uuid.UUID) {
 	batch.Queue(`
 		INSERT INTO message_pictures (organization_id, user_id, message_id, picture_id, place)
 		SELECT m.organization_id, $2, m.id, w.id, w.place
 		FROM messages m, unnest($4::uuid[]) WITH ORDINALITY AS w (id, place)
 		WHERE m.organization_id = $1 AND m.id = $3`,
-		b.Owner.OrganizationID, b.Owner.UserID, b.Question.ID, ids)
+		owner.OrganizationID, owner.UserID, questionID, ids)
+}
+
+// isNoPicture reports whether a question names a picture that is missing, or somebody else's.
+func isNoPicture(err error) bool {
+	return violates(err, "message_pictures_organization_id_user_id_picture_id_fkey")
 }
 
 // notBegun returns what the request began before, or why it cannot begin anything.
@@ -125,9 +130,9 @@ func (db *DB) mayUse(ctx context.Context, owner chat.Owner, threadID uuid.UUID, 
 // does nothing if the thread is not the owner's, the request is known, or an answer is being generated. Its parameters
 // are organization, user, thread, request, its hash, server, question, answer, the question's content and prompt,
 // whether it is stored already, the answer's status, the title of an untitled thread, the run, the question's parent
-// and its form values, both NULL for none, its data sources and how many of them a thread may have, and the answer's
-// model, its name and whether it is to think. Each CTE takes its rows from the one before, so that they are written in
-// this order.
+// and its form values, both NULL for none, its data sources and how many of them a thread may have, the answer's model,
+// its name and whether it is to think, and the question's parameters, NULL for none. Each CTE takes its rows from the one
+// before, so that they are written in this order.
 //
 // A thread also counts as untitled if its title is its first question and that question is edited now.
 const beginSQL = `
@@ -155,9 +160,9 @@ const beginSQL = `
 	    ON CONFLICT (thread_id, data_source_id) DO NOTHING
 	), question AS (
 	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt,
-	        form, data_source_ids, status,
+	        form, data_source_ids, params, status,
 	                          completed_at)
-	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, $17, 'success', now()
+	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, $17, $22, 'success', now()
 	    FROM allowed
 	    WHERE NOT $11
 	    RETURNING id

@@ -27,6 +27,7 @@ type messageRow struct {
 	Prompt          string
 	Form            map[string]string
 	DataSourceIDs   []uuid.UUID
+	Params          *chat.Params
 	Pictures        []picture.Picture
 	Status          chat.Status
 	FinishReason    chat.FinishReason
@@ -59,8 +60,9 @@ type messageRow struct {
 func (r messageRow) message() chat.Message {
 	m := chat.Message{
 		ID: r.ID, ThreadID: r.ThreadID, ParentID: r.ParentID, Siblings: r.Siblings, Role: r.Role, Content: r.Content,
-		Prompt: r.Prompt, Form: r.Form, DataSourceIDs: orNil(r.DataSourceIDs), Pictures: orNil(r.Pictures),
-		Status: r.Status, FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID,
+		Prompt: r.Prompt, Form: r.Form, DataSourceIDs: orNil(r.DataSourceIDs), Params: r.Params,
+		Pictures: orNil(r.Pictures),
+		Status:   r.Status, FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID,
 		ModelName: r.ModelName, Thinking: r.Thinking, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
 		Citations: r.Citations, Steps: r.Steps, Proofread: r.Proofread, Run: r.Run, CreatedAt: r.CreatedAt,
@@ -92,7 +94,7 @@ const siblings = `CASE WHEN m.parent_id IS NULL
 // selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form,
-	       m.data_source_ids, ` + picturesOf + ` AS pictures, m.status, coalesce(m.finish_reason, '') AS finish_reason,
+	       m.data_source_ids, m.params, ` + picturesOf + ` AS pictures, m.status, coalesce(m.finish_reason, '') AS finish_reason,
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.model_id, m.model_name, m.thinking,
 	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,
@@ -311,7 +313,7 @@ const lookSQL = `
 	             WHERE a.thread_id = t.id
 	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
 	       EXISTS (SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
-	       ` + guidanceColumns + `, o.models
+	       ` + guidanceColumns + `, o.models, t.instructions AS thread_instructions
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
 	JOIN organizations o ON o.id = t.organization_id
@@ -339,13 +341,15 @@ type lookRow struct {
 	DataSourceIDs      []uuid.UUID
 	HadSources         bool
 	Models             chat.ModelSettings
+
+	ThreadInstructions string
 	guidanceRow
 }
 
 func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
 		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
-		HadSources: r.HadSources, Guidance: r.guidance(), Models: r.Models,
+		HadSources: r.HadSources, Guidance: r.guidance(), Models: r.Models, Instructions: r.ThreadInstructions,
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
 			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources, AnswerLength: r.AnswerLength,

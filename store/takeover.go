@@ -113,7 +113,8 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 			WHERE g.message_id = picked.message_id
 			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id, g.attempts,
 			          g.stop_requested_at IS NOT NULL AS stopped,
-			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled`,
+			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled,
+			          (SELECT t.instructions FROM threads t WHERE t.id = g.thread_id) AS instructions`,
 			serverID, dead, orEmpty(held), lease, limit, epoch)
 		if err != nil {
 			return err
@@ -170,6 +171,7 @@ type takenRow struct {
 	Attempts       int
 	Stopped        bool
 	Untitled       bool
+	Instructions   string
 }
 
 // loadTaken reads the threads and exchanges of generations one by one: there are few of them, and only after a server
@@ -188,7 +190,7 @@ func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, e
 		}
 		taken = append(taken, chat.Begun{
 			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
-			Attempts: r.Attempts,
+			Attempts: r.Attempts, Instructions: r.Instructions,
 		})
 	}
 	return taken, nil

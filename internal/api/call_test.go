@@ -60,7 +60,12 @@ func (r response) problem(t testing.TB) api.Problem {
 	}
 	var other api.OpenAIError // On the routes in OpenAI's form.
 	if err := json.Unmarshal(r.body, &other); err == nil && other.Error.Code != "" {
-		p.Status, p.Code, p.Detail, p.Limit = r.status, other.Error.Code, other.Error.Message, other.Error.Param
+		p.Status, p.Code, p.Detail = r.status, other.Error.Code, other.Error.Message
+		if param := other.Error.Param; param != nil && r.status == http.StatusTooManyRequests {
+			p.Limit = *param
+		} else if param != nil {
+			p.Errors = []api.FieldError{{Field: *param, Message: p.Detail}}
+		}
 	}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -67,20 +68,16 @@ func (s *Server) streamCompletion(
 
 // endCompletion sends what is left of a stored answer, and its end.
 func (s *Server) endCompletion(ctx context.Context, answer chat.Message, c *completion) error {
-	if err := c.text(ctx, answer.Content); err != nil {
-		return err
-	}
 	if answer.Status == chat.StatusFailed {
-		p := Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: busyDetail}
-		if answer.Failure != nil {
-			p.Code, p.Detail = answer.Failure.Code, answer.Failure.Detail
-		}
-		return c.send(ctx, OpenAIError{Error: openAIErrorOf(p)})
+		return c.fail(ctx, answer)
+	}
+	if err := c.text(ctx, c.content(answer)); err != nil {
+		return err
 	}
 	if err := c.chunk(ctx, OpenAIDelta{}, finishOf(answer)); err != nil {
 		return err
 	}
-	if c.req.StreamOptions.IncludeUsage {
+	if c.req.includeUsage {
 		chunk, usage := c.envelope(), usageOf(answer)
 		chunk.Choices, chunk.Usage = []OpenAIChunkChoice{}, &usage
 		if err := c.send(ctx, chunk); err != nil {
@@ -88,6 +85,22 @@ func (s *Server) endCompletion(ctx context.Context, answer chat.Message, c *comp
 		}
 	}
 	return c.write(ctx, "data: [DONE]\n\n")
+}
+
+// fail sends what is left of an answer that failed, and why it did.
+func (c *completion) fail(ctx context.Context, answer chat.Message) error {
+	if err := c.text(ctx, answer.Content); err != nil {
+		return err
+	}
+	p := Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Detail: busyDetail}
+	if f := answer.Failure; f != nil {
+		p.Code, p.Detail = f.Code, f.Detail
+		if err := c.req.refusedByModel(*f); err != nil {
+			p.Status, p.Code = http.StatusBadRequest, string(fault.CodeOf(err))
+			p.Errors = convert(fault.FieldsOf(err), func(f fault.FieldError) FieldError { return FieldError(f) })
+		}
+	}
+	return c.send(ctx, OpenAIError{Error: openAIErrorOf(p)})
 }
 
 // copy sends the text of an answer as it grows, until it is over.
@@ -133,7 +146,7 @@ func (c *completion) wait(ctx context.Context, ready <-chan struct{}, limit time
 
 // envelope returns a chunk without choices.
 func (c *completion) envelope() OpenAIChunk {
-	return OpenAIChunk{ID: c.id, Object: "chat.completion.chunk", Created: int(c.created), Model: c.req.Model}
+	return OpenAIChunk{ID: c.id, Object: "chat.completion.chunk", Created: int(c.created), Model: c.req.model}
 }
 
 // chunk sends a piece of the answer, or its end if finish is set.

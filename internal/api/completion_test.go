@@ -1,15 +1,14 @@
 package api_test
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
@@ -62,9 +61,13 @@ func TestOpenAIClientAsks(t *testing.T) {
 	for _, m := range asked.Request.Messages {
 		prompt = append(prompt, string(m.Role)+": "+m.Content)
 	}
-	if n := len(prompt); n != 4 || prompt[1] != "user: # 指示\n英語で答えてください。\n\n# 質問\n絹とは" ||
+	if n := len(prompt); n != 4 || !strings.HasPrefix(prompt[0], "system: <task>chat</task>") ||
+		!strings.HasSuffix(prompt[0], "\n<thread>\n英語で答えてください。\n</thread>\n") || prompt[1] != "user: 絹とは" ||
 		prompt[2] != "assistant: 繭の糸です。" || prompt[3] != "user: 糸とは" {
 		t.Errorf("the model is asked %q", prompt)
+	}
+	if got := asked.Request.Temperature; got == nil || *got != 0.2 {
+		t.Errorf("with the temperature %v", got)
 	}
 	asked.Emit("Thread.")
 	asked.Finish()
@@ -85,20 +88,33 @@ func TestOpenAIClientAsks(t *testing.T) {
 	}
 }
 
-// TestOpenAIClientFindsAModel by what the list names it, whatever an operator's key is.
+// TestOpenAIClientFindsAModel by its id in the list, by the skill's id and by the skill's name.
 func TestOpenAIClientFindsAModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	client, chosen := f.openAIClient(), f.chatSkill()
+	client, chosen, other := f.openAIClient(), f.chatSkill(), f.skills[len(f.skills)-1]
 	f.exec("UPDATE skills SET created_at = '2026-04-01T00:00:00Z' WHERE id = $1", chosen.ID)
-	for _, key := range []string{"", "chat", "契約書/100% 確認?#"} {
-		f.exec("UPDATE skills SET key = nullif($2, '') WHERE id = $1", chosen.ID, key)
-		id := cmp.Or(key, chosen.ID.String())
-		for _, name := range []string{id, chosen.ID.String()} {
+	end := chosen.ID.String()[28:]
+	for _, test := range []struct {
+		key, name, other, id string
+		finds                []string
+	}{
+		{"", "汎用チャット", "他", "汎用チャット", []string{"汎用チャット-" + end, "汎用ﾁｬｯﾄ", " 汎用チャット "}},
+		{"", "契約書／100% 確認?#", "他", "契約書-100-確認", []string{"契約書／100% 確認?#", "契約書-100-確認-" + end}},
+		{"", "議事録", "議事録", "議事録-" + end, nil},
+		{"", "chat", "other", "chat", nil},
+		{"", "🎉", "他", end, nil},
+		{"", chosen.ID.String(), "他", chosen.ID.String() + "-" + end, nil},
+		{"chat", "議事録", "議事録", "chat", nil},
+		{"契約書/100% 確認?#", "議事録", "契約書/100% 確認?#", "契約書/100% 確認?#", nil},
+	} {
+		f.exec("UPDATE skills SET key = nullif($2, ''), name = $3 WHERE id = $1", chosen.ID, test.key, test.name)
+		f.exec("UPDATE skills SET name = $2 WHERE id = $1", other.ID, test.other)
+		for _, name := range append(test.finds, test.id, chosen.ID.String()) {
 			found, err := client.Models.Get(t.Context(), name)
-			if err != nil || found.ID != id || found.Object != "model" || found.OwnedBy != "tsumugi" ||
+			if err != nil || found.ID != test.id || found.Object != "model" || found.OwnedBy != "tsumugi" ||
 				found.Created != time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC).Unix() {
-				t.Errorf("%s: %+v, %v", name, found, err)
+				t.Errorf("%s of %+v: %+v, %v", name, test, found, err)
 			}
 		}
 	}
@@ -112,9 +128,8 @@ func TestOpenAIClientFindsAModel(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", listed, found, err)
 		}
 	}
-	unavailable := ""
-	f.scan(&unavailable, `SELECT id FROM skills WHERE name = 'ウェブ検索'`)
-	for _, name := range []string{"gpt-none", unavailable, newID(), "a/b", "%"} {
+	f.exec("UPDATE skills SET key = NULL, name = '議事録' WHERE id = ANY ($1)", []uuid.UUID{chosen.ID, other.ID})
+	for _, name := range []string{"gpt-none", "ウェブ検索", "議事録", newID(), "a/b", "%"} {
 		_, err := client.Models.Get(t.Context(), name)
 		var refused *openai.Error
 		if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound ||
@@ -245,37 +260,6 @@ func TestOpenAIErrors(t *testing.T) {
 	if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound || refused.Code != "model_not_found" ||
 		refused.Type != "invalid_request_error" {
 		t.Errorf("an unknown model: %v", err)
-	}
-	message := func(role, content any) map[string]any { return map[string]any{"role": role, "content": content} }
-	for what, test := range map[string]struct {
-		fields map[string]any
-		param  string
-	}{
-		"no messages": {map[string]any{"messages": []any{}}, "messages"},
-		"an answer at the end": {
-			map[string]any{"messages": []any{message("user", "a"), message("assistant", "b")}}, "messages",
-		},
-		"an answer first": {
-			map[string]any{"messages": []any{message("assistant", "a"), message("user", "b")}}, "messages[0].role",
-		},
-		"a tool": {map[string]any{"messages": []any{message("tool", "a")}}, "messages[0].role"},
-		"a picture": {
-			map[string]any{"messages": []any{message("user", []any{map[string]any{"type": "image_url"}})}},
-			"messages[0].content",
-		},
-		"nothing":               {map[string]any{"messages": []any{message("user", " ")}}, "content"},
-		"two answers":           {map[string]any{"n": 2}, "n"},
-		"a model of wrong type": {map[string]any{"model": 1}, "model"},
-	} {
-		resp := f.do(call{
-			method: "POST", path: "/v1/chat/completions", token: f.alice.Subject,
-			body: changed(completionOf(f.chatSkill().ID.String()), test.fields),
-		})
-		var got api.OpenAIError
-		if err := json.Unmarshal(resp.body, &got); err != nil || resp.status != http.StatusBadRequest ||
-			got.Error.Param != test.param || got.Error.Message == "" || got.Error.Type != "invalid_request_error" {
-			t.Errorf("%s: %d %s", what, resp.status, resp.body)
-		}
 	}
 	resp := f.do(call{method: "GET", path: "/v1/models", token: "forged"})
 	if resp.status != http.StatusUnauthorized || !strings.Contains(string(resp.body), `"type":"authentication_error"`) {

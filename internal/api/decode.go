@@ -37,20 +37,8 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error { return decode
 
 // decodeUpTo is decode with another limit.
 func decodeUpTo(limit int64, w http.ResponseWriter, r *http.Request, v any) error {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return fault.Errorf(codeMediaType, "Content-Type には application/json を指定してください。")
-	}
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return fault.Errorf(codeMediaType, "圧縮された本文には対応していません。")
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	body, err := readJSON(limit, w, r)
 	if err != nil {
-		return decodeError(err)
-	}
-	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) && json.Valid(body) {
-		return fault.Errorf(fault.Invalid, "本文には JSON のオブジェクトを指定してください。")
-	}
-	if err := refuseNUL(body); err != nil {
 		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -67,10 +55,31 @@ func decodeUpTo(limit int64, w http.ResponseWriter, r *http.Request, v any) erro
 	return nil
 }
 
+// readJSON reads a body of at most limit bytes. It refuses values other than objects, and strings with NUL.
+func readJSON(limit int64, w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, fault.Errorf(codeMediaType, "Content-Type には application/json を指定してください。")
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, fault.Errorf(codeMediaType, "圧縮された本文には対応していません。")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err != nil {
+		return nil, decodeError(err)
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) && json.Valid(body) {
+		return nil, fault.Errorf(fault.Invalid, "本文には JSON のオブジェクトを指定してください。")
+	}
+	return body, refuseNUL(body)
+}
+
 // refuseNUL refuses a body with a string that contains NUL, which PostgreSQL cannot store, and names the field.
 func refuseNUL(body []byte) error {
 	if !bytes.Contains(body, []byte(`\u0000`)) { // The only way to write NUL in JSON.
 		return nil
+	}
+	if len(body) > maxBody { // Its values may take too much memory.
+		return fault.Errorf(fault.Invalid, "使用できない文字（NUL）が含まれています。")
 	}
 	var v any
 	_ = json.Unmarshal(body, &v) // The decoder refuses malformed JSON.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -208,7 +209,10 @@ func typeOf(ref *openapi3.SchemaRef) docType {
 }
 
 func docNames(refs openapi3.SchemaRefs) []string {
-	return convert(refs, func(ref *openapi3.SchemaRef) string { return typeOf(ref).Ref })
+	return convert(refs, func(ref *openapi3.SchemaRef) string {
+		t := typeOf(ref)
+		return t.Prefix + cmp.Or(t.Ref, t.Text)
+	})
 }
 
 func deref(f *float64) float64 {

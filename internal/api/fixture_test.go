@@ -113,6 +113,8 @@ type settings struct {
 	reads  bool              // What is uploaded is read.
 	slack  slackSettings
 	offers llmtest.Offers // Nil: one model.
+
+	grounder chat.Grounder // Nil: answers are based on the conversation alone.
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
@@ -166,6 +168,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	answers := chat.NewService(chat.Needs{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
 		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
+		Grounder: with.grounder,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)

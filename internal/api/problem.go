@@ -65,6 +65,11 @@ var statuses = map[fault.Code]int{
 	codeUpgrade:              http.StatusUpgradeRequired,
 	codeScope:                http.StatusForbidden,
 	codeModel:                http.StatusNotFound,
+	codeParamUnknown:         http.StatusBadRequest,
+	codeParamUnsupported:     http.StatusBadRequest,
+	codeParamMissing:         http.StatusBadRequest,
+	codeParamType:            http.StatusBadRequest,
+	codeParamValue:           http.StatusBadRequest,
 }
 
 // Codes of the HTTP layer.

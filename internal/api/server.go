@@ -88,6 +88,8 @@ type Server struct {
 	log *slog.Logger
 
 	guessTurns turns
+
+	largeCompletions chan struct{} // Holds a value for each request for a completion that may have pictures.
 }
 
 // New returns the handler of the whole server.
@@ -103,7 +105,7 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	}
 	s := &Server{
 		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
-		guessTurns: turns{lines: make(map[string]*line)},
+		guessTurns: turns{lines: make(map[string]*line)}, largeCompletions: make(chan struct{}, largeCompletions),
 	}
 	return s.routes()
 }

@@ -1950,12 +1950,18 @@ type OAuthTokens struct {
 	TokenType string `json:"token_type"`
 }
 
+// OpenAIAnswer defines model for OpenAIAnswer.
+type OpenAIAnswer struct {
+	Content string `json:"content"`
+	Role    string `json:"role"`
+}
+
 // OpenAIChoice defines model for OpenAIChoice.
 type OpenAIChoice struct {
 	// FinishReason `stop` or `length`
-	FinishReason string        `json:"finish_reason"`
-	Index        int           `json:"index"`
-	Message      OpenAIMessage `json:"message"`
+	FinishReason string       `json:"finish_reason"`
+	Index        int          `json:"index"`
+	Message      OpenAIAnswer `json:"message"`
 }
 
 // OpenAIChunk defines model for OpenAIChunk.
@@ -1987,14 +1993,34 @@ type OpenAICompletion struct {
 
 // OpenAICompletionRequest defines model for OpenAICompletionRequest.
 type OpenAICompletionRequest struct {
-	Messages      []OpenAIMessage          `json:"messages"`
-	Model         string                   `json:"model"`
-	N             OpenAICompletionRequestN `json:"n,omitempty,omitzero"`
-	Store         bool                     `json:"store,omitempty,omitzero"`
-	Stream        bool                     `json:"stream,omitempty,omitzero"`
+	// MaxCompletionTokens Upper bound for the answer. One that reaches it ends with the `finish_reason` `length`.
+	MaxCompletionTokens int `json:"max_completion_tokens,omitempty,omitzero"`
+
+	// MaxTokens The same as `max_completion_tokens`; not with it.
+	MaxTokens int             `json:"max_tokens,omitempty,omitzero"`
+	Messages  []OpenAIMessage `json:"messages"`
+
+	// Metadata At most 16 pairs; keys have at most 64 characters. They have no effect.
+	Metadata       map[string]string        `json:"metadata,omitempty,omitzero"`
+	Model          string                   `json:"model"`
+	N              OpenAICompletionRequestN `json:"n,omitempty,omitzero"`
+	ResponseFormat OpenAIFormat             `json:"response_format,omitempty,omitzero"`
+	Seed           int64                    `json:"seed,omitempty,omitzero"`
+
+	// Stop Texts at which the answer ends, without them.
+	Stop   any  `json:"stop,omitempty,omitzero"`
+	Store  bool `json:"store,omitempty,omitzero"`
+	Stream bool `json:"stream,omitempty,omitzero"`
+
+	// StreamOptions Only with `stream`.
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage,omitempty,omitzero"`
 	} `json:"stream_options,omitempty,omitzero"`
+	Temperature float32 `json:"temperature,omitempty,omitzero"`
+	TopP        float32 `json:"top_p,omitempty,omitzero"`
+
+	// User It has no effect.
+	User string `json:"user,omitempty,omitzero"`
 }
 
 // OpenAICompletionRequestN defines model for OpenAICompletionRequest.N.
@@ -2015,14 +2041,30 @@ type OpenAIError struct {
 type OpenAIErrorBody struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Param   string `json:"param,omitempty,omitzero"`
-	Type    string `json:"type"`
+
+	// Param As in `messages[1].role`.
+	Param *string `json:"param"`
+	Type  string  `json:"type"`
+}
+
+// OpenAIFormat defines model for OpenAIFormat.
+type OpenAIFormat struct {
+	JSONSchema struct {
+		Description string `json:"description,omitempty,omitzero"`
+		Name        string `json:"name"`
+
+		// Schema A JSON schema of at most 64 KiB, nested at most 64 deep.
+		Schema map[string]interface{} `json:"schema"`
+		Strict bool                   `json:"strict,omitempty,omitzero"`
+	} `json:"json_schema,omitempty,omitzero"`
+
+	// Type `text`, `json_object` or `json_schema`
+	Type string `json:"type"`
 }
 
 // OpenAIMessage defines model for OpenAIMessage.
 type OpenAIMessage struct {
-	// Content Or a list of parts of the type `text`.
-	Content string `json:"content"`
+	Content any `json:"content"`
 
 	// Role `system`, `developer`, `user` or `assistant`
 	Role string `json:"role"`
@@ -2033,7 +2075,9 @@ type OpenAIModel struct {
 	// Created When the skill was created; seconds since 1970.
 	Created int `json:"created"`
 
-	// ID The skill's key, or its id if it has none.
+	// ID The skill's key or, if it has none, its name with hyphens in place of everything that is no letter or digit.
+	// If several skills have that name, the end of the skill's id follows. Renaming the skill changes it; the id
+	// of the skill and the name with the end of the id are always accepted.
 	ID string `json:"id"`
 
 	// Name The skill's name.
@@ -2048,6 +2092,23 @@ type OpenAIModel struct {
 type OpenAIModelList struct {
 	Data   []OpenAIModel `json:"data"`
 	Object string        `json:"object"`
+}
+
+// OpenAIPart defines model for OpenAIPart.
+type OpenAIPart struct {
+	// ImageURL A message's pictures. The request has at most 10.
+	ImageURL struct {
+		// Detail It has no effect.
+		Detail string `json:"detail,omitempty,omitzero"`
+
+		// URL `data:image/png;base64,…`, or with jpeg or webp: at most 20 MB, and as `POST /v1/picture` accepts them.
+		// No other URLs: nothing is fetched.
+		URL string `json:"url"`
+	} `json:"image_url,omitempty,omitzero"`
+	Text string `json:"text,omitempty,omitzero"`
+
+	// Type `text`, or in messages of `user` also `image_url`
+	Type string `json:"type"`
 }
 
 // OpenAIUsage defines model for OpenAIUsage.

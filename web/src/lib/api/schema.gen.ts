@@ -2405,7 +2405,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The key or the id of a skill. */
+                /** @description An `id` of `GET /v1/models`, or the id of a skill. */
                 model: string;
             };
             cookie?: never;
@@ -2434,12 +2434,19 @@ export interface paths {
         put?: never;
         /**
          * Ask a skill, in OpenAI's form
-         * @description For programs that speak OpenAI's chat completions. `model` is the key or the id of a skill. The last message
-         *     is the question; those before it begin the conversation, and system messages add to the skill's instructions.
-         *     Each call makes a thread of its own, or none that remains with `store: false`. Parameters that are not named
-         *     here are ignored. An answer is a message like any other, but this protocol cannot resume a stream: one that
-         *     breaks off has no `[DONE]`.
+         * @description For programs that speak OpenAI's chat completions. `model` is an `id` of `GET /v1/models`, or the id of a skill.
+         *     The last message is the question; those before it begin the conversation, and system messages add to the
+         *     skill's instructions. Each call makes a thread of its own, or none that remains with `store: false`.
+         *
+         *     Every parameter that is not named here is refused with 400 and `param`, `tools` among them; one that is `null`
+         *     counts as absent. What the AI model behind the skill does not accept is refused too, with the code
+         *     `unsupported_parameter`: with `stream` as an event, and else with 400. 文章校正 takes no parameters of the answer.
+         *
+         *     An answer is a message like any other, but this protocol cannot resume a stream: one that breaks off has no
+         *     `[DONE]`. With a `response_format` of JSON, nothing is added to what the model writes; else the notice that
+         *     documents of the skill are missing follows the text.
          *     A client that leaves stops nothing, except with `store: false`, where its leaving deletes the thread.
+         *     The body may have 32 MiB, of which the texts of the messages 1 MiB.
          */
         post: operations["completeChat"];
         delete?: never;
@@ -3527,7 +3534,11 @@ export interface components {
             data: components["schemas"]["OpenAIModel"][];
         };
         OpenAIModel: {
-            /** @description The skill's key, or its id if it has none. */
+            /**
+             * @description The skill's key or, if it has none, its name with hyphens in place of everything that is no letter or digit.
+             *     If several skills have that name, the end of the skill's id follows. Renaming the skill changes it; the id
+             *     of the skill and the name with the end of the id are always accepted.
+             */
             id: string;
             /** @example model */
             object: string;
@@ -3541,6 +3552,7 @@ export interface components {
             model: string;
             messages: components["schemas"]["OpenAIMessage"][];
             stream?: boolean;
+            /** @description Only with `stream`. */
             stream_options?: {
                 include_usage?: boolean;
             };
@@ -3548,11 +3560,60 @@ export interface components {
             store: boolean;
             /** @enum {integer} */
             n?: 1;
+            temperature?: number;
+            top_p?: number;
+            /** @description Texts at which the answer ends, without them. */
+            stop?: string | string[];
+            /** @description The same as `max_completion_tokens`; not with it. */
+            max_tokens?: number;
+            /** @description Upper bound for the answer. One that reaches it ends with the `finish_reason` `length`. */
+            max_completion_tokens?: number;
+            /** Format: int64 */
+            seed?: number;
+            response_format?: components["schemas"]["OpenAIFormat"];
+            /** @description It has no effect. */
+            user?: string;
+            /** @description At most 16 pairs; keys have at most 64 characters. They have no effect. */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        OpenAIFormat: {
+            /** @description `text`, `json_object` or `json_schema` */
+            type: string;
+            json_schema?: {
+                name: string;
+                description?: string;
+                /** @description A JSON schema of at most 64 KiB, nested at most 64 deep. */
+                schema: Record<string, never>;
+                strict?: boolean;
+            };
         };
         OpenAIMessage: {
             /** @description `system`, `developer`, `user` or `assistant` */
             role: string;
-            /** @description Or a list of parts of the type `text`. */
+            content: string | components["schemas"]["OpenAIPart"][];
+        };
+        OpenAIPart: {
+            /** @description `text`, or in messages of `user` also `image_url` */
+            type: string;
+            text?: string;
+            /** @description A message's pictures. The request has at most 10. */
+            image_url?: {
+                /**
+                 * @description `data:image/png;base64,…`, or with jpeg or webp: at most 20 MB, and as `POST /v1/picture` accepts them.
+                 *     No other URLs: nothing is fetched.
+                 */
+                url: string;
+                /**
+                 * @description It has no effect.
+                 * @enum {string}
+                 */
+                detail?: "auto" | "low" | "high";
+            };
+        };
+        OpenAIAnswer: {
+            role: string;
             content: string;
         };
         OpenAICompletion: {
@@ -3565,7 +3626,7 @@ export interface components {
         };
         OpenAIChoice: {
             index: number;
-            message: components["schemas"]["OpenAIMessage"];
+            message: components["schemas"]["OpenAIAnswer"];
             /** @description `stop` or `length` */
             finish_reason: string;
         };
@@ -3597,7 +3658,8 @@ export interface components {
         OpenAIErrorBody: {
             message: string;
             type: string;
-            param?: string;
+            /** @description As in `messages[1].role`. */
+            param: string | null;
             code: string;
         };
         /**
@@ -9001,7 +9063,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The key or the id of a skill. */
+                /** @description An `id` of `GET /v1/models`, or the id of a skill. */
                 model: string;
             };
             cookie?: never;

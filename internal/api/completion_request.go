@@ -1,0 +1,536 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
+)
+
+// Bounds of a request for a completion.
+const (
+	maxCompletion = 32 << 20 // Bytes of the body: a picture of 20 MiB takes 27 in base64.
+
+	maxMembers     = 100 // Of an object; more than the protocol knows.
+	maxParam       = 100 // Characters of a name in an error.
+	maxMessages    = 1_000
+	maxParts       = 1_000   // Of a message.
+	maxMessageText = maxBody // Bytes of all messages together, without pictures.
+	maxStops       = 4
+	maxStop        = 500 // Characters.
+	maxAnswer      = 10_000_000
+	maxUser        = 512      // Characters.
+	maxSchema      = 64 << 10 // Bytes of a JSON schema,
+	maxSchemaDepth = 64       // and how deep it is nested.
+	maxSchemaNote  = 1_000    // Characters of its description.
+	maxMetadata    = 16
+	maxMetaKey     = 64  // Characters.
+	maxMetaValue   = 512 // Characters.
+)
+
+// Codes of refused parameters, as OpenAI has them.
+const (
+	codeParamUnknown     fault.Code = "unknown_parameter"
+	codeParamUnsupported fault.Code = "unsupported_parameter" // By the model that answers.
+	codeParamMissing     fault.Code = "missing_required_parameter"
+	codeParamType        fault.Code = "invalid_type"
+	codeParamValue       fault.Code = "invalid_value"
+)
+
+// refuseParam returns the error of a parameter.
+func refuseParam(code fault.Code, param, format string, args ...any) error {
+	err := fault.InvalidField(param, format, args...)
+	err.Code = code
+	return err
+}
+
+// completionRequest is a request for a completion.
+type completionRequest struct {
+	model        string
+	instructions string           // Of its system messages.
+	turns        []completionTurn // Questions and answers in turns. The first and the last one are questions.
+	stream       bool
+	includeUsage bool
+	store        bool
+	params       chat.Params
+	given        []string // The names of those parameters that params has.
+}
+
+// completionTurn is a question or an answer, of one or more messages.
+type completionTurn struct {
+	chat.Earlier
+
+	param    string // The parameter that its last message is.
+	pictures []completionPicture
+}
+
+// completionPicture is a picture of a message.
+type completionPicture struct {
+	param   string
+	content []byte
+}
+
+// object is a JSON object of a request. Its members are taken one by one; refuseRest refuses the others. Members that
+// are null count as absent.
+type object struct {
+	path    string // "" for the request itself.
+	members map[string]json.RawMessage
+	wrong   *error // The first error of the request.
+}
+
+// readObject reads an object of valid JSON; it is empty if there is another value. It reads no more than maxMembers of
+// the members, each of which takes much more memory than it has bytes.
+func readObject(path string, raw json.RawMessage, wrong *error) object {
+	o := object{path, make(map[string]json.RawMessage), wrong}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+		o.fail("", codeParamType, "オブジェクトを指定してください。")
+		return o
+	}
+	for decoder.More() {
+		var value json.RawMessage
+		name, err := decoder.Token()
+		if err == nil {
+			err = decoder.Decode(&value)
+		}
+		if len(o.members) == maxMembers || err != nil {
+			o.fail("", codeParamValue, "項目が多すぎます。")
+			return o
+		}
+		if key, _ := name.(string); string(value) != "null" {
+			o.members[key] = value
+		} else {
+			delete(o.members, key)
+		}
+	}
+	return o
+}
+
+// needList removes a list and returns its values, with the path of each. It reads no more than most of them.
+func (o object) needList(name string, most int) []json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(need[json.RawMessage](o, name)))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
+		o.fail(name, codeParamType, "リストを指定してください。")
+		return nil
+	}
+	var list []json.RawMessage
+	for decoder.More() {
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil || len(list) == most {
+			o.fail(name, codeParamValue, "%d件まで指定できます。", most)
+			return nil
+		}
+		list = append(list, value)
+	}
+	return list
+}
+
+// param returns the name of a member within the request, shortened if it is very long.
+func (o object) param(name string) string {
+	if characters := []rune(name); len(characters) > maxParam {
+		name = string(characters[:maxParam])
+	}
+	return strings.Trim(o.path+"."+name, ".")
+}
+
+func (o object) fail(name string, code fault.Code, format string, args ...any) {
+	if *o.wrong == nil {
+		*o.wrong = refuseParam(code, o.param(name), format, args...)
+	}
+}
+
+// take removes a member and returns its value, nil if it is absent or of another type.
+func take[T any](o object, name string) *T {
+	raw, found := o.members[name]
+	delete(o.members, name)
+	if !found {
+		return nil
+	}
+	value := new(T)
+	if json.Unmarshal(raw, value) != nil {
+		o.fail(name, codeParamType, "値の型が正しくありません。")
+		return nil
+	}
+	return value
+}
+
+// takeOr is take with a value for an absent member.
+func takeOr[T any](o object, name string, absent T) T {
+	if value := take[T](o, name); value != nil {
+		return *value
+	}
+	return absent
+}
+
+// need is take for a member that must not be absent.
+func need[T any](o object, name string) (value T) {
+	if o.members[name] == nil {
+		o.fail(name, codeParamMissing, "必須の項目です。")
+	}
+	return takeOr(o, name, value)
+}
+
+// takeText is takeOr for a text of at most so many characters.
+func (o object) takeText(name string, most int) string {
+	text := takeOr(o, name, "")
+	if utf8.RuneCountInString(text) > most {
+		o.fail(name, codeParamValue, "%d文字以内で指定してください。", most)
+	}
+	return text
+}
+
+// takeNumber is take for a number between two others.
+func takeNumber[T cmp.Ordered](o object, name string, least, most T) *T {
+	value := take[T](o, name)
+	if value != nil && (*value < least || *value > most) {
+		o.fail(name, codeParamValue, "%v以上%v以下で指定してください。", least, most)
+	}
+	return value
+}
+
+// takeObject removes a member that is an object. It reports false if it is absent.
+func (o object) takeObject(name string) (object, bool) {
+	raw, found := o.members[name]
+	delete(o.members, name)
+	if !found {
+		return object{}, false
+	}
+	return readObject(o.param(name), raw, o.wrong), true
+}
+
+// refuseRest refuses the members that were not taken.
+func (o object) refuseRest() {
+	for _, name := range slices.Sorted(maps.Keys(o.members)) {
+		o.fail(name, codeParamUnknown, "このパラメーターには対応していません。")
+	}
+}
+
+// parseCompletion parses the body of a request: a JSON object.
+func parseCompletion(body []byte) (req completionRequest, err error) {
+	if !json.Valid(body) {
+		return req, fault.Errorf(fault.Invalid, "本文を JSON として読み取れませんでした。")
+	}
+	o := readObject("", body, &err)
+	messages := o.needList("messages", maxMessages)
+	req.model = need[string](o, "model")
+	req.stream, req.store = takeOr(o, "stream", false), takeOr(o, "store", true)
+	if options, found := o.takeObject("stream_options"); found {
+		if !req.stream {
+			o.fail("stream_options", codeParamValue, "stream が true のときだけ指定できます。")
+		}
+		req.includeUsage = takeOr(options, "include_usage", false)
+		options.refuseRest()
+	}
+	if n := take[int](o, "n"); n != nil && *n != 1 {
+		o.fail("n", codeParamValue, "1 だけを指定できます。")
+	}
+	o.takeText("user", maxUser)
+	checkMetadata(o)
+	req.takeParams(o)
+	o.refuseRest()
+	req.takeMessages(o, messages)
+	return req, err
+}
+
+// checkMetadata takes metadata, which nothing is done with.
+func checkMetadata(o object) {
+	pairs, _ := o.takeObject("metadata")
+	if len(pairs.members) > maxMetadata {
+		o.fail("metadata", codeParamValue, "%d組まで指定できます。", maxMetadata)
+	}
+	for _, key := range slices.Sorted(maps.Keys(pairs.members)) {
+		if utf8.RuneCountInString(key) > maxMetaKey {
+			o.fail("metadata", codeParamValue, "キーは%d文字以内で指定してください。", maxMetaKey)
+		}
+		pairs.takeText(key, maxMetaValue)
+	}
+}
+
+// takeParams takes the parameters of the answer.
+func (req *completionRequest) takeParams(o object) {
+	for _, name := range []string{
+		"temperature", "top_p", "stop", "seed", "max_tokens", "max_completion_tokens", "response_format",
+	} {
+		if o.members[name] != nil {
+			req.given = append(req.given, name)
+		}
+	}
+	if o.members["max_tokens"] != nil && o.members["max_completion_tokens"] != nil {
+		o.fail("max_tokens", codeParamValue, "max_completion_tokens と同時には指定できません。")
+	}
+	p := &req.params
+	p.Temperature, p.TopP = takeNumber[float32](o, "temperature", 0, 2), takeNumber[float32](o, "top_p", 0, 1)
+	p.Seed = take[int](o, "seed")
+	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
+		if most := takeNumber(o, name, 1, maxAnswer); most != nil {
+			p.MaxTokens = *most
+		}
+	}
+	p.Stop = takeStops(o)
+	if format, found := o.takeObject("response_format"); found {
+		p.Schema = readFormat(format)
+		format.refuseRest()
+	}
+}
+
+// takeStops takes stop, a text or a list of them.
+func takeStops(o object) []string {
+	var list []json.RawMessage
+	switch raw := o.members["stop"]; {
+	case raw == nil:
+		return nil
+	case raw[0] == '"':
+		list = []json.RawMessage{need[json.RawMessage](o, "stop")}
+	default:
+		list = o.needList("stop", maxStops)
+	}
+	var stops []string
+	for _, raw := range list {
+		var stop string
+		if json.Unmarshal(raw, &stop) != nil {
+			o.fail("stop", codeParamType, "値の型が正しくありません。")
+		} else if n := utf8.RuneCountInString(stop); n == 0 || n > maxStop {
+			o.fail("stop", codeParamValue, "1文字以上%d文字以内で指定してください。", maxStop)
+		}
+		stops = append(stops, stop)
+	}
+	return stops
+}
+
+var schemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// readFormat reads response_format. It returns nil for text.
+func readFormat(o object) *chat.Schema {
+	switch kind := need[string](o, "type"); kind {
+	case "json_object":
+		return &chat.Schema{}
+	case "json_schema":
+	default:
+		if kind != "text" {
+			o.fail("type", codeParamValue, "text、json_object、json_schema のどれかを指定してください。")
+		}
+		return nil
+	}
+	given, found := o.takeObject("json_schema")
+	if !found {
+		o.fail("json_schema", codeParamMissing, "必須の項目です。")
+		return nil
+	}
+	s := &chat.Schema{
+		Name: need[string](given, "name"), Description: given.takeText("description", maxSchemaNote),
+		JSON: given.members["schema"], Strict: takeOr(given, "strict", false),
+	}
+	if !schemaName.MatchString(s.Name) {
+		given.fail("name", codeParamValue, "英数字、_、- で、64文字以内で指定してください。")
+	}
+	switch need[json.RawMessage](given, "schema"); {
+	case len(s.JSON) > 0 && s.JSON[0] != '{':
+		given.fail("schema", codeParamType, "オブジェクトを指定してください。")
+	case len(s.JSON) > maxSchema:
+		given.fail("schema", codeParamValue, "%d KiB 以内にしてください。", maxSchema>>10)
+	case depthOf(s.JSON) > maxSchemaDepth:
+		given.fail("schema", codeParamValue, "入れ子は%d段までにしてください。", maxSchemaDepth)
+	}
+	given.refuseRest()
+	return s
+}
+
+// depthOf returns how deep JSON is nested.
+func depthOf(raw json.RawMessage) (deepest int) {
+	depth := 0
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return deepest
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			deepest = max(deepest, depth)
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+	}
+}
+
+// takeMessages reads the conversation.
+func (req *completionRequest) takeMessages(o object, messages []json.RawMessage) {
+	var orders []string
+	size, pictures := 0, 0
+	for i, raw := range messages {
+		m := readObject(o.param("messages["+strconv.Itoa(i)+"]"), raw, o.wrong)
+		role := need[string](m, "role")
+		text, shown := readContent(m, role)
+		m.refuseRest()
+		size, pictures = size+len(text), pictures+len(shown)
+		switch {
+		case role == "system" || role == "developer":
+			orders = append(orders, text)
+		case role != string(chat.RoleUser) && role != string(chat.RoleAssistant):
+			m.fail("role", codeParamValue, "system、developer、user、assistant のどれかを指定してください。")
+		case len(req.turns) == 0 && role == string(chat.RoleAssistant):
+			m.fail("role", codeParamValue, "メッセージは user から始めてください。")
+		default:
+			req.say(completionTurn{chat.Earlier{Role: chat.Role(role), Content: text}, m.path, shown})
+		}
+		if *o.wrong != nil {
+			return
+		}
+	}
+	req.instructions = strings.Join(orders, "\n\n")
+	switch last := len(req.turns) - 1; {
+	case last < 0 || req.turns[last].Role != chat.RoleUser:
+		o.fail("messages", codeParamValue, "最後は user のメッセージにしてください。")
+	case size > maxMessageText:
+		o.fail("messages", codeParamValue, "文章は合計 %d KiB 以内にしてください。", maxMessageText>>10)
+	case pictures > picture.MaxPerQuestion:
+		o.fail("messages", codeParamValue, "画像は合計%d枚までです。", picture.MaxPerQuestion)
+	}
+}
+
+// say adds a turn, or adds it to the last one if both are by the same author: questions and answers take turns in a
+// thread.
+func (req *completionRequest) say(turn completionTurn) {
+	last := len(req.turns) - 1
+	if last < 0 || req.turns[last].Role != turn.Role {
+		req.turns = append(req.turns, turn)
+		return
+	}
+	said := &req.turns[last]
+	said.Content += "\n\n" + turn.Content
+	said.param, said.pictures = turn.param, append(said.pictures, turn.pictures...)
+}
+
+// readContent reads the content of a message: a text, or a list of parts.
+func readContent(m object, role string) (text string, pictures []completionPicture) {
+	if raw := m.members["content"]; raw == nil || raw[0] != '[' {
+		return need[string](m, "content"), nil
+	}
+	var b strings.Builder
+	for i, raw := range m.needList("content", maxParts) {
+		part := readObject(m.param("content["+strconv.Itoa(i)+"]"), raw, m.wrong)
+		switch kind := need[string](part, "type"); {
+		case kind == "text":
+			b.WriteString(need[string](part, "text"))
+		case kind == "image_url" && role == string(chat.RoleUser):
+			if image, found := part.takeObject("image_url"); found {
+				pictures = append(pictures, readPicture(image))
+			} else {
+				part.fail("image_url", codeParamMissing, "必須の項目です。")
+			}
+		case kind == "image_url":
+			part.fail("type", codeParamValue, "画像は user のメッセージにだけ指定できます。")
+		default:
+			part.fail("type", codeParamValue, "text か image_url を指定してください。")
+		}
+		part.refuseRest()
+		if *m.wrong != nil {
+			break
+		}
+	}
+	return b.String(), pictures
+}
+
+// readPicture reads image_url, the picture of which is in the URL itself: this server fetches nothing for a client.
+func readPicture(o object) completionPicture {
+	if detail := takeOr(o, "detail", "auto"); detail != "auto" && detail != "low" && detail != "high" {
+		o.fail("detail", codeParamValue, "auto、low、high のどれかを指定してください。")
+	}
+	head, data, _ := strings.Cut(need[string](o, "url"), ",")
+	o.refuseRest()
+	head = strings.ToLower(head)
+	content, err := base64.StdEncoding.DecodeString(data)
+	if !strings.HasPrefix(head, "data:image/") || !strings.HasSuffix(head, ";base64") || err != nil || len(content) == 0 {
+		o.fail("url", codeParamValue, "画像は data:image/png;base64,… の形で指定してください。http や https のURLは使えません。")
+	}
+	return completionPicture{o.param("url"), content}
+}
+
+// inJSON reports whether the answer is to be JSON.
+func (req completionRequest) inJSON() bool { return req.params.Schema != nil }
+
+// requestID returns the id by which a repeated request finds its answer. OpenAI's libraries take any text as a key. A
+// request that stores nothing has no answer to be found: two with one key would share a thread, and the first to end
+// would delete it under the other.
+func (req completionRequest) requestID(r *http.Request) uuid.UUID {
+	if key := r.Header.Get("Idempotency-Key"); key != "" && req.store {
+		return uuid.NewSHA1(idempotencyKeys, []byte(key))
+	}
+	return uuid.Must(uuid.NewV7())
+}
+
+// idempotencyKeys is the namespace of the request ids that are made of keys.
+var idempotencyKeys = uuid.MustParse("5a8f6c1e-2f0b-5d7c-9b43-6d0f4c1e7a92")
+
+// question returns the question of a request, with the conversation before it.
+func (req completionRequest) question(id uuid.UUID) chat.Question {
+	last := len(req.turns) - 1
+	q := chat.Question{
+		RequestID: id, Content: req.turns[last].Content, PictureIDs: req.turns[last].PictureIDs,
+		Instructions: req.instructions,
+	}
+	for _, turn := range req.turns[:last] {
+		q.Earlier = append(q.Earlier, turn.Earlier)
+	}
+	if !req.params.IsZero() {
+		q.Params = &req.params
+	}
+	return q
+}
+
+// named translates an error of a question into one of the request.
+func (req completionRequest) named(err error) error {
+	params := map[string]string{"picture_ids": "messages", "instructions": "messages"}
+	if last := len(req.turns) - 1; last >= 0 {
+		params["content"] = req.turns[last].param + ".content"
+	}
+	if len(req.given) > 0 {
+		params["params"] = req.given[0]
+	}
+	return renameField(err, params)
+}
+
+// renameField translates an error that names a field into one that names a parameter.
+func renameField(err error, params map[string]string) error {
+	failed, ok := errors.AsType[*fault.Error](err)
+	if !ok || len(failed.Fields) == 0 {
+		return err
+	}
+	param, known := params[failed.Fields[0].Field]
+	if !known {
+		return err
+	}
+	code := failed.Code
+	if code == fault.Invalid {
+		code = codeParamValue
+	}
+	return refuseParam(code, param, "%s", failed.Fields[0].Message)
+}
+
+// refusedByModel returns the error of an answer that failed because its model does not accept a parameter, nil for
+// another failure.
+func (req completionRequest) refusedByModel(failure chat.Failure) error {
+	name, found := strings.CutPrefix(failure.Code, string(chat.ParamRefused))
+	if !found {
+		return nil
+	}
+	if name == "max_tokens" && slices.Contains(req.given, "max_completion_tokens") {
+		name = "max_completion_tokens"
+	}
+	return refuseParam(codeParamUnsupported, name, "%s", failure.Detail)
+}
