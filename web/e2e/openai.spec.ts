@@ -21,12 +21,12 @@ async function clientOf(url: string, account: Account): Promise<OpenAI> {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 })
 }
 
-/** The id of 汎用チャット as a model. */
-async function modelOf(client: OpenAI): Promise<string> {
-  for await (const model of client.models.list())
-    if ((model as OpenAI.Model & { name: string }).name === '汎用チャット') return model.id
-  throw new Error('the skill is not among the models')
-}
+/** The id of a skill as a model. */
+const skill = '汎用チャット'
+
+/** A PNG of one pixel. */
+const pixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 
 /** Returns the error of a rejected call. */
 async function errorOf(call: Promise<unknown>): Promise<APIError> {
@@ -62,6 +62,7 @@ test.describe("OpenAI's own client", () => {
     const client = await clientOf(server.url, account)
     const models = await client.models.list()
     expect(models.data.length).toBeGreaterThan(5)
+    expect(models.data.map(({ id }) => id)).toContain(skill)
     expect(models.data[0]).toMatchObject({ id: expect.any(String), object: 'model', owned_by: 'tsumugi' })
     for (const listed of models.data) expect(await client.models.retrieve(listed.id)).toEqual(listed)
     expect(models.data[0]?.created).toBeGreaterThan(Date.parse('2026-01-01') / 1000)
@@ -74,7 +75,7 @@ test.describe("OpenAI's own client", () => {
     model.script(question, { text: '繭から引いた糸です。' })
     const client = await clientOf(server.url, account)
     const completion = await client.chat.completions.create({
-      model: await modelOf(client),
+      model: skill,
       messages: [
         { role: 'developer', content: '短く答えてください。' },
         user('絹とは'),
@@ -88,6 +89,7 @@ test.describe("OpenAI's own client", () => {
       message: { role: 'assistant', content: '繭から引いた糸です。' },
     })
     expect(completion._request_id).toBeTruthy()
+    expect(model.instructions(question)).toContain('短く答えてください。')
     const stored = await storedAs(account, completion.id)
     expect(stored.map(({ content }) => content)).toEqual([
       '絹とは',
@@ -98,12 +100,63 @@ test.describe("OpenAI's own client", () => {
     expect(completion.usage?.completion_tokens).toBe(stored.at(-1)?.usage?.output_tokens)
   })
 
+  test('sets parameters, which reach the model', async ({ server, account, model, question }) => {
+    model.script(question, { text: '{"days":20}' })
+    const client = await clientOf(server.url, account)
+    const schema = { type: 'object', properties: { days: { type: 'number' } }, required: ['days'] }
+    const completion = await client.chat.completions.parse({
+      model: skill,
+      messages: [user(question)],
+      temperature: 0,
+      top_p: 0.5,
+      seed: 7,
+      stop: ['。'],
+      max_completion_tokens: 100,
+      response_format: { type: 'json_schema', json_schema: { name: 'leave', schema, strict: true } },
+      user: 'u1',
+      metadata: { run: '1' },
+    })
+    expect(completion.choices[0]?.message.content).toBe('{"days":20}')
+    expect(model.request(question)).toMatchObject({
+      temperature: 0,
+      top_p: 0.5,
+      seed: 7,
+      stop: ['。'],
+      max_tokens: 100,
+      response_format: { type: 'json_schema', json_schema: { name: 'leave', schema, strict: true } },
+    })
+  })
+
+  test('shows a picture', async ({ model, question }) => {
+    model.script(question, { pictures: true })
+    const server = await Tsumugi.start(model, { OPENAI_VISION: 'true' })
+    const client = await clientOf(server.url, await Account.signIn(server.url, 'user'))
+    const ask = (url: string) =>
+      client.chat.completions.create({
+        model: skill,
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: question },
+              { type: 'image_url', image_url: { url } },
+            ],
+          },
+        ],
+      })
+    const completion = await ask(pixel)
+    expect(completion.choices[0]?.message.content).toContain('1×1')
+    const elsewhere = await errorOf(ask('https://example.com/a.png'))
+    expect(elsewhere.param).toBe('messages[0].content[1].image_url.url')
+    await server.stop()
+  })
+
   test('streams with usage, to the stored text', async ({ server, account, model, question }) => {
     const directive = { chars: 900, seed: 18, tokens_per_second: 2000 }
     model.script(question, directive)
     const client = await clientOf(server.url, account)
     const runner = client.chat.completions.stream({
-      model: await modelOf(client),
+      model: skill,
       messages: [user(question)],
       stream_options: { include_usage: true },
     })
@@ -121,7 +174,7 @@ test.describe("OpenAI's own client", () => {
   test('leaves no thread with store: false', async ({ server, account, model, question }) => {
     model.script(question, { text: '残りません。' })
     const client = await clientOf(server.url, account)
-    const asked = { model: await modelOf(client), messages: [user(question)], store: false }
+    const asked = { model: skill, messages: [user(question)], store: false }
     const before = await account.threads()
     const whole = await client.chat.completions.create(asked)
     expect(whole.choices[0]?.message.content).toBe('残りません。')
@@ -135,7 +188,7 @@ test.describe("OpenAI's own client", () => {
   test('finds its answer again by an Idempotency-Key', async ({ server, account, model, question }) => {
     model.script(question, { text: '一度だけ考えます。' })
     const client = await clientOf(server.url, account)
-    const asked = { model: await modelOf(client), messages: [user(question)] }
+    const asked = { model: skill, messages: [user(question)] }
     const again = { headers: { 'Idempotency-Key': `nightly-${crypto.randomUUID()}` } }
     const first = await client.chat.completions.create(asked, again)
     const second = await client.chat.completions.stream(asked, again).finalChatCompletion()
@@ -155,7 +208,7 @@ test.describe("OpenAI's own client", () => {
       const middle = model.pause(question, 80)
       const client = await clientOf(server.url, account)
       const stream = await client.chat.completions.create({
-        model: await modelOf(client),
+        model: skill,
         messages: [user(question)],
         store,
         stream: true,
@@ -185,7 +238,7 @@ test.describe("OpenAI's own client", () => {
     const middle = model.pause(question, 80)
     const { token, connection } = await tokenOf(account, 'chat')
     const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: token, maxRetries: 0 })
-    const asked = { model: await modelOf(client), messages: [user(question)] }
+    const asked = { model: skill, messages: [user(question)] }
     const stream = await client.chat.completions.create({ ...asked, stream: true })
     await middle.reached
     const rest = (async () => {
@@ -203,7 +256,7 @@ test.describe("OpenAI's own client", () => {
 
   test('gets refusals and failures as its own errors', async ({ server, account, model, question }) => {
     const client = await clientOf(server.url, account)
-    const asked = { model: await modelOf(client), messages: [user(question)] }
+    const asked = { model: skill, messages: [user(question)] }
     const unknown = await errorOf(client.chat.completions.create({ ...asked, model: 'gpt-none' }))
     expect(unknown).toBeInstanceOf(OpenAI.NotFoundError)
     expect(unknown).toMatchObject({ code: 'model_not_found', type: 'invalid_request_error' })
@@ -212,6 +265,10 @@ test.describe("OpenAI's own client", () => {
     const twice = await errorOf(client.chat.completions.create({ ...asked, n: 2 }))
     expect(twice).toBeInstanceOf(OpenAI.BadRequestError)
     expect(twice.param).toBe('n')
+    const tools = [{ type: 'function', function: { name: 'now' } }] as const
+    const unsupported = await errorOf(client.chat.completions.create({ ...asked, tools: [...tools] }))
+    expect(unsupported).toBeInstanceOf(OpenAI.BadRequestError)
+    expect(unsupported).toMatchObject({ param: 'tools', code: 'unknown_parameter' })
     const narrow = client.withOptions({ apiKey: (await tokenOf(account, 'documents')).token })
     const forbidden = await errorOf(narrow.chat.completions.create(asked))
     expect(forbidden).toBeInstanceOf(OpenAI.PermissionDeniedError)
@@ -228,7 +285,7 @@ test.describe("OpenAI's own client", () => {
     model.script(question, { text: 'はい。' })
     const server = await Tsumugi.start(model, { TSUMUGI_LIMITS: 'question=1' })
     const client = await clientOf(server.url, await Account.signIn(server.url, 'user'))
-    const asked = { model: await modelOf(client), messages: [user(question)] }
+    const asked = { model: skill, messages: [user(question)] }
     // Three, because a new minute may begin between two of them.
     const calls = [1, 2, 3].map(() => client.chat.completions.create(asked))
     const settled = await Promise.allSettled(calls)
