@@ -63,6 +63,7 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	own, cancel := context.WithCancelCause(life)
 	g.life, g.span, g.cancel = life, span, cancel
 	g.stored, g.told = make(chan bool, 1), make(chan struct{})
+	g.ask.Stored = g.told
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
@@ -134,8 +135,9 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	}
 	s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, o.InputTokens+o.OutputTokens)
 	g.span.AddEvent("stored")
-	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
-		attribute.Int("llm.output_tokens", o.OutputTokens))
+	g.span.SetAttributes(attribute.String("llm.model", o.Model),
+		attribute.Int("llm.input_tokens", g.ended.Message.InputTokens),
+		attribute.Int("llm.output_tokens", g.ended.Message.OutputTokens))
 	s.leavePlace(g) // Before subscribers see the end: a client may ask its next question at once.
 	s.finish(g, o)
 	switch {
@@ -202,8 +204,7 @@ func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, 
 	} else if err == nil {
 		result, err = s.askModel(ctx, g)
 	}
-	result.Usage.InputTokens += g.grounds.Usage.InputTokens
-	result.Usage.OutputTokens += g.grounds.Usage.OutputTokens
+	result.Usage.Add(g.grounds.Usage)
 	return result, err
 }
 
@@ -341,7 +342,7 @@ func unknownFailure() *Failure {
 func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure
-	answer.InputTokens, answer.OutputTokens = o.InputTokens, o.OutputTokens
+	answer.InputTokens, answer.OutputTokens = g.ended.Message.InputTokens, g.ended.Message.OutputTokens
 	answer.ModelID, answer.ModelName = o.ModelID, o.ModelName
 	putCitations(g.text, o.Citations)
 	putProofread(g.text, o.Proofread)

@@ -21,6 +21,11 @@ type Grounder interface {
 	// state is kept. It must not be called by two goroutines at once. An error becomes the failure of the answer, with
 	// its detail; the usage is counted in any case.
 	Ground(ctx context.Context, ask Ask, tell func(Step)) (Grounds, error)
+
+	// Estimate returns the approximate number of input tokens of all calls of the model for an answer about whole
+	// documents, before any of them is made. It returns 0 for other answers, and for short documents, whose answers
+	// take less than ConfirmTokens.
+	Estimate(ctx context.Context, ask Ask) (int, error)
 }
 
 // Params are the optional parameters of an answer.
@@ -38,9 +43,11 @@ type Ask struct {
 	Owner    Owner
 	Skill    skill.Skill
 	Question Message
-	History  []Message     // The messages before it, oldest first.
-	Prompt   []llm.Message // The skill's instructions, the history, and the question, which comes last.
-	Model    Chosen        // Answers it.
+	AnswerID uuid.UUID
+	Stored   <-chan struct{} // Closed when the question is known to be stored. Nil before the generation is launched.
+	History  []Message       // The messages before it, oldest first.
+	Prompt   []llm.Message   // The skill's instructions, the history, and the question, which comes last.
+	Model    Chosen          // Answers it.
 }
 
 // inJSON reports whether the answer is to be JSON.
@@ -57,7 +64,8 @@ type Grounds struct {
 	Sources []Source
 	// Original is the text of a file that is proofread. Nil: it stands in the question.
 	Original *Original
-	Usage    llm.Usage // Tokens that were spent to find them.
+	// Usage counts the tokens of calls that are not counted for the answer yet.
+	Usage llm.Usage
 }
 
 // Source is a passage, or a page, that a model is given and may cite. Its Citation has no Support yet. Its Quote, if
@@ -78,6 +86,8 @@ type noGrounder struct{}
 func (noGrounder) Ground(_ context.Context, ask Ask, _ func(Step)) (Grounds, error) {
 	return Grounds{Prompt: ask.Prompt}, nil
 }
+
+func (noGrounder) Estimate(context.Context, Ask) (int, error) { return 0, nil }
 
 // ground finds what an answer is based on, and publishes it.
 func (s *Service) ground(ctx context.Context, g *generation) (err error) {

@@ -29,6 +29,8 @@ func (g grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)
 	return g(ctx, ask, tell)
 }
 
+func (grounder) Estimate(context.Context, chat.Ask) (int, error) { return 0, nil }
+
 // three are the sources of groundedIn.
 var three = []string{
 	"第1条 この規則は就業について定める。", "第12条 年次有給休暇は20日とする。", "第13条 休暇は三日前までに申請する。",

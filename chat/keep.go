@@ -57,7 +57,7 @@ func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause er
 	s.log.ErrorContext(ctx, "an answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err", cause)
 	failed := Outcome{
 		Owner: o.Owner, ThreadID: o.ThreadID, MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID,
-		Status: StatusFailed, FinishReason: FinishError,
+		Status: StatusFailed, FinishReason: FinishError, InputTokens: o.InputTokens, OutputTokens: o.OutputTokens,
 		Failure: &Failure{Code: string(fault.Internal), Detail: "回答を保存できませんでした。もう一度お試しください。", Retryable: true},
 	}
 	err := s.endGeneration(ctx, g, failed)

@@ -17,10 +17,12 @@ const historyMessages = 60
 func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
 // newAsk returns a question with what the model would be sent for it.
-func newAsk(owner Owner, sk skill.Skill, guidance org.Guidance, before Before, question Message) Ask {
+func newAsk(
+	owner Owner, sk skill.Skill, guidance org.Guidance, before Before, exchange Exchange, chosen Chosen,
+) Ask {
 	return Ask{
-		Owner: owner, Skill: sk, Question: question, History: before.History,
-		Prompt: newPrompt(sk, guidance, before, question),
+		Owner: owner, Skill: sk, Question: exchange.Question, AnswerID: exchange.Answer.ID, History: before.History,
+		Prompt: newPrompt(sk, guidance, before, exchange.Question), Model: chosen,
 	}
 }
 

@@ -183,8 +183,7 @@ func sumParts(answers []*partAnswer) (total llm.Result) {
 		if a == nil {
 			continue
 		}
-		total.Usage.InputTokens += a.result.Usage.InputTokens
-		total.Usage.OutputTokens += a.result.Usage.OutputTokens
+		total.Usage.Add(a.result.Usage)
 		total.Model = cmp.Or(a.result.Model, total.Model)
 		total.ModelID = cmp.Or(a.result.ModelID, total.ModelID)
 	}
@@ -302,8 +301,7 @@ func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
 			tell(partSaid{proposal: p})
 		}
 	})
-	a.result.Usage.InputTokens += result.Usage.InputTokens
-	a.result.Usage.OutputTokens += result.Usage.OutputTokens
+	a.result.Usage.Add(result.Usage)
 	a.result.Model, a.result.ModelID, a.result.FinishReason = result.Model, result.ModelID, result.FinishReason
 	a.broken = reader.Broken()
 	if err == nil && !reader.Formed() {

@@ -42,11 +42,14 @@ type Question struct {
 	// Only StartThread adds these.
 	Earlier      []Earlier `json:",omitempty"` // Messages before the question, in turns.
 	Instructions string    `json:",omitempty"` // Of the thread: see NewThread.
+	// AcceptTokens is the estimate of a Costly error that the person has accepted. The hash does not include it, so
+	// that a repeated request finds its answer with and without it.
+	AcceptTokens int `json:",omitempty"`
 }
 
 // hash identifies the contents of the question.
 func (q Question) hash() [32]byte {
-	q.RequestID = uuid.Nil
+	q.RequestID, q.AcceptTokens = uuid.Nil, 0
 	b, err := json.Marshal(q) // Sorts the keys of maps.
 	if err != nil {
 		panic("chat: " + err.Error()) // Strings, ids and maps of strings can always be encoded.
@@ -82,6 +85,8 @@ func (q Question) validate() error {
 		return tooManySources()
 	case utf8.RuneCountInString(q.Instructions) > MaxInstructions:
 		return fault.InvalidField("instructions", "指示は%d文字以内で入力してください。", MaxInstructions)
+	case q.AcceptTokens < 0:
+		return fault.InvalidField("accept_tokens", "0以上の整数を指定してください。")
 	}
 	return q.validatePictures()
 }
@@ -95,7 +100,8 @@ func tooManySources() error {
 const commitTimeout = 5 * time.Second
 
 // Send stores a question and starts its answer, or finds what the same request began before. It returns when the
-// question is stored, within commitTimeout.
+// question is stored, within commitTimeout. The error is Costly if the answer would take more tokens than the question
+// accepts.
 func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange Exchange, err error) {
 	ctx, span := s.tracer.Start(ctx, "chat.send")
 	defer func() {
@@ -142,8 +148,10 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	}
 	before.Instructions = looked.Instructions
 	b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking = chosen.ID, chosen.Name, chosen.Thinking
-	ask := newAsk(owner, looked.Skill, looked.Guidance, before, b.Question)
-	ask.Model = chosen
+	ask := newAsk(owner, looked.Skill, looked.Guidance, before, b.Exchange, chosen)
+	if err := s.checkCost(ctx, ask, q.AcceptTokens); err != nil {
+		return Exchange{}, err
+	}
 	return s.begin(ctx, b, ask, since)
 }
 

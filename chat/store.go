@@ -93,7 +93,7 @@ type Outcome struct {
 	Model         string
 	ModelID       string // Of the model that answered or, if none did, that was chosen.
 	ModelName     string // "" if no model was asked.
-	InputTokens   int
+	InputTokens   int    // To be added to the answer's; notes have added theirs.
 	OutputTokens  int
 	Citations     []Citation
 	Steps         []Step
@@ -239,10 +239,11 @@ type AnswerStore interface {
 	// StartAnswer changes a pending answer to running, and reports whether it was pending.
 	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
 
-	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread
-	// was deleted, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no
-	// error: the first attempt may have been stored although it was reported as failed. fault.Invalid means that this
-	// outcome can never be stored. Files that were deleted meanwhile leave nothing in the citations.
+	// EndGeneration stores the end of a generation and adds its tokens to the answer's. If its run or its server is no
+	// longer the current one, or the thread was deleted, nothing is written and the error is ErrStaleRun. A second call
+	// for the same run changes nothing and succeeds, because the first one may have been stored although it was
+	// reported as failed. fault.Invalid means that this outcome can never be stored. Files that were deleted meanwhile
+	// leave nothing in the citations.
 	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
 
 	// CountDeleted counts the tokens of an answer that was deleted with its thread, and reports whether it was.

@@ -172,8 +172,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 		return err
 	}
 	before.Instructions = b.Instructions
-	ask := newAsk(b.Owner, sk, guidance, before, b.Question)
-	ask.Model = chosenBefore(s.offers, b.Answer)
+	ask := newAsk(b.Owner, sk, guidance, before, b.Exchange, chosenBefore(s.offers, b.Answer))
 	g := &generation{ask: ask, answer: b.Answer, since: since, place: s.places.takeAlways(b.Owner)}
 	if err := s.launch(s.root, g); err != nil {
 		return err

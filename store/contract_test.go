@@ -307,8 +307,7 @@ func TestUsageByModel(t *testing.T) {
 	f := newFixture(t)
 	server := newID()
 	answer := func(model string) (chat.Begun, chat.Outcome) {
-		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
-		must(t, err)
+		begun := f.begin(t, f.ann, server)
 		o := outcome(f.ann, begun, server, "回答")
 		o.ModelID, o.ModelName = model, "標準"
 		return begun, o
@@ -328,8 +327,12 @@ func TestUsageByModel(t *testing.T) {
 		Owner: f.ann, ThreadID: newID(), Text: "題", ModelID: "small", InputTokens: 100, OutputTokens: 5,
 	})
 	must(t, err)
-	must(t, f.PutNote(t.Context(), f.bob, ground.Note{ModelID: "standard", InputTokens: 1000, OutputTokens: 7}))
-	must(t, f.PutNote(t.Context(), f.mallory, ground.Note{ModelID: "standard", InputTokens: 1, OutputTokens: 1}))
+	for owner, tokens := range map[chat.Owner]int{f.bob: 1000, f.mallory: 1} {
+		_, err := f.PutNote(t.Context(), owner, ground.Note{
+			AnswerID: f.begin(t, owner, server).Answer.ID, ModelID: "standard", InputTokens: tokens, OutputTokens: 7,
+		})
+		must(t, err)
+	}
 
 	today := value[time.Time](t, f, `SELECT (now() AT TIME ZONE 'Asia/Tokyo')::date`)
 	period := org.Period{From: today, To: today}

@@ -270,6 +270,7 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	message.ParentID, message.Siblings = written[0].ParentID, written[0].Siblings
 	message.CreatedAt, message.CompletedAt = written[0].CreatedAt, written[0].CompletedAt
 	message.Citations = written[0].Citations
+	message.InputTokens, message.OutputTokens = written[0].InputTokens, written[0].OutputTokens
 	return chat.Ended{Thread: threads[0], Message: message}, nil
 }
 
@@ -326,6 +327,8 @@ type endRow struct {
 	CreatedAt   time.Time
 	CompletedAt *time.Time
 	Citations   []chat.Citation
+
+	InputTokens, OutputTokens int // In all.
 }
 
 // queueOutcome ends the generation, completes the message and counts its usage, if the run is the server's own. It is
@@ -354,14 +357,14 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		)
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
-		    model = $10, input_tokens = $11, output_tokens = $12,
+		    model = $10, `+moreTokens("$11", "$12")+`, steps = $14,
 		    citations = `+withoutDeleted("$13::jsonb", "(c->>'data_source_id')::uuid NOT IN (SELECT id FROM cited)")+`,
-		    steps = $14,
 		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18, proofread = $19,
 		    completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
-		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at, m.citations`,
+		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at, m.citations, m.input_tokens,
+		          m.output_tokens`,
 		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable,
 		m.Model,
 		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,

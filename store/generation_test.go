@@ -73,6 +73,14 @@ func (f *fixture) answer(t *testing.T, b chat.Begin, answer string) chat.Begun {
 	return begun
 }
 
+// begin begins a generation in a new thread.
+func (f *fixture) begin(t *testing.T, owner chat.Owner, serverID uuid.UUID) chat.Begun {
+	t.Helper()
+	begun, err := f.BeginGeneration(t.Context(), question(owner, f.thread(t, owner).ID, serverID))
+	must(t, err)
+	return begun
+}
+
 // again returns the same question, to be answered again.
 func again(owner chat.Owner, asked chat.Message, serverID uuid.UUID) chat.Begin {
 	b := question(owner, asked.ThreadID, serverID)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
@@ -32,8 +33,8 @@ func (db *DB) FindNote(ctx context.Context, owner chat.Owner, key [32]byte) (not
 }
 
 // PutNote implements ground.Notes.
-func (db *DB) PutNote(ctx context.Context, owner chat.Owner, n ground.Note) error {
-	return db.batch(ctx, func(batch *pgx.Batch) {
+func (db *DB) PutNote(ctx context.Context, owner chat.Owner, n ground.Note) (counted bool, _ error) {
+	err := db.batch(ctx, func(batch *pgx.Batch) {
 		if n.Text != "" {
 			batch.Queue(`
 				INSERT INTO summary_notes (organization_id, user_id, key, note)
@@ -53,7 +54,31 @@ func (db *DB) PutNote(ctx context.Context, owner chat.Owner, n ground.Note) erro
 				    LIMIT $2
 				    FOR UPDATE SKIP LOCKED)`, noteDays, noteBatch)
 		}
-		batch.Queue(spendWithoutAnswer, owner.OrganizationID, owner.UserID, n.ModelID, storableCount(n.InputTokens),
-			storableCount(n.OutputTokens))
+		batch.Queue(`
+			WITH answer AS (
+			    UPDATE messages m
+			    SET `+moreTokens("$5", "$6")+`
+			    FROM threads t
+			    WHERE m.id = $4 AND m.organization_id = $1 AND t.id = m.thread_id AND t.user_id = $2
+			    RETURNING m.id
+			), spent AS (
+			    SELECT $1::uuid AS organization_id, $2::uuid AS user_id, $3::text AS model_id, 0 AS messages,
+			           $5::int AS input_tokens, $6::int AS output_tokens
+			    FROM answer
+			), `+countUsage+`
+			SELECT FROM spent`,
+			owner.OrganizationID, owner.UserID, n.ModelID, n.AnswerID, storableCount(n.InputTokens),
+			storableCount(n.OutputTokens)).Exec(func(tag pgconn.CommandTag) error {
+			counted = tag.RowsAffected() > 0
+			return nil
+		})
 	})
+	return counted && err == nil, err
+}
+
+// moreTokens is the part of an UPDATE of messages that adds tokens of input and output, which are parameters. A sum
+// stops at the end of the columns' range.
+func moreTokens(input, output string) string {
+	return `input_tokens = least(m.input_tokens::bigint + ` + input + `::int, 2147483647)::int,
+			        output_tokens = least(m.output_tokens::bigint + ` + output + `::int, 2147483647)::int`
 }

@@ -11,7 +11,17 @@ import (
 func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	note := ground.Note{Key: [32]byte{1}, Text: "要点", InputTokens: 3, OutputTokens: 4}
+	server := newID()
+	answer := f.begin(t, f.ann, server)
+	bobs := f.begin(t, f.bob, server).Answer.ID
+	note := ground.Note{AnswerID: answer.Answer.ID, Key: [32]byte{1}, Text: "要点", InputTokens: 3, OutputTokens: 4}
+	put := func(owner chat.Owner, note ground.Note, want bool) {
+		t.Helper()
+		counted, err := f.PutNote(t.Context(), owner, note)
+		if must(t, err); counted != want {
+			t.Errorf("counted: %v", counted)
+		}
+	}
 	found := func(owner chat.Owner) bool {
 		t.Helper()
 		text, found, err := f.FindNote(t.Context(), owner, note.Key)
@@ -19,29 +29,38 @@ func TestNotesAreBounded(t *testing.T) {
 		return found && text == note.Text
 	}
 	for range 2 {
-		must(t, f.PutNote(t.Context(), f.ann, note))
+		put(f.ann, note, true)
 	}
-	must(t, f.PutNote(t.Context(), f.bob, ground.Note{Key: note.Key, InputTokens: 5})) // It failed.
+	put(f.bob, ground.Note{AnswerID: bobs, Key: note.Key, InputTokens: 5}, true)           // It failed.
+	put(f.bob, ground.Note{AnswerID: note.AnswerID, Key: note.Key, InputTokens: 5}, false) // The answer is Ann's.
 	if !found(f.ann) || found(f.bob) || found(f.mallory) {
 		t.Error("it is not found, or by somebody else")
 	}
 	if tokens := value[int](t, f, `SELECT sum(input_tokens + output_tokens) FROM usage_daily`); tokens != 19 {
 		t.Errorf("%d tokens are counted", tokens)
 	}
+	// The answer's usage is that of all its calls, stored once however often its end is.
+	for range 2 {
+		ended, err := f.EndGeneration(t.Context(), outcome(f.ann, answer, server, "要約"))
+		must(t, err)
+		if m := ended.Message; m.InputTokens != 6+12 || m.OutputTokens != 8+34 {
+			t.Errorf("the answer took %d and %d tokens", m.InputTokens, m.OutputTokens)
+		}
+	}
 	f.exec(t, `
 		INSERT INTO summary_notes (organization_id, user_id, key, note)
 		SELECT $1, $2, sha256(n::text::bytea), 'x' FROM generate_series(1, 1000) n`, f.ann.OrganizationID, f.ann.UserID)
 	last := ground.Note{Key: [32]byte{2}, Text: "要点"}
-	must(t, f.PutNote(t.Context(), f.ann, last))
+	put(f.ann, last, false)
 	if n := value[int](t, f, `SELECT count(*) FROM summary_notes`); n != 1000 || found(f.ann) {
 		t.Errorf("%d notes are kept", n)
 	}
-	must(t, f.PutNote(t.Context(), f.ann, note))
+	put(f.ann, note, true)
 	f.exec(t, `UPDATE summary_notes SET noted_at = now() - interval '169 hours' WHERE note = '要点'`)
 	if found(f.ann) {
 		t.Error("it is found after a week")
 	}
-	must(t, f.PutNote(t.Context(), f.bob, last))
+	put(f.bob, last, false)
 	if n := value[int](t, f, `SELECT count(*) FROM summary_notes WHERE note = '要点'`); n != 1 {
 		t.Errorf("%d old notes are kept", n-1)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -164,11 +165,11 @@ func (f *fixture) thread(skillName string) uuid.UUID {
 	return thread.ID
 }
 
-// ask returns the answer to a question.
+// ask returns the answer to a question, whatever it costs.
 func (f *fixture) ask(thread uuid.UUID, content string, ids ...uuid.UUID) chat.Message {
 	f.t.Helper()
 	exchange, err := f.chat.Send(f.t.Context(), f.owner, chat.Question{
-		RequestID: newID(), ThreadID: thread, Content: content, DataSourceIDs: ids,
+		RequestID: newID(), ThreadID: thread, Content: content, DataSourceIDs: ids, AcceptTokens: math.MaxInt,
 	})
 	f.must(err)
 	exchange, err = f.chat.WaitFor(f.t.Context(), f.owner, exchange)

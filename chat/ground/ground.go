@@ -74,11 +74,7 @@ func New(sources Sources, cfg Config) *Grounder {
 
 // Ground implements chat.Grounder.
 func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-	if size := ask.Model.ContextTokens; size > 0 {
-		sized := *g
-		sized.context = size
-		g = &sized
-	}
+	g = g.sizedFor(ask.Model)
 	tellMissing(ask.Skill.MissingDocuments, tell)
 	if ask.Skill.Kind == skill.KindProofreading {
 		return g.original(ctx, ask)
@@ -88,15 +84,15 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 		defer cancel()
 		return g.web(ctx, ask, tell)
 	}
-	if len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 {
-		if !ask.Skill.OfExtension() || g.summaries.Model == nil {
-			return chat.Grounds{Prompt: ask.Prompt}, nil
-		}
+	if g.readsPage(ask) {
 		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 		defer cancel()
 		return g.page(ctx, ask, tell)
 	}
-	if len(ask.Question.DataSourceIDs) > 0 && ask.Skill.TaskType == skill.TaskSummarization && g.summaries.Model != nil {
+	if len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 {
+		return chat.Grounds{Prompt: ask.Prompt}, nil
+	}
+	if g.summarizes(ask) {
 		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 		defer cancel()
 		return g.summary(ctx, ask, tell)
@@ -104,6 +100,28 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
 	return g.documents(ctx, ask, tell)
+}
+
+// sizedFor returns a Grounder with the context of a model.
+func (g *Grounder) sizedFor(model chat.Chosen) *Grounder {
+	if model.ContextTokens <= 0 {
+		return g
+	}
+	sized := *g
+	sized.context = model.ContextTokens
+	return &sized
+}
+
+// readsPage reports whether an answer is based on a page of the browser extension.
+func (g *Grounder) readsPage(ask chat.Ask) bool {
+	return ask.Skill.OfExtension() && len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 &&
+		g.summaries.Model != nil
+}
+
+// summarizes reports whether an answer is based on whole documents.
+func (g *Grounder) summarizes(ask chat.Ask) bool {
+	return ask.Skill.TaskType == skill.TaskSummarization && len(ask.Question.DataSourceIDs) > 0 &&
+		g.summaries.Model != nil
 }
 
 // tokens estimates the length of a prompt.

@@ -2,6 +2,7 @@ package ground_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,19 +18,25 @@ import (
 // smallContext is what some small models read, and less than a long page by far.
 const smallContext = 8_000
 
-// askOfPage asks about a page, as the browser extension does.
+// askOfPage asks about a page, as the browser extension does, whatever it costs.
 func (f *fixture) askOfPage(thread uuid.UUID, r webpage.Request) chat.Message {
 	f.t.Helper()
-	r.URL, r.Title = "https://example.jp/terms", "長い約款"
-	q, err := r.Question()
-	f.must(err)
-	exchange, err := f.chat.Send(f.t.Context(), f.owner, chat.Question{
-		RequestID: newID(), ThreadID: thread, Content: q.Content, Prompt: q.Prompt,
-	})
+	q := f.ofPage(thread, r)
+	q.AcceptTokens = math.MaxInt
+	exchange, err := f.chat.Send(f.t.Context(), f.owner, q)
 	f.must(err)
 	exchange, err = f.chat.WaitFor(f.t.Context(), f.owner, exchange)
 	f.must(err)
 	return exchange.Answer
+}
+
+// ofPage returns a question about a page.
+func (f *fixture) ofPage(thread uuid.UUID, r webpage.Request) chat.Question {
+	f.t.Helper()
+	r.URL, r.Title = "https://example.jp/terms", "長い約款"
+	q, err := r.Question()
+	f.must(err)
+	return chat.Question{RequestID: newID(), ThreadID: thread, Content: q.Content, Prompt: q.Prompt}
 }
 
 func further(question string) webpage.Request {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
@@ -38,10 +40,11 @@ type Summaries struct {
 
 // Note is what the model has noted of a part of a document.
 type Note struct {
-	Key                       [32]byte // Of the model, its instructions and the part.
-	Text                      string   // "" if it failed.
-	ModelID                   string   // Of the model that was asked.
-	InputTokens, OutputTokens int      // That it took.
+	AnswerID                  uuid.UUID // The answer that it was made for.
+	Key                       [32]byte  // Of the model, its instructions and the part.
+	Text                      string    // "" if it failed.
+	ModelID                   string    // Of the model that was asked.
+	InputTokens, OutputTokens int       // That it took.
 }
 
 // Notes keeps what was noted, for some days and up to a number of each person, so that a summary that another server
@@ -49,8 +52,9 @@ type Note struct {
 type Notes interface {
 	// FindNote returns what was noted for a person.
 	FindNote(ctx context.Context, owner chat.Owner, key [32]byte) (text string, found bool, err error)
-	// PutNote keeps a note, unless it failed, and counts its tokens in the same transaction.
-	PutNote(ctx context.Context, owner chat.Owner, note Note) error
+	// PutNote keeps a note, unless it failed. In the same transaction it counts the tokens, for the answer and for its
+	// person, unless the answer was deleted, and reports whether it did.
+	PutNote(ctx context.Context, owner chat.Owner, note Note) (counted bool, err error)
 }
 
 // summary bases the answer on whole documents: on their text if it fits into the model's context, else on notes of all
@@ -112,7 +116,7 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 func (g *Grounder) condense(ctx context.Context, ask chat.Ask, list []answer.Found, budget int,
 	tell func(chat.Step),
 ) (answer.Notes, *calls, error) {
-	calls, total := &calls{cfg: g.summaries, owner: ask.Owner, model: ask.Model}, 0
+	calls, total := &calls{cfg: g.summaries, ask: ask}, 0
 	for _, f := range list {
 		total += llm.EstimateTokens(f.Text)
 	}
@@ -135,8 +139,7 @@ func (g *Grounder) condense(ctx context.Context, ask chat.Ask, list []answer.Fou
 // calls are those of the model for one summary.
 type calls struct {
 	cfg   Summaries
-	owner chat.Owner
-	model chat.Chosen
+	ask   chat.Ask
 	total int // Parts.
 
 	mu    sync.Mutex
@@ -145,21 +148,32 @@ type calls struct {
 
 // note returns what the model notes of a part, or has noted before.
 func (c *calls) note(ctx context.Context, instructions, part string) (string, error) {
-	key := sha256.Sum256([]byte(cmp.Or(c.model.ID, c.cfg.Name) + "\x00" + instructions + "\x00" + part))
-	if text, found, err := c.cfg.Notes.FindNote(ctx, c.owner, key); err == nil && found {
+	owner, model := c.ask.Owner, c.ask.Model
+	key := sha256.Sum256([]byte(cmp.Or(model.ID, c.cfg.Name) + "\x00" + instructions + "\x00" + part))
+	if text, found, err := c.cfg.Notes.FindNote(ctx, owner, key); err == nil && found {
 		return text, nil // Without the database the model is asked.
 	}
+	if c.ask.Stored != nil { // No call is made for a question that is refused, and each is counted for its answer.
+		select {
+		case <-c.ask.Stored:
+		case <-ctx.Done():
+			return "", llm.Canceled(ctx)
+		}
+	}
 	for try := 1; ; try++ {
-		if err := c.cfg.Budget.Check(ctx, c.owner.OrganizationID, c.owner.UserID); err != nil {
+		if err := c.cfg.Budget.Check(ctx, owner.OrganizationID, owner.UserID); err != nil {
 			return "", err
 		}
 		var said strings.Builder
 		result, err := c.cfg.Model.Stream(ctx, llm.Request{
-			Model: c.model.ID, Thinking: c.model.Thinking, Messages: []llm.Message{
+			Model: model.ID, Thinking: model.Thinking, Messages: []llm.Message{
 				{Role: llm.RoleSystem, Content: instructions}, {Role: llm.RoleUser, Content: part},
 			},
 		}, func(text string) { said.WriteString(text) })
-		note := Note{Key: key, ModelID: cmp.Or(result.ModelID, c.model.ID), InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens}
+		note := Note{
+			AnswerID: c.ask.AnswerID, Key: key, ModelID: cmp.Or(result.ModelID, model.ID),
+			InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
+		}
 		if err == nil {
 			note.Text = said.String()
 		}
@@ -175,16 +189,16 @@ func (c *calls) put(ctx context.Context, note Note) {
 	if note.InputTokens+note.OutputTokens == 0 && note.Text == "" {
 		return
 	}
+	owner := c.ask.Owner
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	if err := c.cfg.Notes.PutNote(ctx, c.owner, note); err != nil {
+	if counted, err := c.cfg.Notes.PutNote(ctx, owner, note); !counted || err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.usage.InputTokens += note.InputTokens
-		c.usage.OutputTokens += note.OutputTokens
+		c.usage.Add(llm.Usage{InputTokens: note.InputTokens, OutputTokens: note.OutputTokens})
 		return
 	}
-	c.cfg.Budget.Spent(c.owner.OrganizationID, c.owner.UserID, note.InputTokens+note.OutputTokens)
+	c.cfg.Budget.Spent(owner.OrganizationID, owner.UserID, note.InputTokens+note.OutputTokens)
 }
 
 // failure says of a failure that may pass that what was noted is kept.

@@ -3,6 +3,7 @@ package ground_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"sync"
@@ -24,10 +25,12 @@ import (
 type noter struct {
 	before func(ctx context.Context, part string) error // Of each note; may be nil.
 	more   string                                       // What it adds to a summary.
+	detail string                                       // Appended to each note.
 
 	mu    sync.Mutex
 	noted map[string]int // Guarded by mu. How often each part was noted, by its first fact.
 	last  []llm.Message  // Guarded by mu. The last request for a summary.
+	sent  int            // Guarded by mu. Estimated tokens of all requests.
 }
 
 var (
@@ -40,6 +43,11 @@ func (n *noter) Stream(ctx context.Context, req llm.Request, emit func(string)) 
 		Model: "noter", FinishReason: llm.FinishStop, Usage: llm.Usage{InputTokens: 100, OutputTokens: 10},
 	}
 	text := req.Messages[len(req.Messages)-1].Content
+	n.mu.Lock()
+	for _, m := range req.Messages {
+		n.sent += llm.EstimateTokens(m.Content)
+	}
+	n.mu.Unlock()
 	if !strings.Contains(req.Messages[0].Content, "<task>notes</task>") {
 		n.mu.Lock()
 		n.last = req.Messages
@@ -68,7 +76,7 @@ func (n *noter) Stream(ctx context.Context, req llm.Request, emit func(string)) 
 	n.noted[facts[0][2]]++
 	n.mu.Unlock()
 	for _, m := range facts {
-		emit("- " + m[2] + "である [" + m[1] + "]\n")
+		emit("- " + m[2] + "である" + n.detail + " [" + m[1] + "]\n")
 	}
 	return result, nil
 }
@@ -135,6 +143,18 @@ func (f *fixture) used() int64 {
 	return usage.InputTokens + usage.OutputTokens
 }
 
+// mustHaveUsed checks the usage of an answer, as it ended and as it is stored, against a number of calls of a noter.
+func (f *fixture) mustHaveUsed(answer chat.Message, calls int) {
+	f.t.Helper()
+	stored, err := f.chat.FindMessage(f.t.Context(), f.owner, answer.ID)
+	f.must(err)
+	for what, m := range map[string]chat.Message{"ended": answer, "stored": stored} {
+		if m.InputTokens != 100*calls || m.OutputTokens != 10*calls {
+			f.t.Errorf("the usage %s is %d and %d tokens, of %d calls", what, m.InputTokens, m.OutputTokens, calls)
+		}
+	}
+}
+
 // TestSummaryOfALongDocument: each part is noted once, also if it is asked for again; all calls are counted.
 func TestSummaryOfALongDocument(t *testing.T) {
 	t.Parallel()
@@ -167,7 +187,8 @@ func TestSummaryOfALongDocument(t *testing.T) {
 	if tokens := f.used(); tokens != int64(110*(parts+1)) || budget.spent != 110*parts {
 		t.Errorf("%d tokens are counted, %d of them of parts; there were %d parts", tokens, budget.spent, parts)
 	}
-	f.ask(f.thread("要約"), "三点にまとめてください", id)
+	f.mustHaveUsed(answered, parts+1)
+	f.mustHaveUsed(f.ask(f.thread("要約"), "三点にまとめてください", id), 1) // The notes are kept.
 	if now, again := model.counted(); now != parts || again != 0 {
 		t.Errorf("%d parts, %d were noted again", now, again)
 	}
@@ -220,6 +241,7 @@ func TestR20_SummaryOfAnotherServerGoesOn(t *testing.T) {
 	id := f.read("報告書.md", longText())
 	exchange, err := f.chat.Send(t.Context(), f.owner, chat.Question{
 		RequestID: newID(), ThreadID: f.thread("要約"), Content: "要約してください", DataSourceIDs: []uuid.UUID{id},
+		AcceptTokens: math.MaxInt,
 	})
 	f.must(err)
 	<-reached
@@ -232,6 +254,10 @@ func TestR20_SummaryOfAnotherServerGoesOn(t *testing.T) {
 	parts, again := model.counted()
 	if exchange.Answer.Status != chat.StatusSuccess || noted < 7 || again != 0 || parts <= noted {
 		t.Errorf("%d of %d parts were noted before, %d again: %+v", noted, parts, again, exchange.Answer)
+	}
+	f.mustHaveUsed(exchange.Answer, parts+1)
+	if tokens := f.used(); tokens != int64(110*(parts+1)) {
+		t.Errorf("%d tokens are counted of %d parts", tokens, parts)
 	}
 }
 
@@ -258,13 +284,17 @@ func TestAPartThatFails(t *testing.T) {
 		answered.Steps[0].Status != chat.StatusFailed || !strings.HasPrefix(answered.Steps[0].Detail, "要約中 ") {
 		t.Errorf("%d failed: %+v, %+v", failed, answered, answered.Failure)
 	}
+	before, _ := model.counted()
+	f.mustHaveUsed(answered, before)
 	model.mu.Lock()
 	failing = false
 	model.mu.Unlock()
 	answered = f.ask(f.thread("要約"), "要約してください", id)
-	if parts, again := model.counted(); answered.Status != chat.StatusSuccess || parts < 20 || again != 0 {
+	parts, again := model.counted()
+	if answered.Status != chat.StatusSuccess || parts < 20 || again != 0 {
 		t.Errorf("%d parts, %d again: %+v", parts, again, answered)
 	}
+	f.mustHaveUsed(answered, parts-before+1)
 }
 
 // TestSummaryEndsWithItsBudget: no part is noted that may not be paid.
@@ -296,6 +326,7 @@ func TestR17_StopEndsASummary(t *testing.T) {
 	id := f.read("報告書.md", longText())
 	exchange, err := f.chat.Send(t.Context(), f.owner, chat.Question{
 		RequestID: newID(), ThreadID: f.thread("要約"), Content: "要約してください", DataSourceIDs: []uuid.UUID{id},
+		AcceptTokens: math.MaxInt,
 	})
 	f.must(err)
 	for range 4 {

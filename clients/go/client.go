@@ -45,14 +45,16 @@ type Client struct {
 
 // Problem is an error response of the server, a problem document (RFC 9457).
 type Problem struct {
-	Status     int           `json:"status"`
-	Code       string        `json:"code"`       // A stable name, such as thread_busy.
-	Title      string        `json:"title"`      //
-	Detail     string        `json:"detail"`     // For the person, in Japanese.
-	RequestID  string        `json:"request_id"` // The request's id in the server's log.
-	MessageID  string        `json:"message_id"` // The answer that is being written, if a thread is busy.
-	Errors     []FieldError  `json:"errors"`     // The errors in the input.
-	RetryAfter time.Duration `json:"-"`          // The wait before a retry; 0 if the server sent none.
+	Status    int    `json:"status"`
+	Code      string `json:"code"`       // A stable name, such as thread_busy.
+	Title     string `json:"title"`      //
+	Detail    string `json:"detail"`     // For the person, in Japanese.
+	RequestID string `json:"request_id"` // The request's id in the server's log.
+	MessageID string `json:"message_id"` // The answer that is being written, if a thread is busy.
+	// An estimate of the answer's tokens, for the question's AcceptTokens. Only with the code confirmation_required.
+	EstimatedTokens int           `json:"estimated_tokens"`
+	Errors          []FieldError  `json:"errors"` // The errors in the input.
+	RetryAfter      time.Duration `json:"-"`      // The wait before a retry; 0 if the server sent none.
 }
 
 // FieldError is an error in one field.

@@ -130,6 +130,8 @@ type Question struct {
 	ParentID   string `json:"parent_id,omitempty"`
 	Edit       string `json:"edit,omitempty"`       // The id of any question to replace.
 	Regenerate string `json:"regenerate,omitempty"` // The id of any answer.
+	// The EstimatedTokens of a Problem, once the person has accepted them.
+	AcceptTokens int `json:"accept_tokens,omitempty"`
 }
 
 // Exchange is a question and its answer.

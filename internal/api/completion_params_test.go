@@ -344,6 +344,9 @@ func (grounded) Ground(_ context.Context, ask chat.Ask, tell func(chat.Step)) (c
 	}}}, nil
 }
 
+// Estimate implements chat.Grounder.
+func (grounded) Estimate(context.Context, chat.Ask) (int, error) { return 0, nil }
+
 // TestCompletionsInJSON are what the model writes: nothing is added, and nothing taken for a citation.
 func TestCompletionsInJSON(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Qu
 			return webpage.Message{Role: string(m.Role), Content: m.Content}
 		}),
 	}.Question()
-	q.Content, q.Prompt = asked.Content, asked.Prompt
+	q.Content, q.Prompt, q.AcceptTokens = asked.Content, asked.Prompt, req.AcceptTokens
 	return q, continues, err
 }
 

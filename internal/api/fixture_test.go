@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
@@ -110,11 +111,11 @@ type settings struct {
 	limits api.Limits        // Nil: there are none.
 	plain  bool              // Streams are sent by net/http.
 	pool   bool              // There is a user pool, and single sign-on.
-	reads  bool              // What is uploaded is read.
+	reads  bool              // Files are read after their upload, and summarized.
 	slack  slackSettings
 	offers llmtest.Offers // Nil: one model.
 
-	grounder chat.Grounder // Nil: answers are based on the conversation alone.
+	grounder chat.Grounder // Nil: answers are based on the conversation alone, unless files are read.
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
@@ -165,10 +166,19 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	f.pictures = picture.NewService(f.db, files, extracttest.InProcess{}, log, 1<<30)
 	budget := org.NewBudget(f.db, log)
 	t.Cleanup(budget.Stop)
+	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, f.events, log, datasource.Config{})
+	grounder := with.grounder
+	if with.reads {
+		f.sources.Start()
+		t.Cleanup(f.sources.Stop)
+		grounder = ground.New(f.sources, ground.Config{
+			Summaries: ground.Summaries{Model: model, Notes: f.db, Budget: budget},
+		})
+	}
 	answers := chat.NewService(chat.Needs{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
 		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
-		Grounder: with.grounder,
+		Grounder: grounder,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -189,11 +199,6 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}, f.db, people)
 	limiter := api.NewLimiter(with.limits)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
-	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, f.events, log, datasource.Config{})
-	if with.reads {
-		f.sources.Start()
-		t.Cleanup(f.sources.Stop)
-	}
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
 	cfg := api.Config{

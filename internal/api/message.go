@@ -107,6 +107,7 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 		ThreadID: c.id("thread_id", req.ThreadID), Content: req.Content, Form: req.Form,
 		Regenerate: c.optionalID("regenerate", req.Regenerate), Edit: c.optionalID("edit", req.Edit),
 		ParentID: c.optionalID("parent_id", req.ParentID), ModelID: req.ModelID, Thinking: req.Thinking,
+		AcceptTokens: req.AcceptTokens,
 	}
 	q.RequestID = c.requiredRequestID(r, req.RequestID)
 	if req.DataSourceIds != nil {

@@ -836,6 +836,9 @@ type About struct {
 	Tone string `json:"tone"`
 }
 
+// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
+type AcceptTokens = int
+
 // AppConfig defines model for AppConfig.
 type AppConfig struct {
 	// Brand Example: Tsumugi
@@ -968,13 +971,15 @@ type ChatCompletionPage struct {
 	URL string `json:"url,omitempty,omitzero"`
 }
 
-// ChatCompletionStreamRequest A question about a page. `request_id` is required here unless `Idempotency-Key` is sent.
+// ChatCompletionStreamRequest A question about a page. `request_id` is required here unless `Idempotency-Key` is sent. A page that takes more than 100,000 input tokens, as the model reads it in parts, is refused with `confirmation_required` like a summary of documents; see `MessageRequest`.
 type ChatCompletionStreamRequest struct {
-	Kind      ChatCompletionKind      `json:"kind"`
-	Messages  []ChatCompletionMessage `json:"messages,omitempty,omitzero"`
-	Page      ChatCompletionPage      `json:"page,omitempty,omitzero"`
-	RequestID string                  `json:"request_id,omitempty,omitzero"`
-	Selection string                  `json:"selection,omitempty,omitzero"`
+	// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
+	AcceptTokens AcceptTokens            `json:"accept_tokens,omitempty,omitzero"`
+	Kind         ChatCompletionKind      `json:"kind"`
+	Messages     []ChatCompletionMessage `json:"messages,omitempty,omitzero"`
+	Page         ChatCompletionPage      `json:"page,omitempty,omitzero"`
+	RequestID    string                  `json:"request_id,omitempty,omitzero"`
+	Selection    string                  `json:"selection,omitempty,omitzero"`
 
 	// ThreadID The thread that a follow-up continues
 	ThreadID string `json:"thread_id,omitempty,omitzero"`
@@ -1722,7 +1727,9 @@ type Message struct {
 	Status   JobStatus            `json:"status"`
 	Steps    []Step               `json:"steps"`
 	ThreadID openapi_types.UUID   `json:"thread_id"`
-	Usage    Usage                `json:"usage,omitempty,omitzero"`
+
+	// Usage The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included.
+	Usage Usage `json:"usage,omitempty,omitzero"`
 }
 
 // MessageFinishReason defines model for Message.FinishReason.
@@ -1773,8 +1780,17 @@ type MessageList struct {
 // it keeps those of the question that it replaces; an empty list is none. A model that does not see, and a skill
 // of the browser extension, refuse them with 400 `pictures_not_accepted`, which says why. Of the pictures of
 // earlier questions the model is shown the newest ones, ten in all.
+//
+// A summary of whole documents may need many calls of the model. Where all of them together would take more than
+// 100,000 input tokens, by an estimate from the stored text, the question is refused with 409
+// `confirmation_required` and `estimated_tokens` before anything is stored, counted or sent to the model. The same
+// request, also with the same `request_id`, with this number as `accept_tokens` is answered. What was noted of the
+// documents within the last week is not estimated, as it is not read again. Also `regenerate` and `edit` may be
+// refused.
 type MessageRequest struct {
-	Content string `json:"content,omitempty,omitzero"`
+	// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
+	AcceptTokens AcceptTokens `json:"accept_tokens,omitempty,omitzero"`
+	Content      string       `json:"content,omitempty,omitzero"`
 
 	// DataSourceIds At most 20, those of the thread that are attached already included. Somebody else's is a 404, like a missing one.
 	DataSourceIds []string          `json:"data_source_ids,omitempty,omitzero"`
@@ -2327,6 +2343,11 @@ type Problem struct {
 	// Detail What a person reads.
 	Detail string       `json:"detail"`
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
+
+	// EstimatedTokens With `confirmation_required`: an estimate of the input tokens of all calls of the model, to be shown to the person and sent as `accept_tokens`.
+	//
+	// Example: 183000
+	EstimatedTokens int `json:"estimated_tokens,omitempty,omitzero"`
 
 	// Limit What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
 	//
@@ -3229,7 +3250,9 @@ type StreamFinish struct {
 
 		// ModelName What it is called.
 		ModelName string `json:"model_name,omitempty,omitzero"`
-		Usage     Usage  `json:"usage"`
+
+		// Usage The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included.
+		Usage Usage `json:"usage"`
 	} `json:"messageMetadata,omitempty,omitzero"`
 	Type string `json:"type"`
 }
@@ -3490,7 +3513,7 @@ type TokenRecord struct {
 	TokenType string `json:"token_type"`
 }
 
-// Usage defines model for Usage.
+// Usage The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`

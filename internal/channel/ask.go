@@ -141,17 +141,35 @@ func (a *acting) ask(ctx context.Context, owner chat.Owner) error {
 			}
 		}
 	}
-	var exchange chat.Exchange
-	var err error
+	exchange, err := a.send(ctx, owner)
+	if err != nil {
+		return err
+	}
+	return a.deliver(ctx, owner, exchange, a.event.Incoming.Message)
+}
+
+// send begins the answer to the event's question. It announces an answer that takes many tokens to the person before
+// that begins.
+func (a *acting) send(ctx context.Context, owner chat.Owner) (exchange chat.Exchange, err error) {
+	done := &a.event.Done
 	if done.Question.ThreadID == uuid.Nil {
 		exchange, err = a.Chat.StartThread(ctx, owner, chat.NewThread{SkillID: done.SkillID}, *done.Question)
 	} else {
 		exchange, err = a.Chat.Send(ctx, owner, *done.Question)
 	}
-	if err != nil {
-		return err
+	costly, ok := errors.AsType[*chat.Costly](err)
+	if !ok {
+		return exchange, err
 	}
-	return a.deliver(ctx, owner, exchange, a.event.Incoming.Message)
+	text := fmt.Sprintf(textCostly, chat.AboutTokens(costly.Tokens))
+	if err := a.tell(ctx, Notice{Kind: NoticeInfo, Text: text}); err != nil {
+		return chat.Exchange{}, err
+	}
+	done.Question.AcceptTokens = costly.Tokens
+	if err := a.save(ctx); err != nil {
+		return chat.Exchange{}, err
+	}
+	return a.send(ctx, owner)
 }
 
 // prepare makes the question. It is nil if the person was told why there is none.
@@ -410,7 +428,7 @@ func (a *acting) regenerate(ctx context.Context, owner chat.Owner) error {
 			return err
 		}
 	}
-	exchange, err := a.Chat.Send(ctx, owner, *a.event.Done.Question)
+	exchange, err := a.send(ctx, owner)
 	if err != nil {
 		return err
 	}

@@ -98,6 +98,9 @@ func (g grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)
 	return g(ctx, ask, tell)
 }
 
+// Estimate implements chat.Grounder.
+func (grounder) Estimate(context.Context, chat.Ask) (int, error) { return 0, nil }
+
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -168,6 +171,36 @@ func TestSummary(t *testing.T) {
 		t.Error("another skill")
 	}
 	f.answered(1)
+}
+
+// costly is a Grounder whose answers take so many tokens.
+type costly int
+
+func (costly) Ground(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
+	return chat.Grounds{Prompt: ask.Prompt}, nil
+}
+
+func (c costly) Estimate(context.Context, chat.Ask) (int, error) { return int(c), nil }
+
+// TestCostlyAnswerIsAnnounced before the model is asked, to the person who asks, once.
+func TestCostlyAnswerIsAnnounced(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.chat = f.startChat(chat.Needs{Model: f.model, Grounder: costly(184_000)})
+	s := f.start()
+	f.take(s, f.mention("sato", "要点は"))
+	call := f.model.Next(t)
+	if n := f.told("sato", channel.NoticeInfo); !strings.Contains(n.Text, "約18万トークンを使用します。") {
+		t.Errorf("told %q", n.Text)
+	}
+	call.Emit("答え")
+	call.Finish()
+	again := f.event(channel.Regenerate, "sato")
+	again.AnswerID = f.answered(1)[0].Draft.AnswerID
+	f.take(s, again)
+	f.say("別の答え")
+	f.answered(1)
+	f.until("both answers are announced", func() bool { return len(f.surface.Notices()) == 2 })
 }
 
 // TestR83_WhatOthersSayClosesNoFence quotes hostile messages.

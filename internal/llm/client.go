@@ -187,11 +187,14 @@ type run struct {
 	emitted bool // Text has reached the caller: no retries.
 }
 
-// ask asks one model, with retries as configured.
+// ask asks one model, with retries as configured. The usage is that of all attempts.
 func (r *run) ask(ctx context.Context, model string) (Result, error) {
 	cfg := &r.client.cfg
+	var spent Usage
 	for attempt, adapted := 0, 0; ; {
 		result, err := r.attempt(ctx, model)
+		spent.Add(result.Usage)
+		result.Usage = spent
 		if err == nil || r.emitted || ctx.Err() != nil {
 			return result, err
 		}

@@ -93,6 +93,12 @@ type Usage struct {
 	OutputTokens int
 }
 
+// Add adds the tokens of another call.
+func (u *Usage) Add(other Usage) {
+	u.InputTokens += other.InputTokens
+	u.OutputTokens += other.OutputTokens
+}
+
 // FinishReason is why an answer ended.
 type FinishReason string
 

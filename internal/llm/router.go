@@ -140,18 +140,22 @@ func (r *Router) Close() {
 }
 
 // Stream implements Model. A model that fails before its first token is followed by its fallback, where that may help;
-// the result names the model that was asked last. A request for an unknown model goes to the default one.
+// the result names the model that was asked last, and has the usage of all. A request for an unknown model goes to the
+// default one.
 func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
 	to := r.routes[req.Model]
 	if to == nil {
 		to = r.routes[r.catalog.Default]
 	}
+	var spent Usage
 	begun := false
 	if reasoning := req.Reasoning; reasoning != nil {
 		req.Reasoning = func(text string) { begun = true; reasoning(text) }
 	}
 	for asked := []string{to.ID}; ; asked = append(asked, to.ID) {
 		result, err := to.stream(ctx, req, func(text string) { begun = true; emit(text) })
+		spent.Add(result.Usage)
+		result.Usage = spent
 		if err == nil || begun || ctx.Err() != nil || to.Fallback == "" || slices.Contains(asked, to.Fallback) ||
 			!fallbackHelps(err) || req.hasPictures() && !r.routes[to.Fallback].Sees {
 			return result, err

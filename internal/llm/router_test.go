@@ -92,6 +92,12 @@ func TestR24_FallbackToAnotherProvider(t *testing.T) {
 	if err != nil || text != "代わり" || result.ModelID != "b" {
 		t.Errorf("%q %+v %v", text, result, err)
 	}
+	empty := llmtest.NewProvider(t).Add(llmtest.Finish("stop"), llmtest.Usage(100, 7), llmtest.Done())
+	_, _, result, err = ask(t, two(empty, llmtest.NewProvider(t).Add(llmtest.Text("代わり"), llmtest.Finish("stop"),
+		llmtest.Usage(30, 2), llmtest.Done())), question())
+	if err != nil || result.Usage != (llm.Usage{InputTokens: 130, OutputTokens: 9}) {
+		t.Errorf("both answers took %+v, %v", result.Usage, err)
+	}
 	first, second := down(), down()
 	_, _, result, err = ask(t, two(first, second), question())
 	wantCode(t, err, llm.CodeUnavailable)

@@ -174,6 +174,60 @@ offline.describe('a document', () => {
   )
 })
 
+/** A report of some 200 pages, whose summary takes more than 100,000 tokens. */
+const report = Array.from(
+  { length: 300 },
+  (_, i) =>
+    `# 第${i + 1}章\n\n事業${i + 1}の売上高は${i + 1}億円である。${'経緯の説明が続いている。'.repeat(30)}`,
+).join('\n\n')
+
+offline.describe('a summary', () => {
+  offline(
+    'that takes many tokens is asked for, and begins once that is accepted',
+    async ({ page, server, account, chat }) => {
+      await uploadFile(server.url, account, '報告書.md', report)
+      await chat.open('要約')
+      await page.getByRole('button', { name: 'ファイルを添付' }).click()
+      await page.getByRole('button', { name: /^報告書\.md/ }).click()
+      await page.keyboard.press('Escape')
+      const dialog = page.getByRole('dialog', { name: '使用するトークンの確認' })
+      for (const cancel of ['Escape', 'Enter']) {
+        await chat.composer.fill('要約してください。')
+        await chat.composer.press('Enter')
+        await expect(dialog).toContainText(/約1\d万トークンを使用します。続けますか？/)
+        expect(await breaches(page)).toEqual([])
+        await expect(dialog.getByRole('button', { name: 'キャンセル' })).toBeFocused()
+        await page.keyboard.press(cancel)
+        await expect(dialog).toHaveCount(0)
+        await expect(chat.composer).toHaveValue('要約してください。')
+        await expect(chat.composer).toBeFocused()
+        await expect(chips(page)).toContainText('報告書.md')
+        await expect(chat.questions).toHaveCount(0)
+      }
+
+      await chat.composer.press('Enter')
+      await expect(dialog).toBeVisible()
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await chat.finished()
+      await expect(chat.answer).toContainText('億円')
+      await expect(chat.questions).toHaveCount(1)
+      await expect(chat.composer).toHaveValue('')
+      const threadId = await chat.threadId()
+      const usage = async () => {
+        const { items } = await (await account.call('GET', `/v1/message?thread_id=${threadId}`)).json()
+        return items[0].usage.input_tokens
+      }
+      expect(await usage()).toBeGreaterThan(100_000)
+      // The notes are kept: the same again takes little.
+      await chat.answer.getByRole('button', { name: '回答を再生成' }).click()
+      await expect.poll(usage).toBeLessThan(100_000)
+      await chat.finished()
+      await expect(dialog).toHaveCount(0)
+    },
+  )
+})
+
 offline.describe('a question', () => {
   offline(
     'that the documents do not answer gets an honest answer',

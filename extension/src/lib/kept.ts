@@ -18,6 +18,8 @@ export interface Turn {
   readonly answer: Answer
   /** Why it was given up, in words; null if it was not. */
   readonly failure: string | null
+  /** The number of tokens that the user has to accept. Missing: the failure has another reason. */
+  readonly tokensToAccept?: number | undefined
   readonly rating: 'good' | 'bad' | null
 }
 

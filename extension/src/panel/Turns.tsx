@@ -83,6 +83,16 @@ function statusOf(line: string | null, rewriting: boolean, text: string): string
 function Ending({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
   const { outcome } = turn.answer
   const failure = turn.failure ?? (outcome?.kind === 'failed' ? outcome.message || t('failed') : null)
+  if (turn.tokensToAccept !== undefined) {
+    return (
+      <div className={styles.failed} role="alert">
+        <p>{failure}</p>
+        <Button size="sm" disabled={conversation.writing} onClick={() => conversation.retry(turn)}>
+          {t('proceed')}
+        </Button>
+      </div>
+    )
+  }
   if (failure !== null) {
     return (
       <div className={styles.failed} role="alert">

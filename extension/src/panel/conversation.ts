@@ -10,7 +10,7 @@ import {
 import { addressOf, keepTalk, type Talk, type Turn } from '../lib/kept'
 import { cut, maxSelection, maxTitle } from '../lib/limits'
 import { SignedOut, sessionFetch } from '../lib/session'
-import { t } from '../lib/texts'
+import { count, t } from '../lib/texts'
 
 /** The first question about a page, with its text. */
 export interface Material {
@@ -155,9 +155,17 @@ export class Conversation {
     this.#ask(id, turn.question, body, turn.sent, '/v1/message/stream')
   }
 
-  /** Sends a question again that the server has not taken. */
+  /** Sends a question again that the server has not taken, and accepts the tokens that it was refused for. */
   retry(turn: Turn): void {
-    const next = { ...turn, failure: null, answer: emptyAnswer }
+    const { asked, tokensToAccept } = turn
+    const accepted = asked !== null &&
+      tokensToAccept !== undefined && {
+        asked: {
+          ...asked,
+          body: JSON.stringify({ ...JSON.parse(asked.body), accept_tokens: tokensToAccept }),
+        },
+      }
+    const next = { ...turn, ...accepted, failure: null, tokensToAccept: undefined, answer: emptyAnswer }
     this.#replace(next)
     this.#connect(next)
   }
@@ -256,7 +264,7 @@ export class Conversation {
     if (this.#closed || ending.kind === 'closed') return
     this.#lines.delete(key)
     if (ending.kind === 'failed') {
-      this.#over(key, describe(ending.failure))
+      this.#over(key, describe(ending.failure), ending.failure.detail.estimatedTokens)
       return
     }
     if (ending.kind === 'gone') await this.#load(key)
@@ -291,9 +299,9 @@ export class Conversation {
     this.#replace({ ...turn, answer: { ...turn.answer, text: stored.content, outcome } })
   }
 
-  #over(key: string, failure: string): void {
+  #over(key: string, failure: string, tokensToAccept?: number): void {
     this.#lines.delete(key)
-    this.#replace({ ...this.#turn(key), failure })
+    this.#replace({ ...this.#turn(key), failure, tokensToAccept })
     this.#keepNow()
   }
 
@@ -334,7 +342,8 @@ export function isOver(turn: Turn): boolean {
 
 function describe(failure: StreamFailure): string {
   if (failure.kind === 'network') return t('offlineNote')
-  const wait = failure.detail.retryAfterMs
+  const { retryAfterMs: wait, estimatedTokens } = failure.detail
+  if (estimatedTokens !== undefined) return t('costly', count(Math.round(estimatedTokens / 10_000) * 10_000))
   if (failure.status === 429 && wait !== undefined) return t('limited', Math.max(1, Math.ceil(wait / 1000)))
   return failure.detail.errors?.[0]?.message || failure.message || t('failed')
 }

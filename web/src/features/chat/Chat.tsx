@@ -14,6 +14,7 @@ import { Busy } from './Busy'
 import styles from './Chat.module.css'
 import { ChatHead } from './ChatHead'
 import { Composer } from './Composer'
+import { CostDialog } from './CostDialog'
 import type { Conversation } from './conversation'
 import type { Question } from './conversationState'
 import { askLater } from './conversations'
@@ -38,7 +39,7 @@ interface ChatProps {
 
 /** A thread on the screen, or the place where one begins. */
 export function Chat({ skill, conversation, title }: ChatProps) {
-  const { thread, turns, failure, stopping, elsewhere } = useAtomValue(conversation.stateAtom)
+  const { thread, turns, failure, costly, stopping, elsewhere } = useAtomValue(conversation.stateAtom)
   const { scroller, content, away, toEnd, toItem } = useFollow(turns[0]?.key)
   useReveal(conversation, turns, content, toItem)
   const writing = isWriting(turns.at(-1))
@@ -89,6 +90,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
         <Busy turn={turns.at(-1)} />
         {elsewhere && <Elsewhere place={elsewhere} conversation={conversation} />}
         {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
+        {costly && <CostDialog costly={costly} onDecline={() => conversation.declineCost()} />}
         {threadId && <Queue conversation={conversation} threadId={threadId} />}
         {!form && (
           <Composer

@@ -7,6 +7,7 @@ import { Announcer } from './Announcer'
 import { Busy } from './Busy'
 import styles from './Chat.module.css'
 import { Composer } from './Composer'
+import { CostDialog } from './CostDialog'
 import type { Question } from './conversationState'
 import { askLater, newTrial } from './conversations'
 import { Failure } from './Failure'
@@ -19,7 +20,7 @@ import { useFollow } from './useFollow'
 /** A thread with a skill that is not saved; `start` begins it with the first question. */
 export function Trial({ skill, start }: { skill: Skill; start: (requestId: string) => Promise<Thread> }) {
   const [conversation] = useState(() => newTrial(skill.id, start))
-  const { thread, turns, failure, stopping } = useAtomValue(conversation.stateAtom)
+  const { thread, turns, failure, costly, stopping } = useAtomValue(conversation.stateAtom)
   const { scroller, content, toEnd } = useFollow(turns[0]?.key)
   const empty = turns.length === 0
   const form = empty && skill.form_type === 'form'
@@ -46,6 +47,7 @@ export function Trial({ skill, start }: { skill: Skill; start: (requestId: strin
       <div className={styles.foot}>
         <Busy turn={turns.at(-1)} />
         {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
+        {costly && <CostDialog costly={costly} onDecline={() => conversation.declineCost()} />}
         {threadId && <Queue conversation={conversation} threadId={threadId} />}
         {!form && (
           <Composer

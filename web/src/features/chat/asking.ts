@@ -1,7 +1,7 @@
 import type { Message, Picture, Thread } from '@/lib/api'
 import { type AnswerView, awaitedAnswer, type LiveAnswer, type StreamFailure } from '@/lib/stream'
 import { anything, type ConversationCore } from './conversationCore'
-import { isBusy, type Place, type Question, type SendFailure } from './conversationState'
+import { isBusy, type Place, type Question, type SendFailure, tokensToAccept } from './conversationState'
 import type { MessageHistory } from './history'
 import { aheadId, aheadTurns, begun, succeeded, type Turn, taken, withoutAhead } from './turns'
 import type { Wish } from './wishes'
@@ -51,7 +51,13 @@ export class Asking {
     if (isBusy(core.state)) return
     // A repetition is the same request, whatever is chosen by then.
     const question = { ...asked, wish: asked.wish ?? core.deps.wish(this.skillId) }
-    core.set({ failure: null, stopping: false, elsewhere: null, ...('edit' in place && { editing: null }) })
+    core.set({
+      failure: null,
+      costly: null,
+      stopping: false,
+      elsewhere: null,
+      ...('edit' in place && { editing: null }),
+    })
     const { thread } = core.state
     if (thread !== null) {
       this.#send(thread.id, question, requestId, place)
@@ -75,7 +81,12 @@ export class Asking {
     }
   }
 
-  regenerate(messageId: string, requestId: string, wish: Wish = this.core.deps.wish(this.skillId)): void {
+  regenerate(
+    messageId: string,
+    requestId: string,
+    wish: Wish = this.core.deps.wish(this.skillId),
+    acceptTokens?: number,
+  ): void {
     const { core } = this
     const { thread, turns } = core.state
     const index = turns.findIndex((turn) => turn.message.id === messageId)
@@ -86,11 +97,13 @@ export class Asking {
       thread_id: thread.id,
       regenerate: messageId,
       ...wish,
+      ...accepting(acceptTokens),
     })
     this.#wishes.set(requestId, wish)
     this.#cut.set(requestId, turns.slice(index + 1))
     core.set({
       turns: [...turns.slice(0, index), { ...turn, successor: live }],
+      costly: null,
       stopping: false,
       elsewhere: null,
     })
@@ -108,6 +121,7 @@ export class Asking {
       ...sourcesOf(question),
       ...(pictures && { picture_ids: pictures.map(({ id }) => id) }),
       ...question.wish,
+      ...accepting(question.acceptTokens),
     })
     this.#showAhead(question, requestId, threadId, place, live)
     this.core.deps.events.onRunning(threadId, true)
@@ -159,8 +173,10 @@ export class Asking {
       this.#putBack(live.key)
       this.history.catchUp()
       const wish = this.#wishes.get(live.key)
-      const again = () => this.regenerate(turn.message.id, live.key, wish)
-      this.core.deps.events.onTrouble('regenerate', again, failure)
+      const tokens = tokensToAccept(failure)
+      const again = () => this.regenerate(turn.message.id, live.key, wish, tokens)
+      if (tokens === undefined) this.core.deps.events.onTrouble('regenerate', again, failure)
+      else this.core.set({ costly: { tokens, proceed: again } })
       return
     }
     const asked = this.#questions.get(live.key)
@@ -172,15 +188,16 @@ export class Asking {
 
   #lose(question: Question, requestId: string, place: Place, cause: Error): void {
     this.#questions.delete(requestId)
+    const tokens = tokensToAccept(cause)
     const retry = () => {
       this.events.onRetried(question)
-      void this.ask(question, requestId, place)
+      void this.ask({ ...question, ...(tokens && { acceptTokens: tokens }) }, requestId, place)
     }
     const failure = { question, place, cause, retry }
     const editing = 'edit' in place && { editing: place.edit }
     this.core.set({
       turns: withoutAhead(this.core.state.turns, requestId),
-      failure,
+      ...(tokens === undefined ? { failure } : { costly: { tokens, proceed: retry } }),
       stopping: false,
       ...editing,
     })
@@ -213,6 +230,10 @@ function picturesOf(question: Question, edited: Message | undefined): { pictures
   const own = question.kind === 'text' ? question.pictures : undefined
   const pictures = own ?? edited?.pictures ?? []
   return pictures.length === 0 ? {} : { pictures: [...pictures] }
+}
+
+function accepting(tokens: number | undefined): { accept_tokens?: number } {
+  return tokens === undefined ? {} : { accept_tokens: tokens }
 }
 
 function sourcesOf(question: Question): { data_source_ids?: string[] } {

@@ -101,6 +101,11 @@ export class Conversation {
     this.#asking.regenerate(messageId, requestId, wish)
   }
 
+  /** Drops an answer whose tokens the user does not accept. */
+  declineCost(): void {
+    this.#core.set({ costly: null })
+  }
+
   dismissFailure(): void {
     this.#core.set({ failure: null })
   }

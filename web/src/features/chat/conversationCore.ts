@@ -24,6 +24,7 @@ export class ConversationCore {
       editing: null,
       older: 'end',
       failure: null,
+      costly: null,
       stopping: false,
       gone: false,
       temporary: thread?.expires_at !== undefined,

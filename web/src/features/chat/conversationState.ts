@@ -1,6 +1,6 @@
 import type { createStore } from 'jotai'
 import type { Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
-import type { AnswerStreams, StreamFailure } from '@/lib/stream'
+import { type AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { Conversation } from './conversation'
 import type { DecisionLists } from './proofread/review'
 import { isWriting, type Turn } from './turns'
@@ -10,6 +10,8 @@ import type { Wish } from './wishes'
 export type Question = (TextQuestion | FormQuestion) & {
   /** The model that is to answer; missing: what is chosen when it is asked. */
   readonly wish?: Wish
+  /** The number of tokens that the user has accepted for the answer. */
+  readonly acceptTokens?: number
 }
 
 type TextQuestion = {
@@ -52,6 +54,17 @@ export interface SendFailure {
   readonly retry: () => void
 }
 
+/** An answer that takes many tokens and begins when the user accepts them. */
+export interface CostlyAnswer {
+  readonly tokens: number
+  readonly proceed: () => void
+}
+
+/** The number of tokens that the user has to accept, if the question was refused because of them. */
+export function tokensToAccept(cause: StreamFailure | Error): number | undefined {
+  return cause instanceof StreamFailure ? cause.detail.estimatedTokens : undefined
+}
+
 export interface ConversationState {
   readonly thread: Thread | null
   /** The branch on the screen, oldest first. */
@@ -61,6 +74,7 @@ export interface ConversationState {
   readonly editing: string | null
   readonly older: 'more' | 'loading' | 'failed' | 'end'
   readonly failure: SendFailure | null
+  readonly costly: CostlyAnswer | null
   /** Stop was asked for and has not come about yet. */
   readonly stopping: boolean
   /** The thread has been deleted, here or elsewhere. */

@@ -1,5 +1,13 @@
 import type { StepStatus } from '@/lib/stream'
 
+/** A number of tokens, rounded where it is large: 9,800, 18万. */
+function tenThousands(tokens: number): string {
+  const unit = 10_000
+  return tokens < unit
+    ? tokens.toLocaleString('ja-JP')
+    : `${Math.round(tokens / unit).toLocaleString('ja-JP')}万`
+}
+
 /** The words of a skill's page and of the chat. */
 export const texts = {
   untitled: '新しいチャット',
@@ -335,6 +343,17 @@ export const texts = {
       `ただいま混み合っています。${seconds > 90 ? `${Math.ceil(seconds / 60)}分` : `${seconds}秒`}ほど待ってから、再試行してください。`,
     unknown: '時間をおいて、もう一度お試しください。',
     lost: '回答を受け取れませんでした。',
+  },
+
+  cost: {
+    title: '使用するトークンの確認',
+    lead: (tokens: number) =>
+      `選択したファイル全体を要約するには、約${tenThousands(tokens)}トークンを使用します。続けますか？`,
+    left: (left: number, limit: number) =>
+      `今月ご利用いただけるのは、あと${tenThousands(left)}トークンです（上限${tenThousands(limit)}トークン）。`,
+    over: '上限に達すると、要約は途中で終わります。',
+    cancel: 'キャンセル',
+    proceed: '続ける',
   },
 
   menu: {

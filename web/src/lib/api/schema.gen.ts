@@ -3153,6 +3153,11 @@ export interface components {
              * @description With `thread_busy`: the answer that is being written, to attach to.
              */
             message_id?: string;
+            /**
+             * @description With `confirmation_required`: an estimate of the input tokens of all calls of the model, to be shown to the person and sent as `accept_tokens`.
+             * @example 183000
+             */
+            estimated_tokens?: number;
             errors?: components["schemas"]["FieldError"][];
         };
         FieldError: {
@@ -4821,6 +4826,13 @@ export interface components {
          *     it keeps those of the question that it replaces; an empty list is none. A model that does not see, and a skill
          *     of the browser extension, refuse them with 400 `pictures_not_accepted`, which says why. Of the pictures of
          *     earlier questions the model is shown the newest ones, ten in all.
+         *
+         *     A summary of whole documents may need many calls of the model. Where all of them together would take more than
+         *     100,000 input tokens, by an estimate from the stored text, the question is refused with 409
+         *     `confirmation_required` and `estimated_tokens` before anything is stored, counted or sent to the model. The same
+         *     request, also with the same `request_id`, with this number as `accept_tokens` is answered. What was noted of the
+         *     documents within the last week is not estimated, as it is not read again. Also `regenerate` and `edit` may be
+         *     refused.
          */
         MessageRequest: {
             /** Format: uuid */
@@ -4845,8 +4857,11 @@ export interface components {
             model_id?: string;
             /** @description Whether the model thinks before it answers. For a model with a switch only; a 400 otherwise. */
             thinking?: boolean;
+            accept_tokens?: components["schemas"]["AcceptTokens"];
         };
-        /** @description A question about a page. `request_id` is required here unless `Idempotency-Key` is sent. */
+        /** @description The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number. */
+        AcceptTokens: number;
+        /** @description A question about a page. `request_id` is required here unless `Idempotency-Key` is sent. A page that takes more than 100,000 input tokens, as the model reads it in parts, is refused with `confirmation_required` like a summary of documents; see `MessageRequest`. */
         ChatCompletionStreamRequest: {
             /** Format: uuid */
             request_id?: string;
@@ -4859,6 +4874,7 @@ export interface components {
             page?: components["schemas"]["ChatCompletionPage"];
             selection?: string;
             messages?: components["schemas"]["ChatCompletionMessage"][];
+            accept_tokens?: components["schemas"]["AcceptTokens"];
         };
         /** @enum {string} */
         ChatCompletionKind: "chrome_extension_easy_explain" | "chrome_extension_easy_explanation_follow_up" | "chrome_extension_page_whole_summary" | "chrome_extension_page_whole_summary_follow_up";
@@ -4881,6 +4897,7 @@ export interface components {
             role: "user" | "assistant";
             content: string;
         };
+        /** @description The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included. */
         Usage: {
             input_tokens: number;
             output_tokens: number;

@@ -20,6 +20,12 @@ it('names a refusal whose body says nothing by its status', async () => {
   }
 })
 
+it('reads what an answer would take', async () => {
+  const problem = { code: 'confirmation_required', detail: 'x', estimated_tokens: 183_000 }
+  const failure = await readProblem(new Response(JSON.stringify(problem), { status: 409 }), 0)
+  expect(failure).toMatchObject({ code: 'confirmation_required', detail: { estimatedTokens: 183_000 } })
+})
+
 it('waits longer each time, up to a limit, and never all together', () => {
   const policy = { firstMs: 1000, maxMs: 10_000 }
   expect(backoff(1, 1800, () => 0.3, policy)).toBe(1800)

@@ -22,6 +22,8 @@ export class StreamFailure extends Error {
       readonly requestId?: string | undefined
       readonly retryAfterMs?: number | undefined
       readonly errors?: readonly FieldError[] | undefined
+      /** The tokens of the answer, with `confirmation_required`. */
+      readonly estimatedTokens?: number | undefined
     } = {},
   ) {
     super(message)
@@ -43,6 +45,7 @@ export async function readProblem(response: Response, nowMs: number): Promise<St
       requestId: text('request_id') || response.headers.get('x-request-id') || undefined,
       retryAfterMs: retryAfter(response.headers.get('retry-after'), nowMs) ?? undefined,
       errors: fieldErrors(body.errors),
+      estimatedTokens: typeof body.estimated_tokens === 'number' ? body.estimated_tokens : undefined,
     },
   )
 }

@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// ConfirmTokens is how many input tokens an answer about whole documents may take without having been confirmed.
+const ConfirmTokens = 100_000
+
+// ConfirmationRequired is the code of a Costly error.
+const ConfirmationRequired fault.Code = "confirmation_required"
+
+// Costly is the error of a question that is not asked yet, because its answer would take more input tokens than
+// ConfirmTokens and than the question accepts. The same question with AcceptTokens of at least Tokens is asked.
+type Costly struct {
+	error
+
+	Tokens int // An estimate of the input tokens of all calls of the model.
+}
+
+// Unwrap returns the fault.
+func (c *Costly) Unwrap() error { return c.error }
+
+// checkCost returns a Costly error if the answer to a question would take more tokens than were accepted for it.
+func (s *Service) checkCost(ctx context.Context, ask Ask, accepted int) error {
+	tokens, err := s.grounder.Estimate(ctx, ask)
+	if err != nil || tokens <= max(ConfirmTokens, accepted) {
+		return err
+	}
+	return &Costly{
+		error:  fault.Errorf(ConfirmationRequired, "回答の作成に%sを使用します。開始するには、確認が必要です。", AboutTokens(tokens)),
+		Tokens: tokens,
+	}
+}
+
+// AboutTokens returns a rounded number of tokens for people, such as "約18万トークン".
+func AboutTokens(tokens int) string {
+	const unit = 10_000
+	return fmt.Sprintf("約%d万トークン", max((tokens+unit/2)/unit, 1))
+}

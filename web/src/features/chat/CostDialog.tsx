@@ -1,0 +1,49 @@
+import { useQuery } from '@tanstack/react-query'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import { ownUsageQuery } from '@/lib/api/queries'
+import { focusComposer } from '@/lib/ui/composer'
+import type { CostlyAnswer } from './conversationState'
+import { texts } from './texts'
+
+const words = texts.cost
+
+interface CostDialogProps {
+  readonly costly: CostlyAnswer
+  readonly onDecline: () => void
+}
+
+/** Asks for the confirmation of an answer that takes many tokens. Meanwhile the question is back in the composer. */
+export function CostDialog({ costly, onDecline }: CostDialogProps) {
+  const { data } = useQuery(ownUsageQuery)
+  const { token_limit: limit, input_tokens: input = 0, output_tokens: output = 0 } = data ?? {}
+  const left = Math.max(0, (limit ?? 0) - input - output)
+  const leave = (how: () => void) => () => {
+    how()
+    focusComposer()
+  }
+  return (
+    <Dialog
+      title={words.title}
+      onClose={leave(onDecline)}
+      actions={
+        <>
+          <Button variant="quiet" onClick={leave(onDecline)}>
+            {words.cancel}
+          </Button>
+          <Button variant="primary" onClick={leave(costly.proceed)}>
+            {words.proceed}
+          </Button>
+        </>
+      }
+    >
+      <p>{words.lead(costly.tokens)}</p>
+      {limit !== undefined && (
+        <p>
+          {words.left(left, limit)}
+          {left < costly.tokens && words.over}
+        </p>
+      )}
+    </Dialog>
+  )
+}
