@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,15 +35,17 @@ var three = []string{
 	"第1条 この規則は就業について定める。", "第12条 年次有給休暇は20日とする。", "第13条 休暇は三日前までに申請する。",
 }
 
-// groundedIn bases every answer on these texts.
-func groundedIn(texts ...string) grounder {
+// groundedIn bases every answer on these texts of a file.
+func (f *fixture) groundedIn(texts ...string) grounder {
+	f.t.Helper()
+	file := f.dataSources(f.owner, 1)[0]
 	return func(_ context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
 		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "1件のファイルを検索中"})
 		grounds := chat.Grounds{Prompt: ask.Prompt, Usage: llm.Usage{InputTokens: 1000}}
 		for i, text := range texts {
 			grounds.Sources = append(grounds.Sources, chat.Source{
 				Citation: chat.Citation{
-					Index: i + 1, ChunkEmbeddingID: newID(), DataSourceID: newID(), Filename: "就業規則.pdf", Page: i + 1,
+					Index: i + 1, ChunkEmbeddingID: newID(), DataSourceID: file, Filename: "就業規則.pdf", Page: i + 1,
 					Locator: "第2章", Score: float64(len(texts) - i),
 				},
 				Text: text,
@@ -74,7 +75,7 @@ func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	model := llmtest.NewLive()
-	f.grounded(model, groundedIn(three...))
+	f.grounded(model, f.groundedIn(three...))
 	f.named()
 	exchange := f.send(f.question("休暇は何日ですか"))
 	call := model.Next(t)
@@ -131,7 +132,7 @@ func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 func TestR82_UnsupportedCitationsAreWeak(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(llmtest.Say("年次有給休暇は20日です[2]。25日です[2]。三日前までに申請します[3]。"), groundedIn(three...))
+	f.grounded(llmtest.Say("年次有給休暇は20日です[2]。25日です[2]。三日前までに申請します[3]。"), f.groundedIn(three...))
 	citations := f.wait(f.send(f.question("何日？"))).Answer.Citations
 	if got := numbers(citations); !slices.Equal(got, []string{"2 weak", "3 strong", "1"}) {
 		t.Errorf("cited %q", got)
@@ -150,7 +151,7 @@ func TestLongCitationsFitIntoTheirPart(t *testing.T) {
 		texts[i] = strings.Repeat(`"長い文章"`, 80)
 		said += fmt.Sprintf("長い文章です[%d]。", i+1)
 	}
-	f.grounded(llmtest.Say(said), groundedIn(texts...))
+	f.grounded(llmtest.Say(said), f.groundedIn(texts...))
 	stored := f.wait(f.send(f.question("全部"))).Answer
 	if len(stored.Citations) != 120 || stored.Citations[0].Quote == "" {
 		t.Fatalf("%d citations", len(stored.Citations))
@@ -178,7 +179,7 @@ func TestGroundsThatAreTheAnswer(t *testing.T) {
 func TestNothingIsCitedWhereNothingWasFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(llmtest.Say(answer.Nothing), groundedIn(three...))
+	f.grounded(llmtest.Say(answer.Nothing), f.groundedIn(three...))
 	if got := f.wait(f.send(f.question("宇宙の年齢は？"))).Answer.Citations; len(got) != 0 {
 		t.Errorf("cited %+v", got)
 	}
@@ -235,9 +236,10 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	model, asked := llmtest.NewLive(), make(chan []uuid.UUID, 2)
+	found := f.groundedIn(three...)
 	grounds := grounder(func(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
 		asked <- ask.Question.DataSourceIDs
-		return groundedIn(three...)(ctx, ask, tell)
+		return found(ctx, ask, tell)
 	})
 	f.named()
 	ids := f.dataSources(f.owner, 2)
@@ -268,11 +270,11 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 // dataSources stores data sources without having them read.
 func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 	f.t.Helper()
-	for i := range n {
+	for range n {
 		source := datasource.Source{
 			ID: newID(), Filename: "a.txt", MediaType: "text/plain", Size: 1,
-			SHA256: bytes.Repeat([]byte{byte(i + 1)}, 32),
 		}
+		source.SHA256 = slices.Concat(source.ID[:], source.ID[:])
 		if err := f.db.MarkOrphan(f.t.Context(), source.ID, time.Minute); err != nil {
 			f.t.Fatal(err)
 		}
@@ -330,7 +332,7 @@ func TestDataSourcesOfQuestions(t *testing.T) {
 func TestDataSourcesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(llmtest.Say("はい"), groundedIn(three...))
+	f.grounded(llmtest.Say("はい"), f.groundedIn(three...))
 	own, foreign := f.dataSources(f.owner, 21), f.dataSources(f.colleague(f.owner.OrganizationID), 1)
 	sent := f.question("一度目")
 	sent.DataSourceIDs = own[:1]

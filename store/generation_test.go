@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -121,8 +122,9 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 
 	end := outcome(f.ann, begun, server, "答えの「本文」\r\nです\ufeff")
 	end.Citations = []chat.Citation{{
-		Index: 1, ChunkEmbeddingID: newID(), DataSourceID: newID(), Filename: "規程.pdf",
-		Page: 3, Score: 0.5, Quote: "引用",
+		Index: 1, ChunkEmbeddingID: newID(), Filename: "規程.pdf",
+		DataSourceID: f.source(t, datasource.Owner(f.ann), "規程").ID,
+		Page:         3, Score: 0.5, Quote: "引用",
 	}}
 	end.Steps = []chat.Step{{Kind: "retrieval", Status: chat.StatusSuccess, Detail: "2件"}}
 	must(t, f.end(t, end))
