@@ -8,7 +8,8 @@ export default defineConfig({
   testDir: './e2e',
   outputDir: './test-results',
   globalSetup: '../web/e2e/support/prepare.ts',
-  workers: 1,
+  // Each worker starts a server, a database and a browser; the files are distributed over the workers.
+  workers: 2,
   forbidOnly: true,
   timeout: 180_000,
   expect: { timeout: 30_000 },

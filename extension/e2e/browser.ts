@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,19 +20,22 @@ import { Tsumugi } from '../../web/e2e/support/tsumugi'
 import { pages } from './pages'
 import { Screen } from './screen'
 
-/** Chromium with the extension, as a person has it. */
+/** Chromium with the extension. */
 export class Browser {
-  /** What went wrong in the extension's pages. */
+  /** The errors in the extension's pages. */
   readonly troubles: string[] = []
+  /** The extension's server.json while withoutServer has removed it. */
+  #removed: Buffer | null = null
 
   private constructor(
     readonly context: BrowserContext,
     readonly id: string,
     readonly session: CDPSession,
-    readonly profile: string,
+    private readonly server: string,
+    private readonly profile: string,
   ) {}
 
-  /** Starts it with the extension that a server distributes, unpacked; on a screen, or without a window. */
+  /** Starts Chromium with the unpacked extension of a server, on a screen or without a window. */
   static async start(server: string, screen?: Screen): Promise<Browser> {
     const profile = await mkdtemp(join(tmpdir(), 'tsumugi-extension-'))
     const folder = join(profile, 'extension')
@@ -57,13 +60,35 @@ export class Browser {
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent('serviceworker'))
     const session = await context.browser()?.newBrowserCDPSession()
     if (session === undefined) throw new Error('the browser takes no commands')
-    const browser = new Browser(context, worker.url().split('/')[2] ?? '', session, profile)
+    const browser = new Browser(context, worker.url().split('/')[2] ?? '', session, server, profile)
     // Installing opens the settings.
     await expect.poll(() => context.pages().some((page) => page.url().endsWith('/options.html'))).toBe(true)
-    // A window without tabs is closed, and no tab can be opened any more.
-    if (screen) await context.newPage()
-    for (const page of context.pages()) if (page.url().endsWith('/options.html')) await page.close()
     return browser
+  }
+
+  /** Restores the state after the installation: one empty tab, no settings, a network, and no session anywhere. */
+  async reset(): Promise<void> {
+    await this.context.unrouteAll({ behavior: 'ignoreErrors' })
+    await this.context.setOffline(false)
+    if (this.#removed !== null) await writeFile(this.#serverFile, this.#removed)
+    this.#removed = null
+    // A window without tabs closes, and Chromium opens no other one.
+    const empty = await this.context.newPage()
+    for (const page of this.context.pages()) if (page !== empty) await page.close()
+    const sidePanel = await this.#sidePanel()
+    if (sidePanel !== undefined) await this.session.send('Target.closeTarget', { targetId: sidePanel })
+    await expect.poll(() => this.#sidePanel()).toBeUndefined()
+    const page = await this.extensionPage('options.html')
+    await page.evaluate(() => Promise.all([chrome.storage.local.clear(), chrome.storage.session.clear()]))
+    const session = await this.context.newCDPSession(page)
+    await session.send('Storage.clearDataForOrigin', { origin: this.server, storageTypes: 'all' })
+    await this.context.clearCookies()
+    await page.close()
+    this.troubles.length = 0
+  }
+
+  get #serverFile(): string {
+    return join(this.profile, 'extension', 'server.json')
   }
 
   async stop(): Promise<void> {
@@ -71,7 +96,7 @@ export class Browser {
     await rm(this.profile, { recursive: true, force: true })
   }
 
-  /** The extension's worker, which is started anew where the browser has ended it. */
+  /** Returns the extension's worker. If the browser has ended it, waits until it starts again. */
   async worker(): Promise<Worker> {
     return this.context.serviceWorkers()[0] ?? this.context.waitForEvent('serviceworker')
   }
@@ -91,7 +116,8 @@ export class Browser {
 
   /** Makes it an extension that no server has packed. */
   async withoutServer(): Promise<void> {
-    await rm(join(this.profile, 'extension', 'server.json'))
+    this.#removed = await readFile(this.#serverFile)
+    await rm(this.#serverFile)
   }
 
   async extensionPage(name: string): Promise<Page> {
@@ -101,7 +127,7 @@ export class Browser {
     return page
   }
 
-  /** Opens a web page in the tab that is looked at. */
+  /** Opens a web page in the active tab. */
   async open(url: string): Promise<Page> {
     const page = await this.context.newPage()
     await page.goto(url)
@@ -110,9 +136,8 @@ export class Browser {
   }
 
   /**
-   * Presses the extension's button in the toolbar, as a person does: it opens the panel and grants the tab. Playwright
-   * cannot drive a side panel, so what opened is looked at and closed, and the same page beside the same tab is driven
-   * in a tab.
+   * Presses the extension's button in the toolbar, which opens the panel and grants access to the tab. Playwright
+   * cannot drive a side panel, so press checks it, closes it, and opens the same page for the same tab in a tab.
    */
   async press(page: Page): Promise<Page> {
     await page.bringToFront()
@@ -128,7 +153,7 @@ export class Browser {
     await expect.poll(() => this.#sidePanel()).toBeUndefined()
     const tabId = await (await this.worker()).evaluate(async (url) => {
       const tabs = await chrome.tabs.query({})
-      // The browser does not tell the address of its own pages.
+      // The browser hides the addresses of internal pages.
       return (tabs.find((tab) => tab.url === url) ?? tabs.find(({ active }) => active))?.id
     }, page.url())
     return this.extensionPage(`panel.html?tab=${tabId}`)
@@ -140,7 +165,7 @@ export class Browser {
     return targetInfos.find(({ url }) => url.endsWith('/panel.html'))?.targetId
   }
 
-  /** What an expression is in the browser's own side panel, which Playwright does not know; undefined without one. */
+  /** Evaluates an expression in the browser's side panel, which Playwright does not see; undefined without one. */
   async inSidePanel(expression: string): Promise<unknown> {
     const targetId = await this.#sidePanel()
     if (targetId === undefined) return undefined
@@ -171,7 +196,7 @@ async function unpack(archive: string, folder: string): Promise<void> {
   }
 }
 
-/** The pages that are read, on a server of their own. */
+/** A web server with the pages to read. */
 class Site {
   readonly #added = new Map<string, { readonly type: string; readonly body: Buffer }>()
 
@@ -206,20 +231,31 @@ class Site {
 }
 
 interface Fixtures {
-  /** With the extension as it is installed: nobody is signed in. */
+  /** The browser as after the installation, without a session. */
   readonly installed: Browser
-  /** With the extension signed in. */
+  /** The browser with the extension signed in. */
   readonly browserWith: Browser
-  /** With the extension signed in, in a window on `display`. */
+  /** A browser with the extension signed in, in a window on `display`. */
   readonly windowed: Browser
   readonly display: Screen
   readonly account: Account
 }
 
+/** The tests of a worker share these: each takes seconds to start. */
 interface WorkerFixtures {
   readonly model: Model
   readonly server: Tsumugi
   readonly site: Site
+  readonly installation: Browser
+  /** A screen with a browser on it; null if the machine has no X server. */
+  readonly desktop: { readonly display: Screen; readonly browser: Browser } | null
+}
+
+/** Gives a test a browser without the traces of earlier tests, and checks its pages for errors. */
+async function hand(browser: Browser, use: (browser: Browser) => Promise<void>): Promise<void> {
+  await browser.reset()
+  await use(browser)
+  expect(browser.troubles).toEqual([])
 }
 
 /** The test of all files here. */
@@ -250,31 +286,41 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     },
     { scope: 'worker' },
   ],
+  installation: [
+    async ({ server }, use) => {
+      const browser = await Browser.start(server.url)
+      await use(browser)
+      await browser.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+  desktop: [
+    async ({ server }, use) => {
+      if (Screen.missing() !== '') return use(null)
+      const display = await Screen.start()
+      const browser = await Browser.start(server.url, display)
+      await use({ display, browser })
+      await browser.stop()
+      await display.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
   account: async ({ server }, use) => use(await Account.signIn(server.url, 'user')),
-  installed: async ({ server }, use) => {
-    const browser = await Browser.start(server.url)
-    await use(browser)
-    await browser.stop()
-    expect(browser.troubles).toEqual([])
-  },
+  installed: async ({ installation }, use) => hand(installation, use),
   browserWith: async ({ installed, server, account }, use) => {
     await installed.signIn(server.url, account)
     await use(installed)
   },
-  // biome-ignore lint/correctness/noEmptyPattern: as above.
-  display: async ({}, use) => {
-    const missing = Screen.missing()
-    test.skip(missing !== '', `not installed: ${missing}; scripts/browser installs them`)
-    const screen = await Screen.start()
-    await use(screen)
-    await screen.stop()
+  display: async ({ desktop }, use) => {
+    test.skip(desktop === null, `not installed: ${Screen.missing()}; scripts/browser installs them`)
+    if (desktop !== null) await use(desktop.display)
   },
-  windowed: async ({ server, account, display }, use) => {
-    const browser = await Browser.start(server.url, display)
-    await browser.signIn(server.url, account)
-    await use(browser)
-    await browser.stop()
-    expect(browser.troubles).toEqual([])
+  windowed: async ({ desktop, server, account, display: _ }, use) => {
+    if (desktop === null) return
+    await hand(desktop.browser, async (browser) => {
+      await browser.signIn(server.url, account)
+      await use(browser)
+    })
   },
 })
 

@@ -15,10 +15,11 @@ const article = `<!doctype html><html lang="ja"><head><meta charset="utf-8"><tit
   root.innerHTML = '<p>お問い合わせは人事部（内線1234）までお願いします。</p>'
 </script></body></html>`
 
+/** 900 paragraphs with 540,000 characters: 500 short ones, to select from, and 400 long ones. */
 const list = Array.from(
-  { length: 4000 },
+  { length: 900 },
   (_, i) =>
-    `<p>第${i + 1}条　この条文は長いページを確かめるための文章であり、${'同じ内容を繰り返します。'.repeat(8)}</p>`,
+    `<p>第${i + 1}条　この条文は長いページを確かめるための文章であり、${'同じ内容を繰り返します。'.repeat(i < 500 ? 8 : 98)}</p>`,
 ).join('\n')
 
 /** The number of comments below the article of /discussion. */
@@ -27,10 +28,7 @@ export const comments = 200
 /** The characters of /discussion that are neither its article nor a comment. */
 export const related = '関連記事：来年度の休暇制度について担当者に聞きました。'
 
-/**
- * An article with comments, two frames of the same site, of which one is an advertisement, a frame of another site, and
- * advertisements.
- */
+/** An article with comments, a frame of the same site, a frame of another site, and advertisements. */
 const discussion = `<!doctype html><html lang="ja"><head><meta charset="utf-8"><title>在宅勤務をどう思いますか</title></head><body>
 <nav><a href="/">ホーム</a> <a href="/news">ニュース一覧</a></nav>
 <main><article><h1>在宅勤務をどう思いますか</h1>
@@ -40,11 +38,18 @@ ${Array.from({ length: 8 }, (_, i) => `<p>論点${i + 1}。在宅勤務の対象
 <ins class="adsbygoogle"><iframe id="aswift_1" src="/advertisement" width="300" height="250"></iframe></ins>
 <div class="related"><p>${related}</p></div>
 <section id="comments"><h2>コメント（${comments}件）</h2><ol class="comment-list">
-${Array.from({ length: comments }, (_, i) => `<li class="comment" id="comment-${i + 1}"><b>社員${i + 1}</b><p>${i + 1}番目の感想です。</p></li>`).join('\n')}
+${Array.from(
+  { length: comments },
+  (_, i) =>
+    `<li class="comment" id="comment-${i + 1}"><b>社員${i + 1}</b><p>${i + 1}番目の感想です。</p></li>`,
+).join('\n')}
 </ol></section></main>
 <iframe src="/minutes" title="議事録" width="400" height="300"></iframe>
 <iframe id="other-site" width="400" height="300"></iframe>
-<script>document.getElementById('other-site').src = location.origin.replace('127.0.0.1', 'localhost') + '/advertisement'</script>
+<script>
+  const other = location.origin.replace('127.0.0.1', 'localhost')
+  document.getElementById('other-site').src = other + '/advertisement'
+</script>
 </body></html>`
 
 const minutes = `<!doctype html><html lang="ja"><head><meta charset="utf-8"><title>4月の議事録</title></head><body>

@@ -1,14 +1,37 @@
+import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { chromium, expect } from '@playwright/test'
 import { Account } from '../../web/e2e/support/account'
 import { findBrowser } from '../../web/e2e/support/browser'
 import { edgeSettings, forcelistValue } from '../../web/src/features/admin/extension/policies'
 import { test } from './browser'
 
-// Where Debian's Chromium reads policies; only root may write there.
-const folder = '/etc/chromium/policies/managed'
+/** The folder of the settings and policies of Debian's Chromium. */
+const settings = '/etc/chromium'
+
+/**
+ * Writes a program that starts Chromium with a policy. The policy is in a mount namespace of the program, so that
+ * browsers of other tests do not read it. "" if the machine permits no such namespace.
+ */
+async function chromiumWith(policy: object, folder: string): Promise<string> {
+  await mkdir(join(folder, 'settings', 'policies', 'managed'), { recursive: true })
+  await writeFile(join(folder, 'settings', 'policies', 'managed', 'policy.json'), JSON.stringify(policy))
+  const program = join(folder, 'chromium')
+  for (const namespace of ['--mount', '--mount --propagation unchanged', '--mount --map-root-user']) {
+    const mount = `mount --bind ${join(folder, 'settings')} ${settings}`
+    const script = `#!/bin/sh\nexec unshare ${namespace} sh -c '${mount} && exec "$0" "$@"' "${findBrowser()}" "$@"\n`
+    await writeFile(program, script, { mode: 0o755 })
+    const works = await promisify(execFile)(program, ['--version']).then(
+      () => true,
+      () => false,
+    )
+    if (works) return program
+  }
+  return ''
+}
 
 test('the values of the policies name the extension and the address of the updates that are served', async ({
   server,
@@ -25,7 +48,6 @@ test('the values of the policies name the extension and the address of the updat
 })
 
 test('Chromium installs the signed extension by policy, set to its server', async ({ server }) => {
-  const file = join(folder, 'tsumugi-test.json')
   const response = await fetch(`${server.url}/extension/updates.xml`)
   const [, id = ''] = /appid="([a-p]{32})"/.exec(await response.text()) ?? []
   const policy = {
@@ -33,18 +55,13 @@ test('Chromium installs the signed extension by policy, set to its server', asyn
     ExtensionInstallForcelist: [`${id};${server.url}/extension/updates.xml`],
     '3rdparty': { extensions: { [id]: { server_url: server.url } } },
   }
-  const written = await mkdir(folder, { recursive: true })
-    .then(() => writeFile(file, JSON.stringify(policy)))
-    .then(
-      () => true,
-      () => false,
-    )
-  test.skip(!written, `${folder} is writable for root only`)
-  const profile = await mkdtemp(join(tmpdir(), 'tsumugi-policy-'))
+  const folder = await mkdtemp(join(tmpdir(), 'tsumugi-policy-'))
   try {
-    const context = await chromium.launchPersistentContext(profile, {
+    const program = await chromiumWith(policy, folder)
+    test.skip(program === '', `nothing can be mounted on ${settings} for a single program`)
+    const context = await chromium.launchPersistentContext(join(folder, 'profile'), {
       headless: true,
-      executablePath: findBrowser(),
+      executablePath: program,
       args: ['--no-sandbox'],
       // Playwright's own arguments that forbid extensions, or to fetch them.
       ignoreDefaultArgs: [
@@ -61,7 +78,6 @@ test('Chromium installs the signed extension by policy, set to its server', asyn
     await expect(page.getByText(/組織によって設定|set by your organization/)).toBeVisible()
     await context.close()
   } finally {
-    await rm(file, { force: true })
-    await rm(profile, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   }
 })

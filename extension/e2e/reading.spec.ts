@@ -14,7 +14,7 @@ test('comments and frames of the same site are sent, the rest of the page at a p
 }) => {
   const question = '在宅勤務をどう思いますか'
   model.script(question, { text: '賛否があります。' })
-  const received = () => JSON.stringify(model.request(question)?.messages)
+  const received = () => model.question(question)
   const panel = await browser.press(await browser.open(`${site.url}/discussion`))
   const summarize = panel.getByRole('button', { name: 'このページを要約' })
   const review = panel.getByRole('region', { name: '送信内容を確認' })
@@ -33,9 +33,7 @@ test('comments and frames of the same site are sent, the rest of the page at a p
   await answered()
   for (const text of [shown, received()]) {
     for (let i = 1; i <= comments; i++) expect(text).toContain(`${i}番目の感想です。`)
-    expect(text).toMatch(
-      /## 4月の議事録[\n\\]+n?労使協議会は、在宅勤務の上限を月15日とすることで合意しました。/,
-    )
+    expect(text).toContain('## 4月の議事録\n\n労使協議会は、在宅勤務の上限を月15日とすることで合意しました。')
     expect(text).not.toContain(related)
     expect(text).not.toMatch(/広告|ニュース一覧/)
   }
@@ -107,7 +105,7 @@ const transcript = {
   ],
 }
 
-/** Looks at what the panel shows at its narrowest, in light and dark. */
+/** Checks the panel at its narrowest, in light and dark. */
 async function inspect(panel: Page): Promise<void> {
   await panel.setViewportSize({ width: 320, height: 700 })
   expect(await overflow(panel)).toEqual({ by: 0, what: [] })

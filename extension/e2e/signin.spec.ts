@@ -40,7 +40,7 @@ async function signIn(browser: Browser, origin: string, account: Account): Promi
   await settings.close()
 }
 
-/** What the extension keeps of its sign-in. */
+/** The stored tokens of the extension. */
 async function grantOf(page: Page): Promise<Grant> {
   return page.evaluate(async () => (await chrome.storage.local.get<{ grant: Grant }>('grant')).grant)
 }

@@ -5,22 +5,9 @@ import { membersOf } from '../../web/e2e/support/admin'
 import { Idp } from '../../web/e2e/support/idp'
 import { breaches, overflow } from '../../web/e2e/support/inspect'
 import { Line } from '../../web/e2e/support/line'
-import { Tsumugi } from '../../web/e2e/support/tsumugi'
-import { type Browser, test as base, expect } from './browser'
+import { type Browser, expect, test } from './browser'
 
-// What stands in the way of asking, each as a screen of its own, and how the panel comes back by itself.
-
-/** The tests change the organization, so they have a server of their own. */
-const test = base.extend<object, { server: Tsumugi }>({
-  server: [
-    async ({ model }, use) => {
-      const server = await Tsumugi.start(model)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+// The screens for each reason why nothing can be asked, and how the panel recovers by itself.
 
 const screen = (panel: Page, name: string) => panel.getByRole('heading', { level: 2, name })
 const ready = (panel: Page) => panel.getByRole('button', { name: 'このページを要約' })
@@ -98,7 +85,7 @@ test('a server that cannot be reached is found by itself once it can', async ({
   await inspect(panel, 'unreachable')
   line.mend()
   await expect(ready(panel)).toBeVisible()
-  // A gateway that answers in its place is no server either.
+  // A gateway that answers instead is not a server either.
   await server.kill()
   await panel.reload()
   await expect(screen(panel, 'サーバーに接続できません')).toBeVisible()
@@ -151,17 +138,23 @@ test('a suspended member, who comes back', async ({ browserWith: browser, site, 
   await expect(ready(panel)).toBeVisible()
 })
 
-// The last one, because it ends all sessions by password.
-test('an organization that requires single sign-on', async ({ browserWith: browser, site, server }) => {
+test('an organization that requires single sign-on', async ({ installed: browser, site, server }) => {
+  // Single sign-on ends all sessions by password, so this test uses a new organization.
+  const domain = `sso-${Date.now()}.example`
+  const [email, boss] = [`user@${domain}`, `admin@${domain}`] as const
+  await server.operate('org', 'create', '--name', domain, '--domain', domain)
+  await server.addMember(domain, email, 'general-user')
+  await server.addMember(domain, boss, 'organization-super-admin')
+  await browser.signIn(server.url, await Account.signIn(server.url, email))
   const panel = await browser.press(await browser.open(`${site.url}/notice`))
   await expect(ready(panel)).toBeVisible()
-  const idp = await Idp.start([{ login: 'user', email: emails.user, name: '利用 者' }])
-  const admin = await Account.signIn(server.url, 'admin')
+  const idp = await Idp.start([{ login: 'user', email, name: '利用 者' }])
+  const admin = await Account.signIn(server.url, boss)
   await admin.call('PUT', '/v1/saml-config', {
     idp_metadata_xml: await idp.metadata(),
     email_attribute: idp.attributes.email,
     name_attribute: idp.attributes.name,
-    email_domains: ['demo.example'],
+    email_domains: [domain],
   })
   await admin.call('PUT', '/v1/saml-config/on')
   await panel.reload()

@@ -108,6 +108,11 @@ export class Model {
     return this.#asked.filter((content) => content.includes(question)).length
   }
 
+  /** The last question that contains a text, as the provider received it. */
+  question(text: string): string {
+    return this.#asked.findLast((content) => content.includes(text)) ?? ''
+  }
+
   /** The instructions that came with the last request for a question. */
   instructions(question: string): string {
     return [...this.#systems].findLast(([content]) => content.includes(question))?.[1] ?? ''

@@ -91,6 +91,15 @@ export class Tsumugi {
     await promisify(execFile)(tsumugi, [...command, '--data', join(this.#folder, 'data')])
   }
 
+  /** Adds a member with the password of the demo users to an organization. */
+  async addMember(organization: string, email: string, role: string): Promise<void> {
+    const who = ['--organization', organization, '--email', email, '--name', email, '--role', role]
+    const command = ['user', 'create', ...who, '--password-stdin', '--data', join(this.#folder, 'data')]
+    const added = promisify(execFile)(tsumugi, command)
+    added.child.stdin?.end(password)
+    await added
+  }
+
   /** Publishes a notice as its operator does. */
   async publish(title: string, body: string): Promise<void> {
     await this.operate('notification', 'publish', '--title', title, '--body', body)
