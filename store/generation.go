@@ -358,7 +358,8 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
 		    model = $10, `+moreTokens("$11", "$12")+`, steps = $14,
-		    citations = `+withoutDeleted("$13::jsonb", "(c->>'data_source_id')::uuid NOT IN (SELECT id FROM cited)")+`,
+		    citations = `+withoutDeleted("$13::jsonb",
+		"c ? 'data_source_id' AND (c->>'data_source_id')::uuid NOT IN (SELECT id FROM cited)")+`,
 		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18, proofread = $19,
 		    completed_at = clock_timestamp()
 		FROM ended
