@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -20,40 +21,52 @@ const (
 
 	passageTokens = 500 // Of the longest passage, with its markup.
 	noteShare     = 5   // Ratio of the length of a part to that of its notes, as the instructions demand.
+
+	// rehearsalTimeout leaves time to store the question within the call.
+	rehearsalTimeout = 2 * time.Second
 )
 
 // Estimate implements chat.Grounder. Unless the documents are short, it takes the same steps as Ground, with a
-// rehearsal as the model, so that both read the same parts. Stored notes cost nothing.
+// rehearsal as the model, so that both read the same parts. Stored notes cost nothing. If that takes too long, the
+// estimate is made from the size of the documents alone.
 func (g *Grounder) Estimate(ctx context.Context, ask chat.Ask) (int, error) {
 	g = g.sizedFor(ask.Model)
 	rehearsed := &rehearsal{Notes: g.summaries.Notes}
 	dry := *g
 	dry.summaries = Summaries{Model: rehearsed, Name: g.summaries.Name, Notes: rehearsed, Budget: rehearsed}
-	var grounds chat.Grounds
+	var size int
 	var err error
+	read := dry.page
 	switch {
 	case g.summarizes(ask):
-		if cheap, err := g.cheap(ctx, ask); cheap || err != nil {
-			return 0, err
-		}
-		grounds, err = dry.summary(ctx, ask, func(chat.Step) {})
-	case g.readsPage(ask) && tokens(ask.Prompt) > cheapTokens:
-		grounds, err = dry.page(ctx, ask, func(chat.Step) {})
-		if fault.CodeOf(err) == llm.CodeContextLength {
-			err = nil // Ground reports it as the failure of the answer.
-		}
+		size, err = g.documentTokens(ctx, ask)
+		read = dry.summary
+	case g.readsPage(ask):
+		size = tokens(ask.Prompt)
+	}
+	if err != nil || size <= cheapTokens {
+		return 0, err
+	}
+	within, cancel := context.WithTimeout(ctx, rehearsalTimeout)
+	defer cancel()
+	grounds, err := read(within, ask, func(chat.Step) {})
+	switch {
+	case within.Err() != nil && ctx.Err() == nil:
+		return size + size/4, nil
+	case fault.CodeOf(err) == llm.CodeContextLength:
+		err = nil // Ground reports it as the failure of the answer.
 	}
 	return int(rehearsed.tokens.Load()) + tokens(grounds.Prompt), err
 }
 
-// cheap reports whether the documents of a summary have at most cheapTokens.
-func (g *Grounder) cheap(ctx context.Context, ask chat.Ask) (bool, error) {
+// documentTokens returns the size of the documents of a question, at most.
+func (g *Grounder) documentTokens(ctx context.Context, ask chat.Ask) (int, error) {
 	found, err := g.sources.FindAll(ctx, datasource.Owner(ask.Owner), ask.Question.DataSourceIDs)
 	passages := 0
 	for _, source := range byState(found).ready {
 		passages += source.ChunkCount
 	}
-	return err == nil && passages*passageTokens <= cheapTokens, err
+	return passages * passageTokens, err
 }
 
 // rehearsal is a model that counts the tokens of its requests and answers with meaningless notes of the demanded
@@ -74,7 +87,10 @@ func (*rehearsal) Check(context.Context, uuid.UUID, uuid.UUID) error { return ni
 func (*rehearsal) Spent(uuid.UUID, uuid.UUID, int) {}
 
 // Stream implements llm.Model.
-func (r *rehearsal) Stream(_ context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+func (r *rehearsal) Stream(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+	if ctx.Err() != nil {
+		return llm.Result{}, llm.Canceled(ctx)
+	}
 	r.tokens.Add(int64(tokens(req.Messages)))
 	const width = 60
 	line := "- " + strings.Repeat("要", width) + " [1]\n"

@@ -218,6 +218,32 @@ test('R87: closing the panel, ending the worker, losing the network and the deat
   await line.stop()
 })
 
+test('an answer that takes many tokens begins once they are accepted', async ({
+  browserWith: browser,
+  site,
+  model,
+}) => {
+  model.script('就業規則改定のお知らせ', { text: '対象が広がります。' })
+  const asked: object[] = []
+  await browser.context.route('**/chat/completion/stream', async (route) => {
+    asked.push(route.request().postDataJSON())
+    if (asked.length > 1) return route.continue()
+    await route.fulfill({
+      status: 409,
+      contentType: 'application/problem+json',
+      headers: { 'access-control-allow-origin': '*' },
+      body: JSON.stringify({ code: 'confirmation_required', detail: '確認', estimated_tokens: 183_400 }),
+    })
+  })
+  const { panel } = await summarize(browser, `${site.url}/notice`)
+  await expect(answerOf(panel)).toContainText('約180,000トークンを使用します。続けますか？')
+  expect(await breaches(panel)).toEqual([])
+  await panel.getByRole('button', { name: '続ける', exact: true }).click()
+  await finished(panel)
+  expect(await copied(panel)).toBe('対象が広がります。')
+  expect(asked).toEqual([asked[0], { ...asked[0], accept_tokens: 183_400 }])
+})
+
 test('a stop keeps the part, and a tab that moves on keeps its conversation', async ({
   browserWith: browser,
   site,

@@ -3,6 +3,7 @@ import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { ownUsageQuery } from '@/lib/api/queries'
 import { focusComposer } from '@/lib/ui/composer'
+import styles from './Chat.module.css'
 import type { CostlyAnswer } from './conversationState'
 import { texts } from './texts'
 
@@ -20,7 +21,10 @@ export function CostDialog({ costly, onDecline }: CostDialogProps) {
   const left = Math.max(0, (limit ?? 0) - input - output)
   const leave = (how: () => void) => () => {
     how()
-    focusComposer()
+    // Once the dialog is gone. It has given the focus back, unless the place that had it is gone, too.
+    requestAnimationFrame(() => {
+      if (document.activeElement === document.body) focusComposer()
+    })
   }
   return (
     <Dialog
@@ -37,13 +41,15 @@ export function CostDialog({ costly, onDecline }: CostDialogProps) {
         </>
       }
     >
-      <p>{words.lead(costly.tokens)}</p>
-      {limit !== undefined && (
-        <p>
-          {words.left(left, limit)}
-          {left < costly.tokens && words.over}
-        </p>
-      )}
+      <div className={styles.cost}>
+        <p>{words.lead(costly.tokens)}</p>
+        {limit !== undefined && (
+          <p>
+            {words.left(left, limit)}
+            {left < costly.tokens && words.over}
+          </p>
+        )}
+      </div>
     </Dialog>
   )
 }
