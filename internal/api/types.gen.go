@@ -1728,7 +1728,7 @@ type Message struct {
 	Steps    []Step               `json:"steps"`
 	ThreadID openapi_types.UUID   `json:"thread_id"`
 
-	// Usage The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included.
+	// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 	Usage Usage `json:"usage,omitempty,omitzero"`
 }
 
@@ -3251,7 +3251,7 @@ type StreamFinish struct {
 		// ModelName What it is called.
 		ModelName string `json:"model_name,omitempty,omitzero"`
 
-		// Usage The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included.
+		// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 		Usage Usage `json:"usage"`
 	} `json:"messageMetadata,omitempty,omitzero"`
 	Type string `json:"type"`
@@ -3513,7 +3513,7 @@ type TokenRecord struct {
 	TokenType string `json:"token_type"`
 }
 
-// Usage The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included.
+// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`

@@ -4897,7 +4897,7 @@ export interface components {
             role: "user" | "assistant";
             content: string;
         };
-        /** @description The tokens of all calls of the model for an answer, also of notes on parts of documents, of calls that were made again, and of a server that another one has taken over from. The title of a thread is not included. */
+        /** @description The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included. */
         Usage: {
             input_tokens: number;
             output_tokens: number;
