@@ -124,7 +124,7 @@ func pinned(s skill.Skill) string {
 	return strings.TrimPrefix(readable(s.Name)+"-"+id[len(id)-8:], "-")
 }
 
-// findModel returns the skill with an id as a model, an id of its own, or a name.
+// findModel returns the skill with a model id, a skill id or a key.
 func (s *Server) findModel(ctx context.Context, actor identity.Actor, name string) (model, error) {
 	models, err := s.models(ctx, actor)
 	if err != nil {

@@ -347,7 +347,7 @@ func (grounded) Ground(_ context.Context, ask chat.Ask, tell func(chat.Step)) (c
 // Estimate implements chat.Grounder.
 func (grounded) Estimate(context.Context, chat.Ask) (int, error) { return 0, nil }
 
-// TestCompletionsInJSON are what the model writes: nothing is added, and nothing taken for a citation.
+// TestCompletionsInJSON: an answer in JSON is exactly the text of the model, without notices and citations.
 func TestCompletionsInJSON(t *testing.T) {
 	t.Parallel()
 	const text = `{"days": [1], "others": [7, 9], "text": "【1】"}`
@@ -475,7 +475,7 @@ func TestPicturesForABlindModel(t *testing.T) {
 	}
 }
 
-// TestOpenAIClientAsksForASchema, the properties of which keep their order.
+// TestOpenAIClientAsksForASchema: the properties of a schema keep their order.
 func TestOpenAIClientAsksForASchema(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Answer(`{"z":1,"a":"b"}`)...)

@@ -92,8 +92,8 @@ type object struct {
 	wrong   *error // The first error of the request.
 }
 
-// readObject reads an object of valid JSON; it is empty if there is another value. It reads no more than maxMembers of
-// the members, each of which takes much more memory than it has bytes.
+// readObject reads an object of valid JSON; it is empty if the value is not an object. It reads at most maxMembers
+// members, because a member takes much more memory than its bytes.
 func readObject(path string, raw json.RawMessage, wrong *error) object {
 	o := object{path, make(map[string]json.RawMessage), wrong}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -446,7 +446,7 @@ func readContent(m object, role string) (text string, pictures []completionPictu
 	return b.String(), pictures
 }
 
-// readPicture reads image_url, the picture of which is in the URL itself: this server fetches nothing for a client.
+// readPicture reads image_url, which must be a data: URL. The server fetches no addresses for a client.
 func readPicture(o object) completionPicture {
 	if detail := takeOr(o, "detail", "auto"); detail != "auto" && detail != "low" && detail != "high" {
 		o.fail("detail", codeParamValue, "auto、low、high のどれかを指定してください。")

@@ -6,5 +6,5 @@ var (
 	Columns = columns
 )
 
-// Nobody exports nobody.
+// Nobody is nobody, for tests.
 func Nobody(id string) string { return nobody(id) }

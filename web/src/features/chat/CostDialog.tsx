@@ -21,7 +21,7 @@ export function CostDialog({ costly, onDecline }: CostDialogProps) {
   const left = Math.max(0, (limit ?? 0) - input - output)
   const leave = (how: () => void) => () => {
     how()
-    // Once the dialog is gone. It has given the focus back, unless the place that had it is gone, too.
+    // A closed dialog returns the focus, unless the element that had it was removed.
     requestAnimationFrame(() => {
       if (document.activeElement === document.body) focusComposer()
     })
