@@ -13,6 +13,10 @@ const ConfirmTokens = 100_000
 // ConfirmationRequired is the code of a Costly error.
 const ConfirmationRequired fault.Code = "confirmation_required"
 
+// acceptedRatio is the ratio of an estimate to the accepted one up to which a question is not confirmed again. A busy
+// server estimates less exactly, and kept notes expire.
+const acceptedRatio = 2
+
 // Costly is the error of a question that is not asked yet, because its answer would take more input tokens than
 // ConfirmTokens and than the question accepts. The same question with AcceptTokens of at least Tokens is asked.
 type Costly struct {
@@ -24,10 +28,11 @@ type Costly struct {
 // Unwrap returns the fault.
 func (c *Costly) Unwrap() error { return c.error }
 
-// checkCost returns a Costly error if the answer to a question would take more tokens than were accepted for it.
+// checkCost returns a Costly error if the answer to a question would take more than ConfirmTokens, and more than
+// acceptedRatio times the tokens that were accepted for it.
 func (s *Service) checkCost(ctx context.Context, ask Ask, accepted int) error {
 	tokens, err := s.grounder.Estimate(ctx, ask)
-	if err != nil || tokens <= max(ConfirmTokens, accepted) {
+	if err != nil || tokens <= ConfirmTokens || tokens/acceptedRatio <= accepted {
 		return err
 	}
 	return &Costly{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -21,9 +20,6 @@ const (
 
 	passageTokens = 500 // Of the longest passage, with its markup.
 	noteShare     = 5   // Ratio of the length of a part to that of its notes, as the instructions demand.
-
-	// rehearsalTimeout leaves time to store the question within the call.
-	rehearsalTimeout = 2 * time.Second
 )
 
 // Estimate implements chat.Grounder. Unless the documents are short, it takes the same steps as Ground, with a
@@ -47,7 +43,7 @@ func (g *Grounder) Estimate(ctx context.Context, ask chat.Ask) (int, error) {
 	if err != nil || size <= cheapTokens {
 		return 0, err
 	}
-	within, cancel := context.WithTimeout(ctx, rehearsalTimeout)
+	within, cancel := context.WithTimeout(ctx, g.estimate)
 	defer cancel()
 	grounds, err := read(within, ask, func(chat.Step) {})
 	switch {

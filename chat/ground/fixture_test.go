@@ -71,6 +71,7 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	if cfg.Summaries.Budget != nil {
 		cfg.Summaries.Model, cfg.Summaries.Notes = f.listening(model), f.db
 	}
+	cfg.EstimateTime = 4 * time.Second // Of the five that a call has.
 	if cfg.Searches.Web != nil {
 		cfg.Searches.Model = f.listening(model)
 	}

@@ -48,6 +48,10 @@ type Config struct {
 
 	// Searches of the web. Without a Web, no question is answered from it.
 	Searches Searches
+
+	// EstimateTime bounds the exact estimate of the tokens of an answer. It leaves time to store the question within
+	// the call. Default 2 s.
+	EstimateTime time.Duration
 }
 
 // DefaultContextTokens is the context of a model that is not known.
@@ -62,6 +66,7 @@ type Grounder struct {
 	context   int // Tokens.
 	summaries Summaries
 	searches  Searches
+	estimate  time.Duration
 }
 
 // New returns a Grounder.
@@ -69,7 +74,13 @@ func New(sources Sources, cfg Config) *Grounder {
 	if cfg.ContextTokens <= 0 {
 		cfg.ContextTokens = DefaultContextTokens
 	}
-	return &Grounder{sources: sources, context: cfg.ContextTokens, summaries: cfg.Summaries, searches: cfg.Searches}
+	if cfg.EstimateTime <= 0 {
+		cfg.EstimateTime = 2 * time.Second
+	}
+	return &Grounder{
+		sources: sources, context: cfg.ContextTokens, summaries: cfg.Summaries, searches: cfg.Searches,
+		estimate: cfg.EstimateTime,
+	}
 }
 
 // Ground implements chat.Grounder.

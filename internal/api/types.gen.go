@@ -836,7 +836,7 @@ type About struct {
 	Tone string `json:"tone"`
 }
 
-// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
+// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more than twice as much is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
 type AcceptTokens = int
 
 // AppConfig defines model for AppConfig.
@@ -973,7 +973,7 @@ type ChatCompletionPage struct {
 
 // ChatCompletionStreamRequest A question about a page. `request_id` is required here unless `Idempotency-Key` is sent. A page that takes more than 100,000 input tokens, as the model reads it in parts, is refused with `confirmation_required` like a summary of documents; see `MessageRequest`.
 type ChatCompletionStreamRequest struct {
-	// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
+	// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more than twice as much is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
 	AcceptTokens AcceptTokens            `json:"accept_tokens,omitempty,omitzero"`
 	Kind         ChatCompletionKind      `json:"kind"`
 	Messages     []ChatCompletionMessage `json:"messages,omitempty,omitzero"`
@@ -1788,7 +1788,7 @@ type MessageList struct {
 // documents within the last week is not estimated, as it is not read again. Also `regenerate` and `edit` may be
 // refused.
 type MessageRequest struct {
-	// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
+	// AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more than twice as much is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
 	AcceptTokens AcceptTokens `json:"accept_tokens,omitempty,omitzero"`
 	Content      string       `json:"content,omitempty,omitzero"`
 

@@ -4859,7 +4859,7 @@ export interface components {
             thinking?: boolean;
             accept_tokens?: components["schemas"]["AcceptTokens"];
         };
-        /** @description The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number. */
+        /** @description The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more than twice as much is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number. */
         AcceptTokens: number;
         /** @description A question about a page. `request_id` is required here unless `Idempotency-Key` is sent. A page that takes more than 100,000 input tokens, as the model reads it in parts, is refused with `confirmation_required` like a summary of documents; see `MessageRequest`. */
         ChatCompletionStreamRequest: {
