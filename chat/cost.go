@@ -13,8 +13,8 @@ const ConfirmTokens = 100_000
 // ConfirmationRequired is the code of a Costly error.
 const ConfirmationRequired fault.Code = "confirmation_required"
 
-// acceptedRatio is the ratio of an estimate to the accepted one up to which a question is not confirmed again. A busy
-// server estimates less exactly, and kept notes expire.
+// acceptedRatio bounds how far an estimate may exceed the accepted one. Estimates of the same question vary: a busy
+// server makes a coarser one, and stored notes expire.
 const acceptedRatio = 2
 
 // Costly is the error of a question that is not asked yet, because its answer would take more input tokens than

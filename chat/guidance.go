@@ -64,5 +64,6 @@ const jsonOnly = "\n# 回答の形式\n回答は JSON だけとする。前後�
 
 // fence writes a text between tags that it cannot close.
 func fence(b *strings.Builder, tag, text string) {
-	b.WriteString("<" + tag + ">\n" + skill.Neutralize(text, tagOrganization, tagPerson, tagThread, "source") + "\n</" + tag + ">\n")
+	text = skill.Neutralize(text, tagOrganization, tagPerson, tagThread, "source")
+	b.WriteString("<" + tag + ">\n" + text + "\n</" + tag + ">\n")
 }

@@ -239,11 +239,11 @@ type AnswerStore interface {
 	// StartAnswer changes a pending answer to running, and reports whether it was pending.
 	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
 
-	// EndGeneration stores the end of a generation and adds its tokens to the answer's. If its run or its server is no
-	// longer the current one, or the thread was deleted, nothing is written and the error is ErrStaleRun. A second call
-	// for the same run changes nothing and succeeds, because the first one may have been stored although it was
-	// reported as failed. fault.Invalid means that this outcome can never be stored. Files that were deleted meanwhile
-	// leave nothing in the citations.
+	// EndGeneration stores the outcome of a generation and adds its tokens to those of the message. Citations of files
+	// that have been deleted lose their name and quote. If the run or the server is not the current one, or the thread
+	// was deleted, nothing is written and the error is ErrStaleRun. A second call for the same run succeeds without a
+	// change, because the first one may have committed and reported an error. fault.Invalid means that this outcome can
+	// never be stored.
 	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
 
 	// CountDeleted counts the tokens of an answer that was deleted with its thread, and reports whether it was.

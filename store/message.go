@@ -94,7 +94,8 @@ const siblings = `CASE WHEN m.parent_id IS NULL
 // selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form,
-	       m.data_source_ids, m.params, ` + picturesOf + ` AS pictures, m.status, coalesce(m.finish_reason, '') AS finish_reason,
+	       m.data_source_ids, m.params, ` + picturesOf + ` AS pictures, m.status,
+	       coalesce(m.finish_reason, '') AS finish_reason,
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.model_id, m.model_name, m.thinking,
 	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,

@@ -5,10 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"image"
-	"image/png"
-	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"slices"
@@ -16,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -72,13 +67,22 @@ func inSchema(fields map[string]any) map[string]any {
 	}}
 }
 
+// object returns a JSON object.
+func object(t *testing.T, source string) (o map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(source), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 func TestCompletionParametersReachTheModel(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Answer("{}")...)
 	f := newProviderFixture(t, provider)
 	for name, test := range map[string]struct {
 		fields map[string]any
-		want   string // What the provider receives of them.
+		want   string // The fields of the request to the provider.
 	}{
 		"none": {map[string]any{"temperature": nil}, `{}`},
 		"null": {map[string]any{
@@ -101,8 +105,8 @@ func TestCompletionParametersReachTheModel(t *testing.T) {
 		},
 		"a schema": {
 			inSchema(map[string]any{"strict": true, "description": "説明", "schema": nested(64)}),
-			`{"temperature":0.5,"response_format":{"type":"json_schema","json_schema":{"name":"answer","description":"説明","strict":true,` +
-				`"schema":` + string(nested(64)) + `}}}`,
+			`{"temperature":0.5,"response_format":{"type":"json_schema","json_schema":` +
+				`{"name":"answer","description":"説明","strict":true,"schema":` + string(nested(64)) + `}}}`,
 		},
 		"nothing that the model is told": {map[string]any{
 			"temperature": nil, "user": strings.Repeat("あ", 512), "metadata": map[string]any{"a": "b"}, "store": false,
@@ -110,19 +114,11 @@ func TestCompletionParametersReachTheModel(t *testing.T) {
 	} {
 		resp := f.complete(test.fields)
 		requests := slices.DeleteFunc(provider.Requests(), func(r *llmtest.Received) bool { return r.Title })
-		var got, want map[string]any
 		if resp.status != http.StatusOK {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 			continue
 		}
-		if err := errors.Join(json.Unmarshal(requests[len(requests)-1].Body, &got),
-			json.Unmarshal([]byte(test.want), &want)); err != nil {
-			t.Fatal(err)
-		}
-		for _, own := range []string{"model", "messages", "stream", "stream_options"} {
-			delete(got, own)
-		}
-		if !reflect.DeepEqual(got, want) {
+		if got := requests[len(requests)-1].Params(t); !reflect.DeepEqual(got, object(t, test.want)) {
 			t.Errorf("%s: the provider receives %v", name, got)
 		}
 	}
@@ -150,9 +146,15 @@ func TestCompletionsRefuseParameters(t *testing.T) {
 		"an answer first": {
 			map[string]any{"messages": []any{said("assistant", "a"), said("user", "b")}}, "messages[0].role", "invalid_value",
 		},
-		"a tool":     {map[string]any{"messages": []any{said("tool", "a")}}, "messages[0].role", "invalid_value"},
-		"no role":    {map[string]any{"messages": []any{map[string]any{"content": "a"}}}, "messages[0].role", "missing_required_parameter"},
-		"no content": {map[string]any{"messages": []any{map[string]any{"role": "user"}}}, "messages[0].content", "missing_required_parameter"},
+		"a tool": {map[string]any{"messages": []any{said("tool", "a")}}, "messages[0].role", "invalid_value"},
+		"no role": {
+			map[string]any{"messages": []any{map[string]any{"content": "a"}}},
+			"messages[0].role", "missing_required_parameter",
+		},
+		"no content": {
+			map[string]any{"messages": []any{map[string]any{"role": "user"}}},
+			"messages[0].content", "missing_required_parameter",
+		},
 		"content of wrong type": {
 			map[string]any{"messages": []any{said("user", 1)}}, "messages[0].content", "invalid_type",
 		},
@@ -237,9 +239,11 @@ func TestCompletionsRefuseParameters(t *testing.T) {
 		"many stops":       {map[string]any{"stop": []string{"a", "b", "c", "d", "e"}}, "stop", "invalid_value"},
 		"a number as stop": {map[string]any{"stop": []any{1}}, "stop", "invalid_type"},
 		"a long user":      {map[string]any{"user": strings.Repeat("a", 513)}, "user", "invalid_value"},
-		"long metadata":    {map[string]any{"metadata": map[string]any{"a": strings.Repeat("a", 513)}}, "metadata.a", "invalid_value"},
-		"metadata":         {map[string]any{"metadata": map[string]any{"a": 1}}, "metadata.a", "invalid_type"},
-		"a long key":       {map[string]any{"metadata": map[string]any{strings.Repeat("a", 65): ""}}, "metadata", "invalid_value"},
+		"long metadata": {
+			map[string]any{"metadata": map[string]any{"a": strings.Repeat("a", 513)}}, "metadata.a", "invalid_value",
+		},
+		"metadata":   {map[string]any{"metadata": map[string]any{"a": 1}}, "metadata.a", "invalid_type"},
+		"a long key": {map[string]any{"metadata": map[string]any{strings.Repeat("a", 65): ""}}, "metadata", "invalid_value"},
 		"a format": {
 			map[string]any{"response_format": map[string]any{"type": "xml"}}, "response_format.type", "invalid_value",
 		},
@@ -249,7 +253,9 @@ func TestCompletionsRefuseParameters(t *testing.T) {
 			"missing_required_parameter",
 		},
 		"a schema of text": {inSchema(map[string]any{"schema": "a"}), "response_format.json_schema.schema", "invalid_type"},
-		"a deep schema":    {inSchema(map[string]any{"schema": nested(65)}), "response_format.json_schema.schema", "invalid_value"},
+		"a deep schema": {
+			inSchema(map[string]any{"schema": nested(65)}), "response_format.json_schema.schema", "invalid_value",
+		},
 		"a long schema": {
 			inSchema(map[string]any{"schema": map[string]any{"a": strings.Repeat("a", 64<<10)}}),
 			"response_format.json_schema.schema", "invalid_value",
@@ -331,7 +337,7 @@ func TestCompletionsEndWhereTheyAreToldTo(t *testing.T) {
 	}
 }
 
-// grounded bases every answer on a passage, and says that documents are missing.
+// grounded is a Grounder with one passage for every question. It reports missing documents.
 type grounded struct{}
 
 const missing = "スキルのファイルが1件、見つかりません。"
@@ -382,96 +388,6 @@ func TestCompletionsInJSON(t *testing.T) {
 		WHERE q.params IS NOT NULL LIMIT 1`)
 	if strings.Contains(citations, "support") {
 		t.Errorf("JSON cites %s", citations)
-	}
-}
-
-// TestOpenAIClientShowsPictures of the question and of those before it.
-func TestOpenAIClientShowsPictures(t *testing.T) {
-	t.Parallel()
-	model := llmtest.NewLive()
-	f := newFixture(t, model)
-	client := f.openAIClient()
-	noise := image.NewGray(image.Rect(0, 0, 1500, 1500))
-	for i := range noise.Pix {
-		noise.Pix[i] = uint8(rand.N(256)) //nolint:gosec // Less than a byte.
-	}
-	var large bytes.Buffer // More than other bodies may have.
-	if err := png.Encode(&large, noise); err != nil || large.Len() < 1<<20 {
-		t.Fatal(large.Len(), err)
-	}
-	shows := func(text string, pictures ...[]byte) openai.ChatCompletionMessageParamUnion {
-		parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(text)}
-		for _, p := range pictures {
-			parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{
-				URL: dataURL(p), Detail: "low",
-			}))
-		}
-		return openai.UserMessage(parts)
-	}
-	params := openai.ChatCompletionNewParams{
-		Model: "汎用チャット", Messages: []openai.ChatCompletionMessageParamUnion{
-			shows("何ですか", encodePNG(t, 40, 30)), openai.AssistantMessage("四角です。"),
-			shows("これは", large.Bytes(), encodePNG(t, 20, 10), encodePNG(t, 20, 10)),
-		},
-	}
-	key := option.WithHeader("Idempotency-Key", "pictures")
-	done := make(chan error, 1)
-	go func() {
-		_, err := client.Chat.Completions.New(context.WithoutCancel(t.Context()), params, key)
-		done <- err
-	}()
-	asked := model.Next(t)
-	var widths [][]int
-	for _, m := range asked.Request.Messages {
-		var of []int
-		for _, p := range m.Pictures {
-			if of = append(of, p.Width); len(p.Data) == 0 {
-				t.Errorf("no picture in %+v", p)
-			}
-		}
-		widths = append(widths, of)
-	}
-	if !reflect.DeepEqual(widths, [][]int{nil, {40}, nil, {1500, 20}}) {
-		t.Errorf("the model is shown %v", widths)
-	}
-	asked.Emit("雑音です。")
-	asked.Finish()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	again, err := client.Chat.Completions.New(t.Context(), params, key)
-	if err != nil || again.Choices[0].Message.Content != "雑音です。" {
-		t.Errorf("asked again: %+v, %v", again, err)
-	}
-	params.Messages[2] = shows("これは", encodePNG(t, 50, 50))
-	_, err = client.Chat.Completions.New(t.Context(), params, key)
-	var refused *openai.Error
-	if !errors.As(err, &refused) || refused.Code != "request_id_conflict" {
-		t.Errorf("with another picture: %v", err)
-	}
-	var kept int
-	if f.scan(&kept, `SELECT count(*) FROM pictures`); kept != 3 {
-		t.Errorf("%d pictures are kept", kept)
-	}
-}
-
-// TestPicturesForABlindModel are refused, also those of earlier questions.
-func TestPicturesForABlindModel(t *testing.T) {
-	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{offers: llmtest.Offers{
-		{ID: "test", Provider: "検査", Name: "検査用モデル", Thinking: llm.ThinkingNone},
-	}})
-	picture := said("user", []any{map[string]any{"type": "text", "text": "a"}, picturePart(dataURL(encodePNG(t, 4, 4)))})
-	for _, messages := range [][]any{{picture}, {picture, said("assistant", "b"), said("user", "c")}} {
-		resp := f.complete(map[string]any{"messages": messages})
-		if p := resp.problem(t); resp.status != http.StatusBadRequest || p.Code != "pictures_not_accepted" ||
-			len(p.Errors) != 1 || p.Errors[0].Field != "messages" {
-			t.Errorf("%d %s", resp.status, resp.body)
-		}
-	}
-	var kept int
-	if f.scan(&kept, `SELECT count(*) FROM pictures`); kept != 0 {
-		t.Errorf("%d pictures remain", kept)
 	}
 }
 

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -25,8 +23,6 @@ import (
 const (
 	maxCompletion = 32 << 20 // Bytes of the body: a picture of 20 MiB takes 27 in base64.
 
-	maxMembers     = 100 // Of an object; more than the protocol knows.
-	maxParam       = 100 // Characters of a name in an error.
 	maxMessages    = 1_000
 	maxParts       = 1_000   // Of a message.
 	maxMessageText = maxBody // Bytes of all messages together, without pictures.
@@ -41,22 +37,6 @@ const (
 	maxMetaKey     = 64  // Characters.
 	maxMetaValue   = 512 // Characters.
 )
-
-// Codes of refused parameters, as OpenAI has them.
-const (
-	codeParamUnknown     fault.Code = "unknown_parameter"
-	codeParamUnsupported fault.Code = "unsupported_parameter" // By the model that answers.
-	codeParamMissing     fault.Code = "missing_required_parameter"
-	codeParamType        fault.Code = "invalid_type"
-	codeParamValue       fault.Code = "invalid_value"
-)
-
-// refuseParam returns the error of a parameter.
-func refuseParam(code fault.Code, param, format string, args ...any) error {
-	err := fault.InvalidField(param, format, args...)
-	err.Code = code
-	return err
-}
 
 // completionRequest is a request for a completion.
 type completionRequest struct {
@@ -82,141 +62,6 @@ type completionTurn struct {
 type completionPicture struct {
 	param   string
 	content []byte
-}
-
-// object is a JSON object of a request. Its members are taken one by one; refuseRest refuses the others. Members that
-// are null count as absent.
-type object struct {
-	path    string // "" for the request itself.
-	members map[string]json.RawMessage
-	wrong   *error // The first error of the request.
-}
-
-// readObject reads an object of valid JSON; it is empty if the value is not an object. It reads at most maxMembers
-// members, because a member takes much more memory than its bytes.
-func readObject(path string, raw json.RawMessage, wrong *error) object {
-	o := object{path, make(map[string]json.RawMessage), wrong}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
-		o.fail("", codeParamType, "オブジェクトを指定してください。")
-		return o
-	}
-	for decoder.More() {
-		var value json.RawMessage
-		name, err := decoder.Token()
-		if err == nil {
-			err = decoder.Decode(&value)
-		}
-		if len(o.members) == maxMembers || err != nil {
-			o.fail("", codeParamValue, "項目が多すぎます。")
-			return o
-		}
-		if key, _ := name.(string); string(value) != "null" {
-			o.members[key] = value
-		} else {
-			delete(o.members, key)
-		}
-	}
-	return o
-}
-
-// needList removes a list and returns its values, with the path of each. It reads no more than most of them.
-func (o object) needList(name string, most int) []json.RawMessage {
-	decoder := json.NewDecoder(bytes.NewReader(need[json.RawMessage](o, name)))
-	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
-		o.fail(name, codeParamType, "リストを指定してください。")
-		return nil
-	}
-	var list []json.RawMessage
-	for decoder.More() {
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil || len(list) == most {
-			o.fail(name, codeParamValue, "%d件まで指定できます。", most)
-			return nil
-		}
-		list = append(list, value)
-	}
-	return list
-}
-
-// param returns the name of a member within the request, shortened if it is very long.
-func (o object) param(name string) string {
-	if characters := []rune(name); len(characters) > maxParam {
-		name = string(characters[:maxParam])
-	}
-	return strings.Trim(o.path+"."+name, ".")
-}
-
-func (o object) fail(name string, code fault.Code, format string, args ...any) {
-	if *o.wrong == nil {
-		*o.wrong = refuseParam(code, o.param(name), format, args...)
-	}
-}
-
-// take removes a member and returns its value, nil if it is absent or of another type.
-func take[T any](o object, name string) *T {
-	raw, found := o.members[name]
-	delete(o.members, name)
-	if !found {
-		return nil
-	}
-	value := new(T)
-	if json.Unmarshal(raw, value) != nil {
-		o.fail(name, codeParamType, "値の型が正しくありません。")
-		return nil
-	}
-	return value
-}
-
-// takeOr is take with a value for an absent member.
-func takeOr[T any](o object, name string, absent T) T {
-	if value := take[T](o, name); value != nil {
-		return *value
-	}
-	return absent
-}
-
-// need is take for a member that must not be absent.
-func need[T any](o object, name string) (value T) {
-	if o.members[name] == nil {
-		o.fail(name, codeParamMissing, "必須の項目です。")
-	}
-	return takeOr(o, name, value)
-}
-
-// takeText is takeOr for a text of at most so many characters.
-func (o object) takeText(name string, most int) string {
-	text := takeOr(o, name, "")
-	if utf8.RuneCountInString(text) > most {
-		o.fail(name, codeParamValue, "%d文字以内で指定してください。", most)
-	}
-	return text
-}
-
-// takeNumber is take for a number between two others.
-func takeNumber[T cmp.Ordered](o object, name string, least, most T) *T {
-	value := take[T](o, name)
-	if value != nil && (*value < least || *value > most) {
-		o.fail(name, codeParamValue, "%v以上%v以下で指定してください。", least, most)
-	}
-	return value
-}
-
-// takeObject removes a member that is an object. It reports false if it is absent.
-func (o object) takeObject(name string) (object, bool) {
-	raw, found := o.members[name]
-	delete(o.members, name)
-	if !found {
-		return object{}, false
-	}
-	return readObject(o.param(name), raw, o.wrong), true
-}
-
-// refuseRest refuses the members that were not taken.
-func (o object) refuseRest() {
-	for _, name := range slices.Sorted(maps.Keys(o.members)) {
-		o.fail(name, codeParamUnknown, "このパラメーターには対応していません。")
-	}
 }
 
 // parseCompletion parses the body of a request: a JSON object.
@@ -347,25 +192,6 @@ func readFormat(o object) *chat.Schema {
 	}
 	given.refuseRest()
 	return s
-}
-
-// depthOf returns how deep JSON is nested.
-func depthOf(raw json.RawMessage) (deepest int) {
-	depth := 0
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return deepest
-		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-			deepest = max(deepest, depth)
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-	}
 }
 
 // takeMessages reads the conversation.

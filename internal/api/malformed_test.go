@@ -75,7 +75,7 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 	return bodies
 }
 
-// completions has OpenAI's form: its errors are no problem documents.
+// completions is the route whose errors have OpenAI's form instead of problem documents.
 const completions = "POST /v1/chat/completions"
 
 // refused checks that a call is refused with a problem document, or with an error in OpenAI's form where that is the

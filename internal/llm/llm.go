@@ -45,8 +45,8 @@ type Request struct {
 	Thinking *bool  // Whether the model thinks first, where that can be switched; nil for the model's default.
 	Messages []Message
 
-	// Exact says that a parameter which the model refuses fails the request with CodeUnsupported and the parameter's
-	// name. Otherwise the model is asked again without it.
+	// Exact fails the request with CodeUnsupported if the model refuses a parameter. Otherwise the request is repeated
+	// without the parameter.
 	Exact bool
 
 	// Reasoning is called with each piece of the model's reasoning, under the same rules as Stream's emit, and never
@@ -63,7 +63,7 @@ type Params struct {
 	MaxTokens   int      `json:"max_tokens,omitempty"`  // Upper bound for the answer; 0 for none.
 	Temperature *float32 `json:"temperature,omitempty"` // 0–2.
 	TopP        *float32 `json:"top_p,omitempty"`       // 0–1.
-	Stop        []string `json:"stop,omitempty"`        // Texts at which the answer ends, without them.
+	Stop        []string `json:"stop,omitempty"`        // The answer ends before the first of these.
 	Seed        *int     `json:"seed,omitempty"`
 	Schema      *Schema  `json:"schema,omitempty"` // Of the answer, which is JSON then; nil for text.
 }

@@ -223,8 +223,8 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 	return out
 }
 
-// added returns the fields that are added to what go-openai sends. It omits a temperature of 0, and refuses other
-// temperatures for names of reasoning models, some of which accept them.
+// added returns the fields of a request that go-openai does not send. Temperature is one of them: go-openai omits 0, and
+// refuses other values for models whose names it takes for reasoning models.
 func added(req Request, d dialect) map[string]any {
 	fields := make(map[string]any)
 	maps.Copy(fields, d.extra(req))

@@ -4,7 +4,5 @@ package slack
 var (
 	Plain   = plain
 	Columns = columns
+	Nobody  = nobody
 )
-
-// Nobody is nobody, for tests.
-func Nobody(id string) string { return nobody(id) }

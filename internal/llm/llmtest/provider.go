@@ -43,6 +43,18 @@ type Received struct {
 	Gone         <-chan struct{} // Closed when the client disconnected before the script ended.
 }
 
+// Params returns the fields of the request other than its model, messages and streaming options.
+func (r *Received) Params(tb testing.TB) (fields map[string]any) {
+	tb.Helper()
+	if err := json.Unmarshal(r.Body, &fields); err != nil {
+		tb.Fatal(err)
+	}
+	for _, name := range []string{"model", "messages", "stream", "stream_options"} {
+		delete(fields, name)
+	}
+	return fields
+}
+
 // NewProvider returns a provider without scripts, which answers 500 until Add is called. It is closed with the test.
 func NewProvider(tb testing.TB) *Provider {
 	tb.Helper()

@@ -59,7 +59,8 @@ func TestMaxTokens(t *testing.T) {
 	t.Parallel()
 	text := ""
 	result, err := newClient(t, offline.Config{}).Stream(t.Context(),
-		llm.Request{Messages: []llm.Message{user("こんにちは")}, Params: llm.Params{MaxTokens: 10}}, func(piece string) { text += piece })
+		llm.Request{Messages: []llm.Message{user("こんにちは")}, Params: llm.Params{MaxTokens: 10}},
+		func(piece string) { text += piece })
 	if err != nil || result.FinishReason != llm.FinishLength || llm.EstimateTokens(text) > 10 || text == "" {
 		t.Errorf("%q %+v %v", text, result, err)
 	}

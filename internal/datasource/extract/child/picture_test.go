@@ -64,7 +64,8 @@ func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
 	}
 }
 
-// TestPictureIsNotBlamedForABusyMachine: a child that gets no CPU time is given up with an error that is no reason.
+// TestPictureIsNotBlamedForABusyMachine checks that killing a child that got no CPU time is not reported as a defect of
+// the picture.
 func TestPictureIsNotBlamedForABusyMachine(t *testing.T) {
 	t.Parallel()
 	reader := child.New(child.Config{Whole: 200 * time.Millisecond})

@@ -61,8 +61,8 @@ func memory(pid int) int64 {
 // ticksPerSecond is the unit of CPU times in /proc, the same on all of Linux's platforms that Go supports.
 const ticksPerSecond = 100
 
-// cpuTime returns the CPU time that a process has used, 0 if it has ended. The time for which it has been running is
-// for systems that cannot tell.
+// cpuTime returns the CPU time of a process, 0 if it has ended. The second argument, its running time, is the result on
+// systems without /proc.
 func cpuTime(pid int, _ time.Duration) time.Duration {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
