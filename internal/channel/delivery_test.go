@@ -273,6 +273,45 @@ func TestR88_KilledFiftyTimes(t *testing.T) {
 	}
 }
 
+// TestR88_MessageOfAKilledServerIsTakenOver kills the server that has just begun a message and not stored its name. The
+// server that takes over finds it, whatever the text of the next run is at that moment.
+func TestR88_MessageOfAKilledServerIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]string{
+		"no text yet": "", "a shorter text": "はじ", "another text": "別の書き出しです。",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlay(t, slack())
+				var current *process
+				died := make(chan struct{})
+				p.surface.SetFault(func(c channeltest.Call) channeltest.Fault {
+					if c.Method == "begin" && !current.dead.Swap(true) {
+						close(died)
+					}
+					return channeltest.Fault{}
+				})
+				current = p.start()
+				a := p.ask(newID())
+				a.write("はじめの文です。")
+				<-died
+				current.Stop()
+				a.run(2)
+				a.write(next)
+				p.surface.SetFault(nil)
+				current = p.start()
+				defer current.Stop()
+				time.Sleep(time.Minute)
+				a.write("終わりの文です。")
+				text := a.finish()
+				p.await(a)
+				p.shows(a, text, channel.Done)
+			})
+		})
+	}
+}
+
 // TestR88_CallsOfUnknownEffect has a third of the calls fail, before their effect or after it.
 func TestR88_CallsOfUnknownEffect(t *testing.T) {
 	t.Parallel()

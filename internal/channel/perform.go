@@ -55,7 +55,7 @@ func (w *delivering) mean(a action) {
 	p := &w.Progress
 	switch a.call {
 	case callBegin:
-		p.Posted = append(p.Posted, Posted{Begun: time.Now()})
+		p.Posted = append(p.Posted, Posted{Begun: time.Now(), First: a.draft.Markdown})
 	case callAppend, callFinish:
 		p.Posted[a.part].Meant = len(a.draft.Markdown)
 	case callAttach:
@@ -78,7 +78,9 @@ func (w *delivering) make(ctx context.Context, a action) (ref Ref, found bool, e
 	case callBegin:
 		ref, err = w.surface.Begin(ctx, w.to, a.draft)
 	case callFind:
-		ref, found, err = w.surface.Find(ctx, w.to, p.Begun.Add(-findSlack), w.known(), a.draft)
+		first := a.draft // The text may be another one since: of a later run, or of one that has just begun.
+		first.Markdown = p.First
+		ref, found, err = w.surface.Find(ctx, w.to, p.Begun.Add(-findSlack), w.known(), first)
 	case callAppend:
 		err = w.surface.Append(ctx, w.to, p.Ref, from, a.draft)
 	case callReplace:
@@ -111,9 +113,9 @@ func (w *delivering) succeeded(a action, ref Ref, found bool) {
 	if a.call == callFind {
 		switch {
 		case found && w.traits.CanReplace:
-			p.Ref, p.Unsure = ref, true
+			p.Ref, p.First, p.Unsure = ref, "", true
 		case found: // Such messages are posted whole.
-			p.Ref, p.Held, p.Meant, p.Closed = ref, len(a.draft.Markdown), len(a.draft.Markdown), true
+			p.Ref, p.First, p.Held, p.Meant, p.Closed = ref, "", len(a.draft.Markdown), len(a.draft.Markdown), true
 		default: // Nothing was posted.
 			progress.Posted = progress.Posted[:a.part]
 			delete(w.wrote, a.part)
@@ -128,7 +130,8 @@ func (w *delivering) succeeded(a action, ref Ref, found bool) {
 	}
 	switch a.call {
 	case callBegin:
-		p.Ref, p.Begun, p.Streaming = ref, time.Now(), w.traits.CanAppend && a.draft.State == Writing
+		p.Ref, p.First, p.Begun = ref, "", time.Now()
+		p.Streaming = w.traits.CanAppend && a.draft.State == Writing
 	case callReplace, callFinish:
 		p.Streaming, p.Unsure = false, false
 	}

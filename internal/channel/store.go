@@ -73,12 +73,12 @@ type Progress struct {
 type Posted struct {
 	Ref       Ref       `json:"ref,omitempty"`   // "" if its name is not known: Find looks for it.
 	Begun     time.Time `json:"begun"`           // When Begin was to be called.
+	First     string    `json:"first,omitempty"` // The Markdown that Begin was called with, until Ref is known.
 	Held      int       `json:"held"`            // Bytes of Markdown that it was seen to take.
 	Meant     int       `json:"meant"`           // What it holds if the last call succeeded.
 	Streaming bool      `json:"streaming"`       // It can be appended to.
 	Closed    bool      `json:"closed"`          // It has its final state.
 	Unsure    bool      `json:"unsure"`          // What it holds is not known.
-	Writes    int       `json:"writes,omitzero"` // How often it was written to.
 }
 
 // EventStore stores what happens on surfaces until it is handled.

@@ -31,8 +31,8 @@ type Surface interface {
 	// Finish ends the stream of a message in the state from with the final state d. It is idempotent. After
 	// ErrCannotAppend, the caller uses Replace.
 	Finish(ctx context.Context, to Target, ref Ref, from, d Draft) error
-	// Find looks for a message that Begin posted for the same AnswerID and Part, whatever its text, in the thread, after
-	// since and not among known: the name was not stored.
+	// Find looks for a message whose name was not stored: one that Begin posted for the same AnswerID and Part, with the
+	// Markdown of d or a beginning of it, in the thread, after since and not among known.
 	Find(ctx context.Context, to Target, since time.Time, known []Ref, d Draft) (Ref, bool, error)
 
 	// Open posts the question of a person who asked outside of a thread (with a command), and returns the thread that

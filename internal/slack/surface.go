@@ -178,8 +178,7 @@ func metadata(d channel.Draft) slackgo.SlackMetadata {
 func part(d channel.Draft) string { return d.AnswerID.String() + "/" + strconv.Itoa(d.Part) }
 
 // Find implements channel.Surface. A message that was posted or is complete says which answer it is. A stream does not:
-// it is the assistant's, not known to be another answer, and holds the beginning of the text. One of an earlier run,
-// with another text, is not found: it could be somebody else's.
+// it is the assistant's, not known to be another answer, and holds a beginning of the text.
 func (a *Adapter) Find(
 	ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft,
 ) (channel.Ref, bool, error) {

@@ -328,7 +328,8 @@ func (s *Surface) Find(ctx context.Context, to channel.Target, since time.Time, 
 	err := s.call(ctx, Call{Method: "find", To: to, Draft: d}, func() error {
 		for _, m := range s.messages {
 			if m.Channel == to.Channel && m.Thread == to.Thread && m.Draft.AnswerID == d.AnswerID &&
-				m.Draft.Part == d.Part && !slices.Contains(known, m.Ref) && !m.begun.Before(since) {
+				m.Draft.Part == d.Part && !slices.Contains(known, m.Ref) && !m.begun.Before(since) &&
+				strings.HasPrefix(d.Markdown, m.Draft.Markdown) {
 				ref, found = m.Ref, true
 			}
 		}
