@@ -14,14 +14,18 @@ func (s *Server) extensionFile(media string) func(http.ResponseWriter, *http.Req
 		if s.Browser == nil {
 			return noRoute()
 		}
-		var file []byte
-		switch r.URL.Path {
-		case crx.UpdatesPath:
-			file = s.Browser.Updates
-		case crx.CRXPath:
-			file = s.Browser.CRX
-		case crx.ZIPPath:
-			file = s.Browser.ZIP
+		file := s.Browser.Updates
+		if r.URL.Path != crx.UpdatesPath {
+			files, err := s.Browser.Files()
+			if err != nil {
+				return err
+			}
+			file = files.CRX
+			if r.URL.Path == crx.ZIPPath {
+				file = files.ZIP
+			}
+		}
+		if r.URL.Path == crx.ZIPPath {
 			w.Header().Set("Content-Disposition", `attachment; filename="tsumugi-extension-`+s.Browser.Version+`.zip"`)
 		}
 		h := w.Header()

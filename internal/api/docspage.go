@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/yuin/goldmark"
@@ -23,11 +24,6 @@ var docsTemplate string
 
 //go:embed docs/page.css
 var docsStyle []byte
-
-// docsPage renders openapi.yaml as a page, once at start. The page loads nothing from elsewhere and runs no script.
-type docsPage struct {
-	html []byte
-}
 
 // The data of the template. Descriptions are Markdown.
 type (
@@ -70,8 +66,12 @@ type (
 	}
 )
 
-func newDocsPage(source []byte) (*docsPage, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(source)
+// docsPage returns openapi.yaml as a page, which the first call renders. The page loads nothing from elsewhere and runs
+// no script.
+var docsPage = sync.OnceValues(renderDocs)
+
+func renderDocs() ([]byte, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(openapiYAML)
 	if err != nil {
 		return nil, fmt.Errorf("api: openapi.yaml: %w", err)
 	}
@@ -92,10 +92,8 @@ func newDocsPage(source []byte) (*docsPage, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := tmpl.Execute(&b, page); err != nil {
-		return nil, err
-	}
-	return &docsPage{html: b.Bytes()}, nil
+	err = tmpl.Execute(&b, page)
+	return b.Bytes(), err
 }
 
 // docMarkdown converts a description to HTML. HTML in it is left out.
@@ -222,16 +220,20 @@ func deref(f *float64) float64 {
 	return *f
 }
 
-func (p *docsPage) serve(w http.ResponseWriter, _ *http.Request) error {
+func serveDocsPage(w http.ResponseWriter, _ *http.Request) error {
+	page, err := docsPage()
+	if err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy",
 		"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'")
-	_, _ = w.Write(p.html) // The client may be gone.
+	_, _ = w.Write(page) // The client may be gone.
 	return nil
 }
 
-func (p *docsPage) style(w http.ResponseWriter, _ *http.Request) error {
+func serveDocsStyle(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	_, _ = w.Write(docsStyle) // The client may be gone.
 	return nil

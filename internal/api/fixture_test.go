@@ -273,8 +273,8 @@ func (f *fixture) scan(into any, sql string) {
 func (f *fixture) services() api.Services {
 	return api.Services{
 		Browser: &crx.Package{
-			ID: strings.Repeat("abcd", 8), Version: "1.0.0.1", CRX: []byte("Cr24"), ZIP: []byte("PK"),
-			Updates: []byte("<gupdate/>"),
+			ID: strings.Repeat("abcd", 8), Version: "1.0.0.1", Updates: []byte("<gupdate/>"),
+			Files: func() (crx.Files, error) { return crx.Files{CRX: []byte("Cr24"), ZIP: []byte("PK")}, nil },
 		},
 		Pool:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
 		Ready: func(context.Context) error { return f.ready },

@@ -25,12 +25,8 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	r.Get("/config.json", s.handle(s.appConfig))
 	r.Get("/openapi.yaml", s.handle(s.openapi))
-	page, err := newDocsPage(openapiYAML)
-	if err != nil {
-		return nil, err
-	}
-	r.Get("/docs/api", s.handle(page.serve))
-	r.Get("/docs/api.css", s.handle(page.style))
+	r.Get("/docs/api", s.handle(serveDocsPage))
+	r.Get("/docs/api.css", s.handle(serveDocsStyle))
 
 	r.Get(crx.UpdatesPath, s.handle(s.extensionFile("text/xml; charset=utf-8")))
 	r.Get(crx.CRXPath, s.handle(s.extensionFile("application/x-chrome-extension")))

@@ -25,6 +25,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -56,9 +57,16 @@ type Package struct {
 	ID        string // 32 letters from a to p.
 	Version   string // As in manifest.json, with the build as its last part.
 	ServerURL string // The server's address, without a slash at its end.
-	CRX       []byte
-	ZIP       []byte
 	Updates   []byte // Update manifest: see developer.chrome.com/docs/extensions/how-to/distribute/host-on-linux.
+
+	// Files returns the extension as files, which the first call packs.
+	Files func() (Files, error)
+}
+
+// Files are the forms in which the extension is installed.
+type Files struct {
+	CRX []byte // Signed.
+	ZIP []byte
 }
 
 // Origin returns the origin of the extension's requests.
@@ -108,12 +116,12 @@ func build(key *rsa.PrivateKey, number int, contents map[string][]byte, publicUR
 	if contents["manifest.json"], err = json.MarshalIndent(manifest, "", "  "); err != nil {
 		return nil, err
 	}
-	if p.ZIP, err = archive(contents); err != nil {
-		return nil, err
-	}
-	if p.CRX, err = pack(key, p.ZIP); err != nil {
-		return nil, err
-	}
+	p.Files = sync.OnceValues(func() (f Files, err error) {
+		if f.ZIP, err = archive(contents); err == nil {
+			f.CRX, err = pack(key, f.ZIP)
+		}
+		return f, err
+	})
 	p.Updates, err = updates(p.ID, p.Version, publicURL+CRXPath)
 	return p, err
 }

@@ -57,13 +57,23 @@ func files(worker string) fstest.MapFS {
 	}
 }
 
-func newPackage(t *testing.T, store crx.Store, worker string) *crx.Package {
+// packed is a package with its files.
+type packed struct {
+	*crx.Package
+	crx.Files
+}
+
+func newPackage(t *testing.T, store crx.Store, worker string) packed {
 	t.Helper()
 	p, err := crx.New(t.Context(), store, files(worker), "https://tsumugi.example/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	files, err := p.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed{p, files}
 }
 
 // open returns the files of an archive.
