@@ -10,6 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -175,14 +178,37 @@ func (e *Extractor) compile(ctx context.Context) error {
 			<-p.ended
 			return errors.Join(err, p.err)
 		})
-	e.compiled.Store(err == nil)
+	if err == nil {
+		e.compiled.Store(true)
+		// Where another user owns the folder, each server compiles once, which finds the code.
+		_ = os.WriteFile(e.stamp(), nil, 0o644) //nolint:gosec // Nothing is in it.
+	}
 	return err
 }
 
-// isCompiled reports whether this process has filled the cache, and it was not removed since.
+// isCompiled reports whether this server, or one of the same versions, has filled the cache, and it was not removed
+// since.
 func (e *Extractor) isCompiled() bool {
-	entries, err := os.ReadDir(e.cfg.Cache)
-	return e.compiled.Load() && err == nil && len(entries) > 0
+	folders, err := filepath.Glob(filepath.Join(e.cfg.Cache, "wazero-*"))
+	if err != nil || len(folders) == 0 {
+		return false
+	}
+	_, err = os.Stat(e.stamp())
+	return err == nil || e.compiled.Load()
+}
+
+// stamp is the file that says that the cache was filled by a program with the same versions of PDFium and wazero, whose
+// compiled code depends on the processor as well.
+func (e *Extractor) stamp() string {
+	name := "compiled-" + runtime.GOARCH
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/klippa-app/go-pdfium" || module.Path == "github.com/tetratelabs/wazero" {
+				name += "-" + module.Version
+			}
+		}
+	}
+	return filepath.Join(e.cfg.Cache, name)
 }
 
 // compileCPU is the CPU limit for compiling PDFium, in seconds. It takes three, 25 with the race detector.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -49,6 +51,33 @@ func TestCompilingPDFiumHasNoLimitOfAFile(t *testing.T) {
 	})
 	if err := e.Prepare(t.Context(), "規程.PDF"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestServersOfOneVersionCompilePDFiumOnce: the next one does not even start a child to look for the code.
+func TestServersOfOneVersionCompilePDFiumOnce(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	if err := os.CopyFS(cache, os.DirFS(pdftest.Cache(t))); err != nil { // Compiling takes long.
+		t.Fatal(err)
+	}
+	if err := child.New(child.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
+		t.Fatal(err)
+	}
+	code, err := filepath.Glob(filepath.Join(cache, "wazero-*", "*"))
+	if err != nil || len(code) == 0 {
+		t.Fatalf("compiled are %v, error %v", code, err)
+	}
+	for _, file := range code {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := child.New(child.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := filepath.Glob(filepath.Join(cache, "wazero-*", "*")); err != nil || len(again) > 0 {
+		t.Errorf("compiled again are %v, error %v", again, err)
 	}
 }
 
