@@ -90,6 +90,31 @@ func (s *heldUp) hold(t *testing.T) (release func()) {
 	return release
 }
 
+// busyStore refuses the first renewals of a server's lease.
+type busyStore struct {
+	chat.Store
+	refusals atomic.Int32 // That are left.
+}
+
+func (s *busyStore) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+	if s.refusals.Add(-1) >= 0 {
+		return chat.Renewal{}, errFlaky
+	}
+	return s.Store.Renew(ctx, id, held)
+}
+
+func TestServerStartsOnceABusyDatabaseAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db := &busyStore{Store: f.db}
+	db.refusals.Store(3)
+	s := f.start(llmtest.Say("答え"), db, quick())
+	exchange := f.sendTo(s, f.question("始まる"))
+	if stored := f.wait(exchange).Answer; stored.Content != "答え" || stored.Run != 1 {
+		t.Errorf("stored %+v", stored)
+	}
+}
+
 const testLease = 300 * time.Millisecond
 
 // quick configures a server whose lease expires soon. It takes nothing over.

@@ -13,13 +13,27 @@ const (
 
 	// maxAttempts is how often an answer is begun at most. After that it is suspected to crash its servers.
 	maxAttempts = 10
+
+	registerLimit = time.Minute
 )
 
 // Start registers this server and begins to take over the generations of dead servers. It returns once the server is
-// registered.
+// registered, or has tried that for registerLimit.
 func (s *Service) Start(ctx context.Context) error {
-	if err := s.renew(); err != nil {
-		return err
+	deadline := time.Now().Add(registerLimit)
+	for {
+		err := s.renew()
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
+		select { // The database is busy: many servers may be starting.
+		case <-time.After(s.cfg.Heartbeat):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	if s.cfg.Alone {
 		s.sweep(ctx, 0)
