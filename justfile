@@ -33,7 +33,7 @@ packages:
 build: packages
     @scripts/build
 
-# Run every test: Go with the race detector on a real PostgreSQL, unit tests of the app and the clients, browser tests.
+# Run every test: Go (most of it with the race detector) on a real PostgreSQL, unit tests of the app and the clients, browser tests.
 # --smoke runs a few of each kind.
 test *args: build compiler browser
     @scripts/test {{ args }}

@@ -71,7 +71,7 @@ func TestR88_SplitGrowsByAppending(t *testing.T) {
 	text := longAnswer(60_000)
 	whole := channel.Split(text, 3000, true)
 	checkSplit(t, text, 3000, whole)
-	for at := 0; at < len(text); at += 1 + rand.N(200) {
+	for at := 0; at < len(text); at += 1 + rand.N(2000) {
 		for !utf8.RuneStart(text[at]) {
 			at--
 		}
