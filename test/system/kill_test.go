@@ -81,7 +81,7 @@ func TestR20_KilledServersOfACluster(t *testing.T) {
 	r := newRig(t, 3, shortLease)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
-	talks := r.startTalkers(ctx, t, 20, r.anywhere, answer{})
+	talks := r.startTalkers(ctx, t, 10, r.anywhere, answer{rate: 25})
 	began := time.Now()
 	for range kills {
 		pause(ctx, rand.N(200*time.Millisecond))

@@ -35,15 +35,13 @@ func blackPNG(t *testing.T, side int) []byte {
 	return out.Bytes()
 }
 
-// TestSquarePicturesFitTheirReader: all but 50 million pixels are read within the memory of a child.
-func TestSquarePicturesFitTheirReader(t *testing.T) {
+// TestLargePictureFitsItsReader: all but 50 million pixels are read within the memory of a child.
+func TestLargePictureFitsItsReader(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)
-	for _, side := range []int{6000, 7000} {
-		var picture struct{ Width, Height int }
-		err := s.send(t.Context(), s.url()+"/v1/picture", "a.png", blackPNG(t, side), &picture)
-		if err != nil || picture.Width != 2048 || picture.Height != 2048 {
-			t.Errorf("%d × %d: %+v, %v", side, side, picture, err)
-		}
+	var picture struct{ Width, Height int }
+	err := s.send(t.Context(), s.url()+"/v1/picture", "a.png", blackPNG(t, 7000), &picture)
+	if err != nil || picture.Width != 2048 || picture.Height != 2048 {
+		t.Errorf("%+v, %v", picture, err)
 	}
 }
