@@ -126,10 +126,11 @@ func signInAs(t *testing.T, base, email string) *client {
 	c := &client{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}}
 	t.Cleanup(c.http.CloseIdleConnections)
 	var signedIn struct{ AuthenticationResult struct{ IdToken string } }
-	must(t, c.callPool(t.Context(), base, "InitiateAuth", map[string]any{
+	request := map[string]any{
 		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": c.poolClient(t, base),
 		"AuthParameters": map[string]string{"USERNAME": email, "PASSWORD": demoPassword},
-	}, &signedIn))
+	}
+	mustSoon(t, func() error { return c.callPool(t.Context(), base, "InitiateAuth", request, &signedIn) })
 	c.token = signedIn.AuthenticationResult.IdToken
 	var skills struct {
 		Items []struct {
@@ -138,7 +139,7 @@ func signInAs(t *testing.T, base, email string) *client {
 			Unavailable string `json:"unavailable_reason"`
 		}
 	}
-	must(t, c.call(t.Context(), http.MethodGet, base+"/v1/skill?limit=100", nil, &skills))
+	mustSoon(t, func() error { return c.call(t.Context(), http.MethodGet, base+"/v1/skill?limit=100", nil, &skills) })
 	for _, s := range skills.Items {
 		if s.FormType == "chat" && s.Unavailable == "" {
 			c.skill = s.ID
@@ -156,7 +157,8 @@ func (c *client) poolClient(t *testing.T, base string) string {
 	var way struct {
 		ClientID string `json:"client_id"`
 	}
-	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/auth-type", map[string]string{"email": demoUser}, &way))
+	email := map[string]string{"email": demoUser}
+	mustSoon(t, func() error { return c.call(t.Context(), http.MethodPost, base+"/v1/auth-type", email, &way) })
 	return way.ClientID
 }
 
@@ -169,6 +171,15 @@ func (c *client) callPool(ctx context.Context, base, operation string, body, int
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
 	return c.do(req, into)
+}
+
+// mustSoon makes a call that may be repeated until it succeeds: on a busy machine, the balancer may find no server ready
+// for a moment.
+func mustSoon(t *testing.T, call func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	must(t, patiently(ctx, call))
 }
 
 func must(t *testing.T, err error) {

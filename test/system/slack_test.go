@@ -58,12 +58,12 @@ func (s *slackRig) link(t *testing.T) {
 	admin := signInAs(t, s.URL(), "admin@demo.example")
 	await(t, "the workspace is known", patience, func() bool {
 		var config struct{ Workspace *struct{} }
-		must(t, admin.call(t.Context(), http.MethodGet, s.URL()+"/v1/slack-config", nil, &config))
+		mustSoon(t, func() error { return admin.call(t.Context(), http.MethodGet, s.URL()+"/v1/slack-config", nil, &config) })
 		return config.Workspace != nil
 	})
-	policy := map[string]any{"auto_link": true, "shared_channels": false, "channels": []string{}}
-	must(t, admin.call(t.Context(), http.MethodPut, s.URL()+"/v1/slack-config", map[string]any{"policy": policy}, nil))
-	must(t, s.call(t.Context(), http.MethodGet, s.URL()+"/v1/me", nil, nil))
+	policy := map[string]any{"policy": map[string]any{"auto_link": true, "shared_channels": false, "channels": []string{}}}
+	mustSoon(t, func() error { return admin.call(t.Context(), http.MethodPut, s.URL()+"/v1/slack-config", policy, nil) })
+	mustSoon(t, func() error { return s.call(t.Context(), http.MethodGet, s.URL()+"/v1/me", nil, nil) })
 }
 
 // mention asks a question in a channel and returns its ts.

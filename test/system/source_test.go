@@ -311,5 +311,5 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 	must(t, err)
 }
 
-// blank returns n bytes of a text without words, which is read in a moment.
-func blank(n int) []byte { return bytes.Repeat([]byte("\n"), n) }
+// blank returns n bytes of a text with one word, which is read in a moment.
+func blank(n int) []byte { return append(bytes.Repeat([]byte("\n"), n-len("word")), "word"...) }
