@@ -40,7 +40,7 @@ export class Browser {
     const profile = await mkdtemp(join(tmpdir(), 'tsumugi-extension-'))
     const folder = join(profile, 'extension')
     await unpack(`${server}/extension/tsumugi.zip`, folder)
-    // Debian's Chromium speaks English; without English texts it shows those of the default language.
+    // Debian's Chromium has an English interface. Without English texts, it shows the extension's default language.
     await rm(join(folder, '_locales', 'en'), { recursive: true })
     const context = await chromium.launchPersistentContext(join(profile, 'profile'), {
       headless: screen === undefined,
@@ -59,20 +59,20 @@ export class Browser {
     })
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent('serviceworker'))
     const session = await context.browser()?.newBrowserCDPSession()
-    if (session === undefined) throw new Error('the browser takes no commands')
+    if (session === undefined) throw new Error('no CDP session')
     const browser = new Browser(context, worker.url().split('/')[2] ?? '', session, server, profile)
     // Installing opens the settings.
     await expect.poll(() => context.pages().some((page) => page.url().endsWith('/options.html'))).toBe(true)
     return browser
   }
 
-  /** Restores the state after the installation: one empty tab, no settings, a network, and no session anywhere. */
+  /** Restores the state after the installation: one empty tab, no settings, a working network, and no session. */
   async reset(): Promise<void> {
     await this.context.unrouteAll({ behavior: 'ignoreErrors' })
     await this.context.setOffline(false)
     if (this.#removed !== null) await writeFile(this.#serverFile, this.#removed)
     this.#removed = null
-    // A window without tabs closes, and Chromium opens no other one.
+    // A window without tabs closes, and Chromium does not open another one.
     const empty = await this.context.newPage()
     for (const page of this.context.pages()) if (page !== empty) await page.close()
     const sidePanel = await this.#sidePanel()
@@ -96,7 +96,7 @@ export class Browser {
     await rm(this.profile, { recursive: true, force: true })
   }
 
-  /** Returns the extension's worker. If the browser has ended it, waits until it starts again. */
+  /** Returns the extension's worker. If the browser has stopped it, waits until it starts again. */
   async worker(): Promise<Worker> {
     return this.context.serviceWorkers()[0] ?? this.context.waitForEvent('serviceworker')
   }
@@ -114,7 +114,7 @@ export class Browser {
     await page.close()
   }
 
-  /** Makes it an extension that no server has packed. */
+  /** Removes the server's address, as in an extension that was not packed by a server. */
   async withoutServer(): Promise<void> {
     this.#removed = await readFile(this.#serverFile)
     await rm(this.#serverFile)
@@ -137,7 +137,7 @@ export class Browser {
 
   /**
    * Presses the extension's button in the toolbar, which opens the panel and grants access to the tab. Playwright
-   * cannot drive a side panel, so press checks it, closes it, and opens the same page for the same tab in a tab.
+   * cannot control a side panel. So press checks and closes it, and opens the same page for the same tab in a tab.
    */
   async press(page: Page): Promise<Page> {
     await page.bringToFront()
@@ -153,7 +153,7 @@ export class Browser {
     await expect.poll(() => this.#sidePanel()).toBeUndefined()
     const tabId = await (await this.worker()).evaluate(async (url) => {
       const tabs = await chrome.tabs.query({})
-      // The browser hides the addresses of internal pages.
+      // The browser hides the URLs of internal pages.
       return (tabs.find((tab) => tab.url === url) ?? tabs.find(({ active }) => active))?.id
     }, page.url())
     return this.extensionPage(`panel.html?tab=${tabId}`)
@@ -165,7 +165,7 @@ export class Browser {
     return targetInfos.find(({ url }) => url.endsWith('/panel.html'))?.targetId
   }
 
-  /** Evaluates an expression in the browser's side panel, which Playwright does not see; undefined without one. */
+  /** Evaluates an expression in the browser's side panel, which Playwright cannot access; undefined without one. */
   async inSidePanel(expression: string): Promise<unknown> {
     const targetId = await this.#sidePanel()
     if (targetId === undefined) return undefined
@@ -218,7 +218,7 @@ class Site {
     return site
   }
 
-  /** Adds a file, and returns its address. */
+  /** Adds a file, and returns its URL. */
   add(path: string, type: string, body: Buffer): string {
     this.#added.set(path, { type, body })
     return this.url + path
@@ -251,17 +251,17 @@ interface WorkerFixtures {
   readonly desktop: { readonly display: Screen; readonly browser: Browser } | null
 }
 
-/** Gives a test a browser without the traces of earlier tests, and checks its pages for errors. */
+/** Gives a test a browser without data of earlier tests, and checks its pages for errors. */
 async function hand(browser: Browser, use: (browser: Browser) => Promise<void>): Promise<void> {
   await browser.reset()
   await use(browser)
   expect(browser.troubles).toEqual([])
 }
 
-/** The test of all files here. */
+/** The test function of all files in this folder. */
 export const test = base.extend<Fixtures, WorkerFixtures>({
   model: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const model = await Model.start()
       await use(model)

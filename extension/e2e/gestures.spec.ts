@@ -2,15 +2,14 @@ import type { Page } from '@playwright/test'
 import { type Browser, expect, test } from './browser'
 import type { Screen } from './screen'
 
-// Menu and keys as a person uses them, in a window with the browser's own side panel. Neither CDP nor Playwright
-// reaches the browser's menus, its keyboard commands and the side panel: an X server without a monitor does. The place
-// of the button in the toolbar is told by none of them; `Browser.press` triggers its action, which Alt+Shift+Y does
-// here.
+// Menus and keys in a window with the browser's own side panel. CDP and Playwright cannot control the browser's menus,
+// its keyboard commands and the side panel, so these tests use an X server without a monitor. The position of the
+// button in the toolbar is unknown. `Browser.press` triggers its action; here Alt+Shift+Y does.
 
-/** The entry of the extension stands before those for developers, at the end of the menu. */
+/** The position of the extension's entry from the end of the menu. Only entries for developers follow it. */
 const fromTheEnd = { selection: 2, page: 3 } as const
 
-/** Chooses the extension's entry in the context menu of a place of the page. */
+/** Chooses the extension's entry in the context menu of an element. */
 async function choose(display: Screen, page: Page, kind: keyof typeof fromTheEnd, selector: string) {
   const place = await page
     .locator(selector)
@@ -26,7 +25,7 @@ async function choose(display: Screen, page: Page, kind: keyof typeof fromTheEnd
 
 const panelText = (browser: Browser) => browser.inSidePanel('document.body.innerText')
 
-/** Selects paragraphs of the page, and returns what is selected. */
+/** Selects paragraphs of the page, and returns the selected text. */
 function select(page: Page, first: number, last: number): Promise<string> {
   return page.evaluate(
     ([from, to]) => {
@@ -42,7 +41,7 @@ function select(page: Page, first: number, last: number): Promise<string> {
   )
 }
 
-test('the context menu explains the whole selection, however much the menu shows of it', async ({
+test('the context menu explains the whole selection, even if the menu shortens it', async ({
   windowed: browser,
   display,
   site,
@@ -76,7 +75,7 @@ test('a selection over 20,000 characters is refused with its length', async ({
     .toContain(`選択した文章が長すぎます（${[...selected].length}文字）。20000文字以内`)
 })
 
-test('the context menu of a page sums it up', async ({ windowed: browser, display, site, model }) => {
+test('the context menu of a page summarizes it', async ({ windowed: browser, display, site, model }) => {
   model.script('就業規則改定のお知らせ', { text: '在宅勤務の対象が広がります。' })
   const page = await browser.open(`${site.url}/notice`)
   await choose(display, page, 'page', 'h1')
@@ -91,7 +90,7 @@ test('Alt+Shift+Y opens the panel, and Alt+Shift+S begins the summary', async ({
   site,
 }) => {
   const page = await browser.open(`${site.url}/notice`)
-  // Chromium drops a key of the manifest that it uses itself.
+  // Chromium ignores a key of the manifest that it uses itself.
   const commands = await (await browser.worker()).evaluate(() => chrome.commands.getAll())
   expect(commands.map(({ shortcut }) => shortcut)).toEqual(['Alt+Shift+Y', 'Alt+Shift+S'])
   await display.press('alt+shift+y')

@@ -15,7 +15,7 @@ const article = `<!doctype html><html lang="ja"><head><meta charset="utf-8"><tit
   root.innerHTML = '<p>お問い合わせは人事部（内線1234）までお願いします。</p>'
 </script></body></html>`
 
-/** 900 paragraphs with 540,000 characters: 500 short ones, to select from, and 400 long ones. */
+/** 900 paragraphs with 540,000 characters: 500 short ones for selections, and 400 long ones. */
 const list = Array.from(
   { length: 900 },
   (_, i) =>
@@ -25,7 +25,7 @@ const list = Array.from(
 /** The number of comments below the article of /discussion. */
 export const comments = 200
 
-/** The characters of /discussion that are neither its article nor a comment. */
+/** The characters of /discussion outside its article and comments. */
 export const related = '関連記事：来年度の休暇制度について担当者に聞きました。'
 
 /** An article with comments, a frame of the same site, a frame of another site, and advertisements. */

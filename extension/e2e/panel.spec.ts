@@ -10,7 +10,7 @@ const answerOf = (panel: Page) => panel.locator('[data-answer]').last()
 const shown = async (panel: Page) =>
   (await answerOf(panel).locator('> div').first().textContent())?.length ?? 0
 
-/** Copies the last answer, as it was put together in the panel. */
+/** Copies the last answer, as assembled in the panel. */
 async function copied(panel: Page): Promise<string> {
   await answerOf(panel).getByRole('button', { name: '回答をコピー' }).click()
   await expect(answerOf(panel).getByText('コピーしました')).toBeVisible()
@@ -22,7 +22,7 @@ async function finished(panel: Page): Promise<void> {
   await expect(answerOf(panel).getByRole('button', { name: '回答をコピー' })).toBeVisible()
 }
 
-/** Presses the toolbar's button, asks for a summary and sends what is shown. */
+/** Presses the toolbar's button, requests a summary and sends the displayed text. */
 async function summarize(browser: Browser, url: string): Promise<{ panel: Page; page: Page }> {
   const page = await browser.open(url)
   const panel = await browser.press(page)
@@ -31,7 +31,7 @@ async function summarize(browser: Browser, url: string): Promise<{ panel: Page; 
   return { panel, page }
 }
 
-test('the toolbar opens the panel, which shows what it will send, sums the page up and goes on in the app', async ({
+test('the toolbar opens the panel, which shows the text to send, summarizes the page and continues in the app', async ({
   browserWith: browser,
   site,
   server,
@@ -95,7 +95,7 @@ $$
 \`${'inline'.repeat(40)}\`です。
 `
 
-test('wide code, tables, formulas and addresses scroll in their own boxes and not with the panel', async ({
+test('wide code, tables, formulas and URLs scroll in their own boxes, not with the panel', async ({
   browserWith: browser,
   site,
   model,
@@ -125,7 +125,7 @@ test('wide code, tables, formulas and addresses scroll in their own boxes and no
   }
 })
 
-test('a page of the browser is refused with the reason once the button has been pressed', async ({
+test('a page of the browser is refused with the reason after the button is pressed', async ({
   browserWith: browser,
   site,
 }) => {
@@ -135,12 +135,12 @@ test('a page of the browser is refused with the reason once the button has been 
     panel.getByText(/読み取りを許可していません|設定ページや新しいタブは読み取れません/),
   ).toBeVisible()
   await expect(panel.getByText(/ボタンを(もう一度)?押してください/)).toHaveCount(0)
-  // Another page in the same tab has not been used yet.
+  // The extension has not been used on the other page in the same tab.
   await page.goto(`${site.url}/notice`)
   await expect(panel.getByText(/ボタンを押してください/)).toBeVisible()
 })
 
-test('a selection is explained whole, and the answer can be rated and written again', async ({
+test('a selection is explained whole, and the answer can be rated and regenerated', async ({
   browserWith: browser,
   site,
   account,
@@ -170,7 +170,7 @@ test('a selection is explained whole, and the answer can be rated and written ag
   ])
 })
 
-test('R87: closing the panel, ending the worker, losing the network and the death of the server leave the text whole', async ({
+test('R87: closing the panel, stopping the worker, losing the network and killing the server keep the text', async ({
   browserWith: browser,
   site,
   server,
@@ -187,7 +187,7 @@ test('R87: closing the panel, ending the worker, losing the network and the deat
   await expect.poll(() => shown(first)).toBeGreaterThan(20)
   const before = await shown(first)
 
-  // The panel is closed, and the worker ended, in mid-answer.
+  // The panel is closed and the worker stopped during the answer.
   await first.close()
   await (await browser.worker()).evaluate(() => {}).catch(() => {})
   const { targetInfos } = await browser.session.send('Target.getTargets')
@@ -199,7 +199,7 @@ test('R87: closing the panel, ending the worker, losing the network and the deat
   const panel = await browser.press(page)
   await expect.poll(() => shown(panel)).toBeGreaterThan(before)
 
-  // The network is away, and comes back.
+  // The network is lost and returns.
   line.cut()
   steps[1]?.release()
   await steps[2]?.reached
@@ -207,7 +207,7 @@ test('R87: closing the panel, ending the worker, losing the network and the deat
   line.mend()
   await expect(panel.getByText('接続し直しています')).toBeHidden()
 
-  // The server dies: the answer is written anew by the next start.
+  // The server is killed; its next start writes the answer again.
   await server.kill()
   steps[2]?.release()
   await server.resume()
@@ -218,7 +218,7 @@ test('R87: closing the panel, ending the worker, losing the network and the deat
   await line.stop()
 })
 
-test('an answer that takes many tokens begins once they are accepted', async ({
+test('an answer that takes many tokens begins after the user accepts them', async ({
   browserWith: browser,
   site,
   model,
@@ -244,7 +244,7 @@ test('an answer that takes many tokens begins once they are accepted', async ({
   expect(asked).toEqual([asked[0], { ...asked[0], accept_tokens: 183_400 }])
 })
 
-test('a stop keeps the part, and a tab that moves on keeps its conversation', async ({
+test('a stop keeps the partial text, and a tab that navigates keeps its conversation', async ({
   browserWith: browser,
   site,
   account,
@@ -273,7 +273,7 @@ test('a stop keeps the part, and a tab that moves on keeps its conversation', as
   await expect(answerOf(panel)).toBeVisible()
 })
 
-test('what cannot be read is said, and what is left out is counted', async ({
+test('unreadable parts are reported, and omitted parts are counted', async ({
   browserWith: browser,
   site,
 }) => {
@@ -292,7 +292,7 @@ test('what cannot be read is said, and what is left out is counted', async ({
   await expect(panel.getByText(/ブラウザの設定ページ|ツールバーの Tsumugi/)).toBeVisible()
 })
 
-test('an Enter of the input method does not send, the panel fits 320 px, and nobody is kept out', async ({
+test('the Enter of a conversion does not send, the panel fits 320 px, and is accessible', async ({
   browserWith: browser,
   site,
   model,
@@ -319,7 +319,7 @@ test('an Enter of the input method does not send, the panel fits 320 px, and nob
   }
 })
 
-test('without a server, a sign-in or a line, the panel says what to do', async ({
+test('without a server, a session or a network, the panel shows the next step', async ({
   browserWith: browser,
   site,
   server,

@@ -14,7 +14,7 @@ const settings = '/etc/chromium'
 
 /**
  * Writes a program that starts Chromium with a policy. The policy is in a mount namespace of the program, so that
- * browsers of other tests do not read it. "" if the machine permits no such namespace.
+ * browsers of other tests do not read it. "" if the machine does not permit such a namespace.
  */
 async function chromiumWith(policy: object, folder: string): Promise<string> {
   await mkdir(join(folder, 'settings', 'policies', 'managed'), { recursive: true })
@@ -33,7 +33,7 @@ async function chromiumWith(policy: object, folder: string): Promise<string> {
   return ''
 }
 
-test('the values of the policies name the extension and the address of the updates that are served', async ({
+test('the values of the policies contain the extension’s id and the update URL that the server serves', async ({
   server,
 }) => {
   const admin = await Account.signIn(server.url, 'admin')
@@ -47,11 +47,11 @@ test('the values of the policies name the extension and the address of the updat
   expect((await fetch(codebase)).headers.get('content-type')).toBe('application/x-chrome-extension')
 })
 
-test('Chromium installs the signed extension by policy, set to its server', async ({ server }) => {
+test('Chromium installs the signed extension by policy, configured for its server', async ({ server }) => {
   const response = await fetch(`${server.url}/extension/updates.xml`)
   const [, id = ''] = /appid="([a-p]{32})"/.exec(await response.text()) ?? []
   const policy = {
-    DeveloperToolsAvailability: 1, // Otherwise nobody may look into an extension that a policy has installed.
+    DeveloperToolsAvailability: 1, // Otherwise an extension installed by policy cannot be inspected.
     ExtensionInstallForcelist: [`${id};${server.url}/extension/updates.xml`],
     '3rdparty': { extensions: { [id]: { server_url: server.url } } },
   }
@@ -63,7 +63,7 @@ test('Chromium installs the signed extension by policy, set to its server', asyn
       headless: true,
       executablePath: program,
       args: ['--no-sandbox'],
-      // Playwright's own arguments that forbid extensions, or to fetch them.
+      // Playwright's own arguments that forbid or do not download extensions.
       ignoreDefaultArgs: [
         '--disable-extensions',
         '--disable-background-networking',

@@ -7,7 +7,7 @@ import { comments, related } from './pages'
 
 // Pages with comments, frames and advertisements; transcripts of videos; PDF files.
 
-test('comments and frames of the same site are sent, the rest of the page at a press; advertisements are not', async ({
+test('comments and frames of the same site are sent, other text on request, and no advertisements', async ({
   browserWith: browser,
   site,
   model,
@@ -51,7 +51,7 @@ test('comments and frames of the same site are sent, the rest of the page at a p
     expect(received()).toContain(part)
   expect(received()).not.toContain('広告')
 
-  // A site whose text is sent without a review still shows how much is left out.
+  // The text of a site without reviews still shows the number of omitted characters.
   await panel.getByRole('button', { name: '新しいチャット' }).click()
   await summarize.click()
   await review.getByRole('checkbox').check()
@@ -68,7 +68,7 @@ test('comments and frames of the same site are sent, the rest of the page at a p
 const video = 'https://www.youtube.com/watch?v=dQw4w9WgXcQ'
 const transcriptPath = '/api/timedtext'
 
-/** A page of YouTube, as far as it matters: its script holds the player's response, with the tracks of the captions. */
+/** A minimal page of YouTube: its script contains the player's response with the caption tracks. */
 function watchPage(captions: string): string {
   return `<!doctype html><html lang="ja-JP"><head><meta charset="utf-8"><title>在宅勤務の説明会 - YouTube</title>
 <script nonce="x">var ytcfg = {"EXPERIMENT_FLAGS": {"captions": true}};</script></head><body>
@@ -115,7 +115,7 @@ async function inspect(panel: Page): Promise<void> {
   }
 }
 
-/** Opens the video, whose site answers with this page and this transcript, beside the panel. */
+/** Opens the video next to the panel. Its site responds with this page and this transcript. */
 async function watch(
   browser: Browser,
   page: string,
@@ -130,7 +130,7 @@ async function watch(
   return browser.press(await browser.open(video))
 }
 
-test('the transcript of a video is read and summed up', async ({ browserWith: browser, model }) => {
+test('the transcript of a video is read and summarized', async ({ browserWith: browser, model }) => {
   model.script('在宅勤務の説明会', { text: '在宅勤務の対象が広がるという説明です。' })
   const panel = await watch(browser, watchPage(captions), { status: 200, body: JSON.stringify(transcript) })
   await panel.getByRole('button', { name: 'このページを要約' }).click()
@@ -155,14 +155,9 @@ for (const [name, page, answer, reason] of [
     { status: 429, body: '' },
     'この動画の文字起こしを取得できませんでした。動画の説明欄で「文字起こしを表示」を開いて',
   ],
-  [
-    'is empty, as for what is no player',
-    watchPage(captions),
-    { status: 200, body: '' },
-    '取得できませんでした。',
-  ],
+  ['is empty, as without a player', watchPage(captions), { status: 200, body: '' }, '取得できませんでした。'],
 ] as const)
-  test(`a video whose transcript ${name}: the panel says why`, async ({ browserWith: browser }) => {
+  test(`a video whose transcript ${name}: the panel shows the reason`, async ({ browserWith: browser }) => {
     const panel = await watch(browser, page, answer)
     await panel.getByRole('button', { name: 'このページを要約' }).click()
     await expect(panel.getByRole('alert')).toContainText(reason)
@@ -191,7 +186,7 @@ async function rulesFile(): Promise<Buffer> {
 
 const pdf = 'application/pdf'
 
-test('a PDF in a tab is read by the server once that is confirmed', async ({
+test('a PDF in a tab is read by the server after confirmation', async ({
   browserWith: browser,
   site,
   account,
@@ -216,7 +211,7 @@ test('a PDF in a tab is read by the server once that is confirmed', async ({
   expect(await sources.json(), 'the file is not kept').toMatchObject({ items: [] })
 })
 
-test('a PDF with a password, and one over 20 MB, are refused with what to do', async ({
+test('a PDF with a password, and one over 20 MB, are refused with advice', async ({
   browserWith: browser,
   site,
 }) => {

@@ -6,15 +6,15 @@ import { Child } from '../../web/e2e/support/child'
 
 const run = promisify(execFile)
 
-/** An X display without a monitor, whose pointer and keyboard reach the browser as a person's do. */
+/** An X display without a monitor. Its pointer and keyboard events reach the browser like real ones. */
 export class Screen {
   private constructor(
     private readonly server: Child,
-    /** For the environment of a program that is shown on it. */
+    /** The environment of programs that use the display. */
     readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  /** What is not installed; "" if nothing is missing. */
+  /** The missing programs; "" if all are installed. */
   static missing(): string {
     return ['Xvfb', 'xdotool'].filter((name) => locate(name) === undefined).join(', ')
   }
@@ -35,16 +35,16 @@ export class Screen {
     await this.#send('key', '--delay', '60', ...chords)
   }
 
-  /** Clicks at a place with the right button, and waits for the menu. */
+  /** Right-clicks at a position, and waits for the menu. */
   async openMenu(place: { readonly x: number; readonly y: number }): Promise<void> {
     const before = await this.#windows()
     const at = [place.x, place.y].map((value) => String(Math.round(value)))
     await this.#send('mousemove', '--sync', ...at, 'click', '3')
-    // A menu is a window of its own.
+    // A menu is a separate window.
     await expect.poll(() => this.#windows()).toBeGreaterThan(before)
   }
 
-  /** How many windows are shown. */
+  /** The number of visible windows. */
   async #windows(): Promise<number> {
     const found = await this.#send('search', '--onlyvisible', '--name', '.*').catch(() => '')
     return found.split('\n').length

@@ -5,11 +5,11 @@ import { password } from '../../web/e2e/support/tsumugi'
 import type { Grant } from '../src/lib/session'
 import { type Browser, expect, test } from './browser'
 
-// The extension signs in by the server's own pages, in the browser that it is installed in.
+// The extension signs in through the server's own pages, in its own browser.
 
 const client = 'Tsumugi ブラウザー拡張機能'
 
-/** Signs a person in to the app. */
+/** Signs a user in to the app. */
 async function signInToApp(browser: Browser, origin: string, account: Account): Promise<Page> {
   const page = await browser.open(`${origin}/config.json`)
   await page.evaluate((record) => {
@@ -18,20 +18,20 @@ async function signInToApp(browser: Browser, origin: string, account: Account): 
   return page
 }
 
-/** Presses the button of the extension that signs in, and returns the window that the browser opens for it. */
+/** Presses the extension's sign-in button, and returns the window that the browser opens. */
 async function openWindow(browser: Browser, page: Page): Promise<Page> {
   const opened = browser.context.waitForEvent('page')
   await page.getByRole('button', { name: 'サインイン', exact: true }).click()
   return opened
 }
 
-/** Allows the extension in the window, which the browser closes then. */
+/** Allows the extension in the window, which the browser then closes. */
 async function allow(window: Page): Promise<void> {
   await expect(window.getByText(client)).toBeVisible()
   await Promise.all([window.waitForEvent('close'), window.getByRole('button', { name: '許可する' }).click()])
 }
 
-/** The extension signs in in its settings. */
+/** Signs in from the extension's settings. */
 async function signIn(browser: Browser, origin: string, account: Account): Promise<void> {
   await (await signInToApp(browser, origin, account)).close()
   const settings = await browser.extensionPage('options.html')
@@ -99,7 +99,7 @@ test('the window of the browser signs in: closed, refused, and allowed after a s
   })
 })
 
-test('a code that is entered in the app signs in', async ({ installed: browser, server, account }) => {
+test('a code entered in the app signs in', async ({ installed: browser, server, account }) => {
   await (await signInToApp(browser, server.url, account)).close()
   const settings = await browser.extensionPage('options.html')
   const opened = browser.context.waitForEvent('page')
@@ -118,13 +118,13 @@ test('a code that is entered in the app signs in', async ({ installed: browser, 
   expect((await connections(account)).map(({ name }) => name)).toEqual([client])
 })
 
-test('the panel waits for a code while the tab on which it is confirmed has another screen', async ({
+test('the panel waits for a code while the tab for its confirmation shows another screen', async ({
   installed: browser,
   server,
   account,
 }) => {
   await (await signInToApp(browser, server.url, account)).close()
-  // The panel follows the active tab, which is its own at first: that one has a conversation.
+  // The panel follows the active tab, at first its own, which has a conversation.
   const panel = await browser.extensionPage('panel.html')
   await panel.evaluate(async () => {
     const tabId = (await chrome.tabs.getCurrent())?.id ?? 0
@@ -147,7 +147,7 @@ test('the panel waits for a code while the tab on which it is confirmed has anot
   expect(await statusWith(server.url, (await grantOf(panel)).accessToken)).toBe(200)
 })
 
-/** Holds the requests for new tokens. */
+/** Delays the requests for new tokens. */
 async function holdRefreshes(context: BrowserContext): Promise<{ count: () => number; release: () => void }> {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -179,7 +179,7 @@ for (const [name, change] of [
     const before = await grantOf(panels[0])
     const refreshes = await holdRefreshes(browser.context)
     await keep(panels[0], change)
-    // One panel asks for tokens, and the other one waits for its turn.
+    // One panel requests tokens, and the other one waits for the lock.
     const locks = () => panels[1].evaluate(() => navigator.locks.query())
     await expect.poll(async () => (await locks()).held?.length).toBe(1)
     await expect.poll(async () => (await locks()).pending?.length).toBe(1)
@@ -193,7 +193,7 @@ for (const [name, change] of [
     expect(await statusWith(server.url, after.accessToken)).toBe(200)
   })
 
-test('R93: the answer to a refresh is lost, and the extension stays signed in', async ({
+test('R93: the response to a refresh is lost, and the extension stays signed in', async ({
   installed: browser,
   site,
   server,
@@ -206,7 +206,7 @@ test('R93: the answer to a refresh is lost, and the extension stays signed in', 
   let refreshes = 0
   await browser.context.route('**/v1/oauth2/token', async (route) => {
     if (refreshes++ > 0) return route.continue()
-    await route.fetch() // The server exchanges the token, and its answer gets lost.
+    await route.fetch() // The server exchanges the token, but its response is lost.
     await route.abort('connectionreset')
   })
   await keep(panel, { expiresAt: 0 })
@@ -220,7 +220,7 @@ test('R93: the answer to a refresh is lost, and the extension stays signed in', 
   expect(await statusWith(server.url, after.accessToken)).toBe(200)
 })
 
-test('R86, R94: a connection that is ended in mid-answer signs the panel out; the next sign-in goes on', async ({
+test('R86, R94: ending the connection during an answer signs the panel out, and the next sign-in resumes', async ({
   installed: browser,
   site,
   server,
@@ -243,7 +243,7 @@ test('R86, R94: a connection that is ended in mid-answer signs the panel out; th
   await app.getByRole('button', { name: /拡張機能」の\s*接続を解除/ }).click()
   await app.getByRole('dialog').getByRole('button', { name: '接続を解除' }).click()
   await expect(app.getByText('接続しているアプリはありません。')).toBeVisible()
-  // The server ends the stream within 5 seconds; the panel asks again, and is refused.
+  // The server ends the stream within 5 seconds. The panel then requests it again and is refused.
   await expect(panel.getByText('サインアウトされました')).toBeVisible({ timeout: 10_000 })
   expect(await grantOf(panel)).toBeUndefined()
   expect(await statusWith(server.url, accessToken)).toBe(401)
@@ -258,7 +258,7 @@ test('R86, R94: a connection that is ended in mid-answer signs the panel out; th
   expect(await panel.evaluate(() => navigator.clipboard.readText())).toBe(await model.text(slow))
 })
 
-test('signing out revokes the tokens, and the panel forgets the conversation', async ({
+test('signing out revokes the tokens and deletes the panel’s conversation', async ({
   installed: browser,
   site,
   server,

@@ -7,12 +7,12 @@ import { breaches, overflow } from '../../web/e2e/support/inspect'
 import { Line } from '../../web/e2e/support/line'
 import { type Browser, expect, test } from './browser'
 
-// The screens for each reason why nothing can be asked, and how the panel recovers by itself.
+// The screens for each reason why the panel is unusable, and its automatic recovery.
 
 const screen = (panel: Page, name: string) => panel.getByRole('heading', { level: 2, name })
 const ready = (panel: Page) => panel.getByRole('button', { name: 'このページを要約' })
 
-/** Looks at a screen in the widths of a side panel, in light and dark. SCREENS names a folder for pictures. */
+/** Checks a screen in the widths of a side panel, in light and dark. SCREENS is a folder for screenshots. */
 async function inspect(panel: Page, name: string): Promise<void> {
   const folder = process.env.SCREENS
   if (folder !== undefined) await mkdir(folder, { recursive: true })
@@ -30,7 +30,7 @@ async function inspect(panel: Page, name: string): Promise<void> {
     }
 }
 
-/** Sets the server of the extension as its settings do. */
+/** Sets the extension's server as its settings page does. */
 async function setServer(browser: Browser, server: string): Promise<void> {
   const page = await browser.extensionPage('options.html')
   await page.evaluate((values) => chrome.storage.local.set(values), { server })
@@ -54,11 +54,7 @@ for (const [name, granted] of [
   ['signed in', true],
   ['signed out', false],
 ] as const)
-  test(`an address that is not that of a Tsumugi server, ${name}`, async ({
-    installed: browser,
-    site,
-    account,
-  }) => {
+  test(`an address without a Tsumugi server, ${name}`, async ({ installed: browser, site, account }) => {
     await (granted ? browser.signIn(site.url, account) : setServer(browser, site.url))
     const panel = await browser.press(await browser.open(`${site.url}/notice`))
     await expect(screen(panel, 'Tsumugi のサーバーが見つかりません')).toBeVisible()
@@ -71,7 +67,7 @@ for (const [name, granted] of [
     await inspect(panel, 'wrong-server')
   })
 
-test('a server that cannot be reached is found by itself once it can', async ({
+test('an unreachable server is detected once it is reachable', async ({
   installed: browser,
   site,
   server,
@@ -85,7 +81,7 @@ test('a server that cannot be reached is found by itself once it can', async ({
   await inspect(panel, 'unreachable')
   line.mend()
   await expect(ready(panel)).toBeVisible()
-  // A gateway that answers instead is not a server either.
+  // A gateway that responds in its place is not a server either.
   await server.kill()
   await panel.reload()
   await expect(screen(panel, 'サーバーに接続できません')).toBeVisible()
@@ -94,7 +90,7 @@ test('a server that cannot be reached is found by itself once it can', async ({
   await line.stop()
 })
 
-test('offline and back, without a click, and with a conversation that can be read on', async ({
+test('offline and back, without a click, and with a readable conversation', async ({
   browserWith: browser,
   site,
   model,
@@ -118,7 +114,7 @@ test('offline and back, without a click, and with a conversation that can be rea
   await expect(panel.getByLabel('質問')).toBeEnabled()
 })
 
-test('a suspended member, who comes back', async ({ browserWith: browser, site, server }) => {
+test('a suspended member who is restored', async ({ browserWith: browser, site, server }) => {
   const admin = await Account.signIn(server.url, 'admin')
   const member = (await membersOf(admin)).find(({ email }) => email === emails.user)
   const panel = await browser.press(await browser.open(`${site.url}/notice`))

@@ -10,7 +10,7 @@ function manifest(): Record<string, unknown> {
   return JSON.parse(readFileSync(existsSync(built) ? built : source, 'utf8'))
 }
 
-it('asks for no hosts: a page is readable only where the extension is used', () => {
+it('requests no hosts: a page is readable only after the user uses the extension on it', () => {
   const { permissions, ...rest } = manifest()
   expect(permissions).toEqual(['activeTab', 'scripting', 'sidePanel', 'storage', 'contextMenus', 'identity'])
   const asked = Object.keys(rest).filter((key) => /permissions|content_scripts/.test(key))

@@ -3,8 +3,8 @@ import { forgetTab } from './lib/kept'
 import { t } from './lib/texts'
 
 /**
- * The worker opens the panel with an intent. It has no state, because the browser ends it after half a minute.
- * `sidePanel.open` has to be called before anything is awaited: the gesture is forgotten after that.
+ * open opens the panel with an intent. The worker has no state, because the browser stops it after half a minute.
+ * `sidePanel.open` must be called before the first await, because the user gesture expires then.
  */
 function open(kind: Intent['kind'], tab: chrome.tabs.Tab | undefined, selection?: string): void {
   if (tab?.id === undefined || tab.id < 0) return

@@ -3,7 +3,7 @@ import { breaches, inspect, overflow, type Place } from './support/inspect'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
-/** The parts of Markdown that are wider than a phone, and a word without an end. */
+/** Parts of Markdown that are wider than a phone, and an overlong word. */
 const wide = [
   '## 見出し\n\n段落の**「強調」**と`コード`です。',
   '| 項目 | 担当 | 期限 | 状況 | 備考 |\n| --- | --- | --- | --- | --- |\n| 会議室の予約 | 総務部 | 三月四日 | 済み | 午前中に連絡 |',
@@ -13,7 +13,7 @@ const wide = [
   '> 引用です。\n\n1. 一つ目\n2. 二つ目\n   - 入れ子\n\n- [x] 済んだ作業\n- [ ] 残りの作業',
 ].join('\n\n')
 
-/** Every page of the app for people who are signed in, except those of one skill, thread or shared answer. */
+/** Every page of the app for signed-in users, except those of one skill, thread or shared answer. */
 const pages = [
   ...['/home/skill', '/home/skill/library', '/home/skill/leaving', '/home/skill/new', '/home/data-source'],
   ...['/home/nonsense', '/oauth/device', '/forbidden'],
@@ -27,7 +27,7 @@ const pages = [
 const title = (name: string | RegExp) => (page: Page) =>
   expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
 
-test.describe('everybody can use', () => {
+test.describe('accessibility', () => {
   // Each place is checked three times, which is slow on a small machine.
   test.slow()
 
@@ -79,14 +79,14 @@ test.describe('everybody can use', () => {
     }
   })
 
-  test('a skill with a composer, a form, and one that is not available', async ({ page, chat }) => {
+  test('a skill with a composer, a form, and an unavailable one', async ({ page, chat }) => {
     for (const skill of ['汎用チャット', 'ビジネスメール作成', 'ウェブ検索']) {
       await page.setViewportSize({ width: 1280, height: 800 })
       await inspect(page, { name: skill, open: () => chat.open(skill) })
     }
   })
 
-  test('an answer with everything in it, while it is written and after', async ({
+  test('an answer with everything in it, while it is running and after', async ({
     page,
     chat,
     model,

@@ -9,7 +9,7 @@ import { expect } from './support/test'
 test.use({ who: 'admin' })
 
 test.describe('the frame', () => {
-  test('leads to its places and back, says where one is, and has a page for what is not there', async ({
+  test('leads to its places and back, shows the current one, and has a page for unknown addresses', async ({
     page,
   }) => {
     await page.goto('/admin')
@@ -34,7 +34,7 @@ test.describe('the frame', () => {
     await page.waitForURL('**/home/skill')
   })
 
-  test('says that something could not be loaded, and loads it again', async ({ page }) => {
+  test('reports that something could not be loaded, and loads it again', async ({ page }) => {
     await page.route('**/v1/audit?*', (route) => route.fulfill({ status: 404, json: {} }))
     await open(page, '/admin/audit', '監査ログ')
     const failed = page.getByRole('alert').filter({ hasText: '読み込みに失敗しました' })
@@ -46,7 +46,7 @@ test.describe('the frame', () => {
 })
 
 test.describe('the contract', () => {
-  test('shows what is used of it, by day and by member', async ({ page, account, signIn, server }) => {
+  test('shows its usage, by day and by member', async ({ page, account, signIn, server }) => {
     const user = await signIn('user')
     const thread = await user.newThread('汎用チャット')
     await user.ask(thread.id, '利用量を数えてください。')
@@ -102,7 +102,7 @@ test.describe('the members', () => {
   const name = '鈴木 花子'
   const email = 'hanako.suzuki@demo.example'
 
-  test('are invited, changed and removed one by one, and the audit log tells it', async ({
+  test('are invited, changed and removed one by one, and the audit log records it', async ({
     page,
     server,
   }) => {
@@ -168,7 +168,7 @@ test.describe('the members', () => {
     await expect(events).toHaveCount(4)
   })
 
-  test('are searched, filtered and paged in the address', async ({ page, account }) => {
+  test('are searched, filtered and paged in the URL', async ({ page, account }) => {
     const names = Array.from({ length: 23 }, (_, at) => `page-${String(at).padStart(2, '0')}`)
     await invite(account, names)
     await open(page, '/admin/organization/member', 'メンバー')
@@ -243,7 +243,7 @@ test.describe('the members', () => {
     await server.operate('contract', 'set', '--organization', organization, '--seats', '50')
   })
 
-  test('that are sent again after a lost answer are invited once', async ({ page, server }) => {
+  test('that are sent again after a lost response are invited once', async ({ page, server }) => {
     await open(page, '/admin/organization/member', 'メンバー')
     await page.getByRole('button', { name: 'メンバーを招待' }).click()
     await page.getByRole('button', { name: 'まとめて' }).click()
@@ -265,7 +265,7 @@ test.describe('the members', () => {
     await newMail(server, 'lost@demo.example', 0)
   })
 
-  test('come back with 再試行 if they could not be removed', async ({ page, account }) => {
+  test('are shown again with 再試行 if they could not be removed', async ({ page, account }) => {
     await invite(account, ['stays'])
     await open(page, '/admin/organization/member?q=stays', 'メンバー')
     await page.route('**/v1/user/*', (route) => route.abort(), { times: 1 })
@@ -278,7 +278,7 @@ test.describe('the members', () => {
   })
 })
 
-test('an administrator sees what only a super-admin may do, with the reason', async ({
+test('an administrator sees the actions reserved for super-admins, with the reason', async ({
   page,
   account,
   signIn,
@@ -312,7 +312,7 @@ test('an administrator sees what only a super-admin may do, with the reason', as
   await other.goto('/admin/saml/edit')
   await other.waitForURL('**/admin/saml')
 
-  // Administrators cannot change themselves, and are sent away when they lose the role.
+  // Administrators cannot change themselves, and are redirected when they lose the role.
   await open(page, '/admin/organization/member?q=admin@', 'メンバー')
   await choose(page, 'admin@demo.example', '編集')
   await expect(page.getByText(/^ご自身の情報は変更できません。/)).toBeVisible()
@@ -322,7 +322,7 @@ test('an administrator sees what only a super-admin may do, with the reason', as
   await other.context().close()
 })
 
-test('everybody can use the admin screens', async ({ page }) => {
+test('the admin screens are accessible', async ({ page }) => {
   playwright.slow()
   for (const [path, name] of [
     ['/admin/contract', '契約'],
@@ -354,7 +354,7 @@ test('everybody can use the admin screens', async ({ page }) => {
   await expect(menu).toBeFocused()
 })
 
-test('no column of a list is cut off in a narrower window, however long an address is', async ({
+test('no column of a list is cut off in a narrower window, even with a long address', async ({
   page,
   account,
 }) => {
@@ -375,7 +375,7 @@ test('no column of a list is cut off in a narrower window, however long an addre
   }
 })
 
-test('single sign-on is set up, tried and switched on and off', async ({ page, account }) => {
+test('single sign-on is configured, tested and switched on and off', async ({ page, account }) => {
   playwright.slow()
   const person = { login: 'hanako', email: 'sso.hanako@demo.example', name: '統合 花子' }
   const idp = await Idp.start([person])
@@ -405,7 +405,7 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
     await unsaved.getByRole('button', { name: '編集に戻る' }).click()
     await expect(xml).toHaveValue('https://idp.example/metadata')
 
-    // The server's objections appear under their fields.
+    // The server's errors appear under their fields.
     await page.getByRole('button', { name: '項目ごとに入力' }).click()
     await page.getByLabel('エンティティID').fill('urn:example')
     await page.getByLabel('ログインURL（SSO URL）').fill('https://idp.example/sso')

@@ -86,7 +86,7 @@ test.describe('useChat with the transport of clients/ai-sdk', () => {
     await line.stop()
   })
 
-  test('R20: replaces the text when a server that was killed writes the answer anew', async ({
+  test('R20: replaces the text when a killed server writes the answer again', async ({
     page,
     model,
     server,
@@ -110,7 +110,7 @@ test.describe('useChat with the transport of clients/ai-sdk', () => {
     expect(model.asked(question)).toBe(2)
   })
 
-  test('a page that is loaded again shows the answer that runs, from its beginning', async ({
+  test('a reloaded page shows the running answer from its beginning', async ({
     page,
     model,
     account,
@@ -127,13 +127,13 @@ test.describe('useChat with the transport of clients/ai-sdk', () => {
     await expect(chat.answer).toHaveText(/.{40}/s)
     middle.release()
     expect(await chat.finished()).toBe(await model.text(directive))
-    await chat.load() // Now nothing runs.
+    await chat.load() // Now no answer is running.
     await expect(chat.status).toHaveText('ready')
     await expect(chat.answer).toHaveCount(0)
     expect(model.asked(question)).toBe(1)
   })
 
-  test('stops the answer, and shows what is stored of it', async ({ page, model, account, question }) => {
+  test('stops the answer, and shows the stored part', async ({ page, model, account, question }) => {
     model.script(question, { chars: 2000, seed: 6, tokens_per_second: 300 })
     const middle = model.pause(question, 100)
     const thread = await account.newThread('汎用チャット')
@@ -150,7 +150,7 @@ test.describe('useChat with the transport of clients/ai-sdk', () => {
   })
 })
 
-test('EventSource through a gateway ends with the stored text, wherever it is cut', async ({
+test('EventSource through a gateway ends with the stored text after any cut', async ({
   page,
   model,
   server,

@@ -64,7 +64,7 @@ test.describe('Branches', () => {
     expect(said.slice(2, 5)).toEqual([second, '元の答えです。', `${question} 続き`])
   })
 
-  test('any answer is asked again, and what followed it is kept', async ({ chat, model, question }) => {
+  test('any answer can be regenerated, and later messages are kept', async ({ chat, model, question }) => {
     model.script(question, { text: '一つ目の答えです。' }, { text: '別の答えです。' })
     await chat.open()
     await chat.ask(question)
@@ -81,7 +81,7 @@ test.describe('Branches', () => {
     await expect(chat.answers.first().getByRole('group', { name: '回答の切り替え' })).toContainText('1/2')
   })
 
-  test('an answer goes on while another branch is looked at', async ({ chat, model, question, page }) => {
+  test('an answer continues while another branch is shown', async ({ chat, model, question, page }) => {
     const edited = `${question} 改`
     model.script(edited, { chars: 900, seed: 5, tokens_per_second: 200 })
     const middle = model.pause(edited, 120)
@@ -97,7 +97,7 @@ test.describe('Branches', () => {
     await expect(page.getByText('別の分岐で回答を作成中です。')).toBeVisible()
     await expect(chat.answer).not.toHaveAttribute('aria-busy')
 
-    // The next question waits, and is sent in the branch where it was typed.
+    // The next question is queued, and is sent in the branch where it was typed.
     await chat.composer.fill(`${question} 続き`)
     await chat.composer.press('Enter')
     await expect(page.getByRole('region', { name: '送信待ちの質問' })).toContainText('続き')
@@ -132,7 +132,7 @@ test.describe('Branches', () => {
     await expect(asked.getByRole('textbox', { name: '原文' })).toHaveValue(question)
   })
 
-  test('what a search finds in another branch is opened there', async ({ chat, page, model, question }) => {
+  test('a search result in another branch is opened there', async ({ chat, page, model, question }) => {
     model.script(question, { text: 'はじめの答えに蚕の話があります。' }, { text: '別の答えです。' })
     await chat.open()
     await chat.ask(question)

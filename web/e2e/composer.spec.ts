@@ -1,7 +1,7 @@
 import { expect, test } from './support/test'
 
-test.describe('what sends', () => {
-  test('can be chosen, and the words around the composer follow', async ({ chat, page, model }) => {
+test.describe('the sending key', () => {
+  test('can be chosen, and the texts around the composer follow', async ({ chat, page, model }) => {
     model.script('一行目', { text: '承知しました。' })
     await chat.open()
     await expect(chat.composer).toHaveAttribute('placeholder', /Enter で送信、Shift \+ Enter で改行/)
@@ -25,7 +25,7 @@ test.describe('what sends', () => {
   test.describe('on a touch screen', () => {
     test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } })
 
-    test('is the button: Enter breaks the line', async ({ chat, page, model }) => {
+    test('is only the button, and Enter inserts a line break', async ({ chat, page, model }) => {
       model.script('一行目', { text: '承知しました。' })
       await chat.open()
       await chat.composer.tap()
@@ -59,8 +59,8 @@ test.describe('drafts', () => {
   })
 })
 
-test.describe('questions sent while an answer is written', () => {
-  test('wait over the composer, outlive a reload, and go out in order, once', async ({
+test.describe('questions sent during an answer', () => {
+  test('wait over the composer, outlive a reload, and are sent in order, once', async ({
     chat,
     page,
     model,
@@ -105,7 +105,7 @@ test.describe('questions sent while an answer is written', () => {
     expect(model.asked(third)).toBe(1)
   })
 
-  test('stay where they are after the answer was stopped, until their author sends them', async ({
+  test('stay in the queue after a stopped answer, until the user sends them', async ({
     chat,
     page,
     model,
@@ -133,7 +133,7 @@ test.describe('questions sent while an answer is written', () => {
   })
 })
 
-test('a rating is withdrawn by pressing it again, for every tab and after a reload', async ({
+test('a rating is withdrawn by a second click, in every tab and after a reload', async ({
   chat,
   page,
   model,
@@ -157,10 +157,7 @@ test('a rating is withdrawn by pressing it again, for every tab and after a relo
   await expect(good).toHaveAttribute('aria-pressed', 'false')
 })
 
-test('files that are dropped or pasted are refused with a notice where a skill takes none', async ({
-  chat,
-  page,
-}) => {
+test('dropped or pasted files are refused with a notice by a skill without files', async ({ chat, page }) => {
   await chat.open('用語の説明')
   const notice = page.getByText('ここではファイルや画像を使用できません。')
   for (const type of ['drop', 'paste']) {

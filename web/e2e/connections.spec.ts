@@ -6,7 +6,7 @@ import { password } from './support/tsumugi'
 const verifier = 'verifier-verifier-verifier-verifier-verifier'
 const redirect = 'http://127.0.0.1:9/callback'
 
-/** The address of the page where a person connects the command line. */
+/** The URL of the page where a user connects the command line. */
 function grantPage(change: Record<string, string> = {}): string {
   return `/oauth/grant?${new URLSearchParams({
     response_type: 'code',
@@ -28,7 +28,7 @@ async function post(url: string, form: Record<string, string>): Promise<Record<s
 test.describe('connections', () => {
   test.use({ who: 'user' })
 
-  test('R85: a person allows an app, sees it, and ends it', async ({ page, server }) => {
+  test('R85: a user allows an app, sees it, and ends it', async ({ page, server }) => {
     let left: URL | undefined
     await page.route('http://127.0.0.1:9/**', (route) => {
       left = new URL(route.request().url())
@@ -63,7 +63,7 @@ test.describe('connections', () => {
     expect((await me()).status).toBe(401)
   })
 
-  test('R85: a request that is wrong leads nowhere, or back to the app', async ({ page }) => {
+  test('R85: an invalid request is refused, or redirected to the app', async ({ page }) => {
     await page.goto(grantPage({ redirect_uri: 'https://evil.example/' }))
     await expect(page.getByRole('alert')).toContainText('登録されていません')
     await page.route('http://127.0.0.1:9/**', (route) =>
@@ -124,7 +124,7 @@ test.describe('connections', () => {
     await admin.call('PUT', '/v1/connection-policy', { personal_tokens: true })
   })
 
-  test('a token whose answer was lost is created once, and stands in the list', async ({ page }) => {
+  test('a token whose response was lost is created once, and is in the list', async ({ page }) => {
     await page.goto('/setting/connections')
     let calls = 0
     await page.route('**/v1/connection/token', async (route) => {
@@ -147,7 +147,7 @@ test.describe('connections', () => {
 test.describe('without a session', () => {
   test.use({ who: null })
 
-  test('R57: whoever signs in first comes back to the app that asks', async ({ page }) => {
+  test('R57: a user who signs in first returns to the app’s request', async ({ page }) => {
     await page.goto(grantPage())
     await page.waitForURL('**/login')
     await page.getByLabel('メールアドレス').fill('user@demo.example')

@@ -37,7 +37,7 @@ function clipboard(page: Page, type: 'text/plain' | 'text/html'): Promise<string
 }
 
 test.describe('copying', () => {
-  test('an answer goes to Word as HTML, its table to Excel, its code to a file', async ({
+  test('an answer is copied for Word, its table for Excel, its code saved as a file', async ({
     page,
     chat,
     model,
@@ -80,7 +80,12 @@ test.describe('copying', () => {
     await expect(page.getByRole('region', { name: 'Pythonのコード' })).toHaveCSS('white-space', 'pre-wrap')
   })
 
-  test('a mail gives its subject and its text apart', async ({ page, chat, model, question }) => {
+  test('the subject and the text of a mail are copied separately', async ({
+    page,
+    chat,
+    model,
+    question,
+  }) => {
     model.script(question, { text: mail, tokens_per_second: -1 })
     await chat.open()
     await chat.ask(question)

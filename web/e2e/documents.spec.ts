@@ -6,10 +6,10 @@ import { pdfOf } from './support/pdf'
 import { test as base, expect } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
-/** Questions about documents, to a server that its own engine answers for. */
+/** Questions about documents to a server whose own engine answers. */
 const offline = base.extend<object, { server: Tsumugi }>({
   server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const server = await Tsumugi.start(null)
       await use(server)
@@ -56,7 +56,7 @@ const chips = (page: Page): Locator =>
 const cited = (answer: Locator): Locator => answer.getByRole('button', { name: /^出典\d/ })
 const viewer = (page: Page): Locator => page.getByRole('complementary', { name: /^ファイル「/ })
 
-/** Holds a file above a page's main part and drops it there. */
+/** Drags a file over a page's main part and drops it there. */
 async function drop(page: Page, name: string, content: Buffer): Promise<void> {
   const dataTransfer = await page.evaluateHandle(
     ([name, content]) => {
@@ -71,7 +71,7 @@ async function drop(page: Page, name: string, content: Buffer): Promise<void> {
     await page.locator('[data-composer]').dispatchEvent(type, { dataTransfer })
 }
 
-/** A document of many pages, which takes a while to be read. */
+/** A document of many pages, which takes a while to parse. */
 function long(browser: Browser): Promise<Buffer> {
   const page = (n: number) =>
     `# 第${n}章 手順書\n${Array.from({ length: 24 }, (_, i) => `手順${n}-${i + 1}。担当者は、点検の結果を台帳に記録し、責任者に報告する。`).join('\n')}`
@@ -93,7 +93,7 @@ offline.describe('a document', () => {
       await chat.open('文書に質問')
       await drop(page, '手順書.pdf', await long(browser))
       await expect(chips(page)).toContainText('手順書.pdf')
-      // The question waits until the file is read.
+      // The question waits until the file is parsed.
       await chat.composer.fill('年次有給休暇は何日付与されますか。')
       await chat.composer.press('Enter')
       await expect(page.getByText('読み取りが終わり次第送信します。')).toBeVisible()
@@ -219,7 +219,7 @@ offline.describe('a summary', () => {
         return items[0].usage?.input_tokens ?? Number.POSITIVE_INFINITY
       }
       expect(await usage()).toBeGreaterThan(100_000)
-      // The notes are kept: the same again takes little.
+      // The notes are stored, so the same question takes few tokens.
       await chat.answer.getByRole('button', { name: '回答を再生成' }).click()
       await expect.poll(usage).toBeLessThan(100_000)
       await chat.finished()
@@ -246,7 +246,7 @@ offline.describe('a question', () => {
   )
 
   offline('waits for its file over a reload, and can be taken back', async ({ page, browser, chat }) => {
-    // Without an event, the page shows the file as being read.
+    // Without an event, the page shows the file as being parsed.
     let isDeaf = true
     await page.routeWebSocket(/\/v1\/live$/, (socket) => {
       if (!isDeaf) socket.connectToServer()

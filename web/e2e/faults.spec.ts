@@ -5,7 +5,7 @@ interface Notes {
   noteAlert(text: string): Promise<void>
 }
 
-/** Runs in the page: how much space a line takes from its surroundings. */
+/** Runs in the page: the space that a line takes from its surroundings. */
 function roomFor(line: HTMLElement | SVGElement): number {
   const list = line.closest('ol')
   const before = list?.offsetHeight ?? 0
@@ -16,7 +16,7 @@ function roomFor(line: HTMLElement | SVGElement): number {
 }
 
 test.describe('when something breaks', () => {
-  test('R20: a server killed in mid-answer answers as a whole once it is back', async ({
+  test('R20: a server killed during an answer answers completely after its restart', async ({
     chat,
     model,
     server,
@@ -51,7 +51,7 @@ test.describe('when something breaks', () => {
     expect(model.asked(question)).toBe(2)
   })
 
-  test('R20: the reader is told quietly that an answer waits, and that it is written anew', async ({
+  test('R20: the reader sees that an answer waits, and that it is written again', async ({
     chat,
     page,
     model,
@@ -59,7 +59,7 @@ test.describe('when something breaks', () => {
     question,
   }) => {
     test.slow()
-    // Written slowly enough to be watched, but never so slowly that it seems to stall.
+    // Slow enough to be watched, but never so slow that it seems to stall.
     const second = { text: '二度目の答えです。'.repeat(60), tokens_per_second: 20 }
     model.script(question, { text: '一度目の答えです。'.repeat(40), tokens_per_second: 400 }, second)
     const [ready, first] = model.pauses(question, 0, 60)
@@ -90,7 +90,7 @@ test.describe('when something breaks', () => {
     expect(await chat.copied()).toBe(second.text)
   })
 
-  test('R18: a server that is stopped in order finishes its answer; what is asked meanwhile waits for the next', async ({
+  test('R18: a server that stops in order finishes its answer; new questions wait for the next server', async ({
     chat,
     page,
     model,
@@ -144,7 +144,7 @@ test.describe('when something breaks', () => {
     expect(alerts).toEqual([])
   })
 
-  test('a failing provider leaves the partial text, the reason, and another try', async ({
+  test('a failing provider leaves the partial text, the reason, and a retry', async ({
     chat,
     model,
     account,
@@ -173,13 +173,7 @@ test.describe('when something breaks', () => {
     expect(model.asked(question)).toBe(2)
   })
 
-  test('an answer is made anew in the place of the old one', async ({
-    chat,
-    model,
-    page,
-    account,
-    question,
-  }) => {
+  test('a regenerated answer replaces the old one', async ({ chat, model, page, account, question }) => {
     model.script(question, { text: '最初の答えです。' }, { text: '作り直した答えです。' })
     await chat.open()
     await chat.ask(question)
@@ -196,11 +190,7 @@ test.describe('when something breaks', () => {
     expect(messages.map(({ content }) => content)).toEqual([question, '作り直した答えです。'])
   })
 
-  test('a question the server did not take comes back into the composer', async ({
-    chat,
-    context,
-    question,
-  }) => {
+  test('a question that the server refused returns to the composer', async ({ chat, context, question }) => {
     await chat.open()
     await context.setOffline(true)
     await chat.composer.fill(question)

@@ -26,7 +26,7 @@ async function asked(account: Account, skill: string, question: string): Promise
   return thread.id
 }
 
-test('administrators see ratings without names, and the text of those who send it, until it is withdrawn', async ({
+test('administrators see ratings without names, and the text of users who send it, until withdrawn', async ({
   page,
   browser,
   server,
@@ -101,7 +101,7 @@ test('administrators see ratings without names, and the text of those who send i
   await member.context().close()
 })
 
-test('the dialog says what is sent, and both screens are for everybody', async ({
+test('the dialog shows the data to send, and both screens are accessible', async ({
   page,
   browser,
   server,

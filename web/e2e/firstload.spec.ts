@@ -16,7 +16,7 @@ function watchRequests(page: Page): string[] {
   return asked
 }
 
-/** A floating box hangs under its button, within the window. */
+/** Checks that a floating box is under its button, within the window. */
 async function expectBeside(box: Locator, button: Locator): Promise<void> {
   await expect(box).toBeInViewport({ ratio: 0.99 })
   // The header may still be laid out while the two are measured.
@@ -30,7 +30,7 @@ async function expectBeside(box: Locator, button: Locator): Promise<void> {
 }
 
 test.describe('the first load', () => {
-  test('is dark from its first paint where dark was chosen', async ({ account, page }) => {
+  test('is dark from its first paint if dark was chosen', async ({ account, page }) => {
     const { id } = await account.skill('汎用チャット')
     await page.addInitScript(() => localStorage.setItem('tsumugiTheme', 'dark'))
     const started = await hold(page, app)
@@ -50,7 +50,7 @@ test.describe('the first load', () => {
     const me = await hold(page, /\/v1\/me$/)
     const asked = watchRequests(page)
     await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
-    // Held back together with the user: everything that the app requests on behalf of a user.
+    // The app's other requests for a user, held back together with the user.
     await expect.poll(() => asked.some((path) => path === '/assets/home.js')).toBe(true)
     await page.waitForLoadState('load')
     expect(asked.filter((path) => path.startsWith('/v1/'))).toEqual(['/v1/me'])
@@ -62,7 +62,7 @@ test.describe('the first load', () => {
     ])
   })
 
-  test('brings how formulas look before the first answer has one', async ({
+  test('loads the style of formulas before the first answer has one', async ({
     page,
     chat,
     model,
@@ -79,7 +79,7 @@ test.describe('the first load', () => {
     await expect(chat.answer.locator('.katex')).toHaveCount(0)
   })
 
-  test('of the skills, of a skill and of a thread asks for nothing twice', async ({
+  test('of the skills, of a skill and of a thread requests nothing twice', async ({
     account,
     chat,
     page,
@@ -111,7 +111,7 @@ test.describe('the first load', () => {
     }
   })
 
-  test('does not make the composer wait for what draws answers; the first answer is drawn with it', async ({
+  test('does not delay the composer for the renderer; the first answer uses it', async ({
     chat,
     page,
     model,
@@ -123,7 +123,7 @@ test.describe('the first load', () => {
     const asked = page.waitForRequest(renderer)
     await chat.open()
     await expect(chat.composer).toBeFocused()
-    // Before any question: it is loaded by itself, after the composer.
+    // Before any question, the renderer is loaded after the composer.
     await asked
     await chat.ask(question)
     await chat.finished()
@@ -138,7 +138,7 @@ test.describe('the first load', () => {
     expect(begun).toBeGreaterThan(usable)
   })
 
-  test('of a thread shows its messages as they are meant, never as they were typed', async ({
+  test('of a thread shows its messages rendered, never as source', async ({
     chat,
     page,
     model,
@@ -161,7 +161,7 @@ test.describe('the first load', () => {
     await expect(chat.answer).not.toContainText('##')
   })
 
-  test('of a skill with a form shows the form with its name, and moves nothing', async ({
+  test('of a skill with a form shows the form with its name, without layout shifts', async ({
     account,
     page,
   }) => {
@@ -172,7 +172,7 @@ test.describe('the first load', () => {
     expect(await page.evaluate(() => performance.getEntriesByName('bare heading').length)).toBe(0)
   })
 
-  test('loses no question where what draws its answer cannot be had: it is shown as it was written', async ({
+  test('loses no question if the renderer cannot be loaded, and shows the source of the answer', async ({
     chat,
     page,
     model,
@@ -194,7 +194,7 @@ test.describe('the first load', () => {
     await expect(chat.answer.getByRole('heading', { name: '見出し' })).toBeVisible()
   })
 
-  test('says so where a part of the app cannot be had, and goes on once it can', async ({
+  test('reports a part of the app that cannot be loaded, and continues once it can', async ({
     account,
     chat,
     page,
@@ -210,7 +210,7 @@ test.describe('the first load', () => {
   })
 
   for (const reducedMotion of ['no-preference', 'reduce'] as const) {
-    test(`has its menus, panels and tips beside what they belong to (motion: ${reducedMotion})`, async ({
+    test(`has its menus, panels and tooltips next to their anchors (motion: ${reducedMotion})`, async ({
       account,
       page,
     }) => {
@@ -238,7 +238,7 @@ test.describe('the first load', () => {
     })
   }
 
-  test('has its menus, panels and tips with it: the first press, key or touch opens them, whatever else is on its way', async ({
+  test('has its menus, panels and tooltips: the first click, key or tap opens them during loading', async ({
     account,
     page,
   }) => {
@@ -262,7 +262,7 @@ test.describe('the first load', () => {
     await expect(page.getByRole('menuitem').first()).toBeFocused()
     await page.getByRole('menuitemradio', { name: 'ダーク' }).hover()
     await expect(page.getByRole('menuitemradio', { name: 'ダーク' })).toBeFocused()
-    // The press that closes it also has its own effect.
+    // The click that closes it also has its own effect.
     await favorites.click()
     await expect(page.getByRole('menu')).toHaveCount(0)
     const panel = page.getByRole('dialog', { name: 'お気に入り' })
@@ -289,7 +289,7 @@ function noteComposer(): void {
   observer.observe(document, { childList: true, subtree: true })
 }
 
-/** Runs in the page: records when the skill's name is there without its form. */
+/** Runs in the page: records when the skill's name is shown without its form. */
 function noteHeading(): void {
   new MutationObserver(() => {
     if (document.querySelector('main h1') !== null && document.querySelector('main form') === null) {

@@ -8,7 +8,7 @@ for (const viewport of [
   test.describe(`${viewport.width} × ${viewport.height}`, () => {
     test.use({ viewport })
 
-    test('every form has its choices made and its button visible', async ({ page, account }) => {
+    test('every form has its defaults and a visible button', async ({ page, account }) => {
       const list = await (await account.call('GET', '/v1/skill?limit=100')).json()
       const forms = (list.items as Skill[]).filter(({ form_type }) => form_type === 'form')
       expect(forms.length).toBeGreaterThan(5)
@@ -21,7 +21,7 @@ for (const viewport of [
       }
     })
 
-    test('a pasted text is enough to have it proofread', async ({ page, chat }) => {
+    test('a pasted text is sufficient for proofreading', async ({ page, chat }) => {
       await chat.open('文章校正')
       await page.getByRole('textbox', { name: '文章' }).fill('導入にに伴い、変更します。')
       await page.getByRole('button', { name: '実行' }).click()
@@ -29,7 +29,7 @@ for (const viewport of [
       await expect(chat.questions.last()).toContainText('元の文体のまま')
     })
 
-    test('a prompt is enough to try a skill', async ({ page, model, question }) => {
+    test('a prompt is sufficient to try a skill', async ({ page, model, question }) => {
       model.script(question, { text: '試した回答です。' })
       await page.goto('/home/skill/new')
       await page.getByRole('textbox', { name: 'プロンプト' }).fill('一文で答える。')
@@ -41,7 +41,7 @@ for (const viewport of [
       await expect(trial.getByText('試した回答です。', { exact: true })).toBeVisible()
     })
 
-    test('the button of a form that is tried is visible', async ({ page }) => {
+    test('the button of a tried form is visible', async ({ page }) => {
       await page.goto('/home/skill/new')
       for (const label of ['会社名', '部署名', '担当者', '用件']) {
         await page.getByRole('button', { name: '入力項目を追加' }).click()

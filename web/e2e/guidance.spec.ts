@@ -5,7 +5,7 @@ import { inspect } from './support/inspect'
 
 test.use({ who: 'admin' })
 
-test('what the organization and a person write is sent with questions, and can be seen before', async ({
+test('instructions of the organization and the user are sent with questions, and can be seen before', async ({
   page,
   browser,
   server,

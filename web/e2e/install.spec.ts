@@ -14,7 +14,7 @@ declare global {
 }
 
 test.describe('the app on a device', () => {
-  test('can be installed, and keeps nothing by itself', async ({ page, server }) => {
+  test('can be installed, and stores nothing by itself', async ({ page, server }) => {
     await page.goto('/home/skill')
     const browser = await page.context().newCDPSession(page)
     const { errors } = await browser.send('Page.getAppManifest')
@@ -32,7 +32,7 @@ test.describe('the app on a device', () => {
     expect(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length)).toBe(0)
   })
 
-  test('is told of an answer that ends while no tab is looked at, once that was chosen', async ({
+  test('is notified of an answer that ends while no tab is visible, if so configured', async ({
     page,
     account,
     chat,

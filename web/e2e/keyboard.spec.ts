@@ -80,7 +80,7 @@ test.describe('typing Japanese', () => {
 })
 
 test.describe('the keyboard', () => {
-  test('goes past the header to the content, and by Tab to the composer', async ({ chat, page }) => {
+  test('skips the header to the content, and reaches the composer by Tab', async ({ chat, page }) => {
     await openSkills(page)
     const skip = page.getByRole('button', { name: '本文へ移動' })
     await page.keyboard.press('Tab')
@@ -129,7 +129,7 @@ test.describe('the keyboard', () => {
     await expect(page).toHaveURL(/\/home\/skill\/[^/]+$/)
   })
 
-  test('gives the focus back to what opened the palette', async ({ page }) => {
+  test('restores the focus after the palette', async ({ page }) => {
     await openSkills(page)
     const search = page.getByRole('button', { name: '検索', exact: true })
     await search.focus()
@@ -141,13 +141,7 @@ test.describe('the keyboard', () => {
     }
   })
 
-  test('is in the composer once a thread has been opened', async ({
-    chat,
-    page,
-    account,
-    model,
-    question,
-  }) => {
+  test('is in the composer after a thread is opened', async ({ chat, page, account, model, question }) => {
     await account.reset()
     model.script(question, { text: '糸の回答です。' })
     await chat.open()
@@ -190,7 +184,7 @@ test.describe('the keyboard', () => {
     await opened(/別のチャット/)
   })
 
-  test('is in the composer after a button that goes away when it is pressed', async ({
+  test('is in the composer after a button that disappears when clicked', async ({
     chat,
     page,
     model,
@@ -214,13 +208,7 @@ test.describe('the keyboard', () => {
     await expect(chat.composer).toBeFocused()
   })
 
-  test('stops an answer by Esc, and gives the focus back', async ({
-    chat,
-    page,
-    model,
-    account,
-    question,
-  }) => {
+  test('stops an answer by Esc, and restores the focus', async ({ chat, page, model, account, question }) => {
     model.script(question, { chars: 600, tokens_per_second: 60 })
     const middle = model.pause(question, 40)
     await chat.open()

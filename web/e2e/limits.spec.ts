@@ -4,7 +4,7 @@ import { inspect } from './support/inspect'
 
 test.use({ who: 'admin' })
 
-test('a member is told of their limit, is stopped by it, and goes on when it is lifted', async ({
+test('a member sees their limit, is stopped by it, and continues after it is lifted', async ({
   page,
   browser,
   server,
@@ -41,7 +41,7 @@ test('a member is told of their limit, is stopped by it, and goes on when it is 
   await member.goto(`/chat/${thread.id}`)
   const conversation = chat.in(member)
   await expect(async () => {
-    // Servers know a changed limit after a few seconds.
+    // Servers read a changed limit after a few seconds.
     await conversation.ask('上限を超える質問です。')
     await expect(member.getByText(/上限（1トークン）に達したため/).first()).toBeVisible({ timeout: 5000 })
   }).toPass()

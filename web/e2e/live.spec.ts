@@ -35,7 +35,7 @@ async function told(line: WebSocket, what: string): Promise<void> {
   await line.waitForEvent('framereceived', ({ payload }) => payload.toString().includes(what))
 }
 
-/** The next call to an address: its response can be read before it is passed on. */
+/** The next request to a URL. Its response can be read before it is forwarded. */
 function nextCall(page: Page, url: string): Promise<Route> {
   return new Promise((resolve) => void page.route(url, resolve, { times: 1 }))
 }
@@ -63,7 +63,7 @@ async function hide(page: Page, hidden: boolean): Promise<void> {
   )
 }
 
-/** The number of answer streams that a page has left before their end. */
+/** The number of answer streams that a page has closed before their end. */
 function streamsClosed(page: Page): () => number {
   let closed = 0
   page.on('requestfailed', (request) => {
@@ -73,7 +73,7 @@ function streamsClosed(page: Page): () => number {
 }
 
 test.describe('two devices', () => {
-  test('show the same threads: made, renamed, deleted', async ({ page, device, account }) => {
+  test('show the same threads: created, renamed, deleted', async ({ page, device, account }) => {
     await account.reset()
     const other = await device()
     await openSkills(page)
@@ -95,7 +95,7 @@ test.describe('two devices', () => {
     await expect(threads(page).getByRole('link')).toHaveText(['事務所の引っ越し'])
   })
 
-  test('show that an answer is being written, and one says when it is finished', async ({
+  test('show that an answer is running, and one reports its end', async ({
     chat,
     device,
     account,
@@ -125,7 +125,7 @@ test.describe('two devices', () => {
     expect(await there.threadId()).toBe(await chat.threadId())
   })
 
-  test('wait for no title: a thread goes by its question until one is made', async ({
+  test('show the question as the title until one is generated', async ({
     chat,
     device,
     account,
@@ -159,16 +159,11 @@ test.describe('two devices', () => {
     expect(model.asked(question)).toBe(1)
   })
 
-  test('say when an answer has failed in a thread that is not open', async ({
-    page,
-    account,
-    model,
-    question,
-  }) => {
+  test('report a failed answer in a thread that is not open', async ({ page, account, model, question }) => {
     await account.reset()
     const thread = await account.newThread('汎用チャット', '秋の研修')
     model.script(question, { text: 'この答えは途中で終わります。', fail: 'error', fail_after: 5 })
-    await openListening(page) // There is no notice of an answer that ends before.
+    await openListening(page) // An answer that ends earlier has no notice.
     await expect(entry(page, '秋の研修')).toBeVisible()
     await account.ask(thread.id, question)
     await expect(
@@ -176,7 +171,7 @@ test.describe('two devices', () => {
     ).toBeVisible()
   })
 
-  test('with a thread open show what is asked and answered on the other, as it is written', async ({
+  test('with a thread open show questions and answers of the other at once', async ({
     chat,
     device,
     account,
@@ -214,7 +209,7 @@ test.describe('two devices', () => {
     await expect(other.turns).toHaveCount(2)
   })
 
-  test('with a thread on its way show what is asked meanwhile on the other', async ({
+  test('with a thread loading show new questions of the other', async ({
     page,
     chat,
     account,
@@ -265,7 +260,7 @@ test.describe('two devices', () => {
     }
   })
 
-  test('show a notice that is published while their list is on its way', async ({ page, server }) => {
+  test('show a notice that is published while their list is loading', async ({ page, server }) => {
     const title = `急なお知らせ ${crypto.randomUUID().slice(0, 8)}`
     const listed = nextCall(page, '**/v1/notification?*')
     let asked = 0
@@ -284,7 +279,7 @@ test.describe('two devices', () => {
     await expect(page.getByRole('heading', { name: title }).first()).toBeVisible()
   })
 
-  test('leave an open thread that the other has deleted, and keep what was being typed', async ({
+  test('leave an open thread that the other has deleted, and keep the draft', async ({
     chat,
     device,
     account,
@@ -303,10 +298,7 @@ test.describe('two devices', () => {
 })
 
 test.describe('the tabs of a browser', () => {
-  test('share one line, which another one takes over when its tab is closed', async ({
-    context,
-    account,
-  }) => {
+  test('share one connection, which another tab takes over', async ({ context, account }) => {
     await account.reset()
     const tabs = await Promise.all([1, 2, 3].map(() => context.newPage()))
     const lines = watchLines(tabs)
@@ -323,7 +315,7 @@ test.describe('the tabs of a browser', () => {
     expect(lines()).toBe(1)
   })
 
-  test('are up to date again after a restart of the server', async ({ context, device, account, server }) => {
+  test('are up to date after a restart of the server', async ({ context, device, account, server }) => {
     test.slow()
     await account.reset()
     const thread = await account.newThread('汎用チャット', '前からある話')
@@ -360,7 +352,7 @@ test.describe('the tabs of a browser', () => {
     const pauses = questions.map((each) => model.pause(each, 60))
     for (const [i, each] of questions.entries()) model.script(each, answers[i] ?? {})
     for (const [i, place] of places.entries()) await place.ask(questions[i] ?? '')
-    // All are being written, including those without a stream.
+    // All answers are running, including those without a stream.
     for (const pause of pauses) await pause.reached
 
     // Ordinary calls still have a connection.
@@ -383,7 +375,7 @@ test.describe('the tabs of a browser', () => {
   })
 })
 
-test('a hidden tab makes room for one that is looked at, and has its whole answer when it is looked at again', async ({
+test('a hidden tab releases its stream for a visible one, and has its whole answer when shown again', async ({
   chat,
   context,
   account,
@@ -436,7 +428,7 @@ test('a hidden tab makes room for one that is looked at, and has its whole answe
   expect(model.asked(first.text)).toBe(1)
 })
 
-test.describe('a server that has too much to do', () => {
+test.describe('an overloaded server', () => {
   const busy = (seconds: number) => ({
     status: 503,
     headers: { 'Retry-After': String(seconds) },
@@ -450,7 +442,12 @@ test.describe('a server that has too much to do', () => {
     },
   })
 
-  test('is asked again by itself, and the question is told once', async ({ chat, page, model, question }) => {
+  test('is asked again by itself, and the question is announced once', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
     model.script(question, { text: 'お待たせしました。' })
     let refusals = 0
     await page.route('**/v1/message/stream', (route) =>
@@ -465,7 +462,7 @@ test.describe('a server that has too much to do', () => {
     expect(model.asked(question)).toBe(1)
   })
 
-  test('that wants too much patience gives the question back, and leaves no thread without one', async ({
+  test('that requests too long a wait returns the question, and leaves no thread without one', async ({
     chat,
     page,
     account,

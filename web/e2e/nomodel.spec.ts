@@ -17,7 +17,7 @@ const test = base.extend<object, { server: Tsumugi }>({
 test.describe('an administrator without a model', () => {
   test.use({ who: 'admin' })
 
-  test('is led from the skills to how a model is connected', async ({ page }) => {
+  test('is guided from the skills to the connection of a model', async ({ page }) => {
     await inspect(page, {
       name: 'skills without a model',
       open: async () => {
@@ -39,7 +39,7 @@ test.describe('an administrator without a model', () => {
   })
 })
 
-test('a member is asked to tell an administrator', async ({ page }) => {
+test('a member is asked to contact an administrator', async ({ page }) => {
   await openSkills(page)
   const banner = page.getByRole('region', { name: 'AIモデルが未設定です' })
   await expect(banner).toContainText('管理者にモデルの接続を依頼してください。')

@@ -4,7 +4,7 @@ import { expect } from './support/test'
 
 test.use({ who: 'admin' })
 
-/** A time of tomorrow in Japan, as a field takes it. */
+/** A time tomorrow in Japan, in the format of a field. */
 const tomorrow = (time: string) =>
   `${new Date(Date.now() + (24 + 9) * 3_600_000).toISOString().slice(0, 10)}T${time}`
 
@@ -99,7 +99,7 @@ test('an administrator writes a notice, changes it and ends it, and open tabs fo
   await member.context().close()
 })
 
-test('a notice begins and ends at the times that were set, and is deleted before', async ({
+test('a notice begins and ends at the configured times, and is deleted before', async ({
   page,
   browser,
   server,
@@ -141,10 +141,7 @@ test('a notice begins and ends at the times that were set, and is deleted before
   await member.context().close()
 })
 
-test('operators’ notices are shown and cannot be changed; the pages are for everybody', async ({
-  page,
-  server,
-}) => {
+test('operators’ notices are read-only; the pages are accessible', async ({ page, server }) => {
   await server.publish('定期メンテナンス', '22時から')
   await open(page, '/admin/notice', 'お知らせ')
   const line = page.getByRole('row').filter({ hasText: '定期メンテナンス' })

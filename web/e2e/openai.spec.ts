@@ -15,7 +15,7 @@ async function tokenOf(account: Account, ...scopes: string[]): Promise<Token> {
   return (await answer.json()) as Token
 }
 
-/** OpenAI's own client. It retries nothing, so that each test sees what the server answers. */
+/** OpenAI's own client. It does not retry, so that each test sees the server's response. */
 async function clientOf(url: string, account: Account): Promise<OpenAI> {
   const { token } = await tokenOf(account, 'chat')
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 })
@@ -46,7 +46,7 @@ async function statusOf(url: string, account: Account, completion: string): Prom
   return status
 }
 
-/** The messages of the thread that a completion has made, oldest first. */
+/** The messages of the thread that a completion has created, oldest first. */
 async function storedAs(account: Account, completion: string) {
   for (const thread of await account.threads()) {
     const messages = await account.messages(thread.id)
@@ -127,7 +127,7 @@ test.describe("OpenAI's own client", () => {
     })
   })
 
-  test('shows a picture', async ({ model, question }) => {
+  test('sends a picture', async ({ model, question }) => {
     model.script(question, { pictures: true })
     const server = await Tsumugi.start(model, { OPENAI_VISION: 'true' })
     const client = await clientOf(server.url, await Account.signIn(server.url, 'user'))
@@ -202,7 +202,12 @@ test.describe("OpenAI's own client", () => {
   })
 
   for (const store of [true, false])
-    test(`leaves in mid-answer, with store: ${store}`, async ({ server, account, model, question }) => {
+    test(`disconnects during an answer, with store: ${store}`, async ({
+      server,
+      account,
+      model,
+      question,
+    }) => {
       const directive = { chars: 1500, seed: 19, tokens_per_second: 400 }
       model.script(question, directive)
       const middle = model.pause(question, 80)
@@ -233,7 +238,7 @@ test.describe("OpenAI's own client", () => {
         .toMatchObject({ status: 'success', finish_reason: 'stop', content: await model.text(directive) })
     })
 
-  test('gets a stream that ends early as an error', async ({ server, account, model, question }) => {
+  test('reports a stream that ends early as an error', async ({ server, account, model, question }) => {
     model.script(question, { chars: 1500, seed: 20, tokens_per_second: 400 })
     const middle = model.pause(question, 80)
     const { token, connection } = await tokenOf(account, 'chat')
@@ -254,7 +259,7 @@ test.describe("OpenAI's own client", () => {
     expect(refused.type).toBe('authentication_error')
   })
 
-  test('gets refusals and failures as its own errors', async ({ server, account, model, question }) => {
+  test('reports refusals and failures as its own errors', async ({ server, account, model, question }) => {
     const client = await clientOf(server.url, account)
     const asked = { model: skill, messages: [user(question)] }
     const unknown = await errorOf(client.chat.completions.create({ ...asked, model: 'gpt-none' }))
@@ -281,7 +286,7 @@ test.describe("OpenAI's own client", () => {
     expect(broken.type).toBe('server_error')
   })
 
-  test('gets a limit as RateLimitError, with when to retry', async ({ model, question }) => {
+  test('reports a limit as RateLimitError, with the time to retry', async ({ model, question }) => {
     model.script(question, { text: 'はい。' })
     const server = await Tsumugi.start(model, { TSUMUGI_LIMITS: 'question=1' })
     const client = await clientOf(server.url, await Account.signIn(server.url, 'user'))

@@ -38,7 +38,7 @@ async function draw(page: Page, width: number, height: number, type = 'image/png
   return Buffer.from(url.split(',')[1] ?? '', 'base64')
 }
 
-/** Gives files to the page as its clipboard does, or as they are dropped on the composer. */
+/** Passes files to the page as its clipboard does, or drops them on the composer. */
 async function give(
   page: Page,
   how: 'paste' | 'drop',

@@ -61,7 +61,7 @@ async function result(page: Page): Promise<string> {
   return read()
 }
 
-test('changes are accepted and refused, one by one and all, and what results is copied', async ({
+test('changes are accepted and refused, one by one and all, and the result is copied', async ({
   page,
   chat,
 }) => {
@@ -80,12 +80,12 @@ test('changes are accepted and refused, one by one and all, and what results is 
   expect(await result(page)).toBe(corrected.replace('約2時間', '約2時間程度'))
   await expect(stored(page)).toBeVisible()
 
-  // Decisions are kept after a reload, and appear in another tab.
+  // Decisions are stored, and appear in another tab.
   await page.reload()
   await expect(view(page)).toContainText('採用 1・不採用 1・未確認 4')
   expect(await result(page)).toBe(corrected.replace('約2時間', '約2時間程度'))
 
-  // All changes at once, with undo. A question is only accepted alone.
+  // All changes at once, with undo. A question is only accepted individually.
   await button(page, 'すべて元に戻す').click()
   expect(await result(page)).toBe(text)
   await button(page, '取り消す').click()
@@ -100,7 +100,7 @@ test('changes are accepted and refused, one by one and all, and what results is 
   await expect(view(page)).toContainText('採用 6・不採用 0・未確認 0')
 })
 
-test('texts are shown side by side or in one, as chosen before, and changes by kind', async ({
+test('texts are shown side by side or combined, as chosen before, and changes by kind', async ({
   page,
   chat,
 }) => {
@@ -120,7 +120,7 @@ test('texts are shown side by side or in one, as chosen before, and changes by k
   expect(await breaches(page)).toEqual([])
 })
 
-test('the keys go from change to change and decide, but not while one types', async ({ page, chat }) => {
+test('the keys navigate and decide changes, but not while the user types', async ({ page, chat }) => {
   await proofread(chat)
   await chat.finished()
   await chat.composer.fill('')
@@ -144,7 +144,10 @@ test('the keys go from change to change and decide, but not while one types', as
   await expect(page.getByRole('dialog', { name: 'キーボードショートカット' })).toContainText('修正案を採用')
 })
 
-test('a text is saved for Word with tracked changes, or with what was decided', async ({ page, chat }) => {
+test('a text is saved for Word with tracked changes, or with the decisions applied', async ({
+  page,
+  chat,
+}) => {
   await proofread(chat)
   await chat.finished()
   await button(change(page, '「程度」を削除'), '採用しない').click()
@@ -159,7 +162,7 @@ test('a text is saved for Word with tracked changes, or with what was decided', 
   expect(applied.text).toBe(corrected.replace('約2時間', '約2時間程度'))
 })
 
-test('a Word file is proofread, and comes back with tracked changes', async ({ page, chat }) => {
+test('a Word file is proofread, and is saved with tracked changes', async ({ page, chat }) => {
   await begin(chat)
   await expect(page.getByText('いずれか必須', { exact: true })).toHaveCount(2)
   await button(page, '実行').click()
@@ -182,7 +185,7 @@ test('a Word file is proofread, and comes back with tracked changes', async ({ p
   expect(tracked.text).toBe(corrected)
 })
 
-test('a text without mistakes is said to have none', async ({ page, chat }) => {
+test('a text without mistakes is reported as such', async ({ page, chat }) => {
   await proofread(chat, '会議は明日の午後に開きます。')
   await chat.finished()
   await expect(view(page)).toContainText('修正が必要な箇所はありませんでした。14文字を確認しました。')
@@ -216,7 +219,7 @@ test('a long list of changes uses the height of the screen, and scrolls inside',
   expect(await breaches(page)).toEqual([])
 })
 
-test('what is decided in one tab is seen in another', async ({ page, chat, device }) => {
+test('a decision in one tab is shown in another', async ({ page, chat, device }) => {
   await proofread(chat)
   await chat.finished()
   await chat.threadId()
@@ -270,7 +273,7 @@ base(
     await expect(view(page)).toContainText('修正が必要な箇所が1件あります')
     await expect(view(page)).toContainText('資料を持参下さい')
     await expect(button(page, '採用する')).toHaveCount(0)
-    // A tab that comes later has the same.
+    // A tab that is opened later has the same.
     await page.reload()
     await expect(view(page)).toContainText('修正が必要な箇所が1件あります')
     written.release()

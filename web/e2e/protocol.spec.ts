@@ -79,11 +79,7 @@ test.describe("the AI SDK's own reader", () => {
     expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' })
   })
 
-  test('reads a failure as an error, with the text that came before', async ({
-    account,
-    model,
-    question,
-  }) => {
+  test('reads a failure as an error, with the partial text', async ({ account, model, question }) => {
     model.script(question, { text: '途中までの答えです。ここは届きません。', fail: 'error', fail_after: 10 })
     const thread = await account.newThread('汎用チャット')
     const response = await account.call('POST', '/v1/message/stream', {

@@ -53,9 +53,9 @@ flowchart LR
 
 以上です。`
 
-test.describe('what an answer looks like', () => {
+test.describe('the appearance of an answer', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`a diagram is drawn where it can neither act nor load anything (${colorScheme})`, async ({
+    test(`a diagram is rendered in a sandbox without network access (${colorScheme})`, async ({
       page,
       chat,
       model,
@@ -151,7 +151,7 @@ test.describe('what an answer looks like', () => {
     await expect(chat.answer.getByRole('button', { name: '図を拡大' })).toBeFocused()
   })
 
-  test('wide code and tables take the room beside the measure, and scroll where there is none', async ({
+  test('wide code and tables use the space beside the column, and scroll without it', async ({
     page,
     chat,
     model,
@@ -204,7 +204,7 @@ test.describe('what an answer looks like', () => {
     expect(await overflow()).toBeLessThanOrEqual(0)
   })
 
-  test('links and footnotes find their definitions, details fold, warnings stand out', async ({
+  test('links and footnotes find their definitions, details fold, alerts are highlighted', async ({
     page,
     chat,
     model,
@@ -236,7 +236,7 @@ test.describe('what an answer looks like', () => {
     )
   })
 
-  test('in a wide table text is not squeezed, and on paper all of it is there', async ({
+  test('a wide table does not squeeze its text, and is complete in print', async ({
     page,
     chat,
     model,
@@ -264,7 +264,7 @@ test.describe('what an answer looks like', () => {
     expect(await chat.answer.getByRole('link').evaluate(after)).toBe('none')
   })
 
-  test('who has chosen the dark look still prints on white paper', async ({ page, chat }) => {
+  test('dark mode still prints on white paper', async ({ page, chat }) => {
     await chat.open()
     await page.getByRole('button', { name: /さんのメニュー$/ }).click()
     await page.getByRole('menuitemradio', { name: 'ダーク' }).click()
@@ -290,7 +290,7 @@ test.describe('what an answer looks like', () => {
     await expect(chat.questions.first()).toContainText('1番目の質問です。')
   })
 
-  test('a thread is printed once, however often it is asked for, and not when its reader has left', async ({
+  test('a thread is printed once for repeated clicks, and not after its reader has left', async ({
     page,
     chat,
     account,
@@ -349,7 +349,7 @@ test('a long name of a skill does not widen the page of a phone', async ({ page,
   ).toBeLessThanOrEqual(390)
 })
 
-test('the header keeps to one line on the narrowest screen, and the way to the skills in it', async ({
+test('the header stays on one line on the narrowest screen, with the link to the skills', async ({
   page,
 }) => {
   for (const width of [360, 320]) {

@@ -7,9 +7,9 @@ const thought =
 const answer = '三日前までに、総務部へ申請書を出してください。'
 const fold = (turn: Locator) => turn.getByRole('group').filter({ hasText: /考えています|思考の過程/ })
 
-test.describe('what a model thinks before it answers', () => {
+test.describe('reasoning before an answer', () => {
   for (const form of ['reasoning_content', 'think'] as const) {
-    test(`is folded beside the answer, and no part of it (${form})`, async ({
+    test(`is folded next to the answer, and not part of it (${form})`, async ({
       page,
       chat,
       model,
@@ -59,7 +59,7 @@ test.describe('what a model thinks before it answers', () => {
     })
   }
 
-  test('is whole after the line was cut while it thought', async ({
+  test('is complete after the connection was cut meanwhile', async ({
     chat: near,
     device,
     server,
@@ -86,7 +86,11 @@ test.describe('what a model thinks before it answers', () => {
     await line.stop()
   })
 
-  test('alone is no answer: it says so, and keeps what was thought', async ({ chat, model, question }) => {
+  test('alone is not an answer: the reason is shown, and the reasoning is kept', async ({
+    chat,
+    model,
+    question,
+  }) => {
     model.script(question, { reasoning: thought, no_answer: true, tokens_per_second: -1 })
     await chat.open()
     await chat.ask(question)
@@ -96,7 +100,7 @@ test.describe('what a model thinks before it answers', () => {
     await expect(chat.answer.getByText('順に説明すればよい。')).toBeVisible()
   })
 
-  test('an answer that a filter ended says so', async ({ chat, model, question }) => {
+  test('an answer that a filter stopped shows the reason', async ({ chat, model, question }) => {
     model.script(question, { text: answer, fail: 'filter', fail_after: 6, tokens_per_second: -1 })
     await chat.open()
     await chat.ask(question)

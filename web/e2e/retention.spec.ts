@@ -7,10 +7,7 @@ type Schemas = components['schemas']
 
 test.use({ who: 'admin' })
 
-test('an administrator sets how long threads are kept, and sees what that deletes', async ({
-  page,
-  signIn,
-}) => {
+test('an administrator sets the retention of threads, and sees its effect', async ({ page, signIn }) => {
   await (await signIn('user')).newThread('汎用チャット', '新しいチャット')
   await open(page, '/admin/contract', '契約')
   await page.getByRole('link', { name: 'チャットの保存期間' }).click()

@@ -28,7 +28,7 @@ const hostile = [
   '末尾の段落です。',
 ].join('\n\n')
 
-test('R68: Markdown from a model runs no script and asks no other host', async ({
+test('R68: Markdown from a model runs no script and contacts no other host', async ({
   chat,
   page,
   context,
@@ -56,7 +56,7 @@ test('R68: Markdown from a model runs no script and asks no other host', async (
     const body = chat.turns
     await expect(
       body.locator(
-        // A diagram is a picture that the app has made itself, of text that its frame has drawn.
+        // A diagram is a picture that the app has created from text rendered in its frame.
         'script, iframe, form, style, img:not([src^="blob:"]), object, embed, ' +
           '[onerror], [onclick], [onload], [ontoggle], [onmouseover]',
       ),
@@ -79,7 +79,7 @@ test('R68: Markdown from a model runs no script and asks no other host', async (
   expect(elsewhere).toEqual([])
 })
 
-test('every page comes with a strict policy, and nothing may frame it', async ({ request }) => {
+test('every page has a strict policy, and cannot be framed', async ({ request }) => {
   for (const path of ['/', '/home/skill', '/docs/api', '/nonsense']) {
     const { 'content-security-policy': policy = '', ...headers } = (await request.get(path)).headers()
     expect(policy, path).toMatch(/default-src '(self|none)'/)
@@ -106,7 +106,7 @@ test('the API reference has contents, operations and schemas, on phones too', as
   await expect(messages).toBeVisible()
   await page.setViewportSize({ width: 1280, height: 800 })
 
-  // All operations and schemas have one form: two of them are enough for the accessibility rules.
+  // All operations and schemas have the same structure, so two of them are enough for the accessibility rules.
   await page.evaluate(() => {
     for (const section of document.querySelectorAll('section:not(#streamMessage, #schema-Message)'))
       section.remove()

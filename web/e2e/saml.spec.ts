@@ -13,7 +13,7 @@ const outsider = { login: 'outsider', email: 'outsider@elsewhere.example', name:
 /** The organization of this server switches to single sign-on: no other test uses it. */
 const test = base.extend<object, { idp: Idp }>({
   server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const server = await Tsumugi.start(null)
       await use(server)
@@ -34,7 +34,7 @@ const test = base.extend<object, { idp: Idp }>({
 
 test.use({ who: 'admin' })
 
-test('an administrator sets single sign-on up, and members sign in by it', async ({
+test('an administrator configures single sign-on, and members sign in with it', async ({
   page,
   browser,
   server,

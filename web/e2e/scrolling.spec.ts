@@ -5,7 +5,7 @@ const long = Array.from({ length: 40 }, (_, n) => `## 見出し${n + 1}\n\n${'�
   '\n\n',
 )
 
-/** How far the page and each box around the message list are scrolled, and how far they could be. */
+/** The scroll position of the page and of each box around the message list, and the maximum. */
 function scrolledPage(page: Page): Promise<number[]> {
   return page.evaluate(() => {
     const boxes = ['main', 'body', 'html'].map((name) => document.querySelector(name))
@@ -21,7 +21,7 @@ async function expectUnmoved(page: Page, after: string): Promise<void> {
   expect(await scrolledPage(page), after).toEqual(unmoved)
 }
 
-/** Turns the wheel in both directions over a point; returns once the message list has moved and returned. */
+/** Turns the wheel in both directions over a point. It returns once the message list has moved and returned. */
 async function turnWheel(page: Page, x: number, y: number): Promise<void> {
   const list = page.locator('main [data-scroller]')
   const box = await list.boundingBox()
@@ -30,7 +30,7 @@ async function turnWheel(page: Page, x: number, y: number): Promise<void> {
   await page.mouse.wheel(0, 600)
   await page.mouse.wheel(0, -600)
   await page.mouse.wheel(0, 600)
-  // Wheel events are handled in order: when the list has moved, the ones before have been handled.
+  // Wheel events are handled in order: when the list has moved, the earlier ones have been handled.
   const top = () => list.evaluate((element) => element.scrollTop)
   const before = await top()
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)

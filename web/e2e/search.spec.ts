@@ -2,7 +2,7 @@ import { plainSkill } from './support/chat'
 import { expect, test } from './support/test'
 
 test.describe('the search in threads', () => {
-  test('finds what was said, far up in a thread, and leads there', async ({ page, account, chat }) => {
+  test('finds a message far up in a thread, and leads there', async ({ page, account, chat }) => {
     await account.reset()
     const thread = await account.newThread(plainSkill, '防災訓練の準備')
     await account.ask(thread.id, '避難ルートの集合場所は、駐車場の東側でよいですか')
@@ -13,7 +13,7 @@ test.describe('the search in threads', () => {
     const list = page.getByRole('navigation', { name: 'チャット' })
     const search = page.getByRole('textbox', { name: 'チャットを検索' })
 
-    // Hiragana and half width find katakana and full width; the match is shown with its words marked.
+    // Hiragana and half width match katakana and full width. The match is shown with its words marked.
     await search.fill('避難るーと')
     await expect(list.getByRole('link')).toHaveCount(1)
     await expect(list.getByRole('link')).toContainText('防災訓練の準備')
@@ -29,7 +29,7 @@ test.describe('the search in threads', () => {
     await expect(list.getByRole('heading', { name: '今日' })).toBeVisible()
   })
 
-  test('finds in the palette what the list has not read yet', async ({ page, account, chat }) => {
+  test('finds in the palette a thread that the list has not loaded', async ({ page, account, chat }) => {
     await account.reset()
     const thread = await account.newThread(plainSkill, '購買の相談')
     await account.ask(thread.id, '複合機の見積書はいつ届きますか')
@@ -46,7 +46,7 @@ test.describe('the search in threads', () => {
     await expect(chat.questions.first()).toBeInViewport()
   })
 
-  test('says so when it fails, and tries again', async ({ page, account }) => {
+  test('reports a failure, and retries', async ({ page, account }) => {
     await account.reset()
     await account.newThread(plainSkill, '備品の購入')
     await page.goto('/home/skill')

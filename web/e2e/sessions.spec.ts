@@ -6,7 +6,7 @@ import { Tsumugi } from './support/tsumugi'
 const test = base.extend<object, object>({
   server: [
     // These tests end sessions, so they use a separate server.
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const server = await Tsumugi.start(null)
       await use(server)
@@ -16,10 +16,10 @@ const test = base.extend<object, object>({
   ],
 })
 
-test.describe('the sessions of a person', () => {
+test.describe('the sessions of a user', () => {
   test.use({ who: 'user' })
 
-  test('R45: are shown, and end one by one and together', async ({ page, server, browser }) => {
+  test('R45: are listed, and end one by one and together', async ({ page, server, browser }) => {
     await page.goto('/home/skill')
     await page.getByRole('button', { name: /さんのメニュー/ }).click()
     await page.getByRole('menuitem', { name: 'アカウント設定' }).click()
@@ -62,7 +62,7 @@ test.describe('the sessions of a person', () => {
   })
 })
 
-test.describe('how long sessions last', () => {
+test.describe('the duration of sessions', () => {
   test.use({ who: 'admin' })
 
   test('is set by a super-admin', async ({ page }) => {

@@ -5,7 +5,7 @@ import { expect, test } from './support/test'
 import { password } from './support/tsumugi'
 
 test.describe('a shared thread', () => {
-  test('is read by a colleague as it was, gone on with, updated and ended', async ({
+  test('is read by a colleague as it was, continued, updated and ended', async ({
     page,
     account,
     chat,
@@ -91,12 +91,7 @@ test.describe('a shared thread', () => {
 })
 
 test.describe('a temporary chat', () => {
-  test('is in no list, says so, and is there again by its address', async ({
-    page,
-    account,
-    chat,
-    device,
-  }) => {
+  test('is in no list, shows that, and is available by its URL', async ({ page, account, chat, device }) => {
     await account.reset()
     const other = await device()
     await other.goto('/home/skill')

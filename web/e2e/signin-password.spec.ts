@@ -15,7 +15,7 @@ const greeting = (page: Page, name: string) =>
 
 test.use({ who: null })
 
-test('an invitation leads in: the address is there, and a password of their own is chosen', async ({
+test('an invitation leads to the sign-in with the address, and a password is chosen', async ({
   page,
   server,
   signIn,
@@ -54,11 +54,7 @@ test('an invitation leads in: the address is there, and a password of their own 
   await greeting(page, invited.name)
 })
 
-test('an invitation of somebody else is not taken for one of who is signed in', async ({
-  page,
-  server,
-  signIn,
-}) => {
+test('an invitation is not applied to another signed-in user', async ({ page, server, signIn }) => {
   const invited = await invite(server, await signIn('admin'))
   await page.goto('/login')
   await enter(page, emails.user, password)
@@ -69,7 +65,7 @@ test('an invitation of somebody else is not taken for one of who is signed in', 
   await page.waitForURL('**/home/skill')
 })
 
-test('the whole way in by keyboard alone', async ({ page, server, signIn }) => {
+test('signing in works by keyboard alone', async ({ page, server, signIn }) => {
   const invited = await invite(server, await signIn('admin'))
   await page.goto('/login')
   await expect(page.getByLabel('メールアドレス')).toBeFocused()
@@ -103,7 +99,7 @@ async function member(page: Page, server: Parameters<typeof invite>[0], admin: P
   return invited
 }
 
-test('R42, R45: a forgotten password is replaced with the code of the mail, and ends the sessions elsewhere', async ({
+test('R42, R45: a forgotten password is replaced with the mailed code, which ends other sessions', async ({
   page,
   server,
   signIn,
@@ -144,7 +140,7 @@ test('R42, R45: a forgotten password is replaced with the code of the mail, and 
   expect(await readToken(page)).toBeNull()
 })
 
-test('R42: the link of the mail asks for the password alone, and works once', async ({
+test('R42: the link in the mail asks only for the password, and works once', async ({
   page: signedIn,
   server,
   signIn,
@@ -172,7 +168,7 @@ test('R42: the link of the mail asks for the password alone, and works once', as
   await elsewhere.close()
 })
 
-test('nobody learns by the reset which addresses there are', async ({ page, server }) => {
+test('the reset does not reveal which addresses exist', async ({ page, server }) => {
   const email = `nobody-${crypto.randomUUID()}@demo.example`
   await page.goto(`/reset/password?email=${email}`)
   await page.getByRole('button', { name: '確認コードを送信' }).click()
@@ -184,7 +180,7 @@ test('nobody learns by the reset which addresses there are', async ({ page, serv
   expect(await server.mails(email)).toEqual([])
 })
 
-test('the super-admin comes in by password, and nobody else there', async ({ page, server }) => {
+test('only the super-admin can sign in by password there', async ({ page, server }) => {
   await page.goto('/login/super-admin')
   await page.getByLabel('メールアドレス').fill(emails.user)
   await secret(page).fill(password)
@@ -219,7 +215,7 @@ test('the super-admin comes in by password, and nobody else there', async ({ pag
   await greeting(page, '管理 花子')
 })
 
-test('the password is changed in the settings; a session of single sign-on has none to change', async ({
+test('the password is changed in the settings, except in a session of single sign-on', async ({
   page,
   server,
   signIn,
@@ -258,7 +254,7 @@ test('the password is changed in the settings; a session of single sign-on has n
   await greeting(page, name)
 })
 
-test.describe('R56: a sign-in goes on to', () => {
+test.describe('R56: a sign-in continues at', () => {
   for (const [asked, expected] of [
     ['/home/data-source?a=1', '/home/data-source?a=1'],
     ['//evil.example/home', '/home/skill'],
@@ -277,8 +273,8 @@ test.describe('R56: a sign-in goes on to', () => {
   }
 })
 
-test.describe('everybody can use', () => {
-  test('the reset, with everything that can be wrong', async ({ page }) => {
+test.describe('accessibility', () => {
+  test('the reset, with every error', async ({ page }) => {
     await inspect(page, {
       name: 'address',
       open: async () => {

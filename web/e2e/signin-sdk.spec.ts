@@ -36,7 +36,7 @@ const chosen = 'Jibun-de-3randa'
 const next = 'Momiji-2026-aki'
 
 interface Fixtures {
-  /** AWS's own client, pointed at the server under test, without retries, so that a refusal is seen unchanged. */
+  /** AWS's own client for the server under test, without retries, so that a refusal is seen unchanged. */
   readonly sdk: CognitoIdentityProviderClient
   /** A user who has never signed in. */
   readonly invited: Invited
@@ -173,11 +173,7 @@ test.describe("R34: AWS's own client for JavaScript", () => {
     )
   })
 
-  test('R42, R45: resets a forgotten password with the code of the mail', async ({
-    sdk,
-    server,
-    invited,
-  }) => {
+  test('R42, R45: resets a forgotten password with the mailed code', async ({ sdk, server, invited }) => {
     const tokens = await settle(sdk, invited)
     const { email } = invited
     const sent = await sdk.send(new ForgotPasswordCommand({ ClientId, Username: email }))
@@ -198,10 +194,7 @@ test.describe("R34: AWS's own client for JavaScript", () => {
     expect((await signIn(sdk, email, next)).AuthenticationResult?.IdToken).toBeTruthy()
   })
 
-  test('R42: limits the codes that are asked for, and tells nothing of who exists', async ({
-    sdk,
-    server,
-  }) => {
+  test('R42: limits the requested codes, and does not reveal which users exist', async ({ sdk, server }) => {
     const email = `nobody-${crypto.randomUUID()}@demo.example`
     const forgot = () => sdk.send(new ForgotPasswordCommand({ ClientId, Username: email }))
     for (let sent = 0; sent < 5; sent += 1)
@@ -230,7 +223,7 @@ test.describe("R34: AWS's own client for JavaScript", () => {
     ).toBeInstanceOf(NotAuthorizedException)
   })
 
-  test('is refused what the protocol does not know', async ({ server }) => {
+  test('is refused unknown operations', async ({ server }) => {
     const post = (headers: Record<string, string>, body = '{}') =>
       fetch(`${server.url}/pool/`, {
         method: 'POST',
@@ -248,7 +241,7 @@ test.describe("R34: AWS's own client for JavaScript", () => {
   })
 })
 
-test.describe("R46: what is the server's alone", () => {
+test.describe("R46: the server's own operations", () => {
   const user = { UserPoolId, Username: emails.user }
   const commands = [
     () => new AdminGetUserCommand(user),
@@ -261,11 +254,7 @@ test.describe("R46: what is the server's alone", () => {
     () => new AdminUpdateUserAttributesCommand({ ...user, UserAttributes: [{ Name: 'name', Value: 'x' }] }),
   ]
 
-  test("is refused to whoever signs with another key, and to the browser's own requests", async ({
-    sdk,
-    server,
-    signIn,
-  }) => {
+  test("are refused for another key, and for the browser's own requests", async ({ sdk, server, signIn }) => {
     const { AuthenticationResult: tokens } = await sdk.send(
       new InitiateAuthCommand({
         AuthFlow: 'USER_PASSWORD_AUTH',

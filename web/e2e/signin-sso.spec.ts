@@ -19,7 +19,7 @@ interface Fixtures {
 
 const test = base.extend<object, Fixtures>({
   server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const server = await Tsumugi.start(null)
       await use(server)
@@ -53,7 +53,7 @@ const test = base.extend<object, Fixtures>({
   ],
 })
 
-/** Signs in on the organization's own page, starting at the page that the visitor wanted. */
+/** Signs in on the organization's own page, starting at the page that the visitor requested. */
 async function comeIn(page: Page, idp: Idp, from = '/login', who = hanako): Promise<void> {
   await page.goto(from)
   await page.getByLabel('メールアドレス').fill(who.email)
@@ -77,11 +77,7 @@ const expired = (idToken: string | undefined) => async (context: BrowserContext)
 test.describe('single sign-on', () => {
   test.use({ who: null })
 
-  test('leads back to where the visitor wanted to go, and has the menu of its kind', async ({
-    page,
-    idp,
-    sso,
-  }) => {
+  test('leads back to the requested page, and has the menu of its kind', async ({ page, idp, sso }) => {
     await comeIn(page, idp, '/login?next=%2Fhome%2Fskill%3Fq%3D%25E8%25A6%2581%25E7%25B4%2584')
     await page.waitForURL(`${sso.url}/home/skill?q=%E8%A6%81%E7%B4%84`)
     const record = await readToken(page)
@@ -95,7 +91,7 @@ test.describe('single sign-on', () => {
     await expect(page.getByText('組織の認証画面で管理されています')).toBeVisible()
   })
 
-  test('R56: leads nowhere else', async ({ page, idp, sso }) => {
+  test('R56: leads to no other site', async ({ page, idp, sso }) => {
     await comeIn(page, idp, '/login?next=%2F%2Fevil.example%2Fhome')
     await page.waitForURL(`${sso.url}/home/skill`)
   })
@@ -123,7 +119,7 @@ test.describe('single sign-on', () => {
     expect(after?.idToken).not.toBe(before?.idToken)
   })
 
-  test('R75, R45: signing out ends it in all tabs, and its refresh token with it', async ({
+  test('R75, R45: signing out ends it in all tabs, and revokes its refresh token', async ({
     page,
     idp,
     sso,
@@ -176,7 +172,7 @@ test.describe('single sign-on', () => {
     await thief.close()
   })
 
-  test('R58: makes nobody an administrator without the password, and their consent', async ({
+  test('R58: makes no user an administrator without the password and their consent', async ({
     page,
     idp,
     sso,
@@ -202,7 +198,7 @@ test.describe('single sign-on', () => {
     await page.waitForURL(`${sso.url}/home/skill`)
   })
 
-  test('R58: nobody takes a member over by their address, until an administrator unlinks them', async ({
+  test('R58: does not take over a member by their address, until an administrator unlinks them', async ({
     page,
     idp,
     sso,

@@ -34,7 +34,7 @@ test.describe('signing in', () => {
     expect(record?.idToken?.split('.')).toHaveLength(3)
   })
 
-  test('says the same of an address nobody has, and leads back to another one', async ({ page }) => {
+  test('shows the same for an unknown address, and leads back to another one', async ({ page }) => {
     await page.goto('/login')
     await enter(page, 'nobody@demo.example', password)
     await expect(page.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
@@ -42,7 +42,7 @@ test.describe('signing in', () => {
     await expect(page.getByLabel('メールアドレス')).toHaveValue('nobody@demo.example')
   })
 
-  test('is asked for on every page of /home, and comes back to it', async ({ page, account }) => {
+  test('is required on every page of /home, and returns to it', async ({ page, account }) => {
     const { id } = await account.skill('要約')
     await page.goto(`/home/skill/${id}`)
     await page.waitForURL('**/login')
@@ -51,7 +51,7 @@ test.describe('signing in', () => {
     await expect(page.getByRole('heading', { level: 1, name: '要約' })).toBeVisible()
   })
 
-  test('R75: signing out in one tab signs out all, and the refresh token is worth nothing', async ({
+  test('R75: signing out in one tab signs out all, and revokes the refresh token', async ({
     page,
     context,
     server,
@@ -90,7 +90,7 @@ test.describe('signing in', () => {
 test.describe('a session', () => {
   const lists = /\/v1\/(skill|category|notification|thread)\?/
 
-  test('is renewed once for all calls that find it expired, and each is made once more', async ({
+  test('is renewed once for all calls with the expired token, and each is retried once', async ({
     page,
     account,
   }) => {
@@ -124,7 +124,7 @@ test.describe('a session', () => {
     expect((await readToken(page))?.idToken).not.toBe(idToken)
   })
 
-  test('ends at /login when it cannot be renewed', async ({ page }) => {
+  test('ends at /login if it cannot be renewed', async ({ page }) => {
     await openSkills(page)
     await page.evaluate(() => {
       const record = JSON.parse(localStorage.getItem('tsumugiToken') ?? '{}') as Record<string, string>
@@ -138,7 +138,7 @@ test.describe('a session', () => {
     expect(await readToken(page)).toBeNull()
   })
 
-  test('is kept while nobody can renew it, and goes on when somebody can', async ({ page, account }) => {
+  test('is kept while the server is unavailable, and continues afterwards', async ({ page, account }) => {
     await openSkills(page)
     const stored = await readToken(page)
     const { idToken } = JSON.parse(account.storage.tsumugiToken ?? '{}') as { idToken: string }
@@ -159,7 +159,7 @@ test.describe('a session', () => {
     expect((await readToken(page))?.idToken).not.toBe(idToken)
   })
 
-  test('ends with its reason where the organization has turned to single sign-on', async ({ page }) => {
+  test('ends with its reason if the organization has switched to single sign-on', async ({ page }) => {
     await page.route('**/v1/me', (route) =>
       route.fulfill({
         status: 401,
@@ -189,7 +189,7 @@ test.describe('a session', () => {
     expect(await readToken(page)).toBeNull()
   })
 
-  test('of a general user has no way into the admin screens', async ({ page }) => {
+  test('of a general user has no access to the admin screens', async ({ page }) => {
     await page.goto('/admin/contract')
     await page.waitForURL('**/home/skill')
     await expect(page.getByText('管理者画面を表示する権限がありません。')).toHaveCount(1)
@@ -203,7 +203,7 @@ test.describe('a session', () => {
 test.describe('an administrator', () => {
   test.use({ who: 'admin' })
 
-  test('finds the way to the admin screens in the menu', async ({ page }) => {
+  test('finds the admin screens in the menu', async ({ page }) => {
     await page.goto('/home/skill')
     await page.getByRole('button', { name: '管理 花子さんのメニュー' }).click()
     await page.getByRole('menuitem', { name: '管理者画面' }).click()
@@ -211,7 +211,7 @@ test.describe('an administrator', () => {
   })
 })
 
-test.describe('an address that leads nowhere', () => {
+test.describe('an unknown address', () => {
   for (const path of ['/nonsense', '/home/nonsense', '/home/skill/01900000-0000-7000-8000-000000000000']) {
     test(`shows the 404 page: ${path}`, async ({ page }) => {
       await page.goto(path)
@@ -221,10 +221,7 @@ test.describe('an address that leads nowhere', () => {
     })
   }
 
-  test('shows the 404 page for a thread of somebody else, as for one that is not', async ({
-    page,
-    signIn,
-  }) => {
+  test('shows the 404 page for another user’s thread, as for an unknown one', async ({ page, signIn }) => {
     const admin = await signIn('admin')
     const thread = await admin.newThread('汎用チャット', '他人のチャット')
     await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)

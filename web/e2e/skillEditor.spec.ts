@@ -25,7 +25,7 @@ test('a skill is written, tried, saved, published and used', async ({
   await expect(member.getByText(/「{{担当者}}」にあたる入力項目がありません/).first()).toBeVisible()
   await expect(editor).toBeFocused()
 
-  // Nothing is lost over a reload.
+  // A reload loses nothing.
   await editor.fill('への訪問を報告する。')
   await editor.press('Home')
   await member.getByRole('button', { name: '{{会社名}} を挿入' }).click()
@@ -33,7 +33,7 @@ test('a skill is written, tried, saved, published and used', async ({
   await expect(editor).toHaveValue('{{会社名}}への訪問を報告する。')
   await expect(member.getByText('保存していない変更があります')).toBeVisible()
 
-  // It is tried without being saved.
+  // The trial does not save it.
   await member.getByRole('button', { name: 'この内容で試す' }).click()
   const trial = member.getByRole('region', { name: '試す' })
   await trial.getByRole('textbox', { name: '会社名' }).fill('紡績株式会社')

@@ -5,7 +5,7 @@ import { uploadRead } from './support/sources'
 
 test.use({ who: 'admin' })
 
-test('administrators make categories, order them and move skills out of them', async ({
+test('administrators create categories, order them and move skills out of them', async ({
   page,
   browser,
   server,
@@ -74,7 +74,7 @@ test('administrators make categories, order them and move skills out of them', a
   await expect(member.getByRole('link', { name: '見積もりの確認' })).toBeVisible()
 })
 
-test('a file is read, standard skills are hidden, and copies are made once', async ({
+test('a file is imported, standard skills are hidden, and copies are created once', async ({
   page,
   account,
   browser,
@@ -131,7 +131,7 @@ test('a file is read, standard skills are hidden, and copies are made once', asy
   }
 })
 
-test('a skill with documents is for those who are chosen', async ({
+test('a skill with documents is for chosen members', async ({
   page,
   browser,
   server,
@@ -179,7 +179,7 @@ test('a skill with documents is for those who are chosen', async ({
   model.script('宿泊費の上限は', { text: '宿泊費の上限は、一泊一万二千円です[1]。' })
   await member.getByRole('textbox', { name: '質問' }).fill('宿泊費の上限はいくらですか')
   await member.keyboard.press('Enter')
-  // They see what is cited, and cannot open the file.
+  // They see the cited text, and cannot open the file.
   await member.getByRole('button', { name: '出典1、宿泊規程.txt' }).click()
   await expect(member.getByRole('tooltip')).toContainText('一泊一万二千円とする')
   await expect(member.getByRole('complementary', { name: /宿泊規程/ })).toHaveCount(0)
@@ -240,10 +240,7 @@ test('a thread with an archived skill can be read, and continued once the skill 
   await expect(change).toHaveCount(2)
 })
 
-test('changes in a browser that are older than what was saved since are said to be', async ({
-  page,
-  account,
-}) => {
+test('changes based on an older version are reported', async ({ page, account }) => {
   const { items } = (await (await account.call('GET', '/v1/category?all=true')).json()) as {
     items: { id: string }[]
   }

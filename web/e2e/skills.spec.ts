@@ -3,7 +3,7 @@ import { card, openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 test.describe('the skills', () => {
-  test('are found by words and by category, which stand in the address', async ({ page, account }) => {
+  test('are found by words and by category, which are in the URL', async ({ page, account }) => {
     await openSkills(page)
     for (const { name } of await account.skills()) {
       await expect(page.getByRole('heading', { level: 3, name, exact: true }).last()).toBeVisible()
@@ -27,7 +27,7 @@ test.describe('the skills', () => {
     await expect(groups).toHaveText([category])
   })
 
-  test('are found by words that are not shown, in the list and in the palette', async ({ page }) => {
+  test('are found by hidden keywords, in the list and in the palette', async ({ page }) => {
     await openSkills(page)
     const search = page.getByRole('textbox', { name: 'スキルを検索' })
     for (const [query, name] of [
@@ -43,7 +43,7 @@ test.describe('the skills', () => {
     await expect(page.getByRole('option', { name: '翻訳', exact: true })).toBeVisible()
   })
 
-  test('stand under a composer that begins a general chat, with its draft, at once', async ({
+  test('are below a composer that begins a general chat, with its draft, at once', async ({
     chat,
     page,
     model,
@@ -79,7 +79,7 @@ test.describe('the skills', () => {
     await expect(chat.composer).toHaveValue('')
   })
 
-  test('give a question back that the server refuses', async ({ chat, page, question }) => {
+  test('return a question that the server refuses', async ({ chat, page, question }) => {
     await openSkills(page)
     await page.route('**/v1/thread', (route) =>
       route.request().method() === 'POST'
@@ -97,7 +97,7 @@ test.describe('the skills', () => {
     await expect(page).toHaveURL(/\/home\/skill\/[0-9a-f-]+$/)
   })
 
-  test('are where they were for who comes back from one', async ({ page }) => {
+  test('keep their position for a user who returns from one', async ({ page }) => {
     await openSkills(page)
     const main = page.getByRole('main')
     const last = card(page, 'コードの相談')
@@ -150,12 +150,7 @@ test.describe('the skills', () => {
     await account.reset()
   })
 
-  test('with a form say what is missing, and send what is filled in', async ({
-    chat,
-    page,
-    account,
-    model,
-  }) => {
+  test('with a form report missing values, and send the form', async ({ chat, page, account, model }) => {
     const { form_fields: fields } = await account.skill('ビジネスメール作成')
     await chat.open('ビジネスメール作成')
     await page.getByRole('button', { name: '実行' }).click()
@@ -182,7 +177,7 @@ test.describe('the skills', () => {
     await expect(chat.answers).toHaveCount(2)
   })
 
-  test('whose means are not configured say so', async ({ page, account }) => {
+  test('without their required services report that', async ({ page, account }) => {
     const skill = await account.skill('ウェブ検索')
     expect(skill.unavailable_reason).toBeTruthy()
     await page.goto('/home/skill')
@@ -193,7 +188,7 @@ test.describe('the skills', () => {
     await expect(page.getByRole('textbox', { name: '質問' })).toHaveCount(0)
   })
 
-  test('offer questions to begin with, which go into the composer', async ({ chat, page, account }) => {
+  test('suggest questions, which are put into the composer', async ({ chat, page, account }) => {
     const { suggestions } = await account.skill('汎用チャット')
     await chat.open()
     await page.getByRole('button', { name: suggestions[0] ?? '' }).click()

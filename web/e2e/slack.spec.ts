@@ -4,7 +4,7 @@ import { expect } from './support/test'
 test.describe.configure({ mode: 'serial' })
 test.use({ who: 'admin' })
 
-test('a super-admin connects a workspace with what the page says', async ({ page, slack, server }) => {
+test('a super-admin connects a workspace with the values from the page', async ({ page, slack, server }) => {
   await page.goto('/admin/slack')
   await expect(page.getByText('接続していません')).toBeVisible()
   // Slack cannot send events to the address of the test's server, which begins with http://.
@@ -51,7 +51,7 @@ test('a super-admin connects a workspace with what the page says', async ({ page
   await expect(page.getByText('要確認')).toHaveCount(1)
 })
 
-test('a person links themselves in one browser, and a forwarded address is refused', async ({
+test('a user links themselves in one browser, and a forwarded link is refused', async ({
   page,
   slack,
   server,

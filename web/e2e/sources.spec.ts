@@ -39,7 +39,7 @@ async function choose(page: Page, files: Readonly<Record<string, string>>): Prom
   await (await chooser).setFiles(payload)
 }
 
-/** How many files a page has sent. */
+/** The number of files that a page has sent. */
 function watchUploads(page: Page): () => number {
   let sent = 0
   page.on('request', (request) => {
@@ -65,7 +65,7 @@ test.beforeEach(async ({ account }) => {
 })
 
 test.describe('a file', () => {
-  test('is uploaded, and can be seen to be read in every tab and on every device', async ({
+  test('is uploaded, and its parsing is shown in every tab and on every device', async ({
     page,
     context,
     device,
@@ -90,7 +90,7 @@ test.describe('a file', () => {
     await expect(rows(page)).toHaveCount(2)
   })
 
-  test('that cannot be read says why', async ({ page, device, account }) => {
+  test('that cannot be parsed shows the reason', async ({ page, device, account }) => {
     const other = await device()
     await open(page)
     await open(other)
@@ -102,12 +102,12 @@ test.describe('a file', () => {
       await expect(row(each, '空白だけ.txt')).toContainText(reason)
       await expect(said(each, '「空白だけ.txt」を読み取れませんでした。')).toBeAttached()
     }
-    // So does the list in the composer.
+    // The list in the composer shows it too.
     await page.goto('/home/skill')
     await page.getByRole('button', { name: 'ファイルを添付' }).first().click()
     await expect(page.getByRole('button', { name: '空白だけ.txt' })).toContainText(reason)
     await open(page)
-    // Uploaded again, it is the same one, read again.
+    // An uploaded copy is the same data source, parsed again.
     await choose(page, { '空白だけ.txt': ' \n \n' })
     await expect(page.getByText('「空白だけ.txt」と同じ内容のファイルがすでに')).toBeVisible()
     await expect.poll(async () => (await list(account))[0]?.revision).toBeGreaterThan(5)
@@ -115,7 +115,7 @@ test.describe('a file', () => {
     await expect(rows(other)).toHaveCount(1)
   })
 
-  test('that is broken says so, on phones too', async ({ page, account }) => {
+  test('that is broken is reported, on phones too', async ({ page, account }) => {
     await open(page)
     await choose(page, { '壊れた報告書.pdf': '%PDF-1.7\n1 0 obj\n<< /Type /Catalog' })
     await expect.poll(async () => (await list(account))[0]?.status).toBe('failed')
@@ -128,7 +128,7 @@ test.describe('a file', () => {
     }
   })
 
-  test('of a kind that is not read, or with nothing in it, is not sent', async ({ page }) => {
+  test('that is unsupported or empty is not sent', async ({ page }) => {
     const sent = watchUploads(page)
     await open(page)
     await choose(page, { '図面.dwg': '%PDF-1.7', '空.md': '' })
@@ -153,7 +153,7 @@ test.describe('a file', () => {
     await expect(row(page, '貼り付けた.txt')).toContainText('読み取り済み')
   })
 
-  test('that is there already is not stored twice', async ({ page, account }) => {
+  test('that exists already is not stored twice', async ({ page, account }) => {
     await open(page)
     await choose(page, { '規程.txt': '同じ内容です。' })
     await expect(row(page, '規程.txt')).toContainText('読み取り済み')
@@ -176,7 +176,7 @@ test.describe('a file', () => {
 })
 
 test.describe('an upload', () => {
-  test('shows that it is under way, two at a time, and can be cancelled', async ({ page, account }) => {
+  test('shows its progress, two at a time, and can be canceled', async ({ page, account }) => {
     const sent = watchUploads(page)
     await open(page)
     const held = await hold(page, uploadPath)
@@ -194,7 +194,7 @@ test.describe('an upload', () => {
     expect((await list(account)).map(({ filename }) => filename)).not.toContain('一.txt')
   })
 
-  test('goes on while another page is open, and closing the tab asks', async ({ page }) => {
+  test('continues while another page is open, and closing the tab asks', async ({ page }) => {
     await open(page)
     const held = await hold(page, uploadPath)
     await choose(page, { '手順書.md': '# 手順' })
@@ -215,7 +215,7 @@ test.describe('an upload', () => {
     await expect(uploads(page)).toHaveCount(0)
   })
 
-  test('that the server refuses says why, and can be sent again', async ({ page }) => {
+  test('that the server refuses shows the reason, and can be retried', async ({ page }) => {
     const detail = '保存する場所がありません。'
     const problem = {
       type: 'about:blank',
@@ -237,7 +237,7 @@ test.describe('an upload', () => {
     await expect(row(page, '手順書.md')).toContainText('読み取り済み')
   })
 
-  test('refused since the token has expired is sent once more', async ({ page }) => {
+  test('refused for an expired token is sent once more', async ({ page }) => {
     const problem = {
       type: 'about:blank',
       title: 'Unauthorized',
@@ -259,7 +259,7 @@ test.describe('an upload', () => {
 })
 
 test.describe('the list', () => {
-  test('deletes with undo, keeps the focus, and what is deleted in one tab goes in the other', async ({
+  test('deletes with undo, keeps the focus, and updates other tabs', async ({
     page,
     device,
     server,
@@ -289,7 +289,7 @@ test.describe('the list', () => {
     await expect(other.getByRole('button', { name: '一.txt', exact: true })).toBeFocused()
   })
 
-  test('keeps what is uploaded again while its deletion can be undone', async ({ page, account }) => {
+  test('keeps a file that is uploaded again while its deletion can be undone', async ({ page, account }) => {
     await open(page)
     await choose(page, { '規程.txt': '同じ内容です。' })
     await expect(row(page, '規程.txt')).toContainText('読み取り済み')
@@ -302,7 +302,7 @@ test.describe('the list', () => {
     expect(await list(account)).toHaveLength(1)
   })
 
-  test('brings twenty at a time, and more when its end comes near', async ({ page, server, account }) => {
+  test('loads twenty at a time, and more near its end', async ({ page, server, account }) => {
     for (let i = 1; i <= 45; i++) await upload(server.url, account, `${i}番目.txt`, `${i}番目の内容`)
     const pages: string[] = []
     page.on('request', (request) => {
@@ -324,7 +324,7 @@ test.describe('the list', () => {
     await expect(rows(page).last()).toContainText('1番目.txt')
   })
 
-  test('says that it could not be read, and reads it when asked', async ({ page, server, account }) => {
+  test('reports a failed load, and retries on request', async ({ page, server, account }) => {
     await upload(server.url, account, '規程.txt', '内容です。')
     await page.route('**/v1/data-source?*', (route) => route.abort())
     await open(page)
@@ -335,7 +335,7 @@ test.describe('the list', () => {
     await expect(row(page, '規程.txt')).toBeVisible()
   })
 
-  test('is up to date again after a restart of the server', async ({ page, server, account }) => {
+  test('is up to date after a restart of the server', async ({ page, server, account }) => {
     test.slow()
     await open(page)
     await expect(page.getByText('ファイルはまだありません。')).toBeVisible()
@@ -346,7 +346,7 @@ test.describe('the list', () => {
     await expect(row(page, '再開後.txt')).toContainText('読み取り済み', { timeout: 90_000 })
   })
 
-  test('can be used by everybody, on a phone too', async ({ page, server, account }) => {
+  test('is accessible, on a phone too', async ({ page, server, account }) => {
     test.slow()
     const long = `${'とても長い名前のファイル_'.repeat(8)}.txt`
     await upload(server.url, account, long, '長い名前の内容')
@@ -368,7 +368,7 @@ test.describe('the list', () => {
 
 test.describe('signed out', () => {
   test.use({ who: null })
-  test('one is asked to sign in, and comes back', async ({ page }) => {
+  test('the page asks for a sign-in, and returns', async ({ page }) => {
     await page.goto('/home/data-source')
     await expect(page).toHaveURL(/\/login$/)
     await enter(page, emails.user, password)
@@ -376,7 +376,7 @@ test.describe('signed out', () => {
   })
 })
 
-test('the page is left and found again like any other', async ({ page }) => {
+test('the page is left and opened again like any other', async ({ page }) => {
   await openSkills(page)
   await open(page)
   await expect(page).toHaveTitle('ファイル | Tsumugi')
@@ -401,11 +401,7 @@ test.describe('several data sources', () => {
     await expect(bar).toHaveCount(0)
   })
 
-  test('are found by name and by what they say, and the room they take is told', async ({
-    page,
-    server,
-    account,
-  }) => {
+  test('are found by name and text, and their size is shown', async ({ page, server, account }) => {
     await upload(server.url, account, '旅費規程.txt', '宿泊費は一泊一万円までとする。')
     await upload(server.url, account, '議事録.txt', '防災訓練は九月に行う。')
     await open(page)

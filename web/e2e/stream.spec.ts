@@ -5,8 +5,8 @@ import { expect, test } from './support/test'
 /** An answer slow enough to be watched, and the title of its thread. */
 const slow = { chars: 900, seed: 3, tokens_per_second: 120, title: '会議室の予約' }
 
-test.describe('an answer while it is written', () => {
-  test('R28: grows before the eyes, and a reload in its middle loses and repeats nothing', async ({
+test.describe('a running answer', () => {
+  test('R28: grows visibly, and a reload during it loses and repeats nothing', async ({
     chat,
     model,
     account,
@@ -51,7 +51,7 @@ test.describe('an answer while it is written', () => {
     await expect(page.getByRole('heading', { level: 1, name: '会議室の予約' })).toBeVisible()
   })
 
-  test('R28: completes when everybody has left, and is there on return', async ({
+  test('R28: completes without viewers, and is there on return', async ({
     chat,
     context,
     model,
@@ -76,7 +76,7 @@ test.describe('an answer while it is written', () => {
     expect(model.asked(question)).toBe(1)
   })
 
-  test('goes on while another page is read, and is still live on return', async ({
+  test('continues while another page is shown, and is still live on return', async ({
     chat,
     page,
     model,

@@ -2,7 +2,7 @@ import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 test.describe('the thread list', () => {
-  test('have the icon of their skill, in a list that folds away and stays so', async ({ page, account }) => {
+  test('shows the icons of the skills, and can be folded permanently', async ({ page, account }) => {
     await account.reset()
     await account.newThread('翻訳', '英訳の依頼')
     await openSkills(page)
@@ -113,7 +113,7 @@ test.describe('the thread list', () => {
     await list.page().getByRole('button', { name: 'チャット一覧のメニュー' }).click()
     await page.getByRole('menuitem', { name: 'アーカイブを表示' }).click()
     await expect(list.getByRole('link')).toHaveText(['契約書の最終確認'])
-    // Asking in it takes it out of the archive.
+    // A question restores the thread from the archive.
     await chat.ask('続きの質問です')
     await chat.finished()
     await list.getByRole('button', { name: 'チャット一覧に戻る' }).click()
@@ -125,7 +125,7 @@ test.describe('the thread list', () => {
     await expect(page).toHaveURL(new RegExp(thread.id))
   })
 
-  test('lets several be chosen and deleted at once, with undo', async ({ page, account }) => {
+  test('selects and deletes several at once, with undo', async ({ page, account }) => {
     await account.reset()
     for (const title of ['朝礼', '昼礼', '夕礼']) await account.newThread('汎用チャット', title)
     await page.goto('/home/skill')
@@ -179,7 +179,7 @@ test.describe('the thread list', () => {
     await expect(sheet.getByRole('link', { name: '英訳の控え' })).toBeVisible()
   })
 
-  test('brings twenty at a time, and more when its end comes near', async ({ page, account }) => {
+  test('loads twenty at a time, and more near its end', async ({ page, account }) => {
     await account.reset()
     for (let i = 1; i <= 45; i++) await account.newThread('要約', `${i}番目のチャット`)
     const pages: string[] = []

@@ -15,7 +15,7 @@ const shownPage = (page: Page): Locator => viewer(page).locator('[data-page]')
 
 const picturePath = /\/v1\/data-source\/[^/]+\/page\/(\d+)\?width=(\d+)$/
 
-/** Which pictures a page has asked for: page and width. */
+/** The pictures that a page has requested: page and width. */
 function watchPictures(page: Page): string[] {
   const asked: string[] = []
   page.on('request', (request) => {
@@ -29,7 +29,7 @@ test.beforeEach(({ account }) => deleteSources(account))
 
 test.describe('a passage of a PDF', () => {
   for (const layout of ['横書き', '縦書き', '二段組み'] as const satisfies Layout[])
-    test(`is found, opened and marked where it stands: ${layout}`, async ({ page, device, browser }) => {
+    test(`is found, opened and marked at its position: ${layout}`, async ({ page, device, browser }) => {
       const name = `就業規則_${layout}.pdf`
       const other = await device()
       for (const each of [page, other]) await openSources(each)
@@ -48,7 +48,7 @@ test.describe('a passage of a PDF', () => {
       expect(red, 'of the sentence is marked').toBeGreaterThan(0.97)
       expect(black, 'of everything else is marked').toBeLessThan(0.03)
 
-      // The same address shows the same place in another tab.
+      // The same URL shows the same place in another tab.
       await other.goto(page.url())
       await expect(shownPage(other).locator('[data-mark]').first()).toBeInViewport()
       await page.keyboard.press('Escape')
@@ -79,7 +79,12 @@ test.describe('a passage of a PDF', () => {
     await expect(page).toHaveURL(/&passage=[0-9a-f-]+$/)
   })
 
-  test('that could not be located is not marked, and said so', async ({ page, account, server, browser }) => {
+  test('that could not be located is not marked, which is shown', async ({
+    page,
+    account,
+    server,
+    browser,
+  }) => {
     const { id } = await uploadRead(
       server.url,
       account,
@@ -104,7 +109,7 @@ test.describe('a passage of a PDF', () => {
   })
 })
 
-test('the viewer is used by keyboard alone, and reads no picture twice', async ({
+test('the viewer works by keyboard alone, and loads no picture twice', async ({
   page,
   account,
   server,
@@ -166,7 +171,7 @@ test('the viewer is used by keyboard alone, and reads no picture twice', async (
 })
 
 test.describe('the text of a file', () => {
-  test('that is no PDF is shown as our own, with its structure and the passage marked', async ({
+  test('other than a PDF is shown with its structure and the passage marked', async ({
     page,
     account,
     server,
@@ -187,7 +192,7 @@ test.describe('the text of a file', () => {
     await expect(viewer(page).getByRole('button', { name: 'ページ', exact: true })).toHaveCount(0)
   })
 
-  test('is read in parts, back and forth', async ({ page, account, server }) => {
+  test('is loaded in parts, back and forth', async ({ page, account, server }) => {
     const lines = Array.from(
       { length: 260 },
       (_, at) => `## 第${at + 1}条\n\n${'社員は規則を守る。'.repeat(30)}`,
@@ -228,8 +233,8 @@ test.describe('the text of a file', () => {
   })
 })
 
-test.describe('what cannot be shown', () => {
-  test('is said to be gone when it was deleted, here or elsewhere', async ({ page, account, server }) => {
+test.describe('unavailable content', () => {
+  test('is reported if it was deleted in any tab', async ({ page, account, server }) => {
     const { id } = await uploadRead(server.url, account, '覚書.txt', '覚書の本文です。')
     await openSources(page, `?source=${id}`)
     await expect(viewer(page).getByText('覚書の本文です。')).toBeVisible()
@@ -241,7 +246,7 @@ test.describe('what cannot be shown', () => {
     await expect(page).toHaveURL(/\/home\/data-source$/)
   })
 
-  test('is drawn again when the picture has failed', async ({ page, account, server, browser }) => {
+  test('is loaded again after a picture has failed', async ({ page, account, server, browser }) => {
     const pdf = await print(browser, ['<h1>表題</h1><p>本文です。</p>'])
     const { id } = await uploadRead(server.url, account, '表題.pdf', pdf)
     const problem = {
@@ -262,12 +267,7 @@ test.describe('what cannot be shown', () => {
   })
 })
 
-test('the viewer can be used by everybody, and is a sheet on a phone', async ({
-  page,
-  account,
-  server,
-  browser,
-}) => {
+test('the viewer is accessible, and is a sheet on a phone', async ({ page, account, server, browser }) => {
   test.slow()
   const pdf = await print(browser, [rules('横書き', target)])
   const { id } = await uploadRead(server.url, account, '規則.pdf', pdf)
@@ -284,7 +284,7 @@ test('the viewer can be used by everybody, and is a sheet on a phone', async ({
   expect(await sheet.boundingBox()).toEqual({ x: 0, y: 0, width: 390, height: 844 })
   await page.keyboard.press('Escape')
   await expect(sheet).toHaveCount(0)
-  // Opened by a person, the way back closes it.
+  // If a user opened it, going back closes it.
   await row(page, '控え.txt').getByRole('button', { name: '控え.txt', exact: true }).click()
   await expect(page.getByRole('dialog').getByText('控えの本文です。')).toBeVisible()
   await page.goBack()

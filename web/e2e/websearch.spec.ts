@@ -17,7 +17,7 @@ const offline = test.extend<object, { server: Tsumugi }>({
   ],
 })
 
-/** A server whose search is not there: nothing listens on its port. */
+/** A server whose search is unreachable: nothing listens on its port. */
 const away = base.extend<object, { server: Tsumugi }>({
   server: [
     async ({ model }, use) => {
@@ -32,7 +32,7 @@ const away = base.extend<object, { server: Tsumugi }>({
 const marks = (answer: Locator): Locator => answer.locator('a[data-citation]')
 const sources = (answer: Locator): Locator => answer.getByRole('region', { name: '出典' })
 
-test('a search tells its steps, and its answer links to the pages that it cites', async ({
+test('a search shows its steps, and its answer links to the cited pages', async ({
   page,
   chat,
   model,
@@ -58,7 +58,7 @@ test('a search tells its steps, and its answer links to the pages that it cites'
   await expect(chat.answer).toContainText('1,142円')
   await expect(chat.answer).not.toContainText('[9]')
 
-  // The marks in the text and the list below it lead to the pages, in a tab that learns nothing of this one.
+  // The citations and the list below link to the pages, in a tab without a referrer.
   await expect(marks(chat.answer)).toHaveCount(2)
   const first = marks(chat.answer).first()
   await expect(first).toHaveAttribute('href', `${search.url}/pages/minimum-wage`)
@@ -79,7 +79,7 @@ test('a search tells its steps, and its answer links to the pages that it cites'
   expect(await opened.evaluate(() => [document.referrer, window.opener])).toEqual(['', null])
   await opened.close()
 
-  // Copied texts contain the addresses.
+  // Copied texts contain the URLs.
   expect(await chat.copied()).toContain(
     `[1] つむぎ県の最低賃金 | つむぎ労働局 127.0.0.1 2026年9月1日 ${search.url}/pages/minimum-wage`,
   )
@@ -89,13 +89,7 @@ test('a search tells its steps, and its answer links to the pages that it cites'
   await expect(sources(chat.answer).getByRole('link').first()).toContainText('127.0.0.1 2026年9月1日')
 })
 
-test('what a share shows of a search links to its pages, too', async ({
-  page,
-  chat,
-  model,
-  search,
-  question,
-}) => {
+test('a shared search links to its pages, too', async ({ page, chat, model, search, question }) => {
   model.script(question, { text: '電子帳簿保存法' }, { text: '保存期間は、原則として7年です[1]。' })
   await chat.open('ウェブ検索')
   await chat.ask(question)
@@ -110,7 +104,7 @@ test('what a share shows of a search links to its pages, too', async ({
   await expect(link).toHaveAttribute('rel', 'noopener noreferrer nofollow')
 })
 
-test('R90: pages that lead inside, never answer or never end do not hold an answer up', async ({
+test('R90: pages that are internal, never respond or never end do not delay an answer', async ({
   chat,
   model,
   question,

@@ -2,7 +2,7 @@ import { asSchema, type UIMessageChunk, uiMessageChunkSchema } from 'ai'
 import { TsumugiError } from './error.js'
 import type { ServerEvent } from './events.js'
 
-/** A chunk as it stands on the wire: the fields that are looked at here. */
+/** Wire is a chunk as sent by the server, with the fields that Answer uses. */
 interface Wire {
   readonly type: string
   readonly id?: string
@@ -20,14 +20,14 @@ const utf8 = new TextEncoder()
 const mostResyncs = 3
 
 /**
- * Turns the events of one answer, over any number of connections, into the chunks of one message: each chunk once, the
- * text without a gap and of one run only. It keeps the cursor itself, by counting the text that it has handed on: the
- * id of an event is a check, and never a place to go on from.
+ * Answer turns the events of one answer, received over any number of connections, into the chunks of one message: each
+ * chunk once, and the text without gaps and from a single run. It computes the cursor from the text it has returned.
+ * The id of an event only verifies that position.
  */
 export class Answer {
   messageId: string | undefined
   questionId: string | undefined
-  /** `[DONE]` has come after an end. */
+  /** True after `[DONE]` followed a finish, abort or error event. */
   done = false
   #run = 0
   #bytes = 0
@@ -37,12 +37,13 @@ export class Answer {
   #distrusted = false
   #sources = new Set<string>()
   /**
-   * Reasoning is sent anew on each connection: by part, how much was handed on, and how much came on this connection.
+   * Each connection sends all reasoning again. For each part: the length returned so far, the position on this
+   * connection, and whether the part is closed.
    */
   #reasoning = new Map<string, { length: number; at: number; closed: boolean }>()
 
   /**
-   * The `Last-Event-ID` of the next connection. `0-0` is no place in any run: the server begins anew, with
+   * The `Last-Event-ID` of the next connection. `0-0` is invalid for every run and makes the server start over with
    * `data-reset`.
    */
   get cursor(): string | undefined {
@@ -50,7 +51,10 @@ export class Answer {
     return this.#bytes === 0 ? undefined : `${this.#run}-${this.#bytes}`
   }
 
-  /** Takes one event; null if it does not follow on what came before, so that the connection is to be given up. */
+  /**
+   * Processes one event. It returns null if the event does not continue the previous ones; the caller must then drop
+   * the connection.
+   */
   async take({ data, id }: ServerEvent): Promise<UIMessageChunk[] | null> {
     if (data === '[DONE]') {
       this.done = this.#ended && !this.#distrusted
@@ -88,7 +92,7 @@ export class Answer {
     return [chunk]
   }
 
-  /** What is missing when the server says that everything has been sent (204). */
+  /** Returns the chunks that are missing after the server reports that it has sent everything (204). */
   complete(): UIMessageChunk[] {
     const chunks: UIMessageChunk[] = this.#close() ? [{ type: 'text-end', id: '0' }] : []
     if (this.messageId !== undefined && !this.#ended) chunks.push({ type: 'finish' })
@@ -146,7 +150,7 @@ export class Answer {
   #grow(delta: string, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
     const [run, offset] = parseCursor(id)
     if (run !== this.#run || offset === undefined) return this.#resync()
-    if (offset <= this.#bytes) return [] // It came before: the text of a run never changes.
+    if (offset <= this.#bytes) return [] // A repetition: the text of a run never changes.
     if (offset - utf8.encode(delta).length !== this.#bytes || this.#text !== 'open') return this.#resync()
     this.#bytes = offset
     return [chunk]
@@ -175,7 +179,7 @@ export class Answer {
   }
 
   #end(wire: Wire, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
-    // The last id is the length of the text: an end that does not match it is invalid.
+    // The last id is the length of the text. An end event with another length is invalid.
     const [run, offset] = parseCursor(id)
     if (offset !== undefined && (run !== this.#run || offset !== this.#bytes)) return this.#resync()
     if (wire.type === 'error') {
@@ -188,12 +192,15 @@ export class Answer {
   }
 }
 
-/** Whether this version of `ai` has the chunk that takes back what a message holds so far: 7 has it, 6 has not. */
+/**
+ * knowsResetStep reports whether this version of `ai` supports the `reset-step` chunk, which clears a message. Version
+ * 7 does, version 6 does not.
+ */
 async function knowsResetStep(): Promise<boolean> {
   return (await asSchema(uiMessageChunkSchema).validate?.({ type: 'reset-step' }))?.success === true
 }
 
-/** Run and offset of `<run>-<offset>`. */
+/** parseCursor parses `<run>-<offset>`. */
 function parseCursor(id = ''): [run?: number, offset?: number] {
   const match = /^([1-9]\d{0,8})-(\d{1,15})$/.exec(id)
   return match === null ? [] : [Number(match[1]), Number(match[2])]

@@ -1,32 +1,32 @@
 import { readProblem, TsumugiError } from './error.js'
 import { readEvents, type ServerEvent } from './events.js'
 
-/** How to reach a server as somebody. */
+/** Access is the address of a server and the credentials to use it. */
 export interface Access {
   readonly server: string
   readonly token: (expired: boolean) => string | Promise<string>
   readonly fetch: typeof fetch
 }
 
-/** What a connection asks for, at this moment. */
+/** Wish is the request for the next connection. */
 export interface Wish {
   readonly path: string
   readonly body: string | undefined
   readonly headers: HeadersInit | undefined
   readonly cursor: string | undefined
-  /** The server has the question: from here on it is not given up for a broken connection. */
+  /** Whether the server has accepted the question. Connection then retries without a time limit. */
   readonly accepted: boolean
 }
 
-/** A question that the server has not accepted by then is returned. */
+/** A question that the server does not accept within this time fails. */
 const handOverMs = 20_000
-/** The server sends a heartbeat every 15 s; a connection quiet for longer than this is dead. */
+/** The server sends a heartbeat every 15 s. A connection that is silent for longer than this is considered dead. */
 const silenceMs = 40_000
 const longestWaitMs = 10_000
-/** Consecutive internal errors, for an answer that the server has accepted. */
+/** Maximum number of consecutive internal errors for an accepted answer. */
 const mostFaults = 6
 
-/** Makes a call; a token that has run out is replaced once. */
+/** call sends a request. If the token has expired, it gets a new one and retries once. */
 export async function call(access: Access, path: string, init: RequestInit = {}): Promise<Response> {
   for (let expired = false; ; expired = true) {
     const headers = new Headers(init.headers)
@@ -42,15 +42,15 @@ async function tokenOf(access: Access, expired: boolean): Promise<string> {
   try {
     return await access.token(expired)
   } catch (cause) {
-    if (cause instanceof TypeError) throw cause // The network is gone: tried again like everything else.
+    if (cause instanceof TypeError) throw cause // A network failure: retried like any other.
     const message = 'サインインの期限が切れました。もう一度サインインしてください。'
     throw new TsumugiError(message, 'token_failed', false, null, { cause })
   }
 }
 
 /**
- * The connections to one answer, one after the other: when one ends, the next is made, after the time that the server
- * has named. The events end when the server says that there is nothing more (204), or with `signal`.
+ * Connection reads one answer over consecutive connections. After one closes, it waits for the time that the server
+ * requested and opens the next. The events end when the server reports that nothing is left (204), or with `signal`.
  */
 export class Connection {
   #retryMs = 1800
@@ -63,12 +63,12 @@ export class Connection {
     private readonly wish: () => Wish,
   ) {}
 
-  /** Something new has come: the next failure is the first one again. */
+  /** Reports new data, which resets the failure count. */
   progress(): void {
     this.#failures = 0
   }
 
-  /** Gives the present connection up, for the next one. */
+  /** Closes the current connection; the next one follows. */
   drop(): void {
     this.#attempt.abort()
   }
@@ -103,7 +103,7 @@ export class Connection {
     }
   }
 
-  /** The body of an event stream, or null when there is nothing more. */
+  /** Returns the body of the event stream, or null if nothing is left. */
   async #open(signal: AbortSignal): Promise<ReadableStream<Uint8Array> | null> {
     const { path, body, headers, cursor } = this.wish()
     const response = await call(this.access, path, {
@@ -117,13 +117,13 @@ export class Connection {
       signal,
     })
     if (response.status === 204) return null
-    // A 200 that is no event stream comes from something in between, such as a captive portal.
+    // A 200 response that is not an event stream comes from an intermediary, such as a captive portal.
     if (response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream'))
       throw new TypeError('network: no event stream')
     return response.body
   }
 
-  /** How long to wait at least after this error; one that another try does not mend is thrown. */
+  /** Returns the minimum wait after an error, in milliseconds. It throws errors that a retry cannot fix. */
   #pardon(error: unknown, elapsedMs: number): number {
     const { accepted } = this.wish()
     const refused = error instanceof TsumugiError ? error : null
@@ -135,15 +135,13 @@ export class Connection {
     throw refused ?? new TsumugiError(message, 'network_unreachable', true, null, { cause: error })
   }
 
-  /**
-   * The server draws `retry` at random for each client, so the first wait is just that; later ones double, with jitter.
-   */
+  /** The server randomizes `retry` per client, so the first wait uses it unchanged. Later waits double, with jitter. */
   #backoff(): number {
     const doubled = this.#retryMs * 2 ** Math.min(this.#failures, 10)
     return this.#failures++ === 0 ? doubled : Math.min(doubled, longestWaitMs) * (0.5 + Math.random() / 2)
   }
 
-  /** Waits; a network that comes back, or the end, cuts it short. */
+  /** Waits. The wait ends early when the network returns or `signal` aborts. */
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const over = new AbortController()

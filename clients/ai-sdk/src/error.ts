@@ -1,11 +1,11 @@
 /**
- * Why there is no answer, or no whole one. `message` is in Japanese, for the person who asked; `code` is stable: that
- * of the server's problem document (`thread_busy`, …) or of the answer's failure (`model_interrupted`, …), or one of
- * ours:
- * - `network_unreachable`: the question could not be handed over; asking again is safe
- * - `answer_restarted`: the answer is written anew, which `ai` 6 can show only after `resumeStream()`
- * - `token_failed`: the token callback has thrown (`cause`)
- * - `stream_inconsistent`: what the server sends makes no sense, also when asked anew
+ * TsumugiError explains why an answer is missing or incomplete. `message` is Japanese text for the user. `code` is
+ * stable: the code of the server's problem document (`thread_busy`, …), the code of the answer's failure
+ * (`model_interrupted`, …), or one of this package:
+ * - `network_unreachable`: the question did not reach the server; sending it again is safe
+ * - `answer_restarted`: the server rewrites the answer, which `ai` 6 can show only after `resumeStream()`
+ * - `token_failed`: the token callback threw an error (`cause`)
+ * - `stream_inconsistent`: the server's events stayed inconsistent after several attempts
  */
 export class TsumugiError extends Error {
   override readonly name = 'TsumugiError'
@@ -14,9 +14,7 @@ export class TsumugiError extends Error {
     message: string,
     readonly code: string,
     readonly retryable = false,
-    /**
-     * The HTTP status of a refusal, the time after which to try again, and the problem document with all its fields.
-     */
+    /** The HTTP status of an error response, the time to wait before a retry, and the complete problem document. */
     readonly refusal: {
       readonly status: number
       readonly retryAfterMs: number
@@ -28,7 +26,9 @@ export class TsumugiError extends Error {
   }
 }
 
-/** Reads the problem document (RFC 9457) of a refusal; one that is none still gets a code. */
+/**
+ * readProblem parses the problem document (RFC 9457) of an error response. Any other body results in a generic code.
+ */
 export async function readProblem(response: Response): Promise<TsumugiError> {
   const { status, headers } = response
   const problem = ((await response.json().catch(() => null)) ?? {}) as Record<string, unknown>

@@ -1,22 +1,22 @@
-/** One event of an event stream, whole: the blank line that ends it has come. */
+/** ServerEvent is a complete event of an event stream, ended by a blank line. */
 export interface ServerEvent {
-  /** What `data:` said; empty for an event that has none. */
+  /** The value of `data:`; empty if the event has none. */
   readonly data: string
-  /** What `id:` said in this event, and not in one before. */
+  /** The value of `id:` in this event. Ids of earlier events do not carry over. */
   readonly id: string | undefined
-  /** The time that `retry:` named, in milliseconds. */
+  /** The value of `retry:`, in milliseconds. */
   readonly retry: number | undefined
 }
 
 /**
- * Reads an event stream as the WHATWG's section on server-sent events describes it. An event that is cut off before its
- * blank line is no event. `onBytes` hears of every chunk, heartbeat comments included.
+ * readEvents parses an event stream as defined in the WHATWG's section on server-sent events. It ignores an event that
+ * is cut off before its blank line. It calls `onBytes` for every chunk, including heartbeat comments.
  */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void = () => {},
 ): AsyncGenerator<ServerEvent> {
-  const decoder = new TextDecoder() // It also takes the byte order mark away.
+  const decoder = new TextDecoder() // The decoder also removes a byte order mark.
   const reader = body.getReader()
   let rest = ''
   let data: string[] = []
@@ -27,7 +27,7 @@ export async function* readEvents(
       const { done, value } = await reader.read()
       if (done) return
       onBytes()
-      // A CR at the end may be half of a line's end.
+      // A CR at the end may be the first half of a CRLF.
       const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
       rest = lines.pop() ?? ''
       for (const line of lines) {

@@ -3,11 +3,11 @@ import { Answer } from './answer.js'
 import { type Access, Connection, call } from './connection.js'
 
 export interface TsumugiChatTransportOptions {
-  /** Where the server is, such as `https://tsumugi.example.com`; this page's own origin if left out. */
+  /** Base URL of the server, such as `https://tsumugi.example.com`; defaults to the origin of the page. */
   readonly server?: string
-  /** Returns a bearer token. It is asked for a new one, with `true`, when the one before has run out. */
+  /** Returns a bearer token. It is called with `true` for a new token when the previous one has expired. */
   readonly token: (expired: boolean) => string | Promise<string>
-  /** The thread of a chat. Without it, a chat's id is that of its thread. */
+  /** Maps the id of a chat to the id of its thread; defaults to the same id. */
   readonly thread?: (chatId: string) => string | Promise<string>
   readonly fetch?: typeof fetch
 }
@@ -16,16 +16,16 @@ type SendOptions<M extends UIMessage> = Parameters<ChatTransport<M>['sendMessage
 type ReconnectOptions<M extends UIMessage> = Parameters<ChatTransport<M>['reconnectToStream']>[0]
 type Options = Pick<SendOptions<UIMessage>, 'chatId' | 'headers'> & { abortSignal?: AbortSignal | undefined }
 
-/** What was asked with a message of the user. */
+/** Asked is a request that was sent for a user message. */
 interface Asked {
   readonly requestId: string
   readonly wish: string
   readonly answer: Answer
-  /** The question in place of which it is asked. */
+  /** The id of the question that this request replaces. */
   readonly edit: string | undefined
 }
 
-/** The answer that a chat follows. */
+/** Followed is the answer that a chat is reading. */
 interface Followed {
   readonly answer: Answer
   readonly signal: AbortSignal | undefined
@@ -34,11 +34,11 @@ interface Followed {
 }
 
 /**
- * Speaks to a Tsumugi server for the AI SDK's `useChat` and `Chat`. An answer survives every broken connection: it goes
- * on where it was, and the model is not asked again.
+ * TsumugiChatTransport connects the AI SDK's `useChat` and `Chat` to a Tsumugi server. An answer survives broken
+ * connections: it continues at the same position, and the model does not run again.
  */
 export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
-  /** A resumed answer is told from its beginning. */
+  /** A resumed answer is sent from its beginning. */
   readonly resumeStreamIsReplay = true
   readonly #access: Access
   readonly #thread: (chatId: string) => string | Promise<string>
@@ -61,7 +61,7 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
     options: ReconnectOptions<M>,
   ): Promise<ReadableStream<UIMessageChunk> | null> => {
     const before = this.#followed.get(options.chatId)
-    this.#followed.delete(options.chatId) // In the same turn: see leave.
+    this.#followed.delete(options.chatId) // Synchronous; `leave` depends on it.
     const thread = await this.#thread(options.chatId)
     // An answer that was not read to its end is read again, even if it is complete by now.
     const known = before?.answer.done || before?.stopped ? undefined : before?.answer.messageId
@@ -75,8 +75,9 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
   }
 
   /**
-   * Stops the answer of a chat. Its stream then ends by itself, with what is stored. `chat.stop()` stops it as well,
-   * but leaves at once: what was on its way at that moment is missing until the thread is read again.
+   * Stops the answer of a chat. Its stream then closes with the text that the server has stored. `chat.stop()` also
+   * stops the answer, but closes the stream at once. The chat then lacks the text in transit until it reads the thread
+   * again.
    */
   stop = async (chatId: string): Promise<void> => {
     const followed = this.#followed.get(chatId)
@@ -86,11 +87,11 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
   async #stop(followed: Followed): Promise<void> {
     followed.stopped = true
     const { messageId } = followed.answer
-    // Without an id it has not begun, and is stopped as soon as it does.
+    // Without an id the answer has not begun; `#chunks` stops it when it begins.
     if (messageId !== undefined) await call(this.#access, `/v1/message/${messageId}/stop`, { method: 'POST' })
   }
 
-  /** What to ask: the question, the question changed, or for another answer to it. */
+  /** Builds the request: a new question, an edited question, or another answer to a question. */
   async #ask({ chatId, messages, trigger, messageId, body = {}, headers }: SendOptions<M>): Promise<Asked> {
     const question = messages.findLast((message) => message.role === 'user')
     if (question === undefined) throw new TypeError('there is no question')
@@ -102,7 +103,7 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
     if (trigger === 'submit-message' || refused) {
       if (!('form' in body))
         what.content = question.parts.map((p) => (p.type === 'text' ? p.text : '')).join('')
-      // What was refused is asked again in the same place.
+      // A refused question is sent again at the same position in the thread.
       edit = refused ? before.edit : messageId && (before?.answer.questionId ?? messageId)
       if (edit !== undefined) what.edit = edit
     } else {
@@ -111,14 +112,17 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
         named ?? before?.answer.messageId ?? (await this.#answerTo(question.id, thread, headers))
     }
     const wish = JSON.stringify(what)
-    // What the server may have without our knowing is asked for under the same id, so that it is not asked twice.
+    // The server may have accepted a request although its response was lost. The same request id prevents a duplicate.
     const requestId = refused && before.wish === wish ? before.requestId : crypto.randomUUID()
     const asked = { requestId, wish, answer: new Answer(), edit }
     this.#asked.set(question.id, asked)
     return asked
   }
 
-  /** The newest answer to a question that was read from the server; to one of another id, the newest of the thread. */
+  /**
+   * Returns the id of the newest answer to a question that was read from the server. If the server does not know the
+   * question's id, it returns the newest answer of the thread.
+   */
   async #answerTo(question: string, thread: string, headers?: HeadersInit): Promise<string | undefined> {
     const stored = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(question)
     const limit = stored ? 100 : 1
@@ -132,7 +136,7 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
     }
   }
 
-  /** The chunks of an answer, until its end. A consumer that has left waits for none. */
+  /** Returns the chunks of an answer until its end. An aborted consumer does not wait for further chunks. */
   #follow(
     { chatId, headers, abortSignal }: Options,
     answer: Answer,
@@ -149,7 +153,7 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
     const left = new Promise<IteratorReturnResult<void>>((resolve) => {
       const leave = () => {
         resolve({ done: true, value: undefined })
-        // A later resume of the chat, which comes in the same turn, takes over from this one: that is no wish to stop.
+        // If the chat resumes in the same turn, the new stream replaces this one, and the answer must not stop.
         queueMicrotask(() => {
           const stops = this.#followed.get(chatId) === followed ? this.#stop(followed) : Promise.resolve()
           stops.catch(() => {}).finally(() => answer.messageId !== undefined && followed.over.abort())
@@ -180,7 +184,7 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
     return new ReadableStream(
       {
         start: (controller) => first && controller.enqueue(first),
-        // One at a time: what is queued when a stream fails would be lost.
+        // One chunk at a time: chunks that are queued when a stream fails would be lost.
         async pull(controller) {
           const { done, value } = await chunks.next()
           if (done) controller.close()

@@ -1,7 +1,7 @@
 import { defineConfig } from '@playwright/test'
 import base from '../../playwright.config'
 
-/** Makes the pictures of the extension, for the guides and for the app's page about it. Run by scripts/screens. */
+/** Takes the screenshots of the extension for the guides and for the app's page about it. Run by scripts/screens. */
 export default defineConfig({
   ...base,
   testDir: '.',

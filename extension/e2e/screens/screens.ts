@@ -8,10 +8,10 @@ import { type Browser, expect, test } from '../browser'
 const panel = { width: 400, height: 680 }
 const guide = join('web', 'public', 'guide')
 
-/** The addresses of the pictures, instead of those of the tests. */
+/** The addresses in the screenshots, in place of those of the tests. */
 const names = { server: 'https://tsumugi.example.jp', site: 'https://www.example.jp' }
 
-/** Names the server and the site in what a page shows. */
+/** Replaces the addresses of the server and the site in a page. */
 async function rename(page: Page, server: string, site: string): Promise<void> {
   const pairs = [
     [server, names.server],
@@ -30,7 +30,7 @@ async function rename(page: Page, server: string, site: string): Promise<void> {
   }, pairs)
 }
 
-/** Writes a picture of what a page shows. */
+/** Writes a screenshot of a page. */
 async function write(page: Page, ...path: string[]): Promise<void> {
   await page.evaluate(() => document.fonts.ready)
   await writeFile(
@@ -39,7 +39,7 @@ async function write(page: Page, ...path: string[]): Promise<void> {
   )
 }
 
-/** Makes the pictures of a page of the extension: docs/screens/extension-NAME-{light,dark}.png. */
+/** Takes the screenshots of a page of the extension: docs/screens/extension-NAME-{light,dark}.png. */
 async function shoot(
   page: Page,
   name: string,

@@ -1,19 +1,19 @@
 import { sessionFetch } from './session'
 import { t } from './texts'
 
-/** The text of a PDF file, read by the server. */
+/** PageText is the text of a PDF file, extracted by the server. */
 export interface PageText {
   readonly text: string
   readonly truncated_characters: number
   readonly page_count: number
 }
 
-/** The server does not read a file; the message is for people. */
+/** FileRefused reports that the server refused a file. The message is for the user. */
 export class FileRefused extends Error {
   override name = 'FileRefused'
 }
 
-/** Has the server read a PDF file, which it does not keep. */
+/** readPageFile sends a PDF file to the server, which extracts the text and does not store the file. */
 export async function readPageFile(file: Blob): Promise<PageText> {
   const form = new FormData()
   form.append('file', file, 'page.pdf')

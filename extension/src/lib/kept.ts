@@ -1,29 +1,29 @@
 import type { Answer } from '@/lib/stream'
 
-/** The request of a question, which is repeated unchanged until the server has it. */
+/** Asked is the request of a question. It is repeated unchanged until the server accepts it. */
 export interface Asked {
   readonly url: string
   readonly body: string
 }
 
-/** A question and its answer, as far as this browser has them. Plain data: it outlives the panel. */
+/** Turn is a question and its answer, as known to this browser. It is plain data that outlives the panel. */
 export interface Turn {
   /** The request's id. Never changes. */
   readonly key: string
   readonly question: string
-  /** How much of a page was sent with it; null for a question without a page. */
+  /** The number of characters of a page that were sent and omitted; null for a question without a page. */
   readonly sent: { readonly characters: number; readonly left: number } | null
   /** Null once the server has the question. */
   readonly asked: Asked | null
   readonly answer: Answer
-  /** Why it was given up, in words; null if it was not. */
+  /** Why the request failed, in words; null if it did not. */
   readonly failure: string | null
-  /** The number of tokens that the user has to accept. Missing: the failure has another reason. */
+  /** The number of tokens that the user must accept. Missing if the failure has another reason. */
   readonly tokensToAccept?: number | undefined
   readonly rating: 'good' | 'bad' | null
 }
 
-/** The conversation about one address in one tab. */
+/** Talk is the conversation about one address in one tab. */
 export interface Talk {
   readonly tabId: number
   readonly url: string
@@ -34,7 +34,7 @@ export interface Talk {
   readonly touchedAt: number
 }
 
-/** More conversations than these are not kept: the browser gives an extension 10 MB. */
+/** The maximum number of stored conversations. The browser limits an extension to 10 MB. */
 const maxTalks = 20
 
 const prefix = 'talk:'
@@ -50,7 +50,7 @@ export async function readTalk(tabId: number, url: string): Promise<Talk | null>
   return ((await chrome.storage.session.get(key))[key] as Talk | undefined) ?? null
 }
 
-/** The conversation of a tab that was touched last. */
+/** lastTalk returns the conversation of a tab that was touched last. */
 export async function lastTalk(tabId: number): Promise<Talk | null> {
   const talks = (await allTalks()).filter((talk) => talk.tabId === tabId)
   return talks.sort((a, b) => b.touchedAt - a.touchedAt)[0] ?? null
@@ -68,7 +68,7 @@ export async function forgetTalk(talk: Talk): Promise<void> {
   await chrome.storage.session.remove(keyOf(talk.tabId, talk.url))
 }
 
-/** Forgets the conversations of a tab that was closed. */
+/** forgetTab deletes the conversations of a closed tab. */
 export async function forgetTab(tabId: number): Promise<void> {
   const talks = (await allTalks()).filter((talk) => talk.tabId === tabId)
   await chrome.storage.session.remove(talks.map(({ url }) => keyOf(tabId, url)))
@@ -82,7 +82,7 @@ export async function forgetTalks(): Promise<void> {
   await chrome.storage.session.set({ [forgottenKey]: Date.now() })
 }
 
-/** Calls back when all conversations are deleted; returns a function that stops it. */
+/** onForgotten calls back when all conversations are deleted. It returns a function that stops it. */
 export function onForgotten(listener: () => void): () => void {
   const onChanged = (changes: Record<string, { newValue?: unknown }>) => {
     if (changes[forgottenKey]?.newValue !== undefined) listener()

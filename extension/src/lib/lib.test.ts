@@ -32,21 +32,21 @@ describe('refusalOf', () => {
     ['data:text/html,x', 'otherPage'],
   ])('%s', (url, reason) => expect(refusalOf({ url, used: true })).toBe(reason))
 
-  it('asks for the button once, and then gives the reason', () => {
+  it('asks for the button once, and then shows the reason', () => {
     expect(refusalOf({ url: '', used: false })).toBe('noAccess')
     expect(refusalOf({ url: '', used: true })).toBe('closedPage')
   })
 })
 
 describe('cut', () => {
-  it('counts characters, not halves of them, and says how many it leaves out', () => {
+  it('counts whole characters, and reports the number of omitted ones', () => {
     expect(cut('𠮷野家𠮷', 3)).toEqual({ text: '𠮷野家', characters: 3, left: 1 })
     expect(cut('短い', 3)).toEqual({ text: '短い', characters: 2, left: 0 })
   })
 })
 
 describe('PKCE', () => {
-  it('makes the challenge of RFC 7636, appendix B', async () => {
+  it('creates the challenge of RFC 7636, appendix B', async () => {
     expect(await challengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')).toBe(
       'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
     )
@@ -54,6 +54,6 @@ describe('PKCE', () => {
   })
 })
 
-it('finds a conversation by the page, whatever place of it is shown', () => {
+it('finds a conversation by its page, for any fragment', () => {
   expect(addressOf('https://example.jp/a?b#c')).toBe('https://example.jp/a?b')
 })

@@ -1,12 +1,10 @@
-/** The limits of the server, in characters. */
+/** The server's limits, in characters. */
 export const maxText = 300_000
 export const maxSelection = 20_000
 export const maxTitle = 500
 export const maxQuestion = 32_000
 
-/**
- * The beginning of a text that may be sent, and how many characters that leaves out. Characters are those of Unicode.
- */
+/** cut returns the beginning of a text up to the limit, and the number of omitted Unicode characters. */
 export function cut(text: string, limit = maxText): { text: string; characters: number; left: number } {
   if (text.length <= limit) return { text, characters: lengthOf(text), left: 0 }
   const characters = [...text]

@@ -1,19 +1,19 @@
 import type { Found } from '../reader/page'
 import type { TextName } from './texts'
 
-/** The tab next to the panel, as far as the browser lets the extension know it. */
+/** Target is the tab next to the panel, as far as the browser reveals it to the extension. */
 export interface Target {
   readonly tabId: number
-  /** "" while the extension has not been used on the page: the browser hides it until then. */
+  /** "" until the extension has been used on the page, because the browser hides the URL. */
   readonly url: string
   readonly title: string
-  /** Whether the extension's button, menu or key has been used on the page. */
+  /** Whether the user has used the extension's button, menu or key on the page. */
   readonly used: boolean
 }
 
-/** Why a page cannot be read, in words; null if it may be. */
+/** refusalOf returns why a page cannot be read, in words; null if it can. */
 export function refusalOf({ url, used }: Pick<Target, 'url' | 'used'>): TextName | null {
-  // The browser hides the address of a used page only if no extension may read that page.
+  // The browser hides the URL of a used page only if no extension may read that page.
   if (url === '') return used ? 'closedPage' : 'noAccess'
   let parsed: URL
   try {
@@ -35,7 +35,7 @@ export function refusalOf({ url, used }: Pick<Target, 'url' | 'used'>): TextName
   return 'otherPage'
 }
 
-/** Why nothing was read, in words. */
+/** Unreadable reports why nothing was read, in words. */
 export class Unreadable extends Error {
   override name = 'Unreadable'
   constructor(readonly reason: TextName) {
@@ -43,10 +43,10 @@ export class Unreadable extends Error {
   }
 }
 
-/** How long a page may take to be read, in milliseconds. */
+/** The time limit for reading a page, in milliseconds. */
 const patience = 5000
 
-/** Reads the page of a tab. A PDF is only found to be one. */
+/** readTab reads the page of a tab. It only detects a PDF and does not read it. */
 export async function readTab(target: Target): Promise<Found> {
   const refusal = refusalOf(target)
   if (refusal !== null) throw new Unreadable(refusal)
@@ -71,7 +71,7 @@ async function inject(target: Target): Promise<Found> {
     })
     if (answer?.result) return answer.result as Found
   } catch {
-    // The browser's PDF viewer takes no scripts.
+    // The browser's PDF viewer does not run scripts.
     if (looksLikePdf(target.url)) return { kind: 'pdf', url: target.url, title: target.title }
   }
   throw new Unreadable('refusedPage')
@@ -81,7 +81,7 @@ function looksLikePdf(url: string): boolean {
   return /\.pdf$/i.test(new URL(url).pathname)
 }
 
-/** whyNot returns the reason why nothing was read of a page; null if something was. */
+/** whyNot returns the reason why nothing was read from a page; null if something was. */
 export function whyNot(found: Found): TextName | null {
   switch (found.kind) {
     case 'slow':
@@ -95,10 +95,10 @@ export function whyNot(found: Found): TextName | null {
   }
 }
 
-/** The largest PDF file that the server reads for a page, in bytes. */
+/** The server's maximum size of a PDF file for a page, in bytes. */
 const maxPdf = 20 * 1024 * 1024
 
-/** Fetches the PDF of a tab, as the person sees it. */
+/** fetchPdf downloads the PDF of a tab with the user's cookies. */
 export async function fetchPdf(url: string): Promise<Blob> {
   const response = await fetch(url, { credentials: 'include', signal: AbortSignal.timeout(60_000) }).catch(
     () => null,

@@ -1,7 +1,7 @@
-/** Where the settings say what is sent. */
+/** PRIVACY is the fragment of the settings page with the information about the data that is sent. */
 export const PRIVACY = '#privacy'
 
-/** Opens the settings there. */
+/** openPrivacy opens the settings page at PRIVACY. */
 export function openPrivacy(): void {
   void chrome.tabs.create({ url: chrome.runtime.getURL(`options.html${PRIVACY}`) })
 }

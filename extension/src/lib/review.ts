@@ -1,6 +1,6 @@
 const KEY = 'unreviewed'
 
-/** The sites whose text is sent without being shown before. */
+/** unreviewedSites returns the sites whose text is sent without a review. */
 export async function unreviewedSites(): Promise<readonly string[]> {
   return ((await chrome.storage.local.get(KEY))[KEY] as string[] | undefined) ?? []
 }
@@ -15,7 +15,7 @@ export async function removeUnreviewed(site: string): Promise<void> {
   await chrome.storage.local.set({ [KEY]: sites.filter((other) => other !== site) })
 }
 
-/** The site of an address, as people know it. */
+/** siteOf returns the site of a URL for display. */
 export function siteOf(url: string): string {
   return new URL(url).host
 }

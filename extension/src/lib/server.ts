@@ -1,15 +1,16 @@
-/** The server that the extension speaks to. */
+/** Server is the server that the extension uses. */
 export interface Server {
   /** Its origin, such as `https://tsumugi.example.jp`. */
   readonly origin: string
-  /** Whether the organization has set it by policy, so that people cannot change it. */
+  /** Whether the organization has set it by policy, so that users cannot change it. */
   readonly managed: boolean
 }
 
 const KEY = 'server'
 
 /**
- * The server that policy names, else the one that was typed, else the one that has packed the extension; null for none.
+ * readServer returns the server set by policy, else the typed one, else the one that packed the extension; null for
+ * none.
  */
 export async function readServer(): Promise<Server | null> {
   const policy: { server_url?: unknown } = await chrome.storage.managed.get('server_url').catch(() => ({}))
@@ -19,7 +20,7 @@ export async function readServer(): Promise<Server | null> {
   return origin === null ? null : { origin, managed: false }
 }
 
-/** The server that this extension was downloaded from; null for one that was built by hand. */
+/** readPacked returns the server that this extension was downloaded from; null for a manual build. */
 async function readPacked(): Promise<string | null> {
   try {
     const response = await fetch(chrome.runtime.getURL('server.json'))
@@ -34,7 +35,7 @@ export async function saveServer(origin: string): Promise<void> {
   await chrome.storage.local.set({ [KEY]: origin })
 }
 
-/** toOrigin returns the origin of a typed address; null if no server can have it. */
+/** toOrigin returns the origin of a typed address; null if the address is not valid for a server. */
 export function toOrigin(address: unknown): string | null {
   if (typeof address !== 'string' || address.trim() === '') return null
   const typed = address.trim()
@@ -49,7 +50,7 @@ export function toOrigin(address: unknown): string | null {
   }
 }
 
-/** Why a server cannot be used; null if it can. */
+/** checkServer returns why a server cannot be used; null if it can. */
 export async function checkServer(origin: string): Promise<'unreachable' | 'other' | null> {
   try {
     const response = await fetch(`${origin}/config.json`, {
@@ -63,7 +64,7 @@ export async function checkServer(origin: string): Promise<'unreachable' | 'othe
   }
 }
 
-/** Whether anything answers, be it only what no extension may read. */
+/** answers reports whether any server responds, even with a response that extensions cannot read. */
 function answers(origin: string): Promise<boolean> {
   return fetch(origin, { mode: 'no-cors', credentials: 'omit', signal: AbortSignal.timeout(5_000) }).then(
     () => true,

@@ -2,17 +2,17 @@ import { readServer } from './server'
 
 /** The tokens of this browser. */
 export interface Grant {
-  /** The server that it belongs to. */
+  /** The origin of the server that issued the tokens. */
   readonly origin: string
   readonly accessToken: string
   readonly refreshToken: string
-  /** When the access token expires, in milliseconds since the epoch. */
+  /** The expiry of the access token, in milliseconds since the epoch. */
   readonly expiresAt: number
 }
 
 const KEY = 'grant'
 const ENDED = 'ended'
-/** A token is renewed so long before it expires, in milliseconds. */
+/** A token is renewed this long before it expires, in milliseconds. */
 const early = 60_000
 
 /** The reason for a missing token: no sign-in yet, or the server has ended or refuses the session. */
@@ -34,7 +34,10 @@ export async function saveGrant(grant: Grant | null): Promise<void> {
   if (grant !== null) await chrome.storage.local.set({ [KEY]: grant })
 }
 
-/** Returns the reason for a missing session at a server. Another page of the extension may have received it. */
+/**
+ * whySignedOut returns the reason for a missing session at a server. Another page of the extension may have received
+ * it.
+ */
 export async function whySignedOut(origin: string): Promise<SignedOut['reason']> {
   const ended = (await chrome.storage.local.get(ENDED))[ENDED] as Ended | undefined
   return ended?.origin === origin ? ended.reason : 'none'
@@ -45,7 +48,7 @@ interface Ended {
   readonly reason: SignedOut['reason']
 }
 
-/** Calls back after a sign-in, a sign-out or a change of the server; returns a function that stops it. */
+/** onSession calls back after a sign-in, a sign-out or a change of the server. It returns a function that stops it. */
 export function onSession(listener: () => void): () => void {
   const onChanged = (changes: Record<string, unknown>, area: string) => {
     if (area === 'managed' || (area === 'local' && (KEY in changes || 'server' in changes))) listener()
@@ -55,9 +58,9 @@ export function onSession(listener: () => void): () => void {
 }
 
 /**
- * A valid grant. Refresh tokens rotate, and one that is used twice ends the connection: the pages of the extension take
- * turns by a lock, and each looks whether another one has renewed the grant meanwhile. `refused` is a token that the
- * server has just refused.
+ * validGrant returns a valid grant. Refresh tokens rotate, and using one twice ends the connection. So the pages of the
+ * extension refresh one at a time under a lock, and each first checks whether another one has renewed the grant.
+ * `refused` is a token that the server has just refused.
  */
 export async function validGrant(refused?: string): Promise<Grant> {
   const usable = (grant: Grant) => grant.accessToken !== refused && grant.expiresAt - Date.now() > early
@@ -85,14 +88,14 @@ async function renew(grant: Grant): Promise<Grant> {
   if (refusal?.error === 'invalid_grant' || refusal?.error === 'invalid_client')
     throw await end(grant, 'ended')
   const answer = await readTokens(response)
-  // Neither tokens nor a refusal: the server is busy, or something in between has answered.
+  // Neither tokens nor a refusal: the server is busy, or an intermediary has responded.
   if (answer === null) throw new TypeError('the grant could not be renewed')
   const renewed = toGrant(grant.origin, answer, grant.refreshToken)
   await saveGrant(renewed)
   return renewed
 }
 
-/** Forgets a grant that no longer holds. */
+/** end deletes an invalid grant. */
 async function end({ origin }: Grant, reason: SignedOut['reason']): Promise<SignedOut> {
   await chrome.storage.local.set({ [ENDED]: { origin, reason } satisfies Ended })
   await chrome.storage.local.remove(KEY)
@@ -116,7 +119,7 @@ export function toGrant(origin: string, tokens: Tokens, refreshToken = ''): Gran
   }
 }
 
-/** The tokens of an answer; null for a refusal. */
+/** readTokens returns the tokens of a response; null for a refusal. */
 export async function readTokens(response: Response): Promise<Tokens | null> {
   const answer = (await response.json().catch(() => null)) as Partial<Tokens> | null
   return response.ok && typeof answer?.access_token === 'string' && typeof answer.expires_in === 'number'
@@ -134,8 +137,8 @@ export function postForm(url: string, fields: Record<string, string>): Promise<R
 }
 
 /**
- * A `fetch` for the server's own paths that signs each call in. A token that was refused is renewed once. Who is no
- * longer let in at all gets SignedOut.
+ * sessionFetch is a `fetch` for the server's paths that authenticates each call. It renews a refused token once. If the
+ * server refuses the session itself, it throws SignedOut.
  */
 export const sessionFetch: typeof fetch = async (input, init) => {
   const path = String(input)
@@ -159,7 +162,7 @@ function headersOf(headers: HeadersInit | undefined): Record<string, string> {
   return Object.fromEntries(new Headers(headers))
 }
 
-/** Why the server does not let a person in. */
+/** refusal returns why the server refuses the user. */
 async function refusal(response: Response): Promise<'ended' | 'suspended' | 'sso'> {
   const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string }
   if (problem.code === 'sso_required') return 'sso'

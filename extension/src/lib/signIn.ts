@@ -1,7 +1,7 @@
 import { forgetTalks } from './kept'
 import { CLIENT_ID, type Grant, postForm, readGrant, readTokens, saveGrant, toGrant } from './session'
 
-/** Why signing in has failed. */
+/** SignInFailure reports why signing in failed. */
 export class SignInFailure extends Error {
   override name = 'SignInFailure'
   constructor(readonly reason: 'canceled' | 'denied' | 'unreachable' | 'expired' | 'unsupported') {
@@ -11,7 +11,7 @@ export class SignInFailure extends Error {
 
 const SCOPE = 'extension'
 
-/** Signs in by the server's own page in a window of the browser: an authorization code with PKCE (RFC 7636). */
+/** signIn signs in through the server's own page in a browser window, by an authorization code with PKCE (RFC 7636). */
 export async function signIn(origin: string): Promise<void> {
   const verifier = randomText(32)
   const state = randomText(16)
@@ -44,17 +44,17 @@ export async function signIn(origin: string): Promise<void> {
   await keep(origin, response)
 }
 
-/** A code for signing in on another page or device (RFC 8628). */
+/** Device is a code for signing in on another page or device (RFC 8628). */
 export interface Device {
   readonly userCode: string
-  /** The page that takes the code, with the code in its address. */
+  /** The URL of the page that accepts the code, including the code. */
   readonly page: string
   readonly deviceCode: string
   readonly expiresAt: number
   readonly intervalMs: number
 }
 
-/** Asks for a code. */
+/** beginDevice requests a code. */
 export async function beginDevice(origin: string): Promise<Device> {
   const response = await postForm(`${origin}/v1/oauth2/device`, { client_id: CLIENT_ID, scope: SCOPE }).catch(
     () => {
@@ -67,7 +67,7 @@ export async function beginDevice(origin: string): Promise<Device> {
     throw new SignInFailure('unsupported')
   }
   const page = new URL(String(verification_uri_complete ?? verification_uri), origin)
-  // It is opened in a tab: nothing else than the server's own page may be.
+  // The page opens in a tab, so it must be the server's own.
   if (page.origin !== origin) throw new SignInFailure('unsupported')
   return {
     userCode: user_code,
@@ -78,7 +78,7 @@ export async function beginDevice(origin: string): Promise<Device> {
   }
 }
 
-/** Waits until the code was entered, and signs in. */
+/** awaitDevice waits until the user has entered the code, and signs in. */
 export async function awaitDevice(origin: string, device: Device, signal: AbortSignal): Promise<void> {
   let interval = device.intervalMs
   while (Date.now() < device.expiresAt) {
@@ -101,7 +101,7 @@ export async function awaitDevice(origin: string, device: Device, signal: AbortS
   throw new SignInFailure('expired')
 }
 
-/** Ends the connection here and, as far as it can be reached, on the server (RFC 7009). */
+/** signOut ends the connection here and, if reachable, on the server (RFC 7009). */
 export async function signOut(): Promise<void> {
   const grant = await readGrant()
   await saveGrant(null)
@@ -131,7 +131,7 @@ export function randomText(bytes: number): string {
   return base64url(crypto.getRandomValues(new Uint8Array(bytes)))
 }
 
-/** The S256 challenge of a verifier. */
+/** challengeOf returns the S256 challenge of a verifier. */
 export async function challengeOf(verifier: string): Promise<string> {
   return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
 }

@@ -163,7 +163,7 @@ function Head({
   )
 }
 
-/** Opens the same thread in the app, once it has begun. */
+/** Opens the same thread in the app, once it exists. */
 function ContinueOnWeb({ conversation, origin }: { conversation: Conversation; origin: string }) {
   const { threadId } = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
   if (threadId === null) return null
@@ -186,7 +186,7 @@ function usePlace(): Place | null {
   return place
 }
 
-/** Carries out what was pressed in the toolbar, in a menu or on the keyboard, once the panel knows the page. */
+/** useIntents executes the user's action from the toolbar, a menu or the keyboard once the panel knows the page. */
 function useIntents(
   place: Place | null,
   target: Target | null,

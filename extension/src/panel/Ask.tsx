@@ -14,7 +14,7 @@ interface AskProps {
   readonly onStop?: () => void
 }
 
-/** Where a question is typed. Enter sends, but never the one that ends a conversion. */
+/** The input for a question. Enter sends, except at the end of a conversion. */
 export function Ask({ placeholder, onAsk, writing = false, disabled = false, onStop }: AskProps) {
   const [text, setText] = useState('')
   const tooLong = lengthOf(text) > maxQuestion

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** In the app this draws a diagram; here its code is shown. */
+/** Shows the code of a diagram. The app's component of this name renders it. */
 export function Diagram({ children }: { code: string; children: ReactNode }): ReactNode {
   return children
 }

@@ -8,7 +8,7 @@ import { cancelSignIn, idle, signInByCode, signInByWindow, signingInAtom } from 
 
 type Barred = Exclude<Access, { kind: 'ready' | 'loading' }>
 
-/** The reason why the panel cannot ask, and the way out. */
+/** The reason why the panel is unusable, with the next step. */
 export function AccessScreen({ access, onRetry }: { access: Barred; onRetry: () => void }) {
   return (
     <section className={styles.screen}>
@@ -19,7 +19,7 @@ export function AccessScreen({ access, onRetry }: { access: Barred; onRetry: () 
   )
 }
 
-/** The same over a conversation, which can be read on. */
+/** The same above a conversation, which stays readable. */
 export function AccessNotice({
   access,
   onRetry,
@@ -105,7 +105,7 @@ function OpenSettings() {
   )
 }
 
-/** Signs in by a window of the browser or, where that cannot reach the session, by a code. */
+/** Signs in through a browser window, or by a code if the window cannot reach the session. */
 export function SignIn({ origin }: { origin: string }) {
   const now = useAtomValue(signingInAtom)
   const { busy, device, failure } = now.origin === origin ? now : idle

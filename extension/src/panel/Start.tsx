@@ -8,7 +8,7 @@ import { Ask } from './Ask'
 import styles from './Panel.module.css'
 import type { Wish } from './task'
 
-/** The questions about the page, or the reason for their absence. `children` show the result of the last try. */
+/** The questions about the page, or the reason for their absence. `children` show the result of the last attempt. */
 export function Start({
   target,
   onWish,

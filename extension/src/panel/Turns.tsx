@@ -15,7 +15,7 @@ export function Turns({ conversation }: { conversation: Conversation }) {
   const talk = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
   const end = useRef<HTMLLIElement>(null)
   const turns = talk.turns.length
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new question is brought into view, growing text is not.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scroll to a new question, but not for growing text.
   useEffect(() => {
     // Newer browsers return a promise, which React would take for a cleanup function.
     void end.current?.scrollIntoView({ block: 'start' })
@@ -79,7 +79,7 @@ function statusOf(line: string | null, rewriting: boolean, text: string): string
   return text === '' ? t('answering') : ''
 }
 
-/** Why an answer is not whole. */
+/** Why an answer is incomplete. */
 function Ending({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
   const { outcome } = turn.answer
   const failure = turn.failure ?? (outcome?.kind === 'failed' ? outcome.message || t('failed') : null)
@@ -164,7 +164,7 @@ function Actions({ turn, conversation, last }: { turn: Turn; conversation: Conve
   )
 }
 
-/** Announces to screen readers that an answer is being written, and then its text once. */
+/** Announces to screen readers that an answer is running, and then its text once. */
 function Announcer({ writing, text }: { writing: boolean; text: string }) {
   const before = useRef(writing)
   const [said, say] = useState('')

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { checkServer, readServer, type Server } from '../lib/server'
 import { onSession, readGrant, SignedOut, sessionFetch, whySignedOut } from '../lib/session'
 
-/** Whether the panel may ask, and otherwise the reason. */
+/** Access is whether the panel is usable, or else the reason. */
 export type Access =
   | { readonly kind: 'loading' }
   | { readonly kind: 'setup' }
@@ -10,12 +10,12 @@ export type Access =
   | { readonly kind: 'offline' | 'unreachable' | 'wrong'; readonly server: Server }
   | { readonly kind: 'ready'; readonly server: Server }
 
-/** How often a server is looked for that could not be reached, in milliseconds. */
+/** The interval of attempts to reach an unreachable server, in milliseconds. */
 const lookAgain = 5_000
 
 /**
- * useAccess follows the session and the connection to the server. A signed-in panel is usable at once; the checks run
- * concurrently, and again until they succeed.
+ * useAccess follows the session and the connection to the server. A signed-in panel is usable at once. The checks run
+ * concurrently, and are repeated until they succeed.
  */
 export function useAccess(): { access: Access; retry: () => void; refuse: (cause: SignedOut) => void } {
   const [access, setAccess] = useState<Access>({ kind: 'loading' })
@@ -27,7 +27,7 @@ export function useAccess(): { access: Access; retry: () => void; refuse: (cause
     if (server === null) return setAccess({ kind: 'setup' })
     const known = await fromStorage(server)
     if (turn.current !== mine) return
-    // A lost connection stays lost until the server answers; a panel that opens does not wait for it.
+    // A lost connection stays lost until the server responds. An opening panel does not wait for that.
     setAccess((now) => (isLost(now) ? now : known))
     const found = await probe(server)
     if (turn.current === mine) setAccess(found)

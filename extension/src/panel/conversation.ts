@@ -12,16 +12,16 @@ import { cut, maxSelection, maxTitle } from '../lib/limits'
 import { SignedOut, sessionFetch } from '../lib/session'
 import { count, t } from '../lib/texts'
 
-/** The first question about a page, with its text. */
+/** Material is the first question about a page, with its text. */
 export interface Material {
   readonly kind: 'summary' | 'explanation' | 'question'
   readonly url: string
   readonly title: string
-  /** The page as it is sent, at most as long as the server takes it. */
+  /** The text to send, cut to the server's limit. */
   readonly text: string
-  /** Characters at the end of the page beyond the limit of the server. */
+  /** The number of characters beyond the server's limit. */
   readonly left: number
-  /** Characters of the page that are neither its article nor comments, and are not sent. */
+  /** The number of characters outside the article and the comments, which are not sent. */
   readonly omitted: number
   readonly selection: string
   readonly question: string
@@ -29,12 +29,12 @@ export interface Material {
 
 const path = '/external/chrome_extension/v1/chat/completion/stream'
 
-/** How often the text of an answer is kept while it grows, in milliseconds. A cursor makes up for the rest. */
+/** The interval for storing a growing answer, in milliseconds. The cursor recovers the rest. */
 const keepEvery = 250
 
 /**
- * A conversation about a page. The panel reads its answers and stores them in the browser, so that a reopened panel
- * resumes at the character. Listeners are called after every change.
+ * Conversation is a conversation about a page. The panel reads its answers and stores them in the browser, so that a
+ * reopened panel resumes at the character. Listeners are called after every change.
  */
 export class Conversation {
   #talk: Talk
@@ -42,7 +42,7 @@ export class Conversation {
   readonly #listeners = new Set<() => void>()
   #keeping: ReturnType<typeof setTimeout> | undefined
   #closed = false
-  /** Told when the server no longer lets the person in. */
+  /** Called when the server ends or refuses the session. */
   onSignedOut: (cause: SignedOut) => void = () => {}
 
   constructor(talk: Talk) {
@@ -50,7 +50,7 @@ export class Conversation {
     this.resume()
   }
 
-  /** An empty conversation about an address in a tab. */
+  /** Creates an empty conversation about an address in a tab. */
   static begin(tabId: number, url: string, title: string, kind: Talk['kind']): Conversation {
     return new Conversation({
       tabId,
@@ -89,7 +89,7 @@ export class Conversation {
     for (const turn of this.#talk.turns) if (!isOver(turn) && !this.#lines.has(turn.key)) this.#connect(turn)
   }
 
-  /** Asks what begins a thread. */
+  /** Asks the first question of a thread. */
   start(material: Material): void {
     const explains = material.kind === 'explanation'
     const body = {
@@ -116,7 +116,7 @@ export class Conversation {
     this.#ask(body.request_id, question, body, { characters, left: material.left + material.omitted })
   }
 
-  /** Asks further in the thread. */
+  /** Asks another question in the thread. */
   followUp(question: string): void {
     const id = crypto.randomUUID()
     const kind =
@@ -142,7 +142,7 @@ export class Conversation {
     this.#connect(turn)
   }
 
-  /** Has an answer written again, in place of the one that is shown. */
+  /** Regenerates an answer and replaces it. */
   regenerate(turn: Turn): void {
     const { messageId } = turn.answer
     if (messageId === null || this.#talk.threadId === null) {
@@ -155,7 +155,7 @@ export class Conversation {
     this.#ask(id, turn.question, body, turn.sent, '/v1/message/stream')
   }
 
-  /** Sends a question again that the server has not taken, and accepts the tokens that it was refused for. */
+  /** Sends a refused question again, and accepts the tokens that it was refused for. */
   retry(turn: Turn): void {
     const { asked, tokensToAccept } = turn
     const accepted = asked !== null &&
@@ -175,7 +175,7 @@ export class Conversation {
     if (turn === undefined) return
     const { messageId } = turn.answer
     if (messageId === null) {
-      // The server may or may not have it: asking again finds out.
+      // The server may have accepted it; the repeated request finds out.
       this.#lines.get(turn.key)?.connection.close()
       this.#over(turn.key, t('failed'))
       return
@@ -183,7 +183,7 @@ export class Conversation {
     await this.#call(`/v1/message/${messageId}/stop`, 'POST')
   }
 
-  /** Rates an answer, or takes the rating back. */
+  /** Rates an answer, or withdraws the rating. */
   async rate(turn: Turn, rating: 'good' | 'bad'): Promise<void> {
     const { messageId } = turn.answer
     if (messageId === null) return
@@ -193,7 +193,7 @@ export class Conversation {
     this.#replace({ ...this.#turn(turn.key), rating: next })
   }
 
-  /** Lets go of the lines; the answers are written on, on the server. */
+  /** Closes the connections. The server continues the answers. */
   close(): void {
     this.#closed = true
     for (const { connection } of this.#lines.values()) connection.close()
@@ -229,14 +229,14 @@ export class Conversation {
           if (threadId !== this.#talk.threadId) this.#change({ threadId })
           const before = this.#turn(turn.key)
           this.#replace({ ...before, answer, asked: taken ? null : before.asked })
-          // The page that was sent is not kept any longer than it is needed.
+          // The text of the page is stored only as long as it is needed.
           if (taken && before.asked !== null) this.#keepNow()
           else this.#keepSoon()
         },
         onState: (state) => {
           const line = this.#lines.get(turn.key)
           if (line !== undefined) line.state = state
-          this.#change({}) // A new snapshot: what is shown of the line is no part of it.
+          this.#change({}) // A new snapshot, because the connection's state is not part of a turn.
         },
         onEnd: (ending) => void this.#ended(turn.key, ending),
       },
@@ -247,7 +247,7 @@ export class Conversation {
     void connection.run()
   }
 
-  /** Closes the connections after a sign-out; `resume` connects them after the next sign-in. */
+  /** Closes the connections after a sign-out. `resume` connects them after the next sign-in. */
   readonly #fetch: typeof fetch = async (input, init) => {
     try {
       return await sessionFetch(input, init)
@@ -335,7 +335,7 @@ export class Conversation {
   }
 }
 
-/** Whether nothing more comes of an answer. */
+/** isOver reports whether an answer has ended. */
 export function isOver(turn: Turn): boolean {
   return turn.answer.done || turn.failure !== null
 }

@@ -12,7 +12,7 @@ speakLanguage()
 if (t('lang') === 'en') setMarkdownTexts(english)
 ime.watch(document)
 void preloadMarkdown()
-// A panel that is closed keeps where its answers are; they are written on, on the server.
+// A closing panel stores the positions of its answers. The server continues them.
 window.addEventListener('pagehide', closeAll)
 
 const root = document.getElementById('root')

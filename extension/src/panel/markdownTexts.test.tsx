@@ -12,7 +12,7 @@ const answer = [
   'text[^1]\n\n[^1]: note',
 ].join('\n\n')
 
-test('an answer in English has no Japanese words of its own', () => {
+test('an answer in English contains no Japanese texts', () => {
   const japanese = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u
   expect(renderToStaticMarkup(<Rendered text={answer} />)).toMatch(japanese)
   setMarkdownTexts(english)

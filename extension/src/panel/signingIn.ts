@@ -3,12 +3,12 @@ import { onSession, readGrant } from '../lib/session'
 import { awaitDevice, beginDevice, type Device, SignInFailure, signIn } from '../lib/signIn'
 import type { TextName } from '../lib/texts'
 
-/** How far signing in has come on this page. */
+/** SigningIn is the progress of signing in on this page. */
 interface SigningIn {
   /** The server. */
   readonly origin: string
   readonly busy: boolean
-  /** The code that is waited for. */
+  /** The code that the user must enter. */
   readonly device: Device | null
   readonly failure: TextName | null
 }
@@ -16,7 +16,7 @@ interface SigningIn {
 export const idle: SigningIn = { origin: '', busy: false, device: null, failure: null }
 
 /**
- * The state outlives the screen that shows it: a code is confirmed in another tab, for which the panel shows another
+ * The state outlives its screen, because the user confirms a code in another tab, for which the panel shows another
  * screen.
  */
 export const signingInAtom = atom(idle)
@@ -32,12 +32,12 @@ const reasons: Record<SignInFailure['reason'], TextName> = {
   unsupported: 'signInUnsupported',
 }
 
-/** Signs in by a window of the browser. */
+/** signInByWindow signs in through a browser window. */
 export function signInByWindow(origin: string): Promise<void> {
   return run(origin, () => signIn(origin))
 }
 
-/** Signs in by a code, and opens the page that confirms it. */
+/** signInByCode signs in by a code, and opens the page that confirms it. */
 export function signInByCode(origin: string): Promise<void> {
   return run(origin, async (show, signal) => {
     const device = await beginDevice(origin)
@@ -61,7 +61,7 @@ async function run(origin: string, way: (show: Show, signal: AbortSignal) => Pro
   const show: Show = (change) => {
     if (!signal.aborted) store.set(signingInAtom, { ...idle, origin, ...change })
   }
-  // The person may sign in on another page of the extension.
+  // The user may sign in on another page of the extension.
   const stop = onSession(async () => {
     if (!signal.aborted && (await readGrant()) !== null) cancelSignIn()
   })

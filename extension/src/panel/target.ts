@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { readIntent, takeIntent } from '../lib/intent'
 import type { Target } from '../lib/pages'
 
-/** The window of the panel, and the tab that its address names. Without a tab the panel follows the active one. */
+/** Place is the window of the panel, and the tab in its URL. Without a tab the panel follows the active one. */
 export interface Place {
   readonly windowId: number
   readonly tabId: number | null
@@ -18,7 +18,7 @@ export async function readPlace(): Promise<Place> {
   return { windowId: id, tabId: null }
 }
 
-/** useTarget returns the tab next to the panel; null until it is known. */
+/** useTarget returns the tab next to the panel; null while unknown. */
 export function useTarget(place: Place | null): Target | null {
   const [target, setTarget] = useState<Target | null>(null)
   useEffect(() => {
@@ -42,7 +42,7 @@ export function useTarget(place: Place | null): Target | null {
       { status }: chrome.tabs.OnUpdatedInfo,
       { url }: chrome.tabs.Tab,
     ) => {
-      // The button was pressed on the page that the tab leaves.
+      // The user pressed the button on the page that the tab is leaving.
       if (status === 'loading' && url === undefined && (await readIntent(place.windowId))?.tabId === tabId)
         await takeIntent(place.windowId)
       void look()

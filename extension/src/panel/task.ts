@@ -4,31 +4,31 @@ import { fetchPdf, readTab, type Target, Unreadable, whyNot } from '../lib/pages
 import { type TextName, t } from '../lib/texts'
 import type { Material } from './conversation'
 
-/** A person's request about the page. */
+/** Wish is a user's request about the page. */
 export interface Wish {
   readonly kind: Material['kind']
   readonly question: string
-  /** The selection that the browser's menu reports, for pages that cannot be read. */
+  /** The selection that the browser passes to the menu, for unreadable pages. */
   readonly selection: string
 }
 
-/** The text of a page, ready to be sent. */
+/** Draft is the text of a page, ready to send. */
 export interface Draft {
   readonly material: Material
   readonly characters: number
-  /** The draft of the whole page; null if this draft leaves out nothing. */
+  /** The draft of the whole page; null if this draft omits nothing. */
   readonly whole: Draft | null
   readonly unreadFrames: number
 }
 
-/** A PDF that has to be sent to the server before it can be read. */
+/** PdfDraft is a PDF that must be sent to the server to be read. */
 export interface PdfDraft {
   readonly wish: Wish
   readonly target: Target
   readonly file: Blob
 }
 
-/** Reads a page for a wish. Throws Unreadable with the reason. */
+/** draftOf reads a page for a wish. It throws Unreadable with the reason. */
 export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDraft> {
   const found = await readTab(target).catch((cause: unknown) => {
     // The selection from the menu is enough for an explanation.
@@ -54,7 +54,7 @@ export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDr
   }
 }
 
-/** Reads a PDF by the server. */
+/** draftOfPdf reads a PDF through the server. */
 export async function draftOfPdf({ wish, target, file }: PdfDraft): Promise<Draft> {
   const { text, truncated_characters } = await readPageFile(file)
   if (text.trim() === '') throw new Unreadable('emptyPage')
@@ -82,7 +82,7 @@ function explanation(target: Target, wish: Wish, selection: string): Draft {
   return { material, characters, whole: null, unreadFrames: 0 }
 }
 
-/** A selection is never cut, as the explanation would not cover all of it. */
+/** TooLong refuses a selection over the limit. It is never cut, because the explanation would not cover all of it. */
 class TooLong extends Error {
   override name = 'TooLong'
   constructor(readonly characters: number) {

@@ -14,13 +14,15 @@ interface Shown {
 
 interface Held {
   readonly conversation: Conversation | null
-  /** Whether the tab shows another page than the conversation is about, or one that is not known. */
+  /** Whether the tab shows a page other than the conversation's, or an unknown one. */
   readonly moved: 'moved' | 'unknown' | null
   /** Shows a new conversation about the tab's page; null for an empty start. */
   readonly open: (conversation: Conversation | null) => void
 }
 
-/** One conversation for a tab and an address: that of the page, else the last one of the tab. */
+/**
+ * useConversation returns one conversation for a tab and an address: that of the page, else the last one of the tab.
+ */
 export function useConversation(target: Target | null): Held {
   const [shown, setShown] = useState<Shown | null>(null)
   const tabId = target?.tabId ?? null
@@ -35,7 +37,7 @@ export function useConversation(target: Target | null): Held {
       current = false
     }
   }, [tabId, address])
-  // The next person who signs in on this computer must not see them.
+  // The next user of this computer must not see them.
   useEffect(
     () =>
       onForgotten(() => {
@@ -76,7 +78,7 @@ async function find(tabId: number, address: string): Promise<Conversation | null
   return conversation
 }
 
-/** Keeps everything for the next time the panel is opened. */
+/** closeAll stores everything for the next time that the panel opens. */
 export function closeAll(): void {
   for (const conversation of held.values()) conversation.close()
   held.clear()

@@ -4,7 +4,7 @@ import { addUnreviewed, siteOf, unreviewedSites } from '../lib/review'
 import { Conversation } from './conversation'
 import { type Draft, draftOf, draftOfPdf, type PdfDraft, reasonOf, type Wish } from './task'
 
-/** The steps between a wish and its question: reading the page, and reviewing the text. */
+/** Work is a step between a wish and its question: reading the page, or reviewing the text. */
 export type Work =
   | { readonly kind: 'idle' }
   | { readonly kind: 'reading'; readonly pdf: boolean }
@@ -22,7 +22,7 @@ interface Worker {
 
 const idle: Work = { kind: 'idle' }
 
-/** Reads the page for a wish, shows the review, and begins the conversation. */
+/** useWork reads the page for a wish, shows the review, and begins the conversation. */
 export function useWork(target: Target | null, begin: (conversation: Conversation) => void): Worker {
   const [work, setWork] = useState<Work>(idle)
   // A later wish replaces the current one.

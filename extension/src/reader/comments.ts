@@ -1,4 +1,6 @@
-/** The elements that hold comments: items, and lists of them. Custom elements, such as shreddit-comment, do, too. */
+/**
+ * The elements that can hold comments: items, and lists of them, including custom elements such as shreddit-comment.
+ */
 const containers = /^(?:article|section|div|ol|ul|li|dl|table|[a-z]+-[a-z-]+)$/
 
 /** The words in ids and classes of comments and lists of comments. "answer" also names parts of articles. */
@@ -7,12 +9,12 @@ const names = new Set(['comment', 'comments', 'reply', 'replies', 'answers'])
 /** The words in ids and classes of parts around comments, and of counters and lists of links to them. */
 const around = new Set(['form', 'count', 'counter', 'recent', 'latest', 'policy', 'respond', 'editor'])
 
-/** The largest share of links in comments; a list of the newest comments of a site consists of links. */
+/** The maximum proportion of links in comments. A list of a site's newest comments consists of links. */
 const mostLinks = 0.5
 
 /** takeComments moves the comments of a document into a new element. Without comments it returns null. */
 export function takeComments(copy: Document): Element | null {
-  // An element that holds these is the page, even if it is called after its comments.
+  // An element that contains these is the page, even if its name refers to its comments.
   const page = copy.body.querySelector('h1, main, [itemprop~="articleBody"]')
   const found: Element[] = []
   for (const element of copy.body.querySelectorAll('*'))

@@ -3,7 +3,7 @@ export class TooSlow extends Error {
   override name = 'TooSlow'
 }
 
-/** The elements without text of the page. */
+/** The elements whose content is not text of the page. */
 const dropped = new Set(
   (
     'SCRIPT STYLE NOSCRIPT TEMPLATE LINK META SVG CANVAS VIDEO AUDIO OBJECT EMBED ' +
@@ -11,10 +11,10 @@ const dropped = new Set(
   ).split(' '),
 )
 
-/** Frames smaller than this are advertisements and counters, in pixels. */
+/** Smaller frames are advertisements and counters, in pixels. */
 const smallestFrame = { width: 200, height: 100 }
 
-/** The containers of advertisements, by the names that advertising networks and sites give them. */
+/** The containers of advertisements, by the names that advertising networks and sites use. */
 const advertisements = [
   '.adsbygoogle, .advertisement, .advertisements, .ad-container, .ad-slot, .ad-banner, .ad-wrapper',
   '[data-ad-client], [data-ad-slot], [data-google-query-id]',
@@ -32,9 +32,8 @@ export interface Flat {
 }
 
 /**
- * flatten copies the visible part of a document. It leaves out hidden elements and advertisements, replaces shadow
- * roots by their content, and copies each frame of the same site into a document of its own. The page itself does not
- * change.
+ * flatten copies the visible part of a document. It omits hidden elements and advertisements, replaces shadow roots by
+ * their content, and copies each frame of the same site into a separate document. It does not change the page itself.
  */
 export function flatten(source: Document, deadline: number, now = () => performance.now()): Flat {
   const state: State = { frames: [], deadline, now, seen: 0, unreadFrames: 0 }
@@ -106,7 +105,7 @@ function copyNode(node: Node, to: Element, state: State): void {
   copyChildren(shadowOf(element) ?? element, made, state)
 }
 
-/** shadowOf returns the shadow root of an element. Extensions have access to closed ones, too. */
+/** shadowOf returns the shadow root of an element. Extensions can also access closed ones. */
 function shadowOf(element: Element): ShadowRoot | null {
   if (element.shadowRoot !== null) return element.shadowRoot
   if (!(element instanceof HTMLElement) || typeof chrome === 'undefined' || chrome.dom === undefined)

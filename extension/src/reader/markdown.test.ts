@@ -11,7 +11,7 @@ function page(html: string, url = 'https://example.jp/'): Document {
 }
 
 describe('toMarkdown', () => {
-  it('keeps headings, lists and tables, and the words of links and pictures', () => {
+  it('keeps headings, lists and tables, and the text of links and pictures', () => {
     const { body } = page(
       '<h2>手当</h2><ul><li>月額<a href="/x">3,000円</a></li></ul><img alt="組織図"><img>' +
         '<table><tr><th>区分</th><th>日数</th></tr><tr><td>正社員</td><td>15|16</td></tr></table>',
@@ -21,7 +21,7 @@ describe('toMarkdown', () => {
     )
   })
 
-  it('keeps paragraphs apart in groups, however many there are', () => {
+  it('separates any number of paragraphs in groups', () => {
     const paragraphs = Array.from({ length: 120 }, (_, i) => `第${i + 1}条`)
     const { body } = page(
       `前<div><b>太字</b>の文<section>${paragraphs.map((text) => `<p>${text}</p>`).join('')}</section></div>後`,
@@ -31,7 +31,7 @@ describe('toMarkdown', () => {
 })
 
 describe('flatten', () => {
-  it('leaves out what is hidden and what is no text, and changes nothing', () => {
+  it('omits hidden elements and non-text, and does not change the page', () => {
     const source = page(
       '<p>残る</p><p hidden>隠れる</p><script>alert(1)</script><div aria-hidden="true">飾り</div>',
     )
@@ -40,7 +40,7 @@ describe('flatten', () => {
     expect(source.body.innerHTML).toBe(before)
   })
 
-  it('gives a page up that takes too long', () => {
+  it('gives up on a page that takes too long', () => {
     const source = page('<p>字</p>'.repeat(400))
     expect(() => flatten(source, 0, () => 1)).toThrow(TooSlow)
   })
@@ -94,13 +94,13 @@ describe('readDocument', () => {
     ['highlighted code', '<pre><code><span class="comment">// 説明</span></code></pre>'],
     ['a section of an article', '<section class="answer"><p>休暇は20日です。</p></section>'],
     ['a page called after its comments', ''],
-  ])('does not take %s for comments', async (_, html) => {
+  ])('does not treat %s as comments', async (_, html) => {
     const inside = article.replace('<p>', `${html}<p>`)
     const found = await readDocument(page(`<title>題</title><div class="with-comments">${inside}</div>`))
     expect((found as { text: string }).text).not.toContain('## コメント')
   })
 
-  it('counts nothing of a normal article', async () => {
+  it('counts nothing on a normal article', async () => {
     const found = await readDocument(
       page(
         `<title>題</title><nav>ホーム</nav><main>${article}</main><div class="adsbygoogle">広告です。</div><footer>例示</footer>`,
@@ -124,14 +124,14 @@ describe('readTranscript', () => {
     return Response.json({ events: [{ tStartMs: 65_000, segs: [{ utf8: '始め' }, { utf8: 'ます' }] }, {}] })
   }) as typeof fetch
 
-  it('reads the track of the player, Japanese first', async () => {
+  it('reads the player’s track, preferring Japanese', async () => {
     expect(isVideo(url)).toBe(true)
     expect(await readTranscript(page(html, url), get)).toEqual({
       text: '# 説明会\n\n（動画の文字起こし）\n\n1:05 始めます',
     })
   })
 
-  it('reads a short one, and the list that is shown before anything else', async () => {
+  it('reads a short one, and prefers the displayed list', async () => {
     expect(await readTranscript(page(html, 'https://www.youtube.com/shorts/abc'), get)).toHaveProperty('text')
     const segment =
       '<ytd-transcript-segment-renderer><div class="segment-timestamp"> 0:03 </div>' +
@@ -143,7 +143,7 @@ describe('readTranscript', () => {
     )
   })
 
-  it('says that there is none, or that it is not handed out', async () => {
+  it('reports that none exists, or that the site refuses it', async () => {
     const silent = html.replace(`"captionTracks":${tracks}`, '"captions":{}')
     expect(await readTranscript(page(silent, url), get)).toBe('none')
     expect(await readTranscript(page(html, url), async () => new Response('', { status: 403 }))).toBe(

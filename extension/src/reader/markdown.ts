@@ -6,7 +6,7 @@ const groups = new Set(['BODY', 'MAIN', 'ARTICLE', 'SECTION', 'DIV'])
 /** Blocks after which a text may be divided. */
 const separate = new Set(['P', 'H1', 'H2', 'H3', 'H4', 'H5', 'H6', 'UL', 'OL', 'TABLE', 'PRE'])
 
-/** The number of blocks that Turndown converts at once: its time grows with the square of their number. */
+/** The number of blocks that Turndown converts at once, because its time grows with the square of their number. */
 const blocksAtOnce = 50
 
 /** toMarkdown returns an element as Markdown: headings, lists, code and tables, the text of links and pictures. */
@@ -55,7 +55,7 @@ function turndown(): TurndownService {
       return words === '' ? '' : `（画像: ${words}）`
     },
   })
-  // Addresses cost many characters and tell the model little.
+  // URLs take many characters and tell the model little.
   service.addRule('link', { filter: 'a', replacement: (content) => content })
   service.addRule('table', {
     filter: (node) => node.nodeName === 'TABLE' && isData(node as HTMLTableElement),

@@ -1,24 +1,24 @@
-/** The result of the script in a web page. It is passed to the panel as JSON. */
+/** ReadPage is the result of the script in a web page, passed to the panel as JSON. */
 export interface ReadPage {
   readonly kind: 'page'
   readonly url: string
   readonly title: string
   /** The page as Markdown. */
   readonly text: string
-  /** The whole page as Markdown; "" if text leaves out nothing. */
+  /** The whole page as Markdown; "" if text omits nothing. */
   readonly whole: string
-  /** Characters of whole that text leaves out. */
+  /** The number of characters of whole that text omits. */
   readonly omitted: number
   /** The selected text. */
   readonly selection: string
-  /** Frames of a size worth reading that belong to other sites. */
+  /** The number of frames of other sites that are large enough to have text. */
   readonly unreadFrames: number
 }
 
-/** The reason why a video has no transcript: none exists, or its site refuses it. */
+/** NoTranscript is the reason why a video has no transcript: none exists, or its site refuses it. */
 export type NoTranscript = 'none' | 'refused'
 
-/** The page, or the reason why it has no text. */
+/** Found is the page, or the reason why it has no text. */
 export type Found =
   | ReadPage
   | { readonly kind: 'pdf'; readonly url: string; readonly title: string }

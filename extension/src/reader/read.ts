@@ -5,15 +5,18 @@ import { toMarkdown } from './markdown'
 import type { Found, ReadPage } from './page'
 import { isVideo, readTranscript } from './transcript'
 
-/** The time for reading a page, in milliseconds. The panel waits a little longer. */
+/** The time limit for reading a page, in milliseconds. The panel waits a little longer. */
 const patience = 4500
 
-/** The smallest share of an article in the text without comments. Of a list or an app, Readability finds a corner. */
+/**
+ * The minimum proportion of an article in the text without comments. On a list or an app, Readability finds only a
+ * part.
+ */
 const leastShare = 0.35
 
 /**
- * readDocument reads a page and the frames of its site: of each the article with its comments or, without an article,
- * everything but navigation, header and footer.
+ * readDocument reads a page and the frames of its site. It returns the article of each with its comments or, without an
+ * article, everything except navigation, header and footer.
  */
 export async function readDocument(source: Document = document): Promise<Found> {
   const url = source.URL
@@ -57,7 +60,7 @@ function partsOf(copy: Document, deadline: number): Parts {
   )) {
     if (element.closest('main, article') === null) element.remove()
   }
-  // Readability drops comments, or takes the longest one for the article.
+  // Readability drops comments, or mistakes the longest one for the article.
   const comments = takeComments(copy)
   const article = new Readability<Element>(copy, {
     charThreshold: 200,
@@ -69,7 +72,7 @@ function partsOf(copy: Document, deadline: number): Parts {
     return { text: toMarkdown(page), whole: '', omitted: 0 }
   const below = comments === null ? '' : sectionOf('コメント', toMarkdown(comments))
   const text = `${toMarkdown(article)}\n\n${below}`.trim()
-  // The title is sent in any case.
+  // The title is always sent.
   const sent = new Set([...textsOf(article), ...textsOf(comments), copy.title.trim()])
   const missing = textsOf(page).filter((part) => !sent.has(part))
   const omitted = missing.reduce((sum, part) => sum + [...part].length, 0)
@@ -100,7 +103,7 @@ function sectionOf(title: string, text: string): string {
   return text === '' || title === '' || text.startsWith('#') ? text : `## ${title}\n\n${text}`
 }
 
-/** joined puts a page and its frames together. */
+/** joined combines a page and its frames. */
 function joined(parts: readonly Parts[]): Parts {
   const join = (texts: string[]) => texts.filter((text) => text !== '').join('\n\n')
   const text = join(parts.map((part) => part.text))

@@ -1,14 +1,14 @@
 import type { NoTranscript } from './page'
 
-/** Whether an address is that of a video whose words can be read. */
+/** isVideo reports whether a URL is that of a video with a readable transcript. */
 export function isVideo(url: string): boolean {
   const { hostname, pathname } = new URL(url)
   return /(^|\.)youtube\.com$/.test(hostname) && (pathname === '/watch' || pathname.startsWith('/shorts/'))
 }
 
 /**
- * The words of a video: those in the list that the page shows, else the track that its player names; else why there are
- * none.
+ * readTranscript returns the transcript of a video: the displayed list, else the player's track, else the reason why
+ * none is available.
  */
 export async function readTranscript(
   source: Document,
@@ -38,7 +38,7 @@ interface Track {
 
 async function trackLines(source: Document, get: typeof fetch): Promise<string[] | NoTranscript> {
   const tracks = tracksOf(source)
-  // If a video was opened in the page of another one, the page's script describes the other one.
+  // If a video was opened on the page of another one, the page's script describes the other one.
   if (tracks === null) return 'refused'
   const track = tracks.sort((a, b) => rank(b) - rank(a))[0]
   if (track?.baseUrl === undefined) return 'none'
@@ -61,12 +61,12 @@ async function trackLines(source: Document, get: typeof fetch): Promise<string[]
   return lines.length === 0 ? 'none' : lines
 }
 
-/** Japanese before others, and what people have written before what a machine has heard. */
+/** rank orders tracks: Japanese before other languages, human captions before automatic ones. */
 function rank({ languageCode = '', kind }: Track): number {
   return (languageCode.startsWith('ja') ? 2 : 0) + (kind === 'asr' ? 0 : 1)
 }
 
-/** The tracks that the page's own script names; null if it is not that of the video that is shown. */
+/** tracksOf returns the tracks in the page's own script; null if the script describes another video. */
 function tracksOf(source: Document): Track[] | null {
   const { pathname, searchParams } = new URL(source.URL)
   const id = searchParams.get('v') ?? pathname.split('/')[2]
@@ -81,7 +81,7 @@ function tracksOf(source: Document): Track[] | null {
 
 const captions = '"captionTracks":'
 
-/** The JSON array that begins at a place of a text. */
+/** arrayAt returns the JSON array at a position of a text. */
 function arrayAt(text: string, from: number): unknown[] | null {
   let depth = 0
   let quoted = false

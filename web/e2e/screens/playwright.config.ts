@@ -1,7 +1,7 @@
 import { defineConfig } from '@playwright/test'
 import base from '../../playwright.config'
 
-/** Makes the pictures under docs/screens. Run by scripts/screens. */
+/** Takes the screenshots under docs/screens. Run by scripts/screens. */
 export default defineConfig({
   ...base,
   testDir: '.',

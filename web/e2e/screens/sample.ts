@@ -1,4 +1,4 @@
-/** The conversation of the pictures: a day at an office. */
+/** The conversation in the screenshots: a day at an office. */
 export const question = '来月の社内研修の参加費について、部署ごとの負担額を計算する方法を教えてください。'
 
 export const follow = '上限を1人あたり8,000円にすると、どう変わりますか。'
@@ -36,7 +36,7 @@ $$
 3. 精算書に計算式を添える
 `
 
-/** The document of the pictures, a page for each text. */
+/** The document in the screenshots, one text per page. */
 export const rules = [
   '# 就業規則\n第1条（目的） この規則は、株式会社つむぎの従業員の就業に関する事項を定める。\n第2条（適用） この規則は、すべての従業員に適用する。',
   '# 第3章 休暇\n第12条（年次有給休暇） 入社の日から6か月間継続して勤務し、全労働日の8割以上を出勤した従業員には、年次有給休暇を10日付与する。\n' +
@@ -87,7 +87,7 @@ export const people: readonly (readonly [email: string, name: string, role: stri
   ['watanabe.yumi', '渡辺 由美', 'organization-admin'],
 ]
 
-/** The body of the notice that is being written in the pictures. */
+/** The body of the notice being written in the screenshots. */
 export const holidays = `12月29日（火）から1月3日（日）まで休業します。
 期間中の問い合わせ先は、https://example.com/holidays をご覧ください。`
 
@@ -133,7 +133,7 @@ export const invitees = `氏名\tメールアドレス\t役割
 山本 大輔\tyamamoto.daisuke@demo.example\t管理者
 吉田 拓也\tyoshida.takuya@demo\t`
 
-/** The data sources in the pictures, the newest last: name and content. The one without text cannot be read. */
+/** The data sources in the screenshots, the newest last: name and content. The one without text cannot be parsed. */
 export const files: readonly (readonly [name: string, content: string])[] = [
   ['就業規則.html', `<h1>就業規則</h1>${'<p>第1条 この規則は、社員の労働条件を定める。</p>'.repeat(400)}`],
   ['備品台帳.csv', `品名,数量,置き場所\n${'会議用の椅子,24,第二会議室\n'.repeat(900)}`],

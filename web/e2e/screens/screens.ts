@@ -20,7 +20,7 @@ async function address(page: Page): Promise<void> {
   await expect(page.getByLabel('パスワード', { exact: true })).toBeVisible()
 }
 
-/** Answers a sign-in as the identity provider does when the password is a temporary one. */
+/** Responds to a sign-in as the identity provider does for a temporary password. */
 function challenge(route: Route): Promise<void> {
   const json = { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session: 'session', ChallengeParameters: {} }
   return route.fulfill({ contentType: 'application/x-amz-json-1.1', json })
@@ -304,7 +304,7 @@ searching('web search', async ({ page, account, model, chat }) => {
   await chat.open('ウェブ検索')
   await chat.ask(sample.searched)
   await chat.finished()
-  // The pages are on this machine; the picture shows sites.
+  // The pages are on this machine; the screenshot shows sites.
   await page.route('**/v1/message?*', async (route) => {
     const response = await route.fetch()
     const sites = ['labor.example.jp', 'news.example.jp']
@@ -470,7 +470,7 @@ const chrome =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36'
 const verifier = 'verifier-verifier-verifier-verifier-verifier'
 
-/** The extension's request to be connected. */
+/** The extension's authorization request. */
 async function authorization(server: string): Promise<Record<string, string>> {
   const updates = await (await fetch(`${server}/extension/updates.xml`)).text()
   const [, id = ''] = /appid="([a-p]{32})"/.exec(updates) ?? []
@@ -509,7 +509,7 @@ async function createToken(account: Account, name: string): Promise<void> {
   await account.call('POST', '/v1/connection/token', token)
 }
 
-/** Shows the server by a name instead of the tests' address. */
+/** Replaces the tests' address by a name for the server. */
 async function nameServer(page: Page, server: string): Promise<void> {
   await page.getByRole('main').evaluate((main, server) => {
     const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT)

@@ -15,14 +15,14 @@ export type Size = keyof typeof sizes
 
 const schemes = ['light', 'dark'] as const
 
-/** A screen, its sizes, and how to open it. Each size gets a new page. */
+/** A screen, its sizes, and a function that opens it. Each size gets a new page. */
 export interface Screen {
   readonly name: string
   readonly open: (page: Page, size: Size) => Promise<unknown>
   readonly only?: Size
 }
 
-/** Makes the pictures of a screen: docs/screens/NAME-{wide,narrow}-{light,dark}.png. */
+/** Takes the screenshots of a screen: docs/screens/NAME-{wide,narrow}-{light,dark}.png. */
 export async function shoot(page: Page, { name, open, only }: Screen): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce' })
   for (const size of only ? [only] : (['wide', 'narrow'] as const)) {
@@ -41,7 +41,7 @@ export async function shoot(page: Page, { name, open, only }: Screen): Promise<v
 export const heading = (page: Page, name: string | RegExp) =>
   expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
 
-/** Goes to an address and waits for the heading of its page. */
+/** Opens a path and waits for the heading of its page. */
 export const at = (path: string, name: string | RegExp) => async (page: Page) => {
   await page.goto(path)
   await heading(page, name)

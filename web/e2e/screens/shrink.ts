@@ -1,7 +1,7 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-/** Colours of the palette that are chosen by frequency; the others by how much error they remove. */
+/** The number of palette colors chosen by frequency; the others are chosen by how much error they remove. */
 const frequent = 160
 const all = 256
 

@@ -22,7 +22,7 @@ export class Account {
     this.idToken = idToken
   }
 
-  /** Signs in a demo user, or the person with an address and the password of the demo users. */
+  /** Signs in a demo user, or the user with an address and the password of the demo users. */
   static async signIn(url: string, who: Who | `${string}@${string}`): Promise<Account> {
     const email = who === 'user' || who === 'admin' ? emails[who] : who
     const headers = { 'Content-Type': 'application/json' }
@@ -127,7 +127,7 @@ export class Account {
     await this.call('POST', '/v1/favorite_skill', { skill_id: (await this.skill(skill)).id })
   }
 
-  /** Removes what earlier tests have left: threads and favourites. */
+  /** Removes the threads and favourites of earlier tests. */
   async reset(): Promise<void> {
     for (const thread of await this.threads()) await this.call('DELETE', `/v1/thread/${thread.id}`)
     for (const skill of await this.#list<{ id: string }>('/v1/favorite_skill?limit=100'))

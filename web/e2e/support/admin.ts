@@ -29,10 +29,10 @@ export async function open(page: Page, path: string, name: string | RegExp): Pro
   await heading(page, name)
 }
 
-/** The line of a member in the list. */
+/** The row of a member in the list. */
 export const lineOf = (page: Page, email: string): Locator => page.getByRole('row').filter({ hasText: email })
 
-/** Opens the menu of a line and chooses. */
+/** Opens the menu of a row and chooses an item. */
 export async function choose(page: Page, email: string, item: string): Promise<void> {
   await lineOf(page, email)
     .getByRole('button', { name: /さんの操作$/ })

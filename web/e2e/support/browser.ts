@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, join } from 'node:path'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** The path of the browser to test in: the one that CHROMIUM names, or the first one found in PATH. */
+/** The path of the browser to test in: CHROMIUM, or the first one found in PATH. */
 export function findBrowser(): string {
   for (const name of [process.env.CHROMIUM ?? '', ...names]) {
     const found = name === '' ? undefined : locate(name)

@@ -1,7 +1,7 @@
 import { expect, type Locator, type Page } from '@playwright/test'
 import type { Account } from './account'
 
-/** The skill for tests that need no particular one. */
+/** The skill for tests that do not need a particular one. */
 export const plainSkill = '汎用チャット'
 
 /** A thread on a page. */
@@ -29,7 +29,7 @@ export class Chat {
     this.answers = this.turns.filter({ has: page.getByRole('heading', { name: '回答', exact: true }) })
   }
 
-  /** The same thread in another page. */
+  /** The same thread on another page. */
   in(page: Page): Chat {
     return new Chat(page, this.#account)
   }
@@ -74,7 +74,7 @@ export class Chat {
     return read()
   }
 
-  /** How much of the last answer is shown, in characters. */
+  /** The displayed length of the last answer, in characters. */
   async shown(): Promise<number> {
     return ((await this.answer.textContent()) ?? '').length
   }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
-/** How long a program may take to become ready or to end. */
+/** The maximum time for a program to become ready or to exit. */
 const patienceMs = 90_000
-/** How much of a program's output is kept for error messages. */
+/** The amount of a program's output that is kept for error messages. */
 const keptOutput = 16_000
 
-/** A program that a test has started. It ends with the test, at the latest with the worker. */
+/** A program started by a test. It ends with the test, at the latest with the worker. */
 export class Child {
   readonly #process: ChildProcess
   readonly #exited: Promise<void>

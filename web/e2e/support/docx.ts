@@ -5,7 +5,7 @@ import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate'
 const word = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main'
 const package_ = 'http://schemas.openxmlformats.org/package/2006'
 
-/** A small Word file, a paragraph a line. */
+/** A small Word file with one paragraph per line. */
 export function docx(text: string): Buffer {
   const paragraphs = text.split('\n').map((line) => `<w:p><w:r><w:t>${line}</w:t></w:r></w:p>`)
   const main = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml'
@@ -26,7 +26,7 @@ export interface Tracked {
   readonly name: string
   readonly deleted: readonly string[]
   readonly inserted: readonly string[]
-  /** The text once all changes are accepted, a paragraph a line. */
+  /** The text with all changes accepted, one paragraph per line. */
   readonly text: string
 }
 

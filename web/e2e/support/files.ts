@@ -10,7 +10,7 @@ export async function listFiles(account: Account): Promise<DataSource[]> {
   return ((await response.json()) as { items: DataSource[] }).items
 }
 
-/** Uploads a file outside the browser, and waits until it has been read. */
+/** Uploads a file outside the browser, and waits until it is parsed. */
 export async function uploadFile(
   url: string,
   account: Account,

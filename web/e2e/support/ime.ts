@@ -37,17 +37,17 @@ export class InputMethod {
     await this.#session.send('Input.insertText', { text })
   }
 
-  /** Waits a moment after the end of a composition: no person types as fast as a test. */
+  /** Waits a moment after the end of a composition, because no user types as fast as a test. */
   async pass(): Promise<void> {
     await this.#page.evaluate(() => new Promise((resolve) => setTimeout(resolve)))
   }
 
-  /** The Enter that belongs to the input method: browsers report it with the key code 229. */
+  /** Sends the Enter that belongs to the input method: browsers report it with the key code 229. */
   async processedEnter(): Promise<void> {
     await this.#enter(229)
   }
 
-  /** An Enter with its own key code, as some browsers report it even while text is unconfirmed. */
+  /** Sends an Enter with its own key code, as some browsers report it even while text is unconfirmed. */
   async plainEnter(): Promise<void> {
     await this.#enter(13)
   }

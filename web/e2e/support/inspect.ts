@@ -1,7 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page } from '@playwright/test'
 
-/** A place to inspect, and how to get there. */
+/** A page to inspect, and how to open it. */
 export interface Place {
   readonly name: string
   readonly open: (page: Page) => Promise<void>
@@ -23,7 +23,7 @@ export async function breaches(page: Page, weight: 'serious' | 'any' = 'serious'
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
 }
 
-/** How far the page scrolls sideways, and which elements overflow. */
+/** The horizontal overflow of the page, and the elements that cause it. */
 export function overflow(page: Page): Promise<{ by: number; what: string[] }> {
   return page.evaluate(() => {
     const root = document.documentElement
@@ -36,7 +36,7 @@ export function overflow(page: Page): Promise<{ by: number; what: string[] }> {
   })
 }
 
-/** Texts for screen readers alone that are not contained in the box that they scroll with: they lengthen the page. */
+/** Texts for screen readers that are not contained in their scroll container, and therefore lengthen the page. */
 function escaped(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const scrollerOf = (element: Element): Element | null => {
@@ -55,7 +55,7 @@ function escaped(page: Page): Promise<string[]> {
   })
 }
 
-/** Inspects a place in light and dark, at desktop and phone width. */
+/** Inspects a page in light and dark, at desktop and phone width. */
 export async function inspect(page: Page, place: Place): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
   await place.open(page)

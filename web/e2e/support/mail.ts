@@ -7,11 +7,11 @@ export interface Mail {
   readonly subject: string
   /** Its plain text. */
   readonly text: string
-  /** Its only link. */
+  /** The single link in the text. */
   readonly link: string
 }
 
-/** The mails that a server has kept instead of sending them, oldest first. */
+/** readMails returns the mails that a server has stored instead of sending them, oldest first. */
 export async function readMails(folder: string): Promise<Mail[]> {
   const names = await readdir(folder).catch(() => [])
   const files = names.filter((name) => name.endsWith('.eml')).sort()
@@ -21,11 +21,11 @@ export async function readMails(folder: string): Promise<Mail[]> {
 /** The value of a labelled line of a mail: `fact(mail, '仮パスワード')`. */
 export function fact(mail: Mail, label: string): string {
   const found = new RegExp(`^${label}： (.+)$`, 'm').exec(mail.text)?.[1]
-  if (found === undefined) throw new Error(`the mail does not say ${label}:\n${mail.text}`)
+  if (found === undefined) throw new Error(`the mail has no line ${label}:\n${mail.text}`)
   return found.trim()
 }
 
-// The part of RFC 5322, 2045 and 2047 that our mails use: base64 parts and encoded words in headers.
+// The part of RFC 5322, 2045 and 2047 that the server's mails use: base64 parts and encoded words in headers.
 function parse(source: string): Mail {
   const [head, body] = split(source)
   const boundary = /boundary="?([^";\r\n]+)/.exec(head['content-type'] ?? '')?.[1]

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Child } from './child'
 import { fakeModel } from './paths'
 
-/** How the scripted provider answers; internal/llm/llmtest's Directive describes the fields. */
+/** Directive describes a response of the scripted provider; internal/llm/llmtest's Directive describes the fields. */
 export interface Directive {
   readonly text?: string
   readonly chars?: number
@@ -19,7 +19,7 @@ export interface Directive {
   readonly fail_after?: number
   readonly status?: number
   readonly title?: string
-  /** The answer is which pictures the conversation has. */
+  /** The answer lists the pictures of the conversation. */
   readonly pictures?: boolean
 }
 
@@ -33,30 +33,30 @@ interface WireRequest {
   messages: WireMessage[]
 }
 
-/** A place in an answer where the provider waits. */
+/** Pause is a position in an answer where the provider waits. */
 export interface Pause {
-  /** Resolves when everything before the place has been sent. */
+  /** Resolves when everything before the position has been sent. */
   readonly reached: Promise<void>
   /** Continues the answer. */
   release(): void
 }
 
 interface Gate extends Pause {
-  /** Events of the stream that are let through. */
+  /** The number of events to forward first. */
   readonly after: number
   readonly reach: () => void
   readonly released: Promise<void>
 }
 
-/** The gates of one answer, in order. */
+/** Course has the gates of one answer, in order. */
 interface Course {
   readonly question: string
   readonly gates: readonly Gate[]
 }
 
 /**
- * The model provider of the tests: test/fakes/model behind a relay that decides how a question is answered, counts how
- * often it is asked, and can hold an answer at a given point, so that a test need not race with it.
+ * Model is the model provider of the tests: test/fakes/model behind a relay. The relay scripts the answers, counts the
+ * requests for each question, and can hold an answer at a given point, so that a test does not race with it.
  */
 export class Model {
   readonly #child: Child
@@ -97,13 +97,16 @@ export class Model {
     return `http://127.0.0.1:${(this.#relay.address() as AddressInfo).port}/v1`
   }
 
-  /** Sets how a question is answered: the first time by the first directive, and so on; after that by the last. */
+  /**
+   * Sets the answers to a question: the first directive for the first request, and so on, then the last one for all
+   * others.
+   */
   script(question: string, ...directives: Directive[]): void {
     this.#scripts.delete(question) // The newest rule comes first.
     this.#scripts.set(question, directives)
   }
 
-  /** How often the provider received this question, without requests for a title. */
+  /** The number of requests with this question, without those for a title. */
   asked(question: string): number {
     return this.#asked.filter((content) => content.includes(question)).length
   }
@@ -113,7 +116,7 @@ export class Model {
     return this.#asked.findLast((content) => content.includes(text)) ?? ''
   }
 
-  /** The instructions that came with the last request for a question. */
+  /** The instructions in the last request for a question. */
   instructions(question: string): string {
     return [...this.#systems].findLast(([content]) => content.includes(question))?.[1] ?? ''
   }
@@ -123,7 +126,7 @@ export class Model {
     return [...this.#requests].findLast(([content]) => content.includes(question))?.[1]
   }
 
-  /** Holds the next answer to a question after so many events. */
+  /** Holds the next answer to a question after the given number of events. */
   pause(question: string, after: number): Pause {
     const pause = gateAt(after)
     this.#courses.push({ question, gates: [pause] })
@@ -144,7 +147,7 @@ export class Model {
     return gates
   }
 
-  /** The whole text that a directive asks for, from the provider itself. */
+  /** The whole text for a directive, from the provider itself. */
   async text(directive: Directive): Promise<string> {
     const response = await fetch(new URL('/v1/chat/completions', this.#upstream), {
       method: 'POST',
@@ -255,8 +258,8 @@ async function relay(from: IncomingMessage, to: ServerResponse, gates: readonly 
 const thinking = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { reasoning_content: ' ' } }] })}\n\n`
 
 /**
- * Waits for the gate. A server gives up an answer after half a minute of silence, and on a slow machine tests take
- * longer.
+ * held waits for the gate. It sends events meanwhile, because a server gives up an answer after half a minute of
+ * silence, and tests on a slow machine take longer.
  */
 async function held(gate: Gate, to: ServerResponse): Promise<void> {
   const heard = setInterval(() => to.write(thinking), 10_000)

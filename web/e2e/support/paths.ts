@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the project. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The program under test, or the one that E2E_BINARY names. */
+/** The program under test, or the one in E2E_BINARY. */
 export const tsumugi = process.env.E2E_BINARY ?? `${root}bin/tsumugi`
 
 /** Compiled code that all servers share. */
@@ -15,7 +15,7 @@ export const fakeModel = `${root}.cache/e2e/fakemodel`
 /** The identity provider for single sign-on, built before the tests. */
 export const fakeIdp = `${root}.cache/e2e/fakeidp`
 
-/** The Slack workspace in small, built before the tests. */
+/** The fake Slack workspace, built before the tests. */
 export const fakeSlack = `${root}.cache/e2e/fakeslack`
 
 /** The search server, and a build of the program that reads its pages, built by the tests that need them. */

@@ -49,10 +49,7 @@ export async function print(
   }
 }
 
-/**
- * Prints texts as a PDF: a page for each text, a paragraph for each of its lines. Lines that begin with # are
- * headings.
- */
+/** Prints texts as a PDF: one page per text, one paragraph per line. Lines that begin with # are headings. */
 export function pdfOf(browser: Browser, texts: readonly string[]): Promise<Buffer> {
   const paragraph = (line: string) => (line.startsWith('# ') ? `<h1>${line.slice(2)}</h1>` : `<p>${line}</p>`)
   return print(

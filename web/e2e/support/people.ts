@@ -33,7 +33,7 @@ export function readToken(page: Page): Promise<Record<string, string> | null> {
   )
 }
 
-/** Signs in on the page /login, which is open. */
+/** Signs in on the open page /login. */
 export async function enter(page: Page, email: string, secret: string): Promise<void> {
   await page.getByLabel('メールアドレス').fill(email)
   await page.getByRole('button', { name: '次へ' }).click()

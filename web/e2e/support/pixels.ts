@@ -1,12 +1,12 @@
 import type { Locator } from '@playwright/test'
 
-/** The share of a picture's ink that is marked, from 0 to 1. */
+/** The marked fraction of a picture's ink, from 0 to 1. */
 export interface Coverage {
-  /** The share of the red ink. */
+  /** The marked fraction of the red ink. */
   readonly red: number
-  /** The share of the black ink. */
+  /** The marked fraction of the black ink. */
   readonly black: number
-  /** How many pixels of red there are at all. */
+  /** The number of red pixels. */
   readonly ink: number
 }
 
@@ -30,7 +30,7 @@ export async function markedInk(element: Locator): Promise<Coverage> {
       const [r, g, b] = at(x, y)
       return r > 235 && g > 195 && b < 140
     }
-    // The nearest paper to both sides and above and below, within the height of a character.
+    // The nearest paper on all four sides, within the height of a character.
     const marked = (x: number, y: number) => {
       for (let by = 1; by <= 6; by++)
         for (const [dx, dy] of [

@@ -8,7 +8,7 @@ import { Tsumugi } from './tsumugi'
 /** A server with the models of two providers. */
 export const test = base.extend<object, { second: Model; server: Tsumugi }>({
   second: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const second = await Model.start()
       await use(second)

@@ -14,7 +14,7 @@ export class Search {
     this.url = url
   }
 
-  /** Builds what is needed, as no other test needs it, and starts it. */
+  /** Builds the programs, which no other test needs, and starts the server. */
   static async start(): Promise<Search> {
     for (const [binary, args] of [
       [fakeSearch, ['./test/fakes/search']],
@@ -26,7 +26,7 @@ export class Search {
     return new Search(child, url)
   }
 
-  /** The settings of a server that asks it, and that reads its pages although they are on this machine. */
+  /** The settings of a server that uses this search, and may read its pages although they are on this machine. */
   get settings(): NodeJS.ProcessEnv {
     return { TSUMUGI_SEARCH_URL: this.url, FAKE_PAGES: new URL(this.url).host }
   }
@@ -36,10 +36,10 @@ export class Search {
   }
 }
 
-/** Tests on a server that searches the web, which is on this machine, and asks the scripted model. */
+/** Tests on a server that searches a web on this machine, and uses the scripted model. */
 export const searching = test.extend<object, { search: Search; server: Tsumugi }>({
   search: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const search = await Search.start()
       await use(search)

@@ -12,13 +12,13 @@ export interface SlackMessage {
   readonly BotID: string
   readonly Text: string
   readonly Markdown: string
-  /** Who alone sees it; empty if everybody does. */
+  /** The only person who sees it; empty if everyone does. */
   readonly For: string
   readonly Stream: string
   readonly Blocks: unknown
 }
 
-/** A Slack workspace in small: test/fakes/slack, with the people of its demonstration. */
+/** A fake Slack workspace: test/fakes/slack, with the people of its demonstration. */
 export class Slack {
   readonly #child: Child
   readonly url: string
@@ -51,7 +51,7 @@ export class Slack {
     return this.#child.end()
   }
 
-  /** Where the server finds the API. */
+  /** The URL of the API for the server. */
   get apiURL(): string {
     return `${this.url}/api/`
   }
@@ -72,7 +72,7 @@ export class Slack {
     >
   }
 
-  /** The address in the newest notice that only one person sees. */
+  /** The URL in the newest notice that only one person sees. */
   async invitation(person: string): Promise<string> {
     let found: string | undefined
     await expect
@@ -87,7 +87,7 @@ export class Slack {
     return found as string
   }
 
-  /** Answers as a person on the page that asks for permission, which must be open. */
+  /** Answers as a person on the open page that asks for permission. */
   async answer(page: Page, person: string, allow = true): Promise<void> {
     await page.waitForURL(`${this.url}/**`)
     await page.getByLabel('どの人として答えますか').selectOption({ value: person })
@@ -104,7 +104,7 @@ export class Slack {
 /** Tests on a server that can store secrets, with a separate Slack. */
 export const test = base.extend<object, { slack: Slack }>({
   slack: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const slack = await Slack.start()
       await use(slack)

@@ -20,7 +20,7 @@ export async function listSources(account: Account): Promise<DataSource[]> {
   return ((await response.json()) as { items: DataSource[] }).items
 }
 
-/** Takes away what earlier tests have left. */
+/** Deletes the data sources of earlier tests. */
 export async function deleteSources(account: Account): Promise<void> {
   for (const { id } of await listSources(account)) await account.call('DELETE', `/v1/data-source/${id}`)
 }
@@ -41,7 +41,7 @@ export async function upload(
   return JSON.parse(text) as DataSource
 }
 
-/** Uploads a file outside the browser, and waits until it is read. */
+/** Uploads a file outside the browser, and waits until it is parsed. */
 export async function uploadRead(
   url: string,
   account: Account,
@@ -54,7 +54,7 @@ export async function uploadRead(
   return find()
 }
 
-/** Holds files above an element and drops them there. */
+/** Drags files over an element and drops them there. */
 export async function drop(
   page: Page,
   selector: string,

@@ -32,7 +32,7 @@ interface TestFixtures {
 /** The test function of all files: a page on the real server. Every error in the page fails the test. */
 export const test = base.extend<TestFixtures, WorkerFixtures>({
   model: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
     async ({}, use) => {
       const model = await Model.start()
       await use(model)

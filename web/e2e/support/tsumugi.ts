@@ -18,7 +18,7 @@ const links = {
   TSUMUGI_LINK_HELP: 'https://example.com/help',
 }
 
-/** The server's environment: variables of the developer's shell must not leak in. */
+/** The server's environment must not contain these variables of the developer's shell. */
 const settings = /^(TSUMUGI|OPENAI|COGNITO|SLACK|OTEL)_|^(DATABASE|NATS|BLOB|SMTP)_URL$/
 const surroundings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !settings.test(name)))
 
@@ -39,10 +39,10 @@ export class Tsumugi {
     this.url = `http://127.0.0.1:${port}`
   }
 
-  /** Starts a server that asks this model; without one, its own offline engine answers. */
+  /** Starts a server that uses this model; without one, its own offline engine answers. */
   static async start(model: Model | null, extra: NodeJS.ProcessEnv = {}, binary = tsumugi): Promise<Tsumugi> {
     const folder = await mkdtemp(join(tmpdir(), 'tsumugi-e2e-'))
-    // As root, the database runs as another user and has to get in.
+    // As root, the database runs as another user, who needs access.
     await chmod(folder, 0o755)
     const env = {
       ...surroundings,
@@ -80,13 +80,13 @@ export class Tsumugi {
     )
   }
 
-  /** Asks it to stop, and waits until it has finished. */
+  /** Stops it in order, and waits until it has finished. */
   async drain(): Promise<void> {
     await this.#child?.end('SIGTERM')
     this.#child = null
   }
 
-  /** Runs a command of its operator, such as `operate('contract', 'set', …)`. */
+  /** Runs an operator's command, such as `operate('contract', 'set', …)`. */
   async operate(...command: string[]): Promise<void> {
     await promisify(execFile)(tsumugi, [...command, '--data', join(this.#folder, 'data')])
   }
@@ -100,24 +100,24 @@ export class Tsumugi {
     await added
   }
 
-  /** Publishes a notice as its operator does. */
+  /** Publishes a notice as an operator does. */
   async publish(title: string, body: string): Promise<void> {
     await this.operate('notification', 'publish', '--title', title, '--body', body)
   }
 
-  /** The mails to an address, oldest first: without an SMTP server they are kept in the data folder. */
+  /** The mails to an address, oldest first. Without an SMTP server they are stored in the data folder. */
   async mails(address: string): Promise<Mail[]> {
     const all = await readMails(join(this.#folder, 'data', 'mail'))
     return all.filter((mail) => mail.to === address)
   }
 
-  /** Kills it. */
+  /** Kills the server. */
   async kill(): Promise<void> {
     await this.#child?.end('SIGKILL')
     this.#child = null
   }
 
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   async stop(): Promise<void> {
     await this.#child?.end()
     this.#child = null

@@ -1,8 +1,8 @@
 import type { BrowserContext } from '@playwright/test'
 
 /**
- * Makes toasts, and the time to undo, ten times as long in all pages of a context: a slow machine reads more slowly
- * than a person.
+ * Makes toasts, and the time to undo, ten times as long in all pages of a context, because tests on a slow machine are
+ * slower than a user.
  */
 export async function unhurried(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {

@@ -16,8 +16,8 @@ function inSandbox(url: string): boolean {
 }
 
 /**
- * Collects what no test may cause in any page of a context: uncaught errors, errors in the console, and violations of
- * the content security policy.
+ * Collects errors that no test may cause in any page of a context: uncaught errors, errors in the console, and
+ * violations of the content security policy.
  */
 export async function watch(context: BrowserContext): Promise<readonly string[]> {
   const troubles: string[] = []

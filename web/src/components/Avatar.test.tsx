@@ -15,7 +15,7 @@ it.each([
   ['❤️さくら', '❤️'],
   ['🇯🇵🇫🇷', '🇯🇵'],
   ['', ''],
-])('shows the first character of %s as it is read', (name, first) => {
+])('shows the first character of %s as a user sees it', (name, first) => {
   const { container } = render(<Avatar name={name} />)
   expect(container.textContent).toBe(first)
 })

@@ -1,12 +1,12 @@
 import styles from './Avatar.module.css'
 
 /**
- * The first grapheme: with combining marks, emoji and flags of several code points whole. Intl.Segmenter is more
+ * The first grapheme cluster, including combining marks and multi-code-point emoji and flags. Intl.Segmenter is more
  * precise, but would load its rules for a single letter while the first page waits.
  */
 const first = /^(?:\p{RI}{2}|.(?:[\p{M}\p{Emoji_Modifier}]|\u200d.)*)/su
 
-/** The first character of a name. Decorative: the name is beside it or in the button's label. */
+/** The first character of a name. Decorative: the name is next to it or in the button's label. */
 export function Avatar({ name, size = 32 }: { name: string; size?: number }) {
   return (
     <span

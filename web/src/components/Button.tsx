@@ -4,7 +4,7 @@ import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 import { Spinner } from './Spinner'
 
-/** The emphasis of a button. At most one `primary` in a place. */
+/** The emphasis of a button. A group has at most one `primary`. */
 export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger' | 'link'
 export type ButtonSize = 'sm' | 'md' | 'lg'
 
@@ -15,7 +15,7 @@ interface Look {
 }
 
 interface ButtonProps extends ComponentPropsWithRef<'button'>, Look {
-  /** Shows that work is in progress; clicks are ignored and the focus stays. */
+  /** Shows that work is in progress. Clicks are ignored and the focus stays. */
   loading?: boolean | undefined
 }
 

@@ -16,7 +16,7 @@ export function Chip({ className, ...rest }: ComponentPropsWithRef<'span'>) {
   return <span {...rest} className={cx(styles.chip, className)} />
 }
 
-/** A count beside something; `label` describes what is counted. */
+/** A count; `label` describes what is counted. */
 export function Badge({
   label,
   children,

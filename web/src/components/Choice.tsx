@@ -10,7 +10,7 @@ interface ChoiceProps {
   onChange: (checked: boolean) => void
 }
 
-/** A checkbox with what it means. */
+/** A checkbox with a label and a hint. */
 export function Choice({ label, hint, checked, disabled, onChange }: ChoiceProps) {
   return (
     <label className={styles.choice}>

@@ -4,7 +4,7 @@ import { Dialog } from './Dialog'
 
 afterEach(cleanup)
 
-it('is named by its title, opens at once and gives the focus back', () => {
+it('has its title as its name, opens at once and restores the focus', () => {
   const button = document.body.appendChild(document.createElement('button'))
   button.focus()
   const { unmount } = render(
@@ -19,7 +19,7 @@ it('is named by its title, opens at once and gives the focus back', () => {
   button.remove()
 })
 
-it('asks to be closed on Esc and stays until it is', () => {
+it('requests to be closed on Esc, and stays open until then', () => {
   const onClose = vi.fn()
   render(
     <Dialog title="評価" onClose={onClose}>

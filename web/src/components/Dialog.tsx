@@ -16,8 +16,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog, the browser's own: it traps the focus, closes on Esc and restores the focus. Render it only while it
- * is open.
+ * A modal dialog, based on the browser's own. It traps the focus, requests to be closed on Esc and restores the focus.
+ * Render it only while it is open.
  */
 export function Dialog({
   title,
@@ -38,7 +38,7 @@ export function Dialog({
     element?.showModal()
     return () => {
       element?.close()
-      // The browser restores the focus only for a dialog that is still in the page.
+      // The browser restores the focus only for a dialog that is still in the document.
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true })
     }
   }, [])

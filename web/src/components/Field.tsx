@@ -10,9 +10,9 @@ export interface FieldProps {
   label: string
   hint?: ReactNode | undefined
   error?: string | undefined
-  /** Hides the label visually where it is obvious; screen readers still read it. */
+  /** Hides the label visually if it is obvious; screen readers still read it. */
   hideLabel?: boolean | undefined
-  /** Shows 任意 beside the label, or what else is to be said there; all other fields are required. */
+  /** Shows 任意, or the given text, next to the label. All other fields are required. */
   optional?: boolean | string | undefined
 }
 
@@ -22,7 +22,7 @@ interface Ids {
   'aria-invalid': true | undefined
 }
 
-/** The frame of a field, for other controls than the ones here. */
+/** The frame of a field, for controls other than those in this file. */
 export function Field({
   label,
   hint,
@@ -141,7 +141,7 @@ export function TextArea({
   )
 }
 
-/** A select; the browser's own, because it is the best one on a phone. */
+/** The browser's own select, which works best on phones. */
 export function Select({
   label,
   hint,
@@ -166,7 +166,8 @@ export function Select({
   )
 }
 
-// The Enter that ends a conversion must not send the form: Safari reports it as a plain one.
+// keepConversion prevents the Enter that ends a conversion from submitting the form. Safari reports it as a plain
+// Enter.
 function keepConversion(event: KeyboardEvent): void {
   if (event.key === 'Enter' && ime.isComposing(event)) event.preventDefault()
 }

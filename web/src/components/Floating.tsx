@@ -15,19 +15,21 @@ import { store } from '@/lib/ui/store'
 import styles from './Floating.module.css'
 
 export interface FloatingProps extends HTMLAttributes<HTMLDivElement> {
-  /** The button that it belongs to: events there do not count as outside, and the focus returns to it. */
+  /** The button that opens the panel. Events there do not count as outside, and the focus returns to it. */
   anchor: RefObject<HTMLElement | null>
   align: Align
   onClose: () => void
-  /** Called after it was removed from the page; `preventDefault` keeps the focus from returning. */
+  /**
+   * Called after the panel was removed from the page. `preventDefault` keeps the focus from returning to the anchor.
+   */
   onCloseAutoFocus?: ((event: Event) => void) | undefined
   /** Sets the initial focus. */
   onOpen: (panel: HTMLElement) => void
 }
 
 /**
- * A non-modal panel under a button, above everything else. Esc closes it, and so does a press or the focus anywhere
- * else, where the focus then stays. Render it only while it is open.
+ * A non-modal panel under a button, above all other content. It closes on Esc, and on a press or focus outside, which
+ * then keeps the focus. Render it only while it is open.
  */
 export function Floating({
   anchor,
@@ -63,7 +65,7 @@ export function Floating({
       stop()
       // The chosen item may take the focus first.
       setTimeout(() => {
-        if (element.isConnected) return // It was only shown again.
+        if (element.isConnected) return // The effect ran again; the panel is still open.
         const event = new Event('closed', { cancelable: true })
         closed(event)
         if (!left && !event.defaultPrevented) button.focus({ preventScroll: true })
@@ -79,14 +81,14 @@ export function Floating({
   )
 }
 
-/** Calls back on Esc, and on a press or focus outside. The returned function unsubscribes. */
+/** whenLeft calls back on Esc, and on a press or focus outside. The returned function unsubscribes. */
 function whenLeft(box: HTMLElement, anchor: HTMLElement, onLeft: (outside: boolean) => void): () => void {
   const controller = new AbortController()
   const options = { capture: true, signal: controller.signal }
   const leave = ({ target }: Event) => {
     if (target instanceof Node && !box.contains(target) && !anchor.contains(target)) onLeft(true)
   }
-  // A touch may be the beginning of a scroll: only a click counts as a press.
+  // A touch may begin a scroll, so only a click counts as a press.
   const onPointerDown = (event: PointerEvent) => {
     if (event.pointerType === 'touch') document.addEventListener('click', leave, { ...options, once: true })
     else leave(event)

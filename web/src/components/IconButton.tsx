@@ -4,16 +4,16 @@ import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 
 interface IconButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'aria-label' | 'title'> {
-  /** What it does: the accessible name and the tooltip. */
+  /** The action: the accessible name and the tooltip. */
   label: string
-  /** The keys that do the same, shown in the tooltip. */
+  /** The keyboard shortcut, shown in the tooltip. */
   shortcut?: string | undefined
   size?: 'sm' | 'md'
   side?: Side
   children: ReactNode
 }
 
-/** A button that is an icon alone. */
+/** A button with only an icon. */
 export function IconButton({
   label,
   shortcut,

@@ -23,7 +23,7 @@ export function LogoMark({ size = 28, className }: { size?: number; className?: 
   )
 }
 
-/** The mark with the name. The thread of the mark runs on below it. */
+/** The mark with the name. The thread of the mark continues below the name. */
 export function Logo({ size = 28, className }: { size?: number; className?: string | undefined }) {
   return (
     <span className={cx(styles.logo, className)} style={{ fontSize: size * 0.66 }}>

@@ -36,7 +36,7 @@ function show() {
 describe('a menu', () => {
   afterEach(cleanup)
 
-  it('opened by a key has the focus on its first item, and passes over what cannot be chosen', async () => {
+  it('opened by a key focuses its first item, and skips disabled items', async () => {
     const { user, chosen } = show()
     expect(button().getAttribute('aria-expanded')).toBe('false')
     button().focus()
@@ -61,7 +61,7 @@ describe('a menu', () => {
     expect(chosen).not.toHaveBeenCalled()
   })
 
-  it('opened by the pointer has the focus itself; the arrows go in from either end', async () => {
+  it('opened by the pointer has the focus itself, and the arrow keys enter from either end', async () => {
     const { user } = show()
     await user.click(button())
     expect(document.activeElement).toBe(screen.getByRole('menu'))
@@ -73,7 +73,7 @@ describe('a menu', () => {
     expect(document.activeElement).toBe(screen.getByRole('menu'))
   })
 
-  it('gives the focus back when something is chosen, and on Esc; a choice leaves it open', async () => {
+  it('restores the focus after a selection and on Esc, and stays open for a choice', async () => {
     const { user, chosen } = show()
     await user.click(button())
     await user.click(screen.getByRole('menuitemradio', { name: 'Dark' }))
@@ -89,13 +89,13 @@ describe('a menu', () => {
     const press = new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true })
     fireEvent(screen.getByRole('menu'), press)
     expect(screen.queryByRole('menu')).toBeNull()
-    // A surrounding dialog does not count.
+    // A surrounding dialog ignores a default-prevented key.
     expect(press.defaultPrevented).toBe(true)
     await vi.waitFor(() => expect(document.activeElement).toBe(button()))
     expect(chosen.mock.calls.flat()).toEqual(['dark', 'rename'])
   })
 
-  it('closes where the press or the focus goes elsewhere, which keeps it', async () => {
+  it('closes on a press or focus outside, which keeps the focus', async () => {
     const { user } = show()
     const elsewhere = screen.getByRole('textbox')
     await user.click(button())
@@ -111,7 +111,7 @@ describe('a menu', () => {
     expect(screen.queryByRole('menu')).toBeNull()
   })
 
-  it('takes a press on its button that is let go of over an item, and what has neither pointer nor keys', async () => {
+  it('accepts a press on its button released over an item, and a click without pointer or keys', async () => {
     const { user, chosen } = show()
     await user.pointer([
       { keys: '[MouseLeft>]', target: button() },

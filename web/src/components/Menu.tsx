@@ -16,13 +16,13 @@ import { Floating, type FloatingProps } from './Floating'
 import styles from './Menu.module.css'
 import { itemsOf, useMenuKeys } from './menuKeys'
 
-/** The button that opens something: one element that takes a ref and what a button does. */
+/** Trigger is the button that opens something: one element that accepts a ref and the properties of a button. */
 export type Trigger = ReactElement<ComponentPropsWithRef<'button'>>
 
 interface MenuProps {
   trigger: Trigger
   align?: Align
-  /** Called when it has closed; `preventDefault` keeps the focus from going back to the trigger. */
+  /** Called after closing. `preventDefault` keeps the focus from returning to the trigger. */
   onCloseAutoFocus?: (event: Event) => void
   children: ReactNode
 }
@@ -30,7 +30,7 @@ interface MenuProps {
 /** Closes the surrounding menu. */
 const CloseContext = createContext(() => {})
 
-/** A menu under a button. Not modal: the page stays as it is. */
+/** A non-modal menu under a button. */
 export function Menu({ trigger, align = 'end', onCloseAutoFocus, children }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null)
   const id = useId()
@@ -46,7 +46,7 @@ export function Menu({ trigger, align = 'end', onCloseAutoFocus, children }: Men
         'aria-controls': open === null ? undefined : `${id}menu`,
         onPointerDown: (event) => {
           if (event.button !== 0 || event.ctrlKey) return
-          // The focus goes into the menu and not to its button.
+          // Keep the focus in the menu instead of its button.
           if (open === null) event.preventDefault()
           toggle('by pointer')
         },
@@ -136,7 +136,7 @@ export function MenuLink({ icon, href, children }: { icon?: ReactNode; href: str
   )
 }
 
-/** A radio item: the chosen one is ticked. */
+/** A radio item. The chosen one has a tick. */
 export function MenuChoice<T extends string>({
   label,
   value,
@@ -177,7 +177,7 @@ export function MenuChoice<T extends string>({
   )
 }
 
-/** An item that is on or off: it is ticked while it is on. */
+/** An item that is on or off. It has a tick while it is on. */
 export function MenuCheck({
   checked,
   onChange,

@@ -11,7 +11,7 @@ const icons = { info: Info, warning: TriangleAlert, maintenance: Wrench } as con
 /** The names of the levels of a notice. */
 export const noticeLevels = { info: 'お知らせ', warning: 'ご注意', maintenance: 'メンテナンス' } as const
 
-/** A notice as members see it at the top of their skills; `children` is at its end, such as the button to close it. */
+/** A notice as members see it at the top of their skills. `children` are at its end, such as the button to close it. */
 export function NoticeCard({
   notice,
   className,

@@ -4,7 +4,7 @@ interface PageLinkProps extends Omit<ComponentProps<'a'>, 'href' | 'target' | 'r
   readonly url: string
 }
 
-/** A link to a page of the web that a search has found. The page learns nothing of where it was opened. */
+/** A link to a web page that a search has found. The page receives no referrer. */
 export function PageLink({ url, children, ...rest }: PageLinkProps) {
   return (
     <a {...rest} href={url} target="_blank" rel="noopener noreferrer nofollow">

@@ -3,7 +3,7 @@ import { type PasswordOwner, passwordRules } from '@/entities/identity/password'
 import { cx } from '@/lib/ui/cx'
 import styles from './PasswordRules.module.css'
 
-/** The rules for a new password, each ticked as it is met. */
+/** The rules for a new password. Each has a tick while it is met. */
 export function PasswordRules({ password, ...owner }: { password: string } & PasswordOwner) {
   return (
     <>

@@ -13,7 +13,7 @@ interface PopoverProps {
   children: ReactNode
 }
 
-/** A small panel beside a button. Not modal. */
+/** A small non-modal panel next to a button. */
 export function Popover({
   trigger,
   label,
@@ -58,14 +58,14 @@ export function Popover({
   )
 }
 
-/** The focusable elements. */
+/** stopsIn returns the focusable elements. */
 function stopsIn(panel: Element): HTMLElement[] {
   return [...panel.querySelectorAll<HTMLElement>('a[href], button, input, [tabindex="0"]')].filter(
     (stop) => !stop.matches(':disabled') && stop.checkVisibility(),
   )
 }
 
-/** Tab goes from the last to the first, and back. */
+/** goRound makes Tab wrap around at the ends of the panel. */
 function goRound(event: KeyboardEvent<HTMLElement>): void {
   if (event.key !== 'Tab' || event.altKey || event.ctrlKey || event.metaKey) return
   const { currentTarget: panel } = event

@@ -12,7 +12,7 @@ describe('renaming in place', () => {
     return { field, onDone, type: (value: string) => fireEvent.change(field, { target: { value } }) }
   }
 
-  it('keeps the new name on Enter', () => {
+  it('saves the new name on Enter', () => {
     const { field, onDone, type } = show()
     type(' 新しい議題 ')
     fireEvent.keyDown(field, { key: 'Enter', keyCode: 13 })
@@ -20,7 +20,7 @@ describe('renaming in place', () => {
     expect(onDone).toHaveBeenCalledExactlyOnceWith('新しい議題')
   })
 
-  it('does not end with the Enter of a conversion', () => {
+  it('does not save on the Enter of a conversion', () => {
     const { field, onDone, type } = show()
     type('ぎだい')
     fireEvent.keyDown(field, { key: 'Enter', keyCode: 229 })
@@ -29,7 +29,7 @@ describe('renaming in place', () => {
     expect(onDone).not.toHaveBeenCalled()
   })
 
-  it('keeps the new name when the field is left', () => {
+  it('saves the new name on blur', () => {
     const { field, onDone, type } = show()
     type('別の議題')
     fireEvent.blur(field)

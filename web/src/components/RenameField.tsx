@@ -2,13 +2,13 @@ import { useEffect, useRef } from 'react'
 import { ime, isEnter } from '@/lib/ui/ime'
 import styles from './RenameField.module.css'
 
-/** A thread's name, edited in place: Enter or blur saves it, Esc does not. Calls back with null if nothing changed. */
+/** Edits a thread's name in place: Enter or blur saves it, Esc does not. It calls back with null if nothing changed. */
 export function RenameField({ title, onDone }: { title: string; onDone: (title: string | null) => void }) {
   const field = useRef<HTMLInputElement>(null)
   const ended = useRef(false)
 
   useEffect(() => {
-    // A frame later: the menu that led here returns the focus when it is removed.
+    // One frame later, because the menu that opened the field returns the focus when it is removed.
     const frame = requestAnimationFrame(() => {
       field.current?.focus()
       field.current?.select()

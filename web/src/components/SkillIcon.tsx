@@ -1,6 +1,6 @@
 import styles from './SkillIcon.module.css'
 
-/** A skill's icon. Decorative: its name is beside it. */
+/** A skill's icon. Decorative: its name is next to it. */
 export function SkillIcon({ path, size = 24 }: { path: string; size?: number }) {
   return (
     <img

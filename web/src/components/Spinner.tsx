@@ -1,6 +1,6 @@
 import styles from './Spinner.module.css'
 
-/** A thread being wound. Decorative: describe what is in progress beside it. */
+/** A thread that is being wound. Decorative: describe the progress next to it. */
 export function Spinner({ size = 20 }: { size?: number }) {
   return (
     <svg

@@ -24,7 +24,7 @@ export function Skeleton({
   )
 }
 
-/** An empty state: says that there is nothing yet, and what to do. */
+/** An empty state: explains that the list is empty and how to begin. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles.state}>
@@ -34,7 +34,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   )
 }
 
-/** A part of the page could not be loaded. */
+/** Reports that a part of the page could not be loaded. */
 export function ErrorState({
   onRetry,
   message = '読み込みに失敗しました',

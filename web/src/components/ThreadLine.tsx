@@ -1,7 +1,7 @@
 import { cx } from '@/lib/ui/cx'
 import styles from './ThreadLine.module.css'
 
-/** The one ornament: a thin thread. It runs while something is being written. */
+/** The app's only ornament: a thin thread. It is animated while an answer is running. */
 export function ThreadLine({
   direction = 'horizontal',
   running = false,

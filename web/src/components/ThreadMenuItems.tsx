@@ -12,7 +12,7 @@ const texts = {
   delete: '削除',
 } as const
 
-/** The menu items of a thread, wherever it is shown. */
+/** The menu items of a thread on every page. */
 export function ThreadMenuItems({
   thread,
   onRename,

@@ -31,7 +31,7 @@ function ToastItem({ toast }: { toast: Toast }) {
 
   const { action } = toast
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it holds still under the pointer or focus, no more.
+    // biome-ignore lint/a11y/noStaticElementInteractions: the pointer and the focus only pause the timer.
     <div
       role={toast.tone === 'danger' ? 'alert' : 'status'}
       className={cx(styles.toast, toast.tone === 'danger' && styles.danger)}

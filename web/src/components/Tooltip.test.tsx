@@ -9,7 +9,7 @@ const wait = (ms: number) => act(() => vi.advanceTimersByTime(ms))
 const enter = (name: string, pointerType = 'mouse') =>
   fireEvent.pointerOver(button(name), { pointerType, bubbles: true })
 
-describe('a tip', () => {
+describe('a tooltip', () => {
   beforeEach(() => {
     vi.useFakeTimers()
     render(
@@ -30,7 +30,7 @@ describe('a tip', () => {
     vi.useRealTimers()
   })
 
-  it('comes where the pointer rests, and at once where it goes on from there', () => {
+  it('appears after the pointer rests, and at once on the next element', () => {
     enter('検索')
     wait(440)
     expect(tip()).toBeUndefined()
@@ -45,7 +45,7 @@ describe('a tip', () => {
     expect(tip()).toBeUndefined()
   })
 
-  it('goes with what it describes, and leaves Esc to others then', () => {
+  it('disappears with its element, and then ignores Esc', () => {
     const added = render(
       <IconButton label="停止">
         <svg />
@@ -60,7 +60,7 @@ describe('a tip', () => {
     expect(fireEvent.keyDown(document.body, { key: 'Escape' })).toBe(true)
   })
 
-  it('goes with a press, and does not come again before the pointer has been elsewhere', () => {
+  it('disappears on a press, and stays hidden until the pointer has left', () => {
     enter('検索')
     wait(500)
     fireEvent.pointerDown(button('検索'))
@@ -75,7 +75,7 @@ describe('a tip', () => {
     expect(tip()).toBe('検索Ctrl K')
   })
 
-  it('comes with the focus of a key at once, and goes on Esc, which then closes nothing else', () => {
+  it('appears at once on keyboard focus, and disappears on Esc, which then closes nothing else', () => {
     const [search, notices] = [button('検索'), button('お知らせ')]
     const matches = vi.spyOn(HTMLElement.prototype, 'matches')
     matches.mockImplementation((selector) => selector !== ':focus-visible')
@@ -90,7 +90,7 @@ describe('a tip', () => {
     expect(fireEvent.keyDown(document.body, { key: 'Escape' })).toBe(true)
   })
 
-  it('never comes under a finger', () => {
+  it('never appears on touch', () => {
     enter('検索', 'touch')
     wait(1000)
     expect(tip()).toBeUndefined()

@@ -6,8 +6,7 @@ import { store } from '@/lib/ui/store'
 import styles from './Tooltip.module.css'
 
 /**
- * How long the pointer must rest before a tooltip is shown, and how soon after one tooltip the next one is shown at
- * once, in ms.
+ * The delay before the first tooltip, and the time after a tooltip during which the next one appears at once, in ms.
  */
 const delay = 450
 const soon = 200
@@ -15,8 +14,8 @@ const soon = 200
 const tipId = 'tip'
 
 /**
- * Shows a tooltip for the hovered or focused element with an accessible label and data-tip, its side; data-tip-keys are
- * its shortcut. A tooltip is never the only place of an information. Rendered once in the app.
+ * Shows a tooltip for the hovered or focused element that has an accessible label and data-tip, its side. data-tip-keys
+ * are its shortcut. A tooltip must not contain the only copy of an information. Rendered once in the app.
  */
 export function Tooltips() {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null)
@@ -28,7 +27,7 @@ function Tip({ anchor, onGone }: { anchor: HTMLElement; onGone: () => void }) {
   const [layer] = useState(() => store.get(layerAtom) ?? document.body)
   const tip = useRef<HTMLDivElement>(null)
   const { tip: side, tipKeys } = anchor.dataset
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever is told that the anchor has gone is the same.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every callback for a lost anchor does the same.
   useLayoutEffect(() => {
     const element = tip.current
     if (element === null) return
@@ -49,9 +48,11 @@ function Tip({ anchor, onGone }: { anchor: HTMLElement; onGone: () => void }) {
   )
 }
 
-/** Calls back with the element whose tooltip is to be shown, or null, until the returned function is called. */
+/**
+ * followTips calls back with the element whose tooltip must be shown, or null, until the returned function is called.
+ */
 function followTips(show: (anchor: HTMLElement | null) => void): () => void {
-  let under: HTMLElement | null = null // The pointer. Its tooltip is shown once, until the pointer has left.
+  let under: HTMLElement | null = null // Under the pointer. Its tooltip is shown once.
   let shown: HTMLElement | null = null
   let hiddenAt = Number.NEGATIVE_INFINITY
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,18 +1,18 @@
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 
-/** The maximum time between the letters of a name. */
+/** The maximum time between the letters of a name, in milliseconds. */
 const typingMs = 1000
 
 const items = '[role^="menuitem"]'
 
-/** The items of a menu that can be chosen, in their order. */
+/** itemsOf returns the enabled items of a menu, in order. */
 export function itemsOf(menu: Element): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>(`${items}:not([aria-disabled="true"])`)]
 }
 
 /**
- * The behaviour of a menu: arrow keys, Home, End, letters and the pointer move to an item; a press or a release chooses
- * it.
+ * useMenuKeys implements a menu: arrow keys, Home, End, letters and the pointer move to an item; a press or a release
+ * chooses it.
  */
 export function useMenuKeys() {
   const typed = useRef({ text: '', at: 0 })
@@ -27,7 +27,7 @@ export function useMenuKeys() {
     const typing = now - typed.current.at < typingMs && typed.current.text !== ''
     if (key === 'Enter' || (key === ' ' && !typing)) {
       event.preventDefault()
-      // The key that opened the menu is still held.
+      // The key that opened the menu may still be held.
       if (!event.repeat) all[at]?.click()
     } else if (key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey) {
       if (key === ' ') event.preventDefault()
@@ -55,7 +55,7 @@ export function useMenuKeys() {
     onPointerDown: () => {
       pressed.current = true
     },
-    // Pressed on the button and released over an item: not a click, but a choice.
+    // A press on the button that is released over an item chooses the item, although no click occurs.
     onPointerUp: (event: PointerEvent<HTMLElement>) => {
       if (!pressed.current) itemAt(event)?.click()
       pressed.current = false
@@ -68,7 +68,7 @@ function itemAt({ target, currentTarget }: PointerEvent<HTMLElement>): HTMLEleme
   return itemsOf(currentTarget).find((item) => item === at)
 }
 
-/** The index of the item that a key leads to, from an item or from none (-1). */
+/** target returns the index of the item that a key moves to, from an item or from none (-1). */
 function target(key: string, at: number, count: number): number | null {
   switch (key) {
     case 'ArrowDown':
@@ -86,7 +86,7 @@ function target(key: string, at: number, count: number): number | null {
   }
 }
 
-/** The next item whose name begins with what was typed; repeating a letter cycles through all of them. */
+/** named returns the next item whose name begins with the typed text. Repeating a letter cycles through all of them. */
 function named(all: readonly HTMLElement[], at: number, text: string): HTMLElement | undefined {
   const letters = [...text]
   const one = letters.every((letter) => letter === letters[0])

@@ -3,17 +3,17 @@ import { ApiError } from '@/lib/api'
 import * as connections from '@/lib/api/connections'
 import { readAnew } from '@/lib/api/queries'
 
-/** How all queries for the user's connections begin in the query cache. */
+/** The key prefix of the connection queries in the query cache. */
 const CONNECTIONS = ['connections'] as const
 
-/** The user's own connections. They are used and ended elsewhere: never taken from memory. */
+/** The user's own connections. Never cached, because other programs use and end them. */
 export const ownConnectionsQuery = queryOptions({
   queryKey: [...CONNECTIONS, 'own'],
   queryFn: ({ signal }) => connections.listConnections(signal),
   staleTime: 0,
 })
 
-/** What members of the organization may connect. */
+/** Whether members of the organization may connect programs. */
 export const connectionPolicyQuery = queryOptions({
   queryKey: [...CONNECTIONS, 'policy'],
   queryFn: ({ signal }) => connections.getConnectionPolicy(signal),
@@ -21,7 +21,8 @@ export const connectionPolicyQuery = queryOptions({
 })
 
 /**
- * Ends a connection, the user's own or, for administrators, a member's. One that has ended already is as it was wanted.
+ * endConnection ends a connection of the user or, for administrators, of a member. It succeeds if the connection has
+ * already ended.
  */
 export async function endConnection(id: string, ofMember = false): Promise<void> {
   try {

@@ -12,7 +12,7 @@ const starred = () => queryClient.getQueryData(skillsQuery.queryKey)?.map((item)
 const listed = () => itemsOf(favoritesQuery).map((item) => item.id)
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 
-/** A call of the API that the test answers. */
+/** held makes the next call of an API function wait for the test's response. */
 function held<T>(name: 'addFavoriteSkill' | 'removeFavoriteSkill' | 'listFavoriteSkills' | 'listAll') {
   const answers: { give: (value: T) => void; refuse: (cause: Error) => void }[] = []
   vi.spyOn(api, name).mockImplementation(
@@ -32,7 +32,7 @@ describe('a favourite', () => {
     vi.restoreAllMocks()
   })
 
-  it('is one at once, and none again if that fails', async () => {
+  it('is shown at once, and reverted on failure', async () => {
     const [adding] = [held<undefined>('addFavoriteSkill')]
     const done = setFavorite(skill, true)
     expect([starred(), listed()]).toEqual([[true], ['s']])
@@ -69,7 +69,7 @@ describe('a favourite', () => {
     },
   )
 
-  it('is what was wanted last: the server hears of it in that order', async () => {
+  it('keeps the last choice, and sends the changes in order', async () => {
     const adding = held<undefined>('addFavoriteSkill')
     const removing = held<undefined>('removeFavoriteSkill')
     const first = setFavorite(skill, true)

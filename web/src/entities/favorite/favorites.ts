@@ -3,7 +3,7 @@ import { changeItems, listQuery } from '@/lib/api/lists'
 import { changeData, skillQuery, skillsQuery } from '@/lib/api/queries'
 import { toastFailure } from '@/lib/ui/toast'
 
-/** How many favourites a page has. */
+/** FAVORITE_PAGE is the number of favourites in a page. */
 export const FAVORITE_PAGE = 10
 
 /**
@@ -25,14 +25,14 @@ export async function setFavorite(
 ): Promise<void> {
   wanted.set(skill.id, favorite)
   mark(skill, favorite)
-  // One after the other: the server must not receive the second change before the first.
+  // Send the changes one at a time, because the server must receive them in order.
   const call = sending.then(() =>
     favorite ? api.addFavoriteSkill(skill.id) : api.removeFavoriteSkill(skill.id),
   )
   sending = call.catch(() => {})
   try {
     await call
-    // Lists from before the change may have arrived meanwhile, or still arrive.
+    // The response of an earlier request may have arrived in the meantime.
     if (wanted.get(skill.id) === favorite) mark(skill, favorite)
   } catch {
     if (wanted.get(skill.id) === favorite) mark(skill, !favorite)

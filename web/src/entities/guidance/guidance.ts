@@ -6,13 +6,13 @@ import { changeData } from '@/lib/api/queries'
 /** The maximum lengths, in characters. */
 export const limits = { line: 100, text: 500, instructions: 4000 } as const
 
-/** What every skill is told for the user: the organization's instructions, and what they say about themselves. */
+/** The instructions for every skill: those of the organization, and the user's information about themselves. */
 export const guidanceQuery = queryOptions({
   queryKey: ['guidance'],
   queryFn: ({ signal }) => api.getGuidance(signal),
 })
 
-/** Stores what the user says about themselves. */
+/** saveAbout stores the user's information about themselves. */
 export async function saveAbout(about: About): Promise<About> {
   const stored = await api.putAbout(about)
   changeData<Guidance>(guidanceQuery.queryKey, (data) => ({ ...data, about: stored }))

@@ -37,7 +37,7 @@ describe('the identity client', () => {
 
   afterEach(() => vi.unstubAllGlobals())
 
-  it('signs in with a password, and stores nothing yet', async () => {
+  it('signs in with a password without storing the session', async () => {
     reply(200, { AuthenticationResult: result })
     expect(await signIn(provider, 'a@b', 'pw')).toEqual({ kind: 'done', record })
     expect(sent()).toEqual({
@@ -48,7 +48,7 @@ describe('the identity client', () => {
     expect(readToken()).toBeNull()
   })
 
-  it('goes through the new password challenge', async () => {
+  it('completes the new password challenge', async () => {
     reply(200, { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session: 's1' })
     expect(await signIn(provider, 'a@b', 'pw')).toEqual({ kind: 'new-password', session: 's1' })
     expect(readToken()).toBeNull()
@@ -85,7 +85,7 @@ describe('the identity client', () => {
     expect(sent()).toEqual({ ClientId: 'client', Token: 'r' })
   })
 
-  it('has a code sent, and sets a password with it', async () => {
+  it('requests a code and sets a password with it', async () => {
     // Cognito answers some operations with an empty body.
     reply(200, { CodeDeliveryDetails: { Destination: 'a***@b***' } })
     await forgotPassword(provider, 'a@b')
@@ -107,7 +107,7 @@ describe('the identity client', () => {
     expect(sent()).toEqual({ PreviousPassword: 'old', ProposedPassword: 'new', AccessToken: 'a' })
   })
 
-  it('takes a limit that another server in between has set for what it is', async () => {
+  it('reports a rate limit of an intermediary as a rate limit', async () => {
     server.mockResolvedValueOnce(new Response('slow down', { status: 429 }))
     await expect(signIn(provider, 'a@b', 'pw')).rejects.toMatchObject({ name: 'TooManyRequestsException' })
   })
@@ -116,14 +116,17 @@ describe('the identity client', () => {
     ['no network', () => server.mockRejectedValueOnce(new TypeError('Failed to fetch'))],
     ["a proxy's page", () => server.mockResolvedValueOnce(new Response('<h1>502</h1>', { status: 502 }))],
     ["a hotel's page", () => server.mockResolvedValueOnce(new Response('<h1>Welcome</h1>'))],
-  ])('says when the provider cannot be reached: %s', async (_, happen) => {
+  ])('reports that the provider is unreachable: %s', async (_, happen) => {
     happen()
     const error = await signIn(provider, 'a@b', 'pw').catch((cause: unknown) => cause)
     expect(identityMessage(error)).toContain('接続できませんでした')
   })
 })
 
-/** Section 8 of the specification, and the lambda, SMS and email configuration errors that it names by their kind. */
+/**
+ * The errors in section 8 of the specification, and the lambda, SMS and email configuration errors that it mentions by
+ * category.
+ */
 const catalogue = [
   'NotAuthorizedException',
   'UserNotFoundException',
@@ -154,24 +157,24 @@ describe('the catalogue of errors', () => {
     identityMessage(new IdentityError(name, said, 400), purpose)
   const unknown = text('SomethingNew')
 
-  it.each(catalogue)('says in Japanese what %s means, and what to do', (name) => {
+  it.each(catalogue)('has a Japanese message with the meaning of %s and the next step', (name) => {
     for (const purpose of purposes) {
       const message = text(name, purpose, 'English words of the provider.')
       expect(message).toMatch(/。$/)
       expect(message).not.toMatch(/[!！]|Exception|English/)
       expect(message.length).toBeLessThan(80)
       if (name !== 'InternalErrorException') expect(message, purpose).not.toBe(unknown)
-      // No message says just "it failed": each says who should do what, or names the field.
+      // Each message contains the next step or the name of the field.
       expect(message).toMatch(/ください|正しくありません/)
     }
   })
 
-  it('says something of an error that is not in it', () => {
+  it('has a message for an unknown error', () => {
     expect(unknown).toBe('サーバーで問題が発生しました。時間をおいて、もう一度お試しください。')
     expect(identityMessage(new TypeError('a bug'))).toBe(unknown)
   })
 
-  it('does not tell whether an address exists', () => {
+  it('does not reveal whether an address exists', () => {
     expect(text('UserNotFoundException')).toBe(text('NotAuthorizedException'))
     expect(text('UserNotFoundException', 'confirm-code')).toBe(text('ExpiredCodeException', 'confirm-code'))
   })
@@ -182,11 +185,11 @@ describe('the catalogue of errors', () => {
     ['Temporary password has expired and must be reset by an administrator.', '招待メールの再送信'],
     ['Invalid session for the user, session is expired.', '最初から'],
     ['Access Token has been revoked', 'ログインし直して'],
-  ])('tells by its words which refusal is meant: %s', (said, expected) => {
+  ])('distinguishes refusals by their message: %s', (said, expected) => {
     for (const purpose of purposes) expect(text('NotAuthorizedException', purpose, said)).toContain(expected)
   })
 
-  it('tells what is wrong with a password beyond the rules that are shown', () => {
+  it('reports problems of a password beyond the displayed rules', () => {
     const policy = (lacks: string) =>
       text('InvalidPasswordException', 'new-password', `Password does not conform to policy: ${lacks}`)
     expect(policy('Password must not have leading or trailing spaces')).toContain('空白')
@@ -194,19 +197,19 @@ describe('the catalogue of errors', () => {
     expect(policy('Password must have symbol characters')).toContain('条件')
   })
 
-  it('means something else by the same name, depending on what was done', () => {
+  it('gives one error different meanings depending on the operation', () => {
     expect(text('NotAuthorizedException', 'change-password')).toContain('現在のパスワード')
     expect(text('NotAuthorizedException', 'send-code')).toContain('再設定できません')
   })
 
-  it('tells which of two fields is meant', () => {
+  it('distinguishes errors of two fields', () => {
     const named = (name: string) => isAboutNewPassword(new IdentityError(name, '', 400))
     expect(named('InvalidPasswordException')).toBe(true)
     expect(named('PasswordHistoryPolicyViolationException')).toBe(true)
     expect(catalogue.filter(named)).toEqual(['InvalidPasswordException'])
   })
 
-  it('knows when a challenge has run out', () => {
+  it('recognizes an expired challenge', () => {
     const said = (message: string) =>
       isChallengeOver(new IdentityError('NotAuthorizedException', message, 400))
     expect(said('Invalid session for the user.')).toBe(true)
@@ -214,7 +217,7 @@ describe('the catalogue of errors', () => {
     expect(said('Incorrect username or password.')).toBe(false)
   })
 
-  it("gives the server's own words for its problems", () => {
+  it("shows the server's own messages for its problems", () => {
     expect(identityMessage(new ApiError(400, { detail: '形式が違います。' }))).toBe('形式が違います。')
     expect(identityMessage(new ApiError(0, {}))).toContain('接続できませんでした')
   })

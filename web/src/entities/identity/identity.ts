@@ -6,7 +6,7 @@ import type { RefreshedTokens, TokenRecord } from './token'
 
 const TARGET = 'AWSCognitoIdentityProviderService'
 const TOO_MANY = 'TooManyRequestsException'
-/** The time limit of a call. The other tabs wait for a refresh; they must not wait for ever. */
+/** The time limit of a call. The other tabs wait for a refresh, so it must end. */
 const PATIENCE_MS = 30_000
 
 /** An error response of the identity provider. `name` is the provider's error name. */
@@ -24,8 +24,8 @@ export class IdentityError extends Error {
 export const UNREACHABLE = 'Unreachable'
 
 /**
- * Whether a failed refresh means that the session is over: only if the provider itself has refused it. Any other
- * failure (no network, a proxy's page, a server that is starting or overloaded) says nothing about the session.
+ * isRefusal reports whether a failed refresh ends the session. It does only if the provider itself refused it. Other
+ * failures (no network, a proxy's error page, a server that is starting or overloaded) do not affect the session.
  */
 export function isRefusal(cause: unknown): boolean {
   if (!(cause instanceof IdentityError || cause instanceof ApiError)) return false
@@ -99,7 +99,7 @@ export async function endpointOf(record: TokenRecord): Promise<string> {
   return (await post<AuthTypeAnswer>('/v1/auth-type', { email: emailOf(record.idToken) })).endpoint
 }
 
-/** A call to the API without a token. The session uses it to renew itself, so it cannot go through the session. */
+/** post calls the API without a token. The session uses it to renew itself, so the call cannot use the session. */
 async function post<T>(path: string, body: object): Promise<T> {
   let response: Response
   try {

@@ -12,7 +12,7 @@ const mailSettings = `メールの送信設定に問題があるため、確認�
 const smsSettings = `SMSの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
 const extension = `ログインの追加処理で問題が発生しました。${askAdmin}`
 
-/** The message for each error of the identity provider, with what to do next. */
+/** The message for each error of the identity provider, with the next step for the user. */
 const messages: Readonly<Record<string, string>> = {
   NotAuthorizedException: wrongPassword,
   UserNotFoundException: wrongPassword,
@@ -52,7 +52,7 @@ const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
   'send-code': {
     NotAuthorizedException: cannotReset,
     InvalidParameterException: `このアカウントには確認コードを送信できません。${askAdmin}`,
-    // The same as for an unknown address: the message must not reveal which addresses exist.
+    // The same message as for an unknown address, so as not to reveal which addresses exist.
     UserNotFoundException: 'メールアドレスを確認して、もう一度お試しください。',
   },
   'confirm-code': {
@@ -62,7 +62,7 @@ const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
   'change-password': { NotAuthorizedException: '現在のパスワードが正しくありません。' },
 }
 
-/** Cognito has one name for many refusals; only the message distinguishes them. */
+/** Cognito has one name for many refusals. Only the message distinguishes them. */
 const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: string]> = [
   ['NotAuthorizedException', /attempts exceeded/i, tooMany],
   ['NotAuthorizedException', /user is disabled/i, `このアカウントは一時停止中です。${askAdmin}`],

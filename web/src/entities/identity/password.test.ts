@@ -10,11 +10,11 @@ describe('the password rules', () => {
     ['Abcdef1 x', 5],
     [' Abcdef12', 4],
     ['日本語のパスワード', 1],
-  ])('%j keeps %i of them', (password, kept) => {
+  ])('%j meets %i of them', (password, kept) => {
     expect(passwordRules(password).filter((rule) => rule.met)).toHaveLength(kept)
   })
 
-  it('take full-width letters for letters', () => {
+  it('accept full-width letters as letters', () => {
     expect(passwordRules('Ａｂｃｄｅｆ１！').every((rule) => rule.met)).toBe(true)
   })
 
@@ -25,7 +25,7 @@ describe('the password rules', () => {
     ['Sakura-2026', true],
     ['Taro-2026-xx', true],
     ['', false],
-  ])('look for the address and the name in %j', (password, met) => {
+  ])('search for the address and the name in %j', (password, met) => {
     const owner = { email: 'hanako.yamada@example.co.jp', name: '山田花子 Yamada' }
     const rule = passwordRules(password, owner).find(
       ({ label }) => label === 'メールアドレスや名前を含まない',
@@ -33,7 +33,7 @@ describe('the password rules', () => {
     expect(rule?.met).toBe(met)
   })
 
-  it('want another one than the present one', () => {
+  it('require a password that differs from the current one', () => {
     const differs = (password: string) =>
       passwordRules(password, { previous: 'Sakura-2026' }).find(({ label }) => label === '現在と異なる')?.met
     expect(differs('Sakura-2026')).toBe(false)

@@ -12,7 +12,7 @@ export interface PasswordOwner {
   previous?: string
 }
 
-/** The minimum length of parts of an address or a name that are looked for, as on the server. */
+/** The minimum length of the parts of an address or a name that the password must not contain, as on the server. */
 const PERSONAL = 4
 
 /**

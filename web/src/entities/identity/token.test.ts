@@ -25,7 +25,7 @@ describe('the stored token record', () => {
     expect(readToken()).toEqual(record)
   })
 
-  it('gives nothing when it is absent', () => {
+  it('is null if absent', () => {
     expect(readToken()).toBeNull()
   })
 
@@ -37,21 +37,21 @@ describe('the stored token record', () => {
     },
   )
 
-  it('takes refreshed tokens and keeps the rest', () => {
+  it('takes refreshed tokens and keeps the other values', () => {
     saveToken(record)
     const next = { idToken: 'id2', accessToken: 'access2', expiresIn: 60, tokenType: 'Bearer' }
     expect(refreshStoredToken(next)).toEqual({ ...record, ...next })
     expect(readToken()).toEqual({ ...record, ...next })
   })
 
-  it('cannot be refreshed when it is absent', () => {
+  it('cannot be refreshed if absent', () => {
     expect(() => refreshStoredToken(record)).toThrow(
       'cannot refresh local storage Token: not found in localstorage',
     )
     expect(readToken()).toBeNull()
   })
 
-  it('goes as a whole', () => {
+  it('is removed completely', () => {
     saveToken(record)
     clearToken()
     expect(localStorage.length).toBe(0)
@@ -59,7 +59,7 @@ describe('the stored token record', () => {
 })
 
 describe('the claims of a token', () => {
-  it('are read without trusting them', () => {
+  it('are read without verification', () => {
     expect(subjectOf(jwt({ sub: 'u-1' }))).toBe('u-1')
     expect(expiryOf(jwt({ exp: 10 }))).toBe(10_000)
   })

@@ -1,6 +1,6 @@
 import type { AuthKind } from '@/lib/api/types'
 
-/** The one key under which the token record is kept. */
+/** The storage key of the token record. */
 export const TOKEN_KEY = 'tsumugiToken'
 
 /** The stored token record. `expiresIn` is in seconds from the time the tokens were issued. */
@@ -14,11 +14,14 @@ export interface TokenRecord {
   tokenType: string
 }
 
-/** What a refresh replaces in the record, including the refresh token if the provider rotates them. */
+/**
+ * RefreshedTokens are the values of a refresh that replace those in the record, including the refresh token if the
+ * provider rotates them.
+ */
 export type RefreshedTokens = Omit<TokenRecord, 'authType' | 'clientId' | 'refreshToken'> &
   Partial<Pick<TokenRecord, 'refreshToken'>>
 
-/** The stored record, or null if there is none or it cannot be read. */
+/** readToken returns the stored record, or null if it is missing or invalid. */
 export function readToken(): TokenRecord | null {
   try {
     const text = localStorage.getItem(TOKEN_KEY)

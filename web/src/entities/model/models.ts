@@ -3,10 +3,13 @@ import type { ModelChoice, ModelOption } from '@/lib/api'
 import { getModelChoice } from '@/lib/api/models'
 import { readAnew } from '@/lib/api/queries'
 
-/** How long a list of models is believed, in milliseconds: administrators change it now and then. */
+/** How long a list of models is fresh, in milliseconds. Administrators rarely change it. */
 const FRESH_MS = 60_000
 
-/** The models that the user may choose, and the one that answers otherwise: with a skill, the skill's. */
+/**
+ * modelChoiceQuery reads the models that the user may choose, and the default model. `skillId` selects the default of a
+ * skill.
+ */
 export function modelChoiceQuery(skillId?: string) {
   return queryOptions({
     queryKey: ['models', skillId ?? ''],
@@ -15,12 +18,12 @@ export function modelChoiceQuery(skillId?: string) {
   })
 }
 
-/** Reads the models anew: what may be chosen has changed. */
+/** refreshModels reloads the models after a change of the available ones. */
 export function refreshModels(): Promise<void> {
   return readAnew(['models'])
 }
 
-/** A model of the list, or the one that answers otherwise if it is not, or no longer, among them. */
+/** modelOf returns a model of the list, or the default model if the list does not contain it. */
 export function modelOf(
   { models, default_id }: ModelChoice,
   id: string | undefined,

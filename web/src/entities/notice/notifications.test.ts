@@ -14,7 +14,7 @@ const notice = (id: string, day: number, read = false): Notification => ({
   read,
 })
 
-describe('notices as the server tells them', () => {
+describe('notices from the server', () => {
   let tell: (event: LiveEvents['notification']) => void = () => {}
   let miss = () => {}
   const live = {
@@ -35,7 +35,7 @@ describe('notices as the server tells them', () => {
     followNotifications(live)
   })
 
-  it('come in their order, each once, and are read where they were read elsewhere', () => {
+  it('are in order without duplicates, and are read after being read in another tab', () => {
     queryClient.setQueryData(notificationsQuery.queryKey, [notice('b', 2), notice('a', 1)])
     tell({ notification: notice('c', 3) })
     tell({ notification: notice('c', 3) })
@@ -44,7 +44,7 @@ describe('notices as the server tells them', () => {
     expect(shown()).toEqual(['(c)', 'b', '(a)'])
   })
 
-  it('stay read when they are changed, and go when they end', () => {
+  it('stay read when they are edited, and disappear when they expire', () => {
     queryClient.setQueryData(notificationsQuery.queryKey, [notice('b', 2), notice('a', 1, true)])
     tell({ notification: { ...notice('a', 1), title: '新' } })
     expect(shown()).toEqual(['b', '(a)'])
@@ -54,7 +54,7 @@ describe('notices as the server tells them', () => {
     expect(shown()).toEqual(['(a)'])
   })
 
-  describe('while the list is read', () => {
+  describe('while the list is loading', () => {
     const answers: ((items: Notification[]) => void)[] = []
     let refuse: (cause: Error) => void = () => {}
     let stop = () => {}
@@ -76,16 +76,16 @@ describe('notices as the server tells them', () => {
     })
 
     it.each<[string, () => void, string[]]>([
-      ['are told', () => tell({ notification: notice('b', 2) }), ['b', 'a']],
-      ['are read elsewhere', () => tell({ read: ['a'] }), ['(a)']],
-    ])('for the first time and some %s, show that', async (_, happens, then) => {
+      ['add a notice', () => tell({ notification: notice('b', 2) }), ['b', 'a']],
+      ['mark a notice as read', () => tell({ read: ['a'] }), ['(a)']],
+    ])('for the first time, events that %s take effect', async (_, happens, then) => {
       happens()
       answers[0]?.([notice('a', 1)])
       await vi.waitFor(() => expect(shown()).toEqual(then))
       expect(answers).toHaveLength(1)
     })
 
-    it('for the first time and some may have been missed, are read once more', async () => {
+    it('for the first time, missed events cause another load', async () => {
       miss()
       await vi.waitFor(() => expect(answers).toHaveLength(2))
       answers[0]?.([])
@@ -93,7 +93,7 @@ describe('notices as the server tells them', () => {
       await vi.waitFor(() => expect(shown()).toEqual(['b']))
     })
 
-    it('and that fails, are read when the next one is told', async () => {
+    it('and the load fails, the next event causes another one', async () => {
       const list = queryClient.fetchQuery({ ...notificationsQuery, retry: false })
       refuse(new Error('nothing came'))
       await expect(list).rejects.toThrow()
@@ -101,7 +101,7 @@ describe('notices as the server tells them', () => {
       await vi.waitFor(() => expect(answers).toHaveLength(2))
     })
 
-    it('again, are not taken back by an answer from before', async () => {
+    it('again, newer events are not reverted by the older response', async () => {
       answers[0]?.([notice('a', 1)])
       await vi.waitFor(() => expect(shown()).toEqual(['a']))
       miss()
@@ -144,7 +144,7 @@ describe('notices as the server tells them', () => {
     },
   )
 
-  it('are left to be read when they are looked at, if nobody does', () => {
+  it('are not reloaded after missed events while nothing shows them', () => {
     tell({ notification: notice('c', 3) })
     miss()
     expect(shown()).toBeUndefined()

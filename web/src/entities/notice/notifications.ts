@@ -4,7 +4,10 @@ import type { Live } from '@/lib/live'
 
 const { queryKey } = notificationsQuery
 
-/** Marks notices as read, optimistically; after a failure they come back with the next load, without a message. */
+/**
+ * markRead marks notices as read, optimistically. A failure is not reported; the next load shows the notices as unread
+ * again.
+ */
 export async function markRead(ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   setRead(ids)
@@ -13,7 +16,7 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   } catch {
     return await readAnew(queryKey)
   }
-  // A list from before the change may have arrived meanwhile, or still arrive.
+  // The response of an earlier request may have arrived in the meantime.
   setRead(ids)
 }
 
@@ -24,7 +27,7 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
       if (notification !== undefined) put(notification)
       else if (read !== undefined) setRead(read)
       else remove(id)
-      // A list that failed to load is retried now that there is something to show.
+      // Retry a list that failed to load.
       const unread = queryClient.getQueryData(queryKey) === undefined
       if (unread && queryClient.isFetching({ queryKey }) === 0) void readAnew(queryKey)
     }),
@@ -35,7 +38,7 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
   }
 }
 
-// A notice that was changed is as read as it was.
+// An edited notice keeps its read status.
 function put(notification: Notification): void {
   changeData<Notification[]>(queryKey, (items) => {
     const read = items.some((item) => item.id === notification.id && item.read)

@@ -63,17 +63,17 @@ describe('the guards', () => {
     ['system-admin', '→ /home/skill'],
     ['organization-admin', null],
     ['organization-super-admin', null],
-  ])('let %s to the admin screens: %s', async (role, expected) => {
+  ])('admit %s to the admin screens: %s', async (role, expected) => {
     signInAs(role)
     for (const { id } of store.get(toastsAtom)) dismissToast(id)
     const run = () => outcome(() => adminOnly()(args('/admin/contract'), {}))
-    // The loaders of nested routes run side by side.
+    // The loaders of nested routes run concurrently.
     expect(await Promise.all([run(), run()])).toEqual([expected, expected])
     const told = store.get(toastsAtom).map((item) => item.message)
     expect(told).toEqual(expected === null ? [] : [expect.stringContaining('管理者画面を表示する権限')])
   })
 
-  describe('of the sign-in pages', () => {
+  describe('for the sign-in pages', () => {
     const idToken = `e30.${btoa(JSON.stringify({ email: 'hanako@demo.example' }))}.s`
     const record = {
       authType: 'cognito' as const,
@@ -84,7 +84,7 @@ describe('the guards', () => {
     }
     const signIn = () => saveToken({ ...record, expiresIn: 1, tokenType: 'Bearer' })
 
-    it('keep where ?next= leads, if that is a page of the app', async () => {
+    it('store the target of ?next= if it is a page of the app', async () => {
       expect(await outcome(() => signingIn(args('/login?next=%2Fhome%2Fdata-source')))).toBeNull()
       expect(rememberedPlace()).toBe('/home/data-source')
       await outcome(() => signingIn(args('/login?next=%2F%2Fevil.example%2Fhome')))
@@ -96,13 +96,13 @@ describe('the guards', () => {
       ['/login?next=%2Fadmin%2Fsaml', '/admin/saml'],
       ['/login?next=https%3A%2F%2Fevil.example', '/home'],
       ['/login?email=Hanako%40demo.example', '/home'],
-    ])('send on from %s who is signed in, to %s', async (path, expected) => {
+    ])('redirect from %s to %s for a signed-in user', async (path, expected) => {
       signIn()
       const response = signingIn(args(path))
       expect(response?.headers.get('Location')).toBe(expected)
     })
 
-    it('let an invitation of somebody else through', () => {
+    it('admit an invitation for another user', () => {
       signIn()
       expect(signingIn(args('/login?email=jiro%40demo.example'))).toBeNull()
     })

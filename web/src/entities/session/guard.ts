@@ -14,7 +14,7 @@ export function isAdmin(role: Role): boolean {
   return ADMIN_ROLES.includes(role)
 }
 
-/** Redirects a visitor without a token to /login, and remembers the requested page. */
+/** requireSession redirects a visitor without a token to /login, and stores the requested page. */
 export function requireSession(request: Request): void {
   if (readToken() !== null) return
   const url = new URL(request.url)
@@ -23,8 +23,8 @@ export function requireSession(request: Request): void {
 }
 
 /**
- * The loader of the sign-in pages: stores the target of `?next=`, and redirects users who are signed in already, unless
- * an invitation's `?email=` names another user.
+ * signingIn is the loader of the sign-in pages. It stores the target of `?next=`, and redirects users who are signed
+ * in, unless an invitation's `?email=` belongs to another user.
  */
 export function signingIn({ request }: LoaderFunctionArgs): Response | null {
   const query = new URL(request.url).searchParams
@@ -37,8 +37,8 @@ export function signingIn({ request }: LoaderFunctionArgs): Response | null {
 }
 
 /**
- * A loader that runs for signed-in users only, with the current user loaded first. Loaders of nested routes start
- * together; those made by this function share one call.
+ * signedIn returns a loader that runs only for signed-in users, after the current user is loaded. Loaders of nested
+ * routes start concurrently; those returned by signedIn share one call.
  */
 export function signedIn(loader?: LoaderFunction): LoaderFunction {
   return async (args: LoaderFunctionArgs, context) => {
@@ -50,7 +50,7 @@ export function signedIn(loader?: LoaderFunction): LoaderFunction {
 
 const NOT_ADMIN = '管理者画面を表示する権限がありません。必要な場合は、組織の管理者にご相談ください。'
 
-/** A loader for the admin roles; others are redirected to the skills, with a message. */
+/** adminOnly returns a loader for the admin roles. It redirects other users to the skills, with a message. */
 export function adminOnly(loader?: LoaderFunction): LoaderFunction {
   return signedIn(async (args, context) => {
     const { role } = await queryClient.ensureQueryData(meQuery)

@@ -9,7 +9,7 @@ import {
   rememberPlace,
 } from './place'
 
-describe('R56: where a sign-in leads to', () => {
+describe('R56: the target of a sign-in', () => {
   it.each([
     ['/home', '/home'],
     ['/home/skill/1/chat/2?q=a&b=%2F%2Fx', '/home/skill/1/chat/2?q=a&b=%2F%2Fx'],
@@ -57,7 +57,7 @@ describe('R56: where a sign-in leads to', () => {
     ':@evil.example/home',
     '?next=/home',
     '#/home',
-  ])('%j is none', (text) => {
+  ])('%j is not a page of the app', (text) => {
     expect(localPath(text)).toBeNull()
   })
 
@@ -73,23 +73,23 @@ describe('R56: where a sign-in leads to', () => {
     expect([rememberedPlace(), rememberedEnding()]).toEqual([null, null])
   })
 
-  it('is none if somebody else has put another one there', () => {
+  it('is null if the stored values are invalid', () => {
     sessionStorage.setItem('tsumugiReturnTo', '//evil.example/home')
     sessionStorage.setItem('tsumugiEnded', '<b>')
     expect([rememberedPlace(), rememberedEnding()]).toEqual([null, null])
   })
 })
 
-describe('the query of an address from outside', () => {
+describe('the query of an external link', () => {
   beforeEach(() => window.history.replaceState({ idx: 3 }, '', '/reset/password?email=a%40b&code=123456'))
 
-  it('goes from the address bar, and the history stays', () => {
+  it('is removed from the address bar, and the history keeps its length', () => {
     coverQuery(new Request(location.href))
     expect(location.pathname + location.search).toBe('/reset/password')
     expect(window.history.state).toEqual({ idx: 3 })
   })
 
-  it('stays while the browser is still on another page', () => {
+  it('is kept while the browser is still on another page', () => {
     coverQuery(new Request(`${location.origin}/reset/password?email=c%40d`))
     expect(location.search).toBe('?email=a%40b&code=123456')
   })

@@ -5,31 +5,31 @@ const ENDING_KEY = 'tsumugiEnded'
 export type Ending = 'expired' | 'sso_required'
 
 /**
- * The path in the app that `text` names, with its query, or null. Input from a URL or a mail may lead anywhere, so only
- * pages behind the sign-in are accepted, as the browser resolves them at this origin (`//evil`, `/\evil`, `javascript:`
- * and tricks with control characters resolve to something else, or not at all).
+ * localPath returns the path and query that `text` contains if it is a page of the app behind the sign-in, else null. A
+ * URL or a mail can contain any target. So localPath resolves it at this origin, as the browser does, because `//evil`,
+ * `/\evil`, `javascript:` and control characters can lead to other sites.
  */
 export function localPath(text: string | null | undefined): string | null {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers drop some of them silently.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers silently remove some control characters.
   if (!text || !/^\/[^/\\]/.test(text) || /[\\\u0000-\u0020\u007f]/.test(text)) return null
   if (!URL.canParse(text, location.origin)) return null
   const url = new URL(text, location.origin)
-  // Dots are already resolved: `/home/..//evil` is `//evil`.
+  // Dot segments are already resolved: `/home/..//evil` is `//evil`.
   return url.origin === location.origin && needsSession(url.pathname) ? url.pathname + url.search : null
 }
 
-/** Whether a page is shown to signed-in users only. */
+/** needsSession reports whether only signed-in users can see a page. */
 export function needsSession(path: string): boolean {
   return /^\/(home|admin|setting|chat|share|oauth)(\/|$)/.test(path)
 }
 
-/** Stores the page to return to after the next sign-in in this tab; anything else is ignored. */
+/** rememberPlace stores the page to return to after the next sign-in in this tab. It ignores other targets. */
 export function rememberPlace(path: string | null = location.pathname + location.search): void {
   const place = localPath(path)
   if (place !== null) sessionStorage.setItem(PLACE_KEY, place)
 }
 
-/** The page to return to; null if there is none. */
+/** rememberedPlace returns the page to return to, or null. */
 export function rememberedPlace(): string | null {
   return localPath(sessionStorage.getItem(PLACE_KEY))
 }
@@ -39,7 +39,7 @@ export function rememberEnding(ending: Ending): void {
   sessionStorage.setItem(ENDING_KEY, ending)
 }
 
-/** Why this tab's session ended; null if its user ended it, or if there was none. */
+/** rememberedEnding returns why this tab's session ended; null if the user ended it or no session existed. */
 export function rememberedEnding(): Ending | null {
   const ending = sessionStorage.getItem(ENDING_KEY)
   return ending === 'expired' || ending === 'sso_required' ? ending : null
@@ -52,9 +52,9 @@ export function forgetPlace(): void {
 }
 
 /**
- * Removes the query from the address bar and the history, where codes and addresses from mails and redirects must not
- * stay (the tag manager reads it, too). The router keeps the query it has read. Only for a page that the browser itself
- * has loaded.
+ * coverQuery removes the query from the address bar and the history. Codes and addresses from mails and redirects must
+ * not stay there, because the tag manager reads them too. The router keeps the query that it has read. It applies only
+ * to a page that the browser itself has loaded.
  */
 export function coverQuery(request: Request): void {
   const shown = location.origin + location.pathname + location.search

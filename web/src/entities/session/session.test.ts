@@ -3,7 +3,7 @@ import { readToken, saveToken, TOKEN_KEY } from '@/entities/identity/token'
 import { rememberEnding, rememberedEnding, rememberedPlace, rememberPlace } from './place'
 import { Session } from './session'
 
-/** A JWT of these claims, unsigned. */
+/** jwt returns an unsigned JWT with these claims. */
 const jwt = (claims: object) => {
   const bytes = new TextEncoder().encode(JSON.stringify(claims))
   return `h.${btoa(String.fromCharCode(...bytes))}.s`
@@ -101,11 +101,11 @@ describe('the session', () => {
       ClientId: 'client',
       AuthParameters: { REFRESH_TOKEN: 'refresh' },
     })
-    // The provider is not stored: the server is asked for it with the address in the id token.
+    // The provider is not stored, so the session requests it from the server by the address in the id token.
     expect(server.asked).toEqual([{ email: '花子@demo.example' }])
   })
 
-  it('renews a federated session by the API', async () => {
+  it('renews a federated session through the API', async () => {
     saveToken({ ...record, authType: 'federated_idp' })
     server.refresh = () =>
       json(200, { id_token: 'new', access_token: 'a2', expires_in: 60, token_type: 'Bearer' })
@@ -123,7 +123,7 @@ describe('the session', () => {
     expect(server.refreshes).toBe(1)
   })
 
-  it('takes over what another tab has refreshed meanwhile', async () => {
+  it('uses the tokens that another tab has refreshed', async () => {
     const turns: Array<() => void> = []
     const locks = {
       request: (_: string, run: () => Promise<unknown>) =>
@@ -140,7 +140,7 @@ describe('the session', () => {
     expect(server.refreshes).toBe(0)
   })
 
-  it('lets no other tab begin until what it has stored is there to be seen', async () => {
+  it('makes other tabs wait until its stored tokens are visible', async () => {
     vi.useFakeTimers()
     let over = false
     const locks = {
@@ -181,7 +181,7 @@ describe('the session', () => {
 
   it.each([
     ['a federated session', 401, { status: 401, code: 'unauthenticated', detail: 'refused' }],
-    ['a client that is no more', 400, { __type: 'ResourceNotFoundException', message: 'no client' }],
+    ['a deleted client', 400, { __type: 'ResourceNotFoundException', message: 'no client' }],
   ])('ends when the refresh is refused: %s', async (_, status, body) => {
     saveToken({ ...record, authType: status === 401 ? 'federated_idp' : 'cognito' })
     server.refresh = () => json(status, body)
@@ -226,7 +226,7 @@ describe('the session', () => {
     },
   )
 
-  it('takes over a rotated refresh token', async () => {
+  it('stores a rotated refresh token', async () => {
     server.refresh = () =>
       json(200, {
         AuthenticationResult: {
@@ -241,7 +241,7 @@ describe('the session', () => {
     expect(readToken()?.refreshToken).toBe('next')
   })
 
-  it('leaves alone who has signed in while the refresh of another was under way', async () => {
+  it('does not end a session that another user began during the refresh', async () => {
     const other = { ...record, refreshToken: 'other', idToken: 'new' }
     server.refresh = () => {
       saveToken(other)
@@ -251,7 +251,7 @@ describe('the session', () => {
     expect(readToken()).toEqual(other)
   })
 
-  it('stays out when another tab has signed out while the refresh was under way', async () => {
+  it('stays signed out if another tab signed out during the refresh', async () => {
     server.refresh = () => {
       localStorage.clear()
       return new Server().refresh()
@@ -261,7 +261,7 @@ describe('the session', () => {
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
   })
 
-  it('ends where the organization uses single sign-on, and says so at the sign-in', async () => {
+  it('ends if the organization requires single sign-on, and tells the sign-in page', async () => {
     server.refuse = () => json(401, { status: 401, code: 'sso_required', detail: 'シングルサインオンで' })
     const response = await new Session(host).fetch('/v1/me')
     expect(response.status).toBe(401)
@@ -272,7 +272,7 @@ describe('the session', () => {
     expect(rememberedEnding()).toBe('sso_required')
   })
 
-  it('that its user ends leaves no place and no reason, whatever the servers refuse once they are told', async () => {
+  it('stores no page and no reason when its user signs out, even if the servers then refuse calls', async () => {
     rememberPlace('/home/skill')
     rememberEnding('expired')
     server.refresh = () => json(400, { __type: 'NotAuthorizedException', message: 'revoked' })
@@ -288,7 +288,7 @@ describe('the session', () => {
     expect([readToken(), rememberedPlace(), rememberedEnding()]).toEqual([null, null, null])
   })
 
-  it('tells a suspended account so, clears the tokens and goes to /login', async () => {
+  it('informs the user of a suspended account, clears the tokens and goes to /login', async () => {
     server.refuse = () => unauthorized('Not authenticated: no user found')
     const session = new Session(host)
     await Promise.all([session.fetch('/v1/me'), session.fetch('/v1/skill')])
@@ -314,7 +314,7 @@ describe('the session', () => {
     stop()
   })
 
-  it('goes its own way out when another tab finds out first that the session is over', async () => {
+  it('finishes its own sign-out if another tab notices the end of the session first', async () => {
     const session = new Session(host)
     const stop = session.follow(window)
     const oldValue = JSON.stringify({ ...record, idToken: `e30.${btoa('{"sub":"u1"}')}.s` })
@@ -327,7 +327,7 @@ describe('the session', () => {
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/logout/success')
   })
 
-  it('starts over when another tab signs in as somebody else, and not when it only refreshes', () => {
+  it('restarts when another tab signs in as another user, but not on a refresh', () => {
     const stop = new Session(host).follow(window)
     const token = (sub: string) => ({ ...record, idToken: `e30.${btoa(JSON.stringify({ sub }))}.s` })
     const oldValue = JSON.stringify(token('u1'))
@@ -341,7 +341,7 @@ describe('the session', () => {
   })
 })
 
-describe('a page that the browser has kept', () => {
+describe('a page from the back-forward cache', () => {
   it.each([
     ['shows nothing any more once its user has signed out', '/home/skill', false, ['/login']],
     ['is shown while its user is signed in', '/home/skill', true, []],

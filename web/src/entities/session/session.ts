@@ -19,7 +19,7 @@ const SUSPENDED = 'このアカウントは一時停止中か、削除されて�
 const UNREACHED = 'ログインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
 const SSO_REQUIRED = 'sso_required'
 const LOCK = 'tsumugi-refresh'
-/** The time until all tabs see what one tab has stored. */
+/** The time until a tab's writes to storage are visible to all tabs. */
 const SETTLE_MS = 200
 
 /** The session's effects on the window; tests replace them. */
@@ -28,7 +28,7 @@ export interface SessionHost {
   alert(message: string): void
 }
 
-/** The session of this tab: attaches the token, renews it, and ends in all tabs at once. */
+/** Session is the session of this tab. It attaches the token, renews it, and ends in all tabs at once. */
 export class Session implements Caller {
   readonly #host: SessionHost
   #refreshing: Promise<TokenRecord> | null = null
@@ -39,8 +39,8 @@ export class Session implements Caller {
   }
 
   /**
-   * Like `fetch`, with the bearer token. A 401 `jwt expired` is answered by one refresh, shared by all calls that wait
-   * for it, and one retry; any other 401 ends the session. Any other answer is returned as it is.
+   * Like `fetch`, with the bearer token. On a 401 `jwt expired`, it refreshes the tokens once, shared by all waiting
+   * calls, and retries once. Any other 401 ends the session. Other responses are returned unchanged.
    */
   fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
@@ -62,12 +62,12 @@ export class Session implements Caller {
   }
 
   /**
-   * Renews the tokens. Calls made meanwhile wait for the same refresh; tabs take turns, and a tab whose turn comes
-   * after another one's refresh takes over what that one stored. `stale` is the id token that was refused.
+   * Renews the tokens. Concurrent calls share one refresh. Tabs refresh one at a time, and a tab uses the tokens that
+   * another tab has stored while it waited. `stale` is the refused id token.
    *
-   * A refused refresh ends the session. One that nobody answered (no network, a proxy's page, 5xx, 429) is no failure
-   * of the session: the refresh token holds for 30 days, and signing everybody out whenever a server restarts would
-   * cost them what they were writing. It throws an {@link ApiError} that counts as offline, and the next call tries
+   * A refused refresh ends the session. A refresh without an answer from the provider (no network, a proxy's error
+   * page, 5xx, 429) does not: the refresh token is valid for 30 days, and a sign-out at every server restart would
+   * destroy unsaved work. The refresh then throws an {@link ApiError} that counts as offline, and the next call tries
    * again.
    */
   refresh(stale: string): Promise<TokenRecord> {
@@ -88,7 +88,7 @@ export class Session implements Caller {
     return subjectOf(readToken()?.idToken ?? '')
   }
 
-  /** Ends a session that is no longer valid; the sign-in page says why, and leads back to this page. */
+  /** Ends a session that is no longer valid. The sign-in page shows the reason and leads back to this page. */
   expire(ending: Ending = 'expired'): void {
     if (this.#ended) return
     this.#ended = true
@@ -99,8 +99,8 @@ export class Session implements Caller {
   }
 
   /**
-   * Signs the user out: `tell` notifies the servers and returns where to go then. Other tabs follow. Calls that the
-   * servers refuse from now on do not end the session a second time.
+   * Signs the user out. `tell` notifies the servers and returns the next URL. Other tabs follow. Calls that the servers
+   * refuse from now on do not end the session again.
    */
   async leave(tell: () => Promise<string>): Promise<void> {
     this.#ended = true
@@ -110,10 +110,10 @@ export class Session implements Caller {
     this.#host.go(url)
   }
 
-  /** Follows the token in other tabs: signs out with them, and starts over if they sign in as another user. */
+  /** Follows the token in other tabs: signs out with them, and restarts if they sign in as another user. */
   follow(target: Window): () => void {
     const onStorage = (event: StorageEvent) => {
-      // A tab that is already leaving ignores this: another tab may notice the end of the session first.
+      // A tab that is signing out ignores this, because another tab may notice the end of the session first.
       if (this.#ended || (event.key !== TOKEN_KEY && event.key !== null)) return
       const before = subjectOf(parseIdToken(event.oldValue))
       const now = readToken()
@@ -123,7 +123,7 @@ export class Session implements Caller {
         this.#host.go('/home')
       }
     }
-    // A page from the back-forward cache received no events; it must not show outdated content.
+    // A page from the back-forward cache has missed events and must not show outdated content.
     const onShow = (event: PageTransitionEvent) => {
       if (event.persisted && readToken() === null && needsSession(target.location.pathname))
         this.#host.go('/login')
@@ -156,14 +156,14 @@ export class Session implements Caller {
     return taken ? stored : this.#renew(stored)
   }
 
-  /** Takes turns with the other tabs. */
+  /** Renews the tokens while holding the lock that all tabs share. */
   #inTurn(stale: string): Promise<TokenRecord> {
     if (!navigator.locks) return this.#renewUnlessDone(stale)
     return new Promise((resolve, reject) => {
       const turn = async () => {
         await this.#renewUnlessDone(stale).then(resolve, reject)
-        // Storage reaches tabs of other processes a moment after the lock: without the wait they would read the old
-        // tokens.
+        // Other processes see changes of the storage only shortly after the lock is released. Without the wait their
+        // tabs would read the old tokens.
         await new Promise((settled) => setTimeout(settled, SETTLE_MS))
       }
       navigator.locks.request(LOCK, turn).catch(reject)
@@ -180,7 +180,7 @@ export class Session implements Caller {
       throw cause
     }
     const now = readToken()
-    // Another sign-in has happened meanwhile; these tokens are not of that session.
+    // Another user has signed in; these tokens belong to the previous session.
     if (stored !== null && now !== null && now.refreshToken !== stored.refreshToken) return now
     if (now === null) this.expire()
     return refreshStoredToken(tokens)
@@ -211,7 +211,8 @@ export const session = new Session({
 })
 
 /**
- * The stored tokens, renewed first if they expire within a minute: for calls that carry the access token themselves.
+ * freshToken returns the stored tokens, renewed if they expire within a minute. It serves calls that contain the access
+ * token.
  */
 export async function freshToken(): Promise<TokenRecord> {
   const stored = readToken()

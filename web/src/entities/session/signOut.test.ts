@@ -6,7 +6,7 @@ import { signOutEverywhere } from './signOut'
 
 afterEach(() => vi.restoreAllMocks())
 
-it('removes what is kept in this browser, also where the server cannot be reached', async () => {
+it('removes the data in this browser even if the server is unreachable', async () => {
   vi.spyOn(api, 'signOut').mockRejectedValue(new Error('offline'))
   const leave = vi.spyOn(session, 'leave').mockImplementation(async (tell) => void (await tell()))
   writeKept('draft:thread:t', '書きかけ')

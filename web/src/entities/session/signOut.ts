@@ -4,18 +4,18 @@ import { api } from '@/lib/api'
 import { forgetKept } from '@/lib/browser/kept'
 import { session } from './session'
 
-/** The time limit of the servers: signing out must not wait for ever. */
+/** The time limit of the servers. Signing out must end. */
 const PATIENCE_MS = 10_000
 
 /**
- * Signs out: first at the server and the identity provider, then here, and then goes where the server says. Even if
- * neither can be reached, nobody stays signed in on a shared computer: the tokens and all drafts here are removed in
- * any case.
+ * signOutEverywhere signs out at the server and the identity provider, removes all local data, and opens the URL that
+ * the server returns. It removes the tokens and all drafts even if neither is reachable, so that no user stays signed
+ * in on a shared computer.
  */
 export async function signOutEverywhere(): Promise<void> {
   const record = readToken()
   await session.leave(async () => {
-    // One after the other: the API refuses a revoked token.
+    // Sequentially, because the API refuses a revoked token.
     const next = await api.signOut(AbortSignal.timeout(PATIENCE_MS)).catch(() => '/logout/success')
     if (record?.authType === 'cognito') await revoke(record).catch(() => {})
     forgetKept()

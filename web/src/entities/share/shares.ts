@@ -3,10 +3,12 @@ import { ApiError, type Page } from '@/lib/api'
 import { readAnew } from '@/lib/api/queries'
 import * as shares from '@/lib/api/shares'
 
-/** How all queries for the user's shares begin in the query cache. */
+/** The key prefix of the share queries in the query cache. */
 const SHARES = ['shares'] as const
 
-/** The share of one of the user's threads, or null. Never cached, because it may have been ended elsewhere. */
+/**
+ * shareOfQuery reads the share of one of the user's threads, or null. Never cached, because another device may end it.
+ */
 export function shareOfQuery(threadId: string) {
   return queryOptions({
     queryKey: [...SHARES, 'thread', threadId],
@@ -30,7 +32,7 @@ export async function shareThread(threadId: string, leaf: string): Promise<void>
   await readAnew(SHARES)
 }
 
-/** Ends a share. It is no error if it has ended already. */
+/** endShare ends a share. It succeeds if the share has already ended. */
 export async function endShare(shareId: string): Promise<void> {
   try {
     await shares.endShare(shareId)

@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '../../../../internal/skill/builtin')
 const skill = (name: string, keywords: string[] = [], description = '') =>
   ({ id: name, name, description, keywords }) as unknown as Skill
 
-/** The fields of the built-in skills that the search uses. */
+/** builtin returns the built-in skills with the fields that the search uses. */
 function builtin(): Skill[] {
   return readdirSync(folder)
     .filter((file) => file !== 'categories.yaml')
@@ -31,7 +31,7 @@ function builtin(): Skill[] {
 }
 
 describe('the search for skills', () => {
-  it('knows words that are not shown, and puts what shows the word first', () => {
+  it('matches hidden keywords, and puts visible matches first', () => {
     const skills = [skill('翻訳', ['英語', 'メール']), skill('ビジネスメール作成'), skill('壁打ち')]
     expect(findSkills(skills, 'ｅｲｺﾞ')).toEqual([])
     expect(findSkills(skills, '英語').map(({ name }) => name)).toEqual(['翻訳'])
@@ -62,7 +62,7 @@ describe('the search for skills', () => {
     expect(findSkills(builtin(), query)[0]?.name).toBe(name)
   })
 
-  it('knows the general chat by its id', () => {
+  it('finds the general chat by its id', () => {
     expect(readFileSync(join(folder, 'chat.yaml'), 'utf8')).toContain(`id: ${GENERAL_CHAT}\n`)
   })
 })

@@ -1,6 +1,6 @@
 import type { Skill } from '@/lib/api'
 
-/** The id of the built-in skill for everything without a skill of its own. Ids of built-in skills are permanent. */
+/** The id of the built-in skill for everything without a specific skill. Ids of built-in skills are permanent. */
 export const GENERAL_CHAT = '01a1fbed-16d4-7674-9621-a2bbc8a4cc61'
 
 /** The general chat; undefined if the server has none. */

@@ -9,7 +9,7 @@ export function useSkillNote(skill: Skill): string | undefined {
   return skillNote(skill, useQuery(configQuery).data?.model_connected ?? true)
 }
 
-/** The same, given whether a model is connected. */
+/** skillNote returns the same note, given whether a model is connected. */
 export function skillNote(skill: Skill, connected: boolean): string | undefined {
   if (skill.unavailable_reason) return skill.unavailable_reason
   const plain = skill.kind === '' && !skill.task_type && skill.form_type === 'chat'

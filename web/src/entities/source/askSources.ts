@@ -3,13 +3,13 @@ import { useNavigate } from 'react-router'
 import type { Skill } from '@/lib/api'
 import { skillsQuery } from '@/lib/api/queries'
 
-/** How many data sources a thread may have. */
+/** MAX_ASKED is the maximum number of data sources in a thread. */
 export const MAX_ASKED = 20
 
-/** Opens the page of a skill with some data sources in its composer. */
+/** Ask opens the page of a skill with data sources in its composer. */
 type Ask = (dataSourceIds: readonly string[]) => void
 
-/** The ways to use data sources; undefined where no skill can. */
+/** useAskSources returns functions that open a skill with data sources; undefined without such a skill. */
 export function useAskSources(): { readonly ask: Ask | undefined; readonly summarize: Ask | undefined } {
   const skills = useQuery(skillsQuery).data ?? []
   const navigate = useNavigate()
@@ -21,7 +21,9 @@ export function useAskSources(): { readonly ask: Ask | undefined; readonly summa
   return { ask: open(forTask('document_qa') ?? plain), summarize: open(forTask('summarization')) }
 }
 
-/** The data sources that a page of a skill was opened with, by the state of its history entry. */
+/**
+ * askedSources returns the data sources in the state of a history entry, which the skill's page puts into its composer.
+ */
 export function askedSources(state: unknown): readonly string[] {
   const ids = (state as { dataSourceIds?: unknown } | null)?.dataSourceIds
   return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string').slice(0, MAX_ASKED) : []

@@ -28,7 +28,7 @@ const shown = () => renderHook(() => useSources()).result.current.items.map(({ i
 const find = (id: string) => itemsOf(sourcesQuery).find((item) => item.id === id)
 const lastToast = () => store.get(toastsAtom).at(-1)
 
-// One list for the app: what a test deletes stays deleted, so each has data sources of its own.
+// The app has one list, and a deleted data source stays deleted. So each test uses other ids.
 let page: DataSource[] = []
 let round = 0
 const ids = () => page.map(({ id }) => id)
@@ -78,8 +78,8 @@ describe('the data sources', () => {
     vi.useRealTimers()
   })
 
-  describe('as the server tells them', () => {
-    it('take in what is new, changed and gone, newest first', () => {
+  describe('and events', () => {
+    it('add new, change known and remove deleted ones, newest first', () => {
       const [first, second] = ids()
       emit.event({ data_source: source('new', 22, { id: `${round}-new`, status: 'pending', revision: 1 }) })
       expect(shown().slice(0, 3)).toEqual([first, `${round}-new`, second])
@@ -89,7 +89,7 @@ describe('the data sources', () => {
       expect(shown()[0]).toBe(`${round}-new`)
     })
 
-    it('leave out what is further down than the list has been read', () => {
+    it('ignore those beyond the loaded part of the list', () => {
       emit.event({ data_source: source('old', 1, { id: `${round}-old` }) })
       expect(shown()).toEqual(ids())
     })
@@ -98,11 +98,11 @@ describe('the data sources', () => {
       ['running', 2, 'pending', 1, 'running'],
       ['success', 3, 'running', 2, 'success'],
       ['failed', 3, 'pending', 1, 'failed'],
-      // The same content was uploaded again: it is read once more.
+      // The same content was uploaded again and is parsed again.
       ['failed', 3, 'pending', 4, 'pending'],
       ['success', 6, 'failed', 3, 'success'],
     ])(
-      'show what is %s (%i) and not what came later, but is older: %s (%i)',
+      'show status %s (%i) and not an older one that arrives later: %s (%i)',
       (status, revision, later, at, wins) => {
         const id = `${round}-step`
         emit.event({ data_source: { ...step(status, revision), id } })
@@ -111,14 +111,14 @@ describe('the data sources', () => {
       },
     )
 
-    it('do not come back by what was told before they were deleted', () => {
+    it('do not restore a deleted one by an older event', () => {
       const id = ids()[2] ?? ''
       emit.event({ id, deleted: true })
       emit.event({ data_source: { ...(page[2] as DataSource), revision: 9 } })
       expect(shown()).not.toContain(id)
     })
 
-    it('are read anew when something was missed', async () => {
+    it('cause a reload if some were missed', async () => {
       const news = [source('only', 20, { id: `${round}-only` })]
       answer(news)
       const looking = renderHook(() => useSources())
@@ -128,7 +128,7 @@ describe('the data sources', () => {
       looking.unmount()
     })
 
-    it('keep what came while they were read', async () => {
+    it('keep changes that arrive during a load', async () => {
       const looking = renderHook(() => useSources())
       let tell = () => {}
       server.mockReturnValueOnce(
@@ -148,7 +148,7 @@ describe('the data sources', () => {
   })
 
   describe('that are uploaded', () => {
-    it('stand in the list, as new as they were told of already', () => {
+    it('are in the list in their newest state', () => {
       const id = `${round}-up`
       emit.event({ data_source: { ...step('success', 3), id } })
       const before = lastToast()
@@ -159,7 +159,7 @@ describe('the data sources', () => {
       expect(lastToast()).toBe(before)
     })
 
-    it('and were there already are said to be, and are not deleted after all', async () => {
+    it('are reported if they already existed, and their deletion is canceled', async () => {
       const [known] = page as [DataSource]
       act(() => sourceDeletions.delete([known.id]))
       const offer = lastToast()
@@ -173,7 +173,7 @@ describe('the data sources', () => {
   })
 
   describe('that are deleted', () => {
-    it('are hidden, and come back on undo without a call', async () => {
+    it('are hidden, and undo restores them without a call', async () => {
       const [id = ''] = ids()
       const onRestore = vi.fn()
       act(() => sourceDeletions.delete([id], onRestore))
@@ -187,7 +187,7 @@ describe('the data sources', () => {
       expect(server).not.toHaveBeenCalled()
     })
 
-    it('go on the server when the time to undo is over', async () => {
+    it('are deleted on the server when the time to undo expires', async () => {
       const [id = ''] = ids()
       act(() => sourceDeletions.delete([id]))
       const offer = lastToast()
@@ -197,7 +197,7 @@ describe('the data sources', () => {
       expect(store.get(toastsAtom)).not.toContain(offer)
     })
 
-    it('go at once when the page goes away', async () => {
+    it('are deleted at once when the page closes', async () => {
       const [id = ''] = ids()
       act(() => sourceDeletions.delete([id]))
       await act(async () => window.dispatchEvent(new Event('pagehide')))
@@ -206,7 +206,7 @@ describe('the data sources', () => {
       expect(calls('DELETE')).toBe(1)
     })
 
-    it('elsewhere are not offered to be brought back', async () => {
+    it('by another tab have no undo', async () => {
       const [id = ''] = ids()
       act(() => sourceDeletions.delete([id]))
       const offer = lastToast()
@@ -217,7 +217,7 @@ describe('the data sources', () => {
       expect(shown()).not.toContain(id)
     })
 
-    it('are shown again when that fails', async () => {
+    it('are shown again if the deletion fails', async () => {
       const [id = ''] = ids()
       server.mockResolvedValue(new Response('{}', { status: 500 }))
       act(() => sourceDeletions.delete([id]))

@@ -17,13 +17,13 @@ import { useSettled } from '@/lib/ui/settled'
 import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
-/** How many data sources a page has. */
+/** SOURCE_PAGE is the number of data sources in a page. */
 export const SOURCE_PAGE = 20
 
-/** How the lists that searches have brought begin in the query cache. */
+/** The key prefix of search results in the query cache. */
 const FOUND_SOURCES = ['found-data-sources'] as const
 
-/** How single data sources begin in the query cache. */
+/** The key prefix of single data sources in the query cache. */
 const ONE_SOURCE = ['data-source'] as const
 
 /** The user's data sources, newest first. */
@@ -43,18 +43,18 @@ export function sourceQuery(id: string) {
   })
 }
 
-/** Ids that were deleted: an event that arrives later is older than the deletion. */
+/** The ids of deleted data sources. Later events about them are outdated. */
 const gone = new Set<string>()
 
-/** The data sources as they are to be shown, without what is being deleted. */
+/** useSources returns the data sources for display, without those being deleted. */
 export function useSources(): List<DataSource> {
   const list = useList(sourcesQuery)
   return { ...list, items: sourceDeletions.useKept(list.items) }
 }
 
 /**
- * The data sources whose name or text has all words of a query, newest first, as one types; without a query, all of
- * them. What was found last stays until the next answer has come.
+ * useSourceSearch searches names and texts while typing, for all words of a query, newest first. Without a query it
+ * returns all data sources. The last results stay until the next ones have arrived.
  */
 export function useSourceSearch(query: string): List<DataSource> {
   const words = useSettled(query.trim())
@@ -72,14 +72,14 @@ export function useSourceSearch(query: string): List<DataSource> {
   return { ...found, items: kept, asking: found.asking || words !== query.trim() }
 }
 
-/** One data source as it is now. */
+/** useSource returns the current state of a data source. */
 export function useSource(id: string) {
   return useQuery(sourceQuery(id), queryClient)
 }
 
 /**
- * Keeps the data sources as the server tells them, until the returned function is called. One further down than the
- * list has been read so far comes with its page.
+ * followSources applies the server's events to the data sources until the returned function is called. A data source
+ * beyond the loaded part of the list comes with its page.
  */
 export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
@@ -99,8 +99,8 @@ export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
 }
 
 /**
- * Puts the answer to an upload into the list. If the same content was there already and was about to be deleted, it
- * stays: somebody has just asked for it.
+ * takeUploaded adds an uploaded data source to the list. If the same content existed and was being deleted, this
+ * cancels the deletion.
  */
 export function takeUploaded({ source, isNew }: Uploaded, isQuiet = false): void {
   take(source)
@@ -109,7 +109,7 @@ export function takeUploaded({ source, isNew }: Uploaded, isQuiet = false): void
   if (!isNew && !isQuiet) toast(texts.alreadyThere(source.filename, source.status === 'pending'))
 }
 
-/** Stops the reading of a data source, or has one that failed read again. */
+/** changeReading stops the parsing of a data source, or restarts a failed one. */
 export async function changeReading(source: DataSource): Promise<void> {
   const change = source.status === 'failed' ? readDataSource : stopDataSource
   try {
@@ -119,7 +119,7 @@ export async function changeReading(source: DataSource): Promise<void> {
   }
 }
 
-/** Remembers data sources that came with something else, so that `useSource` has them at once. */
+/** rememberSources stores data sources from other responses, so that `useSource` has them at once. */
 export function rememberSources(sources: readonly DataSource[]): void {
   for (const source of sources) {
     queryClient.setQueryData<DataSource>(sourceQuery(source.id).queryKey, (known) =>
@@ -139,7 +139,7 @@ function take(source: DataSource): void {
     changeItems<DataSource>({ queryKey } as never, (items) =>
       items.map((item) => (item.id === source.id ? newer(item, source) : item)),
     )
-  // Now its text can be found.
+  // The search can now find its text.
   if (source.status === 'success') void queryClient.invalidateQueries({ queryKey: FOUND_SOURCES })
 }
 
@@ -147,16 +147,17 @@ function foundLists() {
   return queryClient.getQueryCache().findAll({ queryKey: FOUND_SOURCES })
 }
 
-/** The later one of two records, with the place where a search has found its words. */
+/** newer returns the newer of two records, and keeps the position of the search match. */
 function newer(known: DataSource, told: DataSource): DataSource {
   if (told.revision < known.revision) return known
   return known.match === undefined ? told : { ...told, match: known.match }
 }
 
 /**
- * Two servers may tell of one data source at the same time, and the answer to an upload may come after what was read of
- * it since. The status alone does not say which came first: one that had failed waits again when it is uploaded again,
- * and `pending` may be that or what was before it failed. The server counts the changes.
+ * belongs reports whether a record is newer than the known one, or a new one within the loaded part of the list.
+ * Records can arrive out of order: from two servers, or from an upload and a later event. The status does not give the
+ * order, because a failed data source becomes `pending` again when it is uploaded again. So the server counts the
+ * revisions.
  */
 function belongs(source: DataSource, items: readonly DataSource[], hasMore: boolean): boolean {
   const known = items.find((item) => item.id === source.id)
@@ -165,7 +166,7 @@ function belongs(source: DataSource, items: readonly DataSource[], hasMore: bool
   return !hasMore || last === undefined || newestFirst(source, last) < 0
 }
 
-/** The order in which the server lists them. */
+/** newestFirst compares in the server's order. */
 function newestFirst(a: DataSource, b: DataSource): number {
   return Date.parse(b.created_at) - Date.parse(a.created_at) || (a.id < b.id ? 1 : -1)
 }
@@ -176,9 +177,9 @@ function drop(ids: readonly string[]): void {
   void queryClient.invalidateQueries({ queryKey: FOUND_SOURCES })
   refreshUsage()
   for (const id of ids) {
-    // The server says that it is gone.
+    // The server reports that it is deleted.
     void queryClient.invalidateQueries({ queryKey: sourceQuery(id).queryKey })
-    // If it was deleted elsewhere while its deletion could be undone here, there is nothing to undo any more.
+    // A data source that another tab has deleted can no longer be restored by undo.
     sourceDeletions.callOff(id)
   }
 }

@@ -15,7 +15,7 @@ describe('a file', () => {
     '規程.docx',
     'A.XLSX',
     'a.pptm',
-  ])('that can be read is sent: %s', (name) => {
+  ])('that is supported is sent: %s', (name) => {
     expect(whyRefused({ name, size: 1 })).toBeUndefined()
     expect(whyRefused({ name, size: MAX_BYTES })).toBeUndefined()
   })
@@ -34,7 +34,7 @@ describe('a file', () => {
     expect(whyRefused({ name, size })).toBe(reason)
   })
 
-  it('says its kind and its size', () => {
+  it('has a kind and a size in words', () => {
     expect(['a.htm', 'a.TXT', 'a.docx', 'a.exe', 'a'].map(kindOf)).toEqual([
       'HTML',
       'テキスト',
@@ -48,7 +48,7 @@ describe('a file', () => {
     expect([1024 ** 3, 1.2 * 1024 ** 3, 5 * 1024 ** 3].map(formatSize)).toEqual(['1 GB', '1.2 GB', '5 GB'])
   })
 
-  it('that has gone cannot be read any more', async () => {
+  it('that was deleted is not readable', async () => {
     expect(await isReadable(new File(['a'], 'a.md'))).toBe(true)
     const moved = {
       slice: () => ({ arrayBuffer: () => Promise.reject(new DOMException('', 'NotReadableError')) }),
@@ -56,7 +56,7 @@ describe('a file', () => {
     expect(await isReadable(moved as unknown as Blob)).toBe(false)
   })
 
-  it('is offered by the chooser if it can be read', () => {
+  it('is offered by the file picker if it is supported', () => {
     expect(ACCEPTED.split(',')).toEqual([
       '.pdf',
       '.docx',

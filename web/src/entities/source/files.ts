@@ -2,11 +2,11 @@ import { texts } from './texts'
 
 const MEGABYTE = 1024 * 1024
 
-/** The most that the server takes of one file, in megabytes and in bytes. */
+/** The server's maximum size of a file, in megabytes and in bytes. */
 export const MAX_MEGABYTES = 50
 export const MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 
-/** The kinds of files that can be read, by the end of their names. */
+/** The kinds of supported files, by file extension. */
 const KINDS: ReadonlyMap<string, string> = new Map([
   ['pdf', 'PDF'],
   ['docx', 'Word'],
@@ -25,7 +25,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['htm', 'HTML'],
 ])
 
-/** Those of older formats of Office, and what to save them as. */
+/** Old Office formats by file extension, with the format to save them as. */
 const OLD: ReadonlyMap<string, readonly [string, string]> = new Map([
   ['doc', ['Word', '.docx']],
   ['xls', ['Excel', '.xlsx']],
@@ -33,10 +33,10 @@ const OLD: ReadonlyMap<string, readonly [string, string]> = new Map([
   ['ppt', ['PowerPoint', '.pptx']],
 ])
 
-/** What a file chooser is to offer. */
+/** The file extensions for the file picker. */
 export const ACCEPTED = [...KINDS.keys()].map((end) => `.${end}`).join(',')
 
-/** Why a file need not be sent, as the server would refuse it; undefined if it may be. */
+/** whyRefused returns why the server would refuse a file; undefined if it would not. */
 export function whyRefused({ name, size }: Pick<File, 'name' | 'size'>): string | undefined {
   const end = endOf(name)
   if (end === '') return texts.refused.none
@@ -47,30 +47,32 @@ export function whyRefused({ name, size }: Pick<File, 'name' | 'size'>): string 
   return size > MAX_BYTES ? texts.refused.size(MAX_MEGABYTES) : undefined
 }
 
-/** The kind of a file in a word, which its name decides. */
+/** kindOf returns the kind of a file by its name. */
 export function kindOf(name: string): string {
   const end = endOf(name)
   return KINDS.get(end) ?? end.toUpperCase()
 }
 
-/** What the pages of a file are. */
+/** pageUnit returns the unit of a file's pages. */
 export function pageUnit(name: string): 'page' | 'slide' | 'sheet' {
   const kind = kindOf(name)
   if (kind === 'PowerPoint') return 'slide'
   return kind === 'Excel' ? 'sheet' : 'page'
 }
 
-/** Whether the server draws the pages of a file. Of all others there is the text. */
+/** hasPictures reports whether the server renders the pages of a file. Other files have only text. */
 export function hasPictures(name: string): boolean {
   return kindOf(name) === 'PDF'
 }
 
-/** Whether the text of a file is Markdown. */
+/** isMarkdown reports whether the text of a file is Markdown. */
 export function isMarkdown(name: string): boolean {
   return ['Word', 'PowerPoint', 'Markdown', 'HTML'].includes(kindOf(name))
 }
 
-/** A size as a person says it: 512 B, 24 KB, 1.5 MB. Rounded up, so that nothing above a limit looks like the limit. */
+/**
+ * formatSize formats a size: 512 B, 24 KB, 1.5 MB. It rounds up, so that no size above a limit looks like the limit.
+ */
 export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`
   if (bytes <= 1023 * 1024) return `${Math.ceil(bytes / 1024)} KB`
@@ -78,13 +80,13 @@ export function formatSize(bytes: number): string {
   return `${shortly(bytes / (1024 * MEGABYTE))} GB`
 }
 
-/** A number rounded up, with one decimal below 10. */
+/** shortly rounds a number up, with one decimal below 10. */
 function shortly(size: number): number {
   const tenths = Math.ceil(size * 10)
   return tenths < 100 ? tenths / 10 : Math.ceil(tenths / 10)
 }
 
-/** Whether a file can still be read from where it was chosen. */
+/** isReadable reports whether a chosen file can still be read. */
 export async function isReadable(file: Blob): Promise<boolean> {
   return file
     .slice(0, 1)

@@ -1,28 +1,28 @@
 import { useCallback } from 'react'
 import { useNavigate } from 'react-router'
 
-/** A place in a data source: a passage, or else a page, or else its beginning. */
+/** SourcePlace is a place in a data source: a passage, else a page, else the beginning. */
 export interface SourcePlace {
   readonly dataSourceId: string
   readonly chunkId?: string | undefined
-  /** In the address, with a passage: the page that was turned to while looking at it. */
+  /** In a URL with a passage: the page that the user turned to. */
   readonly page?: number | undefined
-  /** The number of the citation that refers to it. */
+  /** The number of the citation. */
   readonly index?: number | undefined
 }
 
-/** What the history entry keeps of the viewer. */
+/** ViewerState is the viewer's part of a history entry's state. */
 export interface ViewerState {
-  /** The citations that one can step through. */
+  /** The citations to step through. */
   readonly citations: readonly SourcePlace[]
-  /** Whether opening it made a history entry, which closing it leaves. */
+  /** Whether opening the viewer added a history entry. Closing it then goes back. */
   readonly pushed: boolean
 }
 
-/** The parameters of the address that name what the viewer shows. */
+/** The names of the viewer's parameters in the URL. */
 const names = { source: 'source', passage: 'passage', page: 'page' } as const
 
-/** The place that an address names; null if it names none. */
+/** placeOf returns the place in the parameters of a URL, or null. */
 export function placeOf(params: URLSearchParams): SourcePlace | null {
   const dataSourceId = params.get(names.source)
   if (!dataSourceId) return null
@@ -34,7 +34,7 @@ export function placeOf(params: URLSearchParams): SourcePlace | null {
   }
 }
 
-/** The search part of an address with a place in it, or without any. */
+/** searchWith returns the query of a URL with the given place, or without any. */
 export function searchWith(search: string, place: SourcePlace | null): string {
   const params = new URLSearchParams(search)
   for (const name of Object.values(names)) params.delete(name)
@@ -46,21 +46,21 @@ export function searchWith(search: string, place: SourcePlace | null): string {
   return params.size === 0 ? '' : `?${params}`
 }
 
-/** What a history entry's state says of the viewer. */
+/** viewerStateOf reads the viewer's part of a history entry's state. */
 export function viewerStateOf(state: unknown): ViewerState {
   const viewer = (state as { viewer?: ViewerState } | null)?.viewer
   return viewer ?? { citations: [], pushed: false }
 }
 
-/** Shows a place: opens the viewer, or shows something else in it. */
+/** Show opens the viewer at a place, or moves it there. */
 type Show = (place: SourcePlace, citations?: readonly SourcePlace[]) => void
 
-/** Shows a place just as it is given. The returned function stays the same. */
+/** useShowPlace returns a stable function that shows a place exactly as given. */
 export function useShowPlace(): Show {
   const navigate = useNavigate()
   return useCallback(
     (place, citations = []) => {
-      // Read when it is called: a hook would draw every citation anew with each navigation.
+      // Read at the time of the call, because a hook would render every citation again on each navigation.
       const { search, hash } = window.location
       const isOpen = placeOf(new URLSearchParams(search)) !== null
       const state = (window.history.state as { usr?: object } | null)?.usr
@@ -75,8 +75,8 @@ export function useShowPlace(): Show {
 }
 
 /**
- * Opens the viewer beside the page: the way back closes it. A passage is shown on its own page. `citations` are those
- * of the answer it is opened from. The returned function stays the same.
+ * useOpenSource returns a stable function that opens the viewer with a separate history entry, so that going back
+ * closes it. A passage is shown on its page. `citations` are those of the same answer.
  */
 export function useOpenSource(): Show {
   const show = useShowPlace()

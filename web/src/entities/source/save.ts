@@ -3,7 +3,7 @@ import { downloadDataSource } from '@/lib/api/dataSources'
 import { toastFailure } from '@/lib/ui/toast'
 import { texts } from './texts'
 
-/** Hands the file of a data source to the person. By a call and not by a link, which carries no token. */
+/** save downloads the file of a data source. It uses a request, because a link cannot send the token. */
 export async function save(source: Pick<DataSource, 'id' | 'filename'>): Promise<void> {
   try {
     const url = URL.createObjectURL(await downloadDataSource(source.id))

@@ -10,7 +10,7 @@ const statuses = {
 
 const units = { page: 'ページ', slide: '枚', sheet: 'シート' } as const
 
-/** How far a data source is, in words: 読み取り中 12/120ページ. */
+/** describeStatus returns the status of a data source in words: 読み取り中 12/120ページ. */
 export function describeStatus({ status, progress, filename }: DataSource): string {
   if (status !== 'running' || progress === undefined) return statuses[status]
   const { stage, done, total } = progress

@@ -1,4 +1,4 @@
-/** The words of files on their way to the server and back. */
+/** Texts of uploads and downloads. */
 export const texts = {
   refused: {
     kind: '対応していない形式です。PDF、Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTMLのいずれかに変換してください。',

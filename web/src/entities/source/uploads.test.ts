@@ -7,7 +7,7 @@ import { askBeforeLeaving, type UploadDeps, UploadQueue } from './uploads'
 
 const file = (name: string, content = 'a') => new File(content === '' ? [] : [content], name)
 
-/** A queue whose server is the test. */
+/** setup returns a queue whose server the test controls. */
 function setup() {
   const sent: {
     name: string
@@ -37,11 +37,11 @@ function setup() {
   return { queue, onSent, names, states, at }
 }
 
-/** Lets what has been answered be taken in. */
+/** settle waits until responses are processed. */
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('the uploads', () => {
-  it('go two at a time, in their order', async () => {
+  it('are sent two at a time, in order', async () => {
     const { queue, names, states, at, onSent } = setup()
     queue.add([file('1.md'), file('2.md'), file('3.md'), file('4.md')])
     expect(names()).toEqual(['1.md', '2.md'])
@@ -59,7 +59,7 @@ describe('the uploads', () => {
     expect(names()).toEqual(['1.md', '2.md', '3.md', '4.md'])
   })
 
-  it('tell how far they are, once for each percent', () => {
+  it('report their progress once for each percent', () => {
     const { queue, at } = setup()
     queue.add([file('1.md')])
     const listener = vi.fn()
@@ -69,7 +69,7 @@ describe('the uploads', () => {
     expect(listener).toHaveBeenCalledTimes(2)
   })
 
-  it('that the server would refuse are not sent, and say why', () => {
+  it('that the server would refuse are not sent, and have a reason', () => {
     const { queue, names, states } = setup()
     queue.add([file('図面.dwg'), file('空.md', ''), file('1.md')])
     expect(states()).toEqual(['図面.dwg failed', '空.md failed', '1.md sending'])
@@ -81,7 +81,7 @@ describe('the uploads', () => {
     expect(names()).toEqual(['1.md'])
   })
 
-  it('that are cancelled make room, and what is answered then changes nothing', async () => {
+  it('that are canceled let the next one start, and ignore a later response', async () => {
     const { queue, names, states, at, onSent } = setup()
     queue.add([file('1.md'), file('2.md'), file('3.md'), file('4.md')])
     const [first, , third] = queue.uploads
@@ -95,7 +95,7 @@ describe('the uploads', () => {
     expect(onSent).not.toHaveBeenCalled()
   })
 
-  it('that failed stay with the reason, let the next one go, and can be sent again or taken away', async () => {
+  it('that failed keep their reason, let the next one start, and can be retried or removed', async () => {
     const { queue, names, states, at } = setup()
     queue.add([file('1.md'), file('2.md'), file('3.md')])
     at(0).progress(0.5)
@@ -116,7 +116,7 @@ describe('the uploads', () => {
     expect(names()).toEqual(['1.md', '2.md', '3.md', '1.md'])
   })
 
-  it('whose file was moved meanwhile say so', async () => {
+  it('whose file was moved have that as their reason', async () => {
     const { queue, at } = setup()
     const moved = file('1.md')
     moved.slice = () =>
@@ -127,7 +127,7 @@ describe('the uploads', () => {
     expect(queue.uploads[0]).toMatchObject({ reason: texts.refused.unreadable, again: false })
   })
 
-  it('that fail for no reason of the server still say that they did', async () => {
+  it('that fail without a reason from the server still have a reason', async () => {
     const { queue, at } = setup()
     queue.add([file('1.md')])
     at(0).fail(new Error('defect'))
@@ -148,7 +148,7 @@ describe('closing the tab', () => {
     tab = new EventTarget() as Window
   })
 
-  it('is asked for while something is on its way, and only while somebody is signed in', () => {
+  it('needs confirmation while an upload is pending and the user is signed in', () => {
     const { queue } = setup()
     let signedIn = true
     askBeforeLeaving(queue, tab, () => signedIn)
@@ -159,7 +159,7 @@ describe('closing the tab', () => {
     expect(leave()).toBe(false)
   })
 
-  it('is not asked for once all has been sent or has failed', async () => {
+  it('needs no confirmation after all uploads are sent or failed', async () => {
     const { queue, at } = setup()
     askBeforeLeaving(queue, tab, () => true)
     queue.add([file('1.md'), file('2.md')])
@@ -170,7 +170,7 @@ describe('closing the tab', () => {
     expect(leave()).toBe(false)
   })
 
-  it('is not asked for any more once nobody follows the uploads', () => {
+  it('needs no confirmation after the uploads are no longer followed', () => {
     const { queue } = setup()
     const stop = askBeforeLeaving(queue, tab, () => true)
     queue.add([file('1.md')])

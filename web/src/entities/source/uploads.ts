@@ -4,27 +4,27 @@ import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'
 import { isReadable, whyRefused } from './files'
 import { texts } from './texts'
 
-/** How many files are sent at a time, if it is not said otherwise. */
+/** The default number of concurrent uploads. */
 const LINES = 2
 
-/** A file that is on its way to the server, or that did not get there. */
+/** Upload is a pending or failed upload of a file. */
 export interface Upload<T = Uploaded> {
   readonly id: number
   readonly file: File
   readonly state: 'waiting' | 'sending' | 'failed'
-  /** How much has been sent, in whole percent. */
+  /** The uploaded part, in whole percent. */
   readonly percent: number
-  /** Why it failed, and whether it may go better another time. */
+  /** Why it failed, and whether a retry may succeed. */
   readonly reason: string
   readonly again: boolean
-  /** What it is for, if not for the list of data sources alone. */
+  /** The target; null for the list of data sources. */
   readonly to: UploadTarget<T> | null
 }
 
-/** Something else than the list of data sources that waits for uploads, such as the composer of a thread. */
+/** UploadTarget is a target of uploads other than the list of data sources, such as the composer of a thread. */
 export interface UploadTarget<T = Uploaded> {
   readonly name: string
-  /** Called in place of the queue's own `onSent`. */
+  /** Called instead of the queue's own `onSent`. */
   readonly onSent: (uploaded: T) => void
 }
 
@@ -34,15 +34,15 @@ export interface UploadDeps<T> {
     options: { onProgress: (part: number) => void; signal: AbortSignal },
   ) => Promise<T>
   readonly onSent: (uploaded: T) => void
-  /** How many files are sent at a time. One at a time arrive in their order. */
+  /** The number of concurrent uploads. With one, files arrive in order. */
   readonly lines?: number
-  /** Why a file need not be sent; undefined if it may be. */
+  /** Returns why the server would refuse a file; undefined if it would not. */
   readonly whyRefused: (file: File) => string | undefined
 }
 
 /**
- * Sends files, a few at a time, in the order in which they were added. What is sent leaves; what failed stays until it is
- * sent.
+ * UploadQueue uploads files in the order of their addition, a few at a time. It removes uploads that are sent and keeps
+ * failed ones for a retry.
  */
 export class UploadQueue<T = Uploaded> {
   readonly #listeners = new Set<() => void>()
@@ -52,12 +52,12 @@ export class UploadQueue<T = Uploaded> {
 
   constructor(private readonly deps: UploadDeps<T>) {}
 
-  /** What is on its way or has failed, oldest first; a new array whenever something changed. */
+  /** The pending and failed uploads, oldest first. The array is a new one after every change. */
   get uploads(): readonly Upload<T>[] {
     return this.#uploads
   }
 
-  /** Whether something is on its way. */
+  /** Whether uploads are pending. */
   get busy(): boolean {
     return this.#uploads.some(({ state }) => state !== 'failed')
   }
@@ -68,7 +68,7 @@ export class UploadQueue<T = Uploaded> {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Sends files as soon as it is their turn. What the server would refuse is not sent. */
+  /** Adds files to the queue. It does not send files that the server would refuse. */
   add(files: readonly File[], to: UploadTarget<T> | null = null): void {
     const added = files.map((file): Upload<T> => {
       const reason = this.deps.whyRefused(file)
@@ -79,13 +79,13 @@ export class UploadQueue<T = Uploaded> {
     this.#next()
   }
 
-  /** Takes a file out, whatever state it is in. */
+  /** Removes an upload in any state. */
   remove(id: number): void {
     this.#set(this.#uploads.filter((upload) => upload.id !== id))
     this.#sending.get(id)?.abort()
   }
 
-  /** Sends one that failed again. */
+  /** Retries a failed upload. */
   retry(id: number): void {
     this.#patch(id, { state: 'waiting', percent: 0, reason: '' })
     this.#next()
@@ -106,7 +106,7 @@ export class UploadQueue<T = Uploaded> {
     const onProgress = (part: number) => this.#patch(id, { percent: Math.floor(part * 100) })
     try {
       const uploaded = await this.deps.send(file, { onProgress, signal })
-      // The real one comes before this one goes, so that what is below does not jump.
+      // Add the data source before removing the upload, so that the items below do not move.
       const { onSent } = to ?? this.deps
       onSent(uploaded)
       this.#set(this.#uploads.filter((upload) => upload.id !== id))
@@ -131,22 +131,22 @@ export class UploadQueue<T = Uploaded> {
   }
 }
 
-/** What the server will say again, whatever is done here: the file is too large, or of no kind that it reads. */
+/** Statuses that a retry cannot change: the file is too large, or of an unsupported kind. */
 const final = [413, 415]
 
 async function failureOf(cause: unknown, file: File): Promise<Pick<Upload, 'reason' | 'again'>> {
-  // A file that was moved or changed meanwhile looks like a network that is down.
+  // A file that was moved or changed causes the same error as a network failure.
   if (!(await isReadable(file))) return { reason: texts.refused.unreadable, again: false }
   if (!(cause instanceof ApiError)) return { reason: texts.uploadFailed, again: true }
   return { reason: cause.detail, again: !final.includes(cause.status) }
 }
 
-/** The uploads of this tab. They go on while other pages of the app are open. */
+/** The uploads of this tab. They continue on other pages of the app. */
 export const uploads = new UploadQueue({ send: uploadDataSource, onSent: takeUploaded, whyRefused })
 
 /**
- * Has the browser ask before the tab is closed while something is on its way, until the returned function is called. A
- * person who is signed out must go: their uploads cannot succeed any more.
+ * askBeforeLeaving makes the browser ask before it closes the tab while uploads are pending, until the returned
+ * function is called. It does not ask a user who is signed out, whose uploads cannot succeed.
  */
 export function askBeforeLeaving(
   queue: Pick<UploadQueue, 'busy' | 'subscribe'>,
@@ -157,7 +157,7 @@ export function askBeforeLeaving(
     if (isSignedIn()) event.preventDefault()
   }
   const update = () => {
-    // Only while it is needed: a page with this listener is not kept in the back/forward cache.
+    // Only while needed, because this listener excludes the page from the back-forward cache.
     if (queue.busy) target.addEventListener('beforeunload', onLeave)
     else target.removeEventListener('beforeunload', onLeave)
   }

@@ -2,7 +2,7 @@ import { type DragEvent, useEffect, useState } from 'react'
 import { layerAtom } from '@/lib/ui/layers'
 import { store } from '@/lib/ui/store'
 
-/** What an element needs to take files that are dropped on it. */
+/** DropHandlers are the event handlers of an element that accepts dropped files. */
 interface DropHandlers {
   readonly onDragOver: (event: DragEvent) => void
   readonly onDragLeave: (event: DragEvent) => void
@@ -10,7 +10,8 @@ interface DropHandlers {
 }
 
 /**
- * Takes files that are dropped on an element or pasted anywhere; `over` while some are held above it. Null takes none.
+ * useFiles accepts files that are dropped on an element or pasted anywhere. `over` is true while files are dragged over
+ * the element. With null it accepts none.
  */
 export function useFiles(onFiles: ((files: readonly File[]) => void) | null): {
   readonly over: boolean
@@ -22,13 +23,14 @@ export function useFiles(onFiles: ((files: readonly File[]) => void) | null): {
     if (onFiles === null) return
     const onPaste = (event: ClipboardEvent) => {
       const files = [...(event.clipboardData?.files ?? [])]
-      // Word and Excel put a picture beside a text: the text is meant. A browser has the same of a picture alone.
+      // Word and Excel copy a picture in addition to text; the text takes precedence. Browsers add HTML, but no plain
+      // text, to a copied picture.
       if (
         event.clipboardData?.types.includes('text/html') &&
         event.clipboardData.getData('text/plain') !== ''
       )
         return
-      // What lies over the page has its own use for them.
+      // An open layer over the page handles files itself.
       if (files.length === 0 || event.defaultPrevented || store.get(layerAtom) !== null) return
       event.preventDefault()
       onFiles(files)

@@ -4,7 +4,7 @@ import { type List, listQuery, useList } from '@/lib/api/lists'
 import { useSettled } from '@/lib/ui/settled'
 import { FOUND_THREADS, THREAD_PAGE, threadDeletions } from './threads'
 
-/** The address of a thread, at the message where a search has found its words. */
+/** threadPath returns the URL of a thread at the message that a search has found. */
 export function threadPath(thread: Thread): string {
   const message = thread.match?.message_id
   return `/home/skill/${thread.skill.id}/chat/${thread.id}${message === undefined ? '' : `#${message}`}`

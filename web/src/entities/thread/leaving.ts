@@ -4,7 +4,7 @@ import { readAnew } from '@/lib/api/queries'
 import { getRetention, listLeavingThreads } from '@/lib/api/retention'
 import { LEAVING, upsertThread } from './threads'
 
-/** How many threads are shown at once: the API's maximum. */
+/** LEAVING_PAGE is the number of threads to load: the API's maximum. */
 export const LEAVING_PAGE = 100
 
 /** How long the organization keeps threads, and how many of the user's own will be deleted. */
@@ -20,7 +20,7 @@ export const leavingQuery = queryOptions({
   staleTime: 0,
 })
 
-/** Keeps threads: they count as used just now. Returns how many could not be kept. */
+/** keepThreads marks threads as used now, which delays their deletion. It returns the number of failures. */
 export async function keepThreads(ids: readonly string[]): Promise<number> {
   const results = await Promise.allSettled(ids.map((id) => api.touchThread(id)))
   for (const result of results) if (result.status === 'fulfilled') upsertThread(result.value)

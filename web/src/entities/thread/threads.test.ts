@@ -55,19 +55,19 @@ describe('the thread list', () => {
     expect(store).not.toBe(createStore())
   })
 
-  it('puts a thread in the order of its last touch', () => {
+  it('orders threads by their last touch', () => {
     upsertThread(thread('d', 9))
     upsertThread({ ...thread('a', 5), title: '新しい' })
     expect(shown()).toEqual(['d', 'a', 'c', 'b'])
     expect(findThread('a')?.title).toBe('新しい')
   })
 
-  it('passes over what it does not hold', () => {
+  it('ignores threads that it does not contain', () => {
     patchThread('x', { title: 'y' })
     expect(shown()).toEqual(['c', 'b', 'a'])
   })
 
-  it('renames at once, and takes it back when the server refuses', async () => {
+  it('renames at once, and reverts it if the server refuses', async () => {
     server.mockResolvedValue(new Response('{"detail":"no","code":"invalid"}', { status: 400 }))
     const renaming = changeThread('b', { title: '別名' })
     expect(findThread('b')?.title).toBe('別名')
@@ -76,7 +76,7 @@ describe('the thread list', () => {
     expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('再試行')
   })
 
-  it('takes a title that a stream tells, unless it is known to be called otherwise since', () => {
+  it('uses a title from a stream, unless a newer title is known', () => {
     const told = (text: string, updatedAt: string) => titleThread('b', { text, updatedAt })
     told('作られた題', '2026-03-01T02:00:00.5Z')
     expect(findThread('b')).toMatchObject({ title: '作られた題', updated_at: '2026-03-01T02:00:00.5Z' })
@@ -87,7 +87,7 @@ describe('the thread list', () => {
     expect(shown()).toEqual(['c', 'b', 'a'])
   })
 
-  it('hides a deleted thread, and brings it back on undo without a call', async () => {
+  it('hides a deleted thread, and undo restores it without a call', async () => {
     const onRestore = vi.fn()
     act(() => threadDeletions.delete(['b'], onRestore))
     expect(shown()).toEqual(['c', 'a'])
@@ -100,18 +100,18 @@ describe('the thread list', () => {
     expect(server).not.toHaveBeenCalled()
   })
 
-  it('deletes on the server when the time to undo is over', async () => {
+  it('deletes on the server when the time to undo expires', async () => {
     server.mockResolvedValue(new Response(null, { status: 204 }))
     act(() => threadDeletions.delete(['b']))
     const offer = store.get(toastsAtom).at(-1)
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(calls()).toEqual(['DELETE'])
     expect(findThread('b')).toBeUndefined()
-    // Undo is not offered any more after its time, even if the pointer rests on the toast.
+    // The toast disappears after its time even if the pointer is over it.
     expect(store.get(toastsAtom)).not.toContain(offer)
   })
 
-  it('deletes at once when the page goes away', async () => {
+  it('deletes at once when the page closes', async () => {
     server.mockResolvedValue(new Response(null, { status: 204 }))
     act(() => threadDeletions.delete(['a']))
     await act(async () => window.dispatchEvent(new Event('pagehide')))
@@ -120,7 +120,7 @@ describe('the thread list', () => {
     expect(calls()).toEqual(['DELETE'])
   })
 
-  it('shows a thread again that could not be deleted', async () => {
+  it('shows a thread again if its deletion fails', async () => {
     server.mockResolvedValue(new Response('{}', { status: 500 }))
     act(() => threadDeletions.delete(['c']))
     await act(() => vi.advanceTimersByTimeAsync(10_000))
@@ -128,7 +128,7 @@ describe('the thread list', () => {
     expect(store.get(toastsAtom).at(-1)?.message).toBe('チャットを削除できませんでした。')
   })
 
-  describe('as the server tells it', () => {
+  describe('and events', () => {
     const emit: { thread: (event: LiveEvents['thread']) => void; missed: () => void } = {
       thread: () => {},
       missed: () => {},
@@ -162,7 +162,7 @@ describe('the thread list', () => {
       await queryClient.fetchInfiniteQuery(threadsQuery)
     })
 
-    it('takes in what is new, changed and gone', () => {
+    it('adds new, changes known and removes deleted threads', () => {
       emit.thread({ thread: { ...thread('p3', 20), title: '新しい題名', running: true } })
       expect(findThread('p3')).toMatchObject({ title: '新しい題名', running: true })
       emit.thread({ thread: thread('new', 23) })
@@ -170,20 +170,20 @@ describe('the thread list', () => {
       expect(shown().slice(0, 3)).toEqual(['new', 'p1', 'p2'])
     })
 
-    it('leaves out what is further down than the list has been read', () => {
+    it('ignores threads beyond the loaded part of the list', () => {
       emit.thread({ thread: thread('old', 1) })
       expect(shown()).toHaveLength(20)
       emit.thread({ thread: { ...thread('p19', 4), touched_at: '2026-03-02T00:00:00Z' } })
       expect(shown()[0]).toBe('p19')
     })
 
-    it('does not go back to an older record', () => {
+    it('does not revert to an older record', () => {
       emit.thread({ thread: { ...thread('p3', 20), title: '後', updated_at: '2026-03-03T00:00:00Z' } })
       emit.thread({ thread: { ...thread('p3', 20), title: '先', updated_at: '2026-03-02T00:00:00Z' } })
       expect(findThread('p3')?.title).toBe('後')
     })
 
-    it('is not offered to be brought back once it is deleted elsewhere', async () => {
+    it('offers no undo after another tab has deleted the thread', async () => {
       act(() => threadDeletions.delete(['p1']))
       const offer = store.get(toastsAtom).at(-1)
       server.mockClear()
@@ -194,7 +194,7 @@ describe('the thread list', () => {
       expect(shown()).not.toContain('p1')
     })
 
-    it('reads anew when something was missed, and keeps what came meanwhile', async () => {
+    it('reloads after missed events, and keeps changes that arrive during the load', async () => {
       const looking = renderHook(() => useThreads())
       server.mockClear()
       const told = hold([thread('n', 22)])
@@ -209,7 +209,7 @@ describe('the thread list', () => {
       looking.unmount()
     })
 
-    it('keeps a new name, though an answer from before comes later', async () => {
+    it('keeps a new name when an older response arrives later', async () => {
       const looking = renderHook(() => useThreads())
       const told = hold(page)
       emit.missed()

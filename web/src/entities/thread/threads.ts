@@ -10,14 +10,14 @@ import { dismissToastsAbout, offerUndo, toastFailure } from '@/lib/ui/toast'
 /** The key prefix of everything about threads that will be deleted. */
 export const LEAVING = ['leaving'] as const
 
-/** Reloads what is known of threads that will be deleted, if there are any. */
+/** Reloads the queries about threads that will be deleted, if they were loaded. */
 async function refreshLeaving(): Promise<void> {
   const known = queryClient.getQueryData<Retention>([...LEAVING, 'count'])
   if (known !== undefined && known.leaving.threads > 0)
     await queryClient.invalidateQueries({ queryKey: LEAVING })
 }
 
-/** How many threads a page has. */
+/** The number of threads in a page. */
 export const THREAD_PAGE = 20
 
 /** The key prefix of the lists of searches and of the archive in the query cache. */
@@ -64,7 +64,7 @@ export function upsertThread(thread: Thread): void {
   changeItems(threadsQuery, (items) => (thread.archived ? others(items) : sorted([thread, ...others(items)])))
 }
 
-/** Changes fields of a thread, such as its title or whether an answer is being written. */
+/** Changes fields of a thread, such as its title or whether an answer is running. */
 export function patchThread(id: string, change: Partial<Thread>): void {
   changeItems(threadsQuery, (items) => {
     if (!items.some((item) => item.id === id)) return items
@@ -95,7 +95,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       void refreshLeaving()
       if (thread !== undefined) return take(thread)
       dropThreads([id])
-      // It was deleted elsewhere while the deletion here could still be undone: there is nothing left to undo.
+      // Another tab has deleted it while undo was possible here, so undo is no longer possible.
       threadDeletions.callOff(id)
     }),
     live.onMissed(() => void readAnew(threadsQuery.queryKey)),
@@ -115,7 +115,7 @@ function take(thread: Thread): void {
 
 function belongs(thread: Thread, items: readonly Thread[], hasMore: boolean): boolean {
   const known = items.find((item) => item.id === thread.id)
-  // Events of two servers about one thread may overtake each other; the later record counts.
+  // Events of two servers about one thread can arrive out of order. The newer record wins.
   if (known !== undefined) return Date.parse(thread.updated_at) >= Date.parse(known.updated_at)
   const last = items.at(-1)
   if (thread.pinned || thread.archived || !hasMore || last === undefined) return true
@@ -164,7 +164,7 @@ export async function discardThread(id: string): Promise<void> {
   await readAnew(threadsQuery.queryKey)
 }
 
-/** In the server's order: pinned ones first, then last touched first. */
+/** sorted returns threads in the server's order: pinned ones first, then last touched first. */
 function sorted(items: readonly Thread[]): readonly Thread[] {
   return [...items].sort(
     (a, b) => Number(b.pinned) - Number(a.pinned) || Date.parse(b.touched_at) - Date.parse(a.touched_at),
@@ -192,8 +192,8 @@ export const threadDeletions = new Deletions({
 })
 
 /**
- * Deletes threads. If one of them is open, its page is left for that of its skill, and returned to if the deletion is
- * undone.
+ * useDeleteThreads returns a function that deletes threads. If one of them is open, it navigates to the skill's page,
+ * and undo navigates back.
  */
 export function useDeleteThreads(): (ids: readonly string[]) => void {
   const navigate = useNavigate()

@@ -41,13 +41,13 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 
-/** The frame of the admin screens: their own header, the navigation at the left (above on phones), the page. */
+/** The frame of the admin screens: a header, the navigation on the left (on phones at the top), and the page. */
 export function AdminLayout() {
   const { data: me } = useSuspenseQuery(meQuery)
   const nav = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
-  // On a phone the places are in one line, which scrolls.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the current place follows the address.
+  // On a phone the links are on one line, which scrolls.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the current link follows the URL.
   useEffect(() => {
     const place = nav.current?.querySelector('[aria-current="page"]')
     place?.scrollIntoView({ block: 'nearest', inline: 'center' })

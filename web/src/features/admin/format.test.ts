@@ -28,7 +28,7 @@ describe('numbers', () => {
     [99_999_999, '1億'],
     [150_000_000, '1.5億'],
     [2_000_000_000_000, '2兆'],
-  ])('are short in a chart: %d is %s', (value, words) => {
+  ])('are abbreviated in a chart: %d is %s', (value, words) => {
     expect(formatShort(value)).toBe(words)
   })
 })
@@ -55,7 +55,7 @@ describe('times in Japan', () => {
   it.each([
     ['2026-12-01T00:05:59.123456Z', '2026-12-01T09:05', '2026年12月1日 9:05', '2026-12-01T00:05:00.000Z'],
     ['2026-12-31T15:00:00Z', '2027-01-01T00:00', '2027年1月1日 0:00', '2026-12-31T15:00:00.000Z'],
-  ])('of %s, wherever the browser is', (iso, local, shown, back) => {
+  ])('of %s in any browser time zone', (iso, local, shown, back) => {
     expect(inJapan(iso)).toBe(local)
     expect(formatJapan(iso)).toBe(shown)
     expect(fromJapan(local)).toBe(back)

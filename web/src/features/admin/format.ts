@@ -1,14 +1,14 @@
 // One formatter for all: creating one costs more than formatting a page of numbers.
 const numbers = new Intl.NumberFormat('ja-JP')
 
-/** A number with its commas: 12,345. */
+/** formatNumber formats a number with commas: 12,345. */
 export function formatNumber(value: number): string {
   return numbers.format(value)
 }
 
-/** A number as in a Japanese chart: 9,800, 1.2万, 350万, 1.5億. At most three digits after rounding. */
+/** formatShort abbreviates a number for a chart: 9,800, 1.2万, 350万, 1.5億. It has at most three digits. */
 export function formatShort(value: number): string {
-  // Where rounding leads to the next unit, so that the result is never 10,000万.
+  // Rounding can reach the next unit, and the result must never be 10,000万.
   for (const [size, unit] of [
     [1e12, '兆'],
     [1e8, '億'],
@@ -27,7 +27,7 @@ interface Day {
   readonly day: number
 }
 
-/** The parts of a date without a time (2026-11-21): it has no time zone, and none may shift it. */
+/** parts splits a date without a time (2026-11-21). It is independent of time zones. */
 function parts(date: string): Day {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
   return { year, month, day }
@@ -52,12 +52,12 @@ export function formatTick(date: string): string {
   return `${month}/${day}`
 }
 
-/** How many days from now until a moment; negative when it has passed. */
+/** daysUntil returns the number of days from now until a moment; negative for a past moment. */
 export function daysUntil(moment: number, now = Date.now()): number {
   return Math.floor((moment - now) / 86_400_000)
 }
 
-/** The last moment of a day in Japan, where contracts count their days. */
+/** endOfDayInJapan returns the last moment of a day in Japan, the time zone of contracts. */
 export function endOfDayInJapan(date: string): number {
   const { year, month, day } = parts(date)
   return Date.UTC(year, month - 1, day, 15)
@@ -65,7 +65,7 @@ export function endOfDayInJapan(date: string): number {
 
 const JAPAN = 9 * 3_600_000
 
-/** A moment by the clock of Japan, as fields for a date and time have it: 2026-12-01T09:00. */
+/** inJapan formats a moment in Japan's time zone for a date and time field: 2026-12-01T09:00. */
 export function inJapan(iso: string): string {
   return new Date(Date.parse(iso) + JAPAN).toISOString().slice(0, 16)
 }
@@ -78,7 +78,7 @@ export function fromJapan(local: string): string | undefined {
   return Number.isNaN(at) ? undefined : new Date(at - JAPAN).toISOString()
 }
 
-/** A moment by the clock of Japan: 2026年12月1日 9:00. */
+/** formatJapan formats a moment in Japan's time zone: 2026年12月1日 9:00. */
 export function formatJapan(iso: string): string {
   const [date = '', time = ''] = inJapan(iso).split('T')
   return `${formatDay(date)} ${time.replace(/^0/, '')}`

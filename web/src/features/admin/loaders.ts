@@ -2,13 +2,13 @@ import { redirect } from 'react-router'
 import { meQuery, queryClient } from '@/lib/api/queries'
 import { contractQuery, memberLimitQuery, samlQuery, slackQuery } from './queries'
 
-/** Starts loading the contract; skeletons are shown until it has arrived. */
+/** contractLoader starts loading the contract. The page shows placeholders meanwhile. */
 export function contractLoader(): null {
   void queryClient.prefetchQuery(contractQuery)
   return null
 }
 
-/** Starts loading the data around the list of members. */
+/** membersLoader starts loading the data for the list of members. */
 export function membersLoader(): null {
   void queryClient.prefetchQuery(samlQuery)
   void queryClient.prefetchQuery(memberLimitQuery)
@@ -28,7 +28,8 @@ export function slackLoader(): null {
 }
 
 /**
- * The edit page of single sign-on is for super-admins; other administrators are redirected to the page that shows it.
+ * samlEditLoader admits super-admins to the edit page of single sign-on. It redirects other administrators to the page
+ * with the settings.
  */
 export async function samlEditLoader(): Promise<null> {
   const { role } = await queryClient.ensureQueryData(meQuery)

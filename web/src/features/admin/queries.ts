@@ -13,7 +13,7 @@ import { getSlackConfig, getSlackManifest, listSlackLinks } from '@/lib/api/slac
 /** The number of lines on a page of a list. */
 export const PAGE = 20
 
-// A user who is no longer an administrator gets the page that says so, not a list that failed to load.
+// A user who is no longer an administrator gets an error page instead of a list that failed to load.
 const throwOnError = (error: Error) => error instanceof ApiError && error.status === 403
 
 /** The contract and its usage. */
@@ -41,7 +41,7 @@ export function membersQuery(query: admin.MemberQuery, page: number) {
   })
 }
 
-/** The skills that use files of a member. */
+/** sharedDocumentsQuery reads the skills that use files of a member. */
 export function sharedDocumentsQuery(userId: string) {
   return queryOptions({
     queryKey: ['admin', 'shared-documents', userId],
@@ -51,14 +51,13 @@ export function sharedDocumentsQuery(userId: string) {
   })
 }
 
-/** The single sign-on of the organization. */
 export const samlQuery = queryOptions({
   queryKey: ['admin', 'saml'],
   queryFn: ({ signal }) => admin.getSamlConfig(signal),
   throwOnError,
 })
 
-/** What a number of days would delete now. */
+/** retentionPreviewQuery counts the threads that a retention of `days` would delete now. */
 export function retentionPreviewQuery(days: number) {
   return queryOptions({
     queryKey: ['admin', 'retention-preview', days],
@@ -68,22 +67,22 @@ export function retentionPreviewQuery(days: number) {
   })
 }
 
-/** How many tokens each member may use a month. */
+/** The monthly token limit of each member. */
 export const memberLimitQuery = queryOptions({
   queryKey: ['admin', 'member-limit'],
-  // A query has no undefined data.
+  // The data of a query cannot be undefined.
   queryFn: async ({ signal }) => ({ tokens: await admin.getMemberLimit(signal) }),
   throwOnError,
 })
 
-/** How long sessions of the organization last. */
+/** The maximum durations of the organization's sessions. */
 export const sessionLimitsQuery = queryOptions({
   queryKey: ['admin', 'session-limits'],
   queryFn: ({ signal }) => admin.getSessionLimits(signal),
   throwOnError,
 })
 
-/** The result of a test of single sign-on; polled until it has ended. */
+/** samlTestQuery reads the result of a test of single sign-on. It polls until the test has ended. */
 export function samlTestQuery(id: string) {
   return queryOptions({
     queryKey: ['admin', 'saml-test', id],
@@ -93,7 +92,7 @@ export function samlTestQuery(id: string) {
   })
 }
 
-/** A page of the audit log. Never cached, because every action here adds to it. */
+/** auditQuery reads a page of the audit log. Never cached, because every action here adds to it. */
 export function auditQuery(query: admin.AuditQuery, page: number) {
   return queryOptions({
     queryKey: ['admin', 'audit', query, page],
@@ -103,11 +102,11 @@ export function auditQuery(query: admin.AuditQuery, page: number) {
   })
 }
 
-/** The extension for the browser, as this installation distributes it. */
+/** The browser extension as distributed by this installation. */
 export const extensionQuery = queryOptions({
   queryKey: ['admin', 'extension'],
   queryFn: ({ signal }) => admin.getExtension(signal),
-  retry: false, // 404 where the server was built without it.
+  retry: false, // 404 if the server was built without it.
 })
 
 /** A page of the members' shares. */
@@ -120,7 +119,7 @@ export function sharesQuery(page: number) {
   })
 }
 
-/** A page of what is connected to the members' accounts. */
+/** connectionsQuery reads a page of the connections to the members' accounts. */
 export function connectionsQuery(page: number) {
   return queryOptions({
     queryKey: ['admin', 'connections', page],
@@ -130,7 +129,7 @@ export function connectionsQuery(page: number) {
   })
 }
 
-/** A page of the notices to the members. It is loaded again when one of them begins or ends. */
+/** noticesQuery reads a page of the notices to the members. It reloads when one of them begins or ends. */
 export function noticesQuery(page: number) {
   return queryOptions({
     queryKey: ['admin', 'notices', page],
@@ -141,7 +140,7 @@ export function noticesQuery(page: number) {
   })
 }
 
-// At most an hour: timers overflow after some weeks.
+// untilChange returns at most an hour, because timers overflow after some weeks.
 function untilChange(notices: readonly ManagedNotice[], now = Date.now()): number | false {
   const times = notices
     .flatMap(({ published_at, ends_at }) => [published_at, ends_at ?? ''])
@@ -150,7 +149,10 @@ function untilChange(notices: readonly ManagedNotice[], now = Date.now()): numbe
   return times.length > 0 && Math.min(...times, 3_600_000) + 500
 }
 
-/** A notice to the members. It is loaded once each time that it is opened: what is being edited does not change. */
+/**
+ * noticeQuery reads a notice to the members. It loads once each time the notice is opened, so that a form does not
+ * change during editing.
+ */
 export function noticeQuery(id: string) {
   return queryOptions({
     queryKey: ['admin', 'notice', id],
@@ -161,7 +163,7 @@ export function noticeQuery(id: string) {
   })
 }
 
-/** The usage by model: of a month, or with '' of the last 30 days. */
+/** modelUsageQuery reads the usage by model of a month, or of the last 30 days if `month` is ''. */
 export function modelUsageQuery(month: string) {
   return queryOptions({
     queryKey: ['admin', 'model-usage', month],
@@ -170,7 +172,7 @@ export function modelUsageQuery(month: string) {
   })
 }
 
-/** The models of the server, with what the organization has decided. It is edited: nothing changes it meanwhile. */
+/** The models of the server with the organization's settings. They are edited, so they are not reloaded. */
 export const modelsQuery = queryOptions({
   queryKey: ['admin', 'models'],
   queryFn: ({ signal }) => getOrganizationModels(signal),
@@ -199,7 +201,9 @@ export function skillFeedbackQuery(period: Pick<FeedbackQuery, 'from' | 'to'>) {
   })
 }
 
-/** A rating with what was asked and answered. It is not kept: people may withdraw it. */
+/**
+ * feedbackTextQuery reads a rating with its question and answer. It is not cached, because the user may withdraw it.
+ */
 export function feedbackTextQuery(id: string) {
   return queryOptions({
     queryKey: ['admin', 'feedback', 'one', id],
@@ -209,7 +213,7 @@ export function feedbackTextQuery(id: string) {
   })
 }
 
-/** The organization's Slack. */
+/** The organization's Slack settings. */
 export const slackQuery = queryOptions({
   queryKey: ['admin', 'slack'],
   queryFn: ({ signal }) => getSlackConfig(signal),
@@ -248,7 +252,7 @@ export async function refreshMembers(): Promise<void> {
   ])
 }
 
-/** Stores the changed single sign-on settings; a response in flight may be older. */
+/** storeSaml stores the changed single sign-on settings. It cancels pending requests, whose responses may be older. */
 export async function storeSaml(config: SamlConfig): Promise<void> {
   await queryClient.cancelQueries({ queryKey: samlQuery.queryKey })
   queryClient.setQueryData(samlQuery.queryKey, config)

@@ -2,7 +2,7 @@ import { setValues, useQueryState } from '@/lib/ui/queryState'
 
 /** The filters of a list, in the URL. */
 export interface UrlState {
-  /** A value in the URL; '' if there is none. */
+  /** A value in the URL; '' if it is missing. */
   get(name: string): string
   /** The current page, from 1. */
   readonly page: number
@@ -29,7 +29,7 @@ export function useUrlState(): UrlState {
   }
 }
 
-/** The page number in a URL. Anything else is the first page. */
+/** pageNumber parses the page number in a URL. Invalid text is the first page. */
 export function pageNumber(text: string | null): number {
   return text !== null && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1
 }

@@ -16,7 +16,7 @@ import { readMail } from './mail'
 import { Regenerate, WrittenBy } from './Regenerate'
 import { texts } from './texts'
 
-/** What can be done with a finished answer, and when it was given. */
+/** Actions shows the actions on a finished answer and its time. */
 export function Actions({
   message,
   conversation,
@@ -24,7 +24,7 @@ export function Actions({
 }: {
   message: Message
   conversation: Conversation
-  /** Whether the skill answers nothing more. */
+  /** Whether the skill accepts no more questions. */
   closed: boolean
 }) {
   const busy = useAtomValue(conversation.busyAtom)
@@ -35,7 +35,7 @@ export function Actions({
     <div className={styles.actions} role="group" aria-label={texts.actions.label} data-print="hide">
       {message.content !== '' && (
         <>
-          {/* Of a proofread text, the result is copied and not the report about it. */}
+          {/* For a proofread text, copy the corrected text instead of the report. */}
           {!message.proofread && (
             <IconButton
               size="sm"
@@ -96,7 +96,7 @@ export function Actions({
   )
 }
 
-/** The subject and the text of a mail, for the two fields that they go to. */
+/** MailCopies has buttons to copy the subject and the body of a mail. */
 function MailCopies({ content }: { content: string }) {
   const mail = useMemo(() => readMail(content), [content])
   if (mail === null) return null
@@ -120,7 +120,7 @@ function MailCopies({ content }: { content: string }) {
   )
 }
 
-/** An answer with the list of what it cites. */
+/** withSources returns an answer with the list of its cited sources. */
 function withSources(message: Message): string {
   const lines = sourceLines(message)
   return lines.length === 0

@@ -5,7 +5,7 @@ import styles from './Branches.module.css'
 import type { Conversation } from './conversation'
 import { texts } from './texts'
 
-/** Goes through the alternatives of a question or an answer: ‹ 2/3 ›. Nothing where there is one alone. */
+/** Alternatives steps through the alternatives of a question or an answer: ‹ 2/3 ›. It is empty for a single one. */
 export function Alternatives({ message, conversation }: { message: Message; conversation: Conversation }) {
   const { id, role, siblings } = message
   const count = siblings.length
@@ -16,7 +16,7 @@ export function Alternatives({ message, conversation }: { message: Message; conv
     const to = siblings[index + by]
     return {
       size: 'sm' as const,
-      // The focus stays on it at the end of the row.
+      // Keep the focus on the button at the end of the row.
       'aria-disabled': to === undefined || undefined,
       onClick: () => to !== undefined && void conversation.goTo(to),
     }

@@ -23,11 +23,11 @@ describe('a finished answer', () => {
     return container.querySelector('[role="status"]')?.textContent ?? ''
   }
 
-  it('is read out without its marks', () => {
+  it('is read out without Markdown syntax', () => {
     expect(heard('## 見出し\n\n- **太字**の[項目](https://example.com)')).toBe('回答です。見出し 太字 の項目')
   })
 
-  it('is told by the number of its changes where a text is proofread', () => {
+  it('of a proofread text is announced by the number of its changes', () => {
     const change = { id: 1, start: 0, end: 1, before: '絹', after: '糸', kind: 'typo', reason: '' } as const
     expect(heard('## 直した箇所', { text: '絹', changes: [change], dropped: 0 })).toBe(
       '校正が終わりました。修正が必要な箇所が1件あります。',
@@ -37,7 +37,7 @@ describe('a finished answer', () => {
     )
   })
 
-  it('is read out as a whole when it is long, and up to a sentence when it would take an hour', () => {
+  it('is read out in full up to the limit, and cut at a sentence above it', () => {
     const sentence = '会議の記録です。'
     expect(heard(sentence.repeat(250))).toBe(`回答です。${sentence.repeat(250)}`)
     const begun = `回答です。${sentence.repeat(250)}（続きは本文にあります）`

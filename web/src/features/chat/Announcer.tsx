@@ -9,8 +9,8 @@ import { type Delay, useDelay } from './Waiting'
 const noView = atom<AnswerView | null>(null)
 
 /**
- * Tells screen readers that an answer is being written, each kind of delay once, and the answer when it is finished; no
- * token in between.
+ * Announcer announces to screen readers that an answer is running, each kind of delay once, and the finished answer. It
+ * does not announce tokens.
  */
 export function Announcer({ turn }: { turn: Turn | undefined }) {
   const [said, setSaid] = useState('')
@@ -25,7 +25,7 @@ export function Announcer({ turn }: { turn: Turn | undefined }) {
       delays.current.clear()
       setSaid(texts.status.writing)
     }
-    // Another branch may have come in its place. One that was just asked for has another id by now.
+    // Another branch may have replaced the answer. The id of a new answer changes when the server assigns one.
     const same = before.current === id || before.current?.startsWith('answer:') === true
     if (!writing && same && turn?.message.role === 'assistant') setSaid(outcome(turn))
     before.current = writing ? id : null
@@ -50,10 +50,10 @@ function outcome({ message }: Turn): string {
   return message.proofread ? texts.status.proofread(message.proofread.changes.length) : heard(message.content)
 }
 
-/** How much of an answer is read out by itself, in characters: some minutes, which cannot be skipped through. */
+/** The maximum length of a spoken answer, in characters. The listener cannot skip parts of it. */
 const heardMax = 2000
 
-/** An answer to be heard; of a very long one the beginning, up to the end of a sentence. */
+/** heard returns the text of an answer to read out. It cuts a very long one at the end of a sentence. */
 function heard(markdown: string): string {
   const beginning = markdown.slice(0, 2 * heardMax)
   const text = spoken(beginning)
@@ -62,7 +62,7 @@ function heard(markdown: string): string {
   return texts.status.begun(text.slice(0, end > 0 ? end : heardMax))
 }
 
-/** Markdown without its marks, to be heard. */
+/** spoken removes Markdown syntax. */
 function spoken(markdown: string): string {
   return markdown
     .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\|)[ \t]+/gm, '')

@@ -27,16 +27,16 @@ import { Waiting } from './Waiting'
 interface AnswerProps {
   readonly turn: Turn
   readonly conversation: Conversation
-  /** Whether the skill answers nothing more, so that no answer can be written again. */
+  /** Whether the skill accepts no more questions, so that answers cannot be regenerated. */
   readonly closed: boolean
-  /** Far enough up that the browser need not draw it while it is out of sight. */
+  /** Whether the answer is far enough up to skip its rendering outside the viewport. */
   readonly settled: boolean
 }
 
 const noView = atom<AnswerView | null>(null)
 const noText = atom('')
 
-/** An answer, on the paper: while it is written, with a thread running beside it. */
+/** Answer shows an answer. While it is running, an animated line runs along its side. */
 export const Answer = memo(function Answer({ turn, conversation, closed, settled }: AnswerProps) {
   const { message, live, successor } = turn
   useWatch(live)
@@ -64,7 +64,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
       </div>
       <div className={styles.body}>
         <MissingDocuments steps={steps} />
-        {/* Once there is something to cite, that takes the place of how it was found. */}
+        {/* After the answer, its cited sources replace the steps. */}
         {(writing || cited.length === 0) && <Steps steps={steps} writing={writing} />}
         <Reasoning
           live={live}
@@ -104,7 +104,10 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
   )
 })
 
-/** The sources of an answer: for the numbers in its text, which they do not render anew, and for the list below it. */
+/**
+ * useSources returns the sources of an answer, for the citations in its text and for the list below it. New sources do
+ * not render the text again.
+ */
 function useSources(view: AnswerView | null, message: Message) {
   const openSource = useOpenSource()
   const given = view?.sources
@@ -131,12 +134,12 @@ function placeIn({ id, index, page, dataSourceId }: Source): SourcePlace {
   return { dataSourceId, chunkId: id, page: page > 0 ? page : undefined, index }
 }
 
-/** Keeps the answer's stream connected while it is on the screen. */
+/** useWatch keeps the answer's stream connected while the answer is on the screen. */
 function useWatch(live: LiveAnswer | null): void {
   useEffect(() => (live === null ? undefined : streams.watch(live)), [live])
 }
 
-/** The only part that follows the text: nothing else is rendered while it grows. */
+/** AnswerText is the only component that renders again for each delta of the text. */
 function AnswerText({ live, stored, cut }: { live: LiveAnswer | null; stored: string; cut: boolean }) {
   const text = useAtomValue(live?.textAtom ?? noText)
   const citations = useContext(CitationsContext)
@@ -145,7 +148,7 @@ function AnswerText({ live, stored, cut }: { live: LiveAnswer | null; stored: st
   return <Markdown text={marked} growing={live !== null} cut={cut} Citation={Citation} />
 }
 
-/** Why an answer is not whole, and what can be done about it. */
+/** Ending shows why an answer is incomplete and the possible actions. */
 function Ending({
   message,
   conversation,

@@ -15,20 +15,20 @@ import { texts } from './texts'
 const words = texts.files
 
 interface AttachMenuProps {
-  /** Which data sources are chosen. */
+  /** The ids of the chosen data sources. */
   readonly chosen: ReadonlySet<string>
   readonly onChoose: (source: DataSource) => void
   readonly onFiles: (files: readonly File[]) => void
-  /** Whether a choice is one file, which closes the menu. */
+  /** Whether only one file can be chosen, which then closes the menu. */
   readonly single?: boolean
   readonly disabled?: boolean
-  /** Of the button of a form field. */
+  /** The id of the button in a form field. */
   readonly id?: string
   readonly name?: string
   readonly describedBy?: string | undefined
 }
 
-/** Files for a question: uploaded now, or chosen of those that were uploaded before. */
+/** AttachMenu adds files to a question: new uploads or earlier ones. */
 export function AttachMenu({
   chosen,
   onChoose,
@@ -135,7 +135,7 @@ function Known({ chosen, onChoose }: Pick<AttachMenuProps, 'chosen' | 'onChoose'
   )
 }
 
-/** Lets the user choose files of the device. */
+/** chooseFiles opens the file picker. */
 function chooseFiles(multiple: boolean, onFiles: (files: readonly File[]) => void): void {
   const chooser = document.createElement('input')
   chooser.type = 'file'

@@ -12,7 +12,7 @@ import { texts } from './texts'
 
 const words = texts.files
 
-/** The files of the question in a composer: what becomes of each, and how to leave one out. */
+/** Attachments lists the files of the question in a composer, with their state and a button to remove each. */
 export function Attachments({ draft, files }: { draft: string; files: QuestionFiles }) {
   if (files.files.length + files.uploads.length === 0) return null
   return (
@@ -33,7 +33,7 @@ export function Attachments({ draft, files }: { draft: string; files: QuestionFi
   )
 }
 
-/** A data source as a chip: its name opens it. One that the question does without can be put back. */
+/** FileChip shows a data source as a chip that opens it. An excluded data source can be included again. */
 export function FileChip({
   file: { source, used },
   disabled = false,
@@ -93,7 +93,7 @@ export function FileChip({
   )
 }
 
-/** A file on its way to the server, as a chip. */
+/** UploadChip shows a pending upload as a chip. */
 export function UploadChip({ upload }: { upload: Upload }) {
   const { id, file, state, percent, reason, again } = upload
   const failed = state === 'failed'

@@ -8,11 +8,11 @@ import type { Turn } from './turns'
 
 const noView = atom<AnswerView | null>(null)
 
-/** Says, while the server has no room for the last question, when it is sent again by itself. */
+/** Busy shows when the last question is sent again, while the server is overloaded. */
 export function Busy({ turn }: { turn: Turn | undefined }) {
   const live = turn?.successor ?? turn?.live
   const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
-  // An answer that has begun says at its own end that it waits.
+  // An answer that has begun shows the delay at its own end.
   if (view?.busyUntil == null || view.messageId !== null) return null
   return <Countdown key={view.busyUntil} until={view.busyUntil} />
 }
@@ -27,7 +27,7 @@ function Countdown({ until }: { until: number }) {
   return (
     <div className={styles.busy}>
       <Hourglass size={16} aria-hidden />
-      {/* The seconds that pass are not read aloud. */}
+      {/* Screen readers do not read the countdown. */}
       <p className="visually-hidden" role="status">
         {texts.busy.spoken}
       </p>

@@ -33,11 +33,11 @@ import { useReveal } from './useReveal'
 interface ChatProps {
   readonly skill: Skill
   readonly conversation: Conversation
-  /** The thread's title, where there is a thread. */
+  /** The title of the thread, if one exists. */
   readonly title?: string
 }
 
-/** A thread on the screen, or the place where one begins. */
+/** Chat shows a thread, or the start of a new one. */
 export function Chat({ skill, conversation, title }: ChatProps) {
   const { thread, turns, failure, costly, stopping, elsewhere } = useAtomValue(conversation.stateAtom)
   const { scroller, content, away, toEnd, toItem } = useFollow(turns[0]?.key)
@@ -48,7 +48,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
 
   const ask = useCallback(
     (question: Question) => {
-      // The answer need not wait for it, and will hardly be there before it.
+      // The answer does not have to wait for the renderer, which usually loads first.
       preloadMarkdown().catch(() => {})
       whenIdle(() => void loadFormulaStyles().catch(() => {}))
       void conversation.ask(question)
@@ -108,7 +108,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
   )
 }
 
-/** Esc stops the answer, unless something that is open wants to be closed by it. */
+/** useStopKey stops the answer on Esc, unless a dialog or a menu is open. */
 function useStopKey(conversation: Conversation, writing: boolean): void {
   useEffect(() => {
     if (!writing) return

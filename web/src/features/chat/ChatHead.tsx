@@ -18,7 +18,7 @@ import { ShareDialog } from './ShareDialog'
 import { texts } from './texts'
 import { isRunning, isWriting } from './turns'
 
-/** The skill, the thread's title, and what can be done with the thread. */
+/** ChatHead shows the skill, the thread's title and the actions on the thread. */
 export function ChatHead({
   skill,
   conversation,
@@ -33,7 +33,7 @@ export function ChatHead({
   const [renaming, setRenaming] = useState(false)
   const [sharing, setSharing] = useState<string | null>(null)
   const leaf = useLeaf(conversation)
-  // The field that just opened needs the focus more than the menu's button.
+  // After renaming starts, the focus belongs to the text field instead of the menu's button.
   const keepFocus = useRef(false)
   const remove = () => {
     if (thread === null) return
@@ -115,7 +115,10 @@ export function ChatHead({
   )
 }
 
-/** The answer up to which the thread can be shared, null while it is being written and in a temporary thread. */
+/**
+ * useLeaf returns the id of the last answer that can be shared, or null while an answer is running and in a temporary
+ * thread.
+ */
 function useLeaf(conversation: Conversation): string | null {
   const { temporary, turns } = useAtomValue(conversation.stateAtom)
   const last = turns.at(-1)
@@ -123,7 +126,7 @@ function useLeaf(conversation: Conversation): string | null {
   return last.message.role === 'assistant' && !isRunning(last.message) ? last.message.id : null
 }
 
-/** The thread as the list knows it, or as it was read for the page. */
+/** useThread returns the thread from the list of threads, or as loaded for the page. */
 function useThread(conversation: Conversation): Thread | null {
   const { thread } = useAtomValue(conversation.stateAtom)
   const { items } = useThreads()
@@ -131,8 +134,8 @@ function useThread(conversation: Conversation): Thread | null {
 }
 
 /**
- * Prints the thread once all of it is there: one time, however often it is asked meanwhile, and not if its reader has
- * left it.
+ * usePrint returns a function that prints the thread after loading all of it. Calls during loading do not print again.
+ * Nothing is printed if the reader leaves the thread.
  */
 function usePrint(conversation: Conversation): () => void {
   const shown = useRef<{ conversation: Conversation; printing: boolean }>(null)
@@ -151,7 +154,7 @@ function usePrint(conversation: Conversation): () => void {
       if (shown.current === here) then()
     }
     conversation.loadAll().then(
-      // After the menu has gone: it would be on the paper.
+      // Wait for the menu to close, because it would be printed.
       () => setTimeout(() => ended(() => window.print()), 100),
       () => ended(() => toastFailure(texts.menu.failed, print)),
     )
@@ -160,7 +163,8 @@ function usePrint(conversation: Conversation): () => void {
 }
 
 /**
- * Ctrl+P prints the thread as the menu does, from its beginning; once all of it is there, the browser needs no help.
+ * usePrintKey makes Ctrl+P print the complete thread, as the menu does. After all messages are loaded, the browser's
+ * own shortcut is sufficient.
  */
 function usePrintKey(conversation: Conversation, print: () => void): void {
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {

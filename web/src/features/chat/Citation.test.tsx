@@ -42,7 +42,7 @@ function Answer({
   )
 }
 
-it('opens its source, and leaves a number without one as text', async () => {
+it('opens its source, and is plain text without one', async () => {
   const open = vi.fn()
   render(<Answer text="10日です[1][2]。" sources={[source]} open={open} />)
   await act(async () => screen.getByRole('button', { name: '出典1、就業規則.pdf 3ページ、要確認' }).click())
@@ -51,7 +51,7 @@ it('opens its source, and leaves a number without one as text', async () => {
   expect(screen.getByText(/\[2\]/)).toBeTruthy()
 })
 
-it('shows what stands at its place while it has the focus, until Esc', async () => {
+it('shows the cited text while focused, until Esc', async () => {
   render(<Answer text="10日です[1]。" sources={[source]} open={() => {}} />)
   const button = screen.getByRole('button')
   vi.spyOn(button, 'matches').mockReturnValue(true)
@@ -66,7 +66,7 @@ it('shows what stands at its place while it has the focus, until Esc', async () 
   expect(screen.queryByRole('tooltip')).toBeNull()
 })
 
-it('says 要確認 only where the sentence is unsupported', async () => {
+it('shows 要確認 only if the sentence is unsupported', async () => {
   const text = '`[1]`と書きます。有給休暇は10日です[1]。**20日[1]**、30日です[1]。'
   const sources = [{ ...source, weakOccurrences: [2] }]
   render(<Answer text={text} sources={sources} open={() => {}} />)
@@ -82,7 +82,7 @@ it('says 要確認 only where the sentence is unsupported', async () => {
   expect(screen.getByRole('tooltip').textContent).not.toContain('要確認')
 })
 
-it('renders no block anew when the sources change', () => {
+it('renders no block again when the sources change', () => {
   const onBlock = vi.fn()
   const view = (sources: Source[]) => (
     <Answer text={'10日です[1]。\n\n20日です[1]。'} sources={sources} open={() => {}} onBlock={onBlock} />

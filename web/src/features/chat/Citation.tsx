@@ -20,7 +20,7 @@ import styles from './Citation.module.css'
 import { canOpen, placeOf, quoteOf, type Source, spokenTitle } from './citations'
 import { texts } from './texts'
 
-/** The sources of one answer by their numbers, and what opens a passage. */
+/** Citations are the sources of one answer by number, with a function that opens a passage. */
 export interface Citations {
   readonly byIndex: ReadonlyMap<number, Source>
   readonly open: (source: Source) => void
@@ -28,12 +28,12 @@ export interface Citations {
 
 export const CitationsContext = createContext<Citations | null>(null)
 
-/** How long the pointer rests on a citation before its card comes, in milliseconds. */
+/** The delay before a hovered citation shows its card, in milliseconds. */
 const REST_MS = 250
 
 /**
- * `[1]` in an answer: a small button that opens the passage, or a link to the page of the web. A number without a source
- * stays text.
+ * Citation renders `[1]` in an answer as a button that opens the passage, or as a link to the web page. A number
+ * without a source stays text.
  */
 export function Citation({ index, weak }: CitationProps) {
   const citations = useContext(CitationsContext)
@@ -72,7 +72,7 @@ function CitationMark({ source, weak, onOpen }: { source: Source; weak: boolean;
       event.preventDefault()
       hide()
     },
-    // The brackets are not seen, and copied with the text.
+    // The brackets are invisible but are copied with the text.
     children: (
       <>
         <span className={styles.bracket}>[</span>
@@ -100,7 +100,7 @@ function CitationMark({ source, weak, onOpen }: { source: Source; weak: boolean;
   )
 }
 
-/** What stands at a citation's place, beside the citation. It is only to be read: the mark opens the place itself. */
+/** Card shows the cited text next to the citation. It is not interactive: the citation itself opens the source. */
 function Card({
   id,
   source,
@@ -115,7 +115,7 @@ function Card({
   onGone: () => void
 }) {
   const card = useRef<HTMLDivElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the callback for a lost anchor does the same each time.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every callback for a lost anchor does the same.
   useLayoutEffect(
     () => (card.current ? keepBeside(card.current, anchor, 'top', 'start', onGone) : undefined),
     [anchor],

@@ -62,7 +62,7 @@ afterEach(() => {
 followSendKey(window)
 
 describe('Composer', () => {
-  it('says what is sent with the question', () => {
+  it('shows what is sent with the question', () => {
     show()
     expect(screen.queryByRole('button', { name: /一緒に送ります/ })).toBeNull()
     cleanup()
@@ -78,7 +78,7 @@ describe('Composer', () => {
     expect(dialog.textContent).not.toContain('部署')
   })
 
-  it('sends on Enter, without the space around, and is empty then', () => {
+  it('sends the trimmed text on Enter and is then empty', () => {
     const { field, onAsk, type } = show()
     type('  質問です\n')
     fireEvent.keyDown(field, { key: 'Enter' })
@@ -97,7 +97,7 @@ describe('Composer', () => {
     expect(onAsk).not.toHaveBeenCalled()
   })
 
-  it('does not send nothing, nor while the first answer is waiting for its thread', () => {
+  it('sends nothing if it is empty or the first answer is waiting for its thread', () => {
     const empty = show()
     empty.type(' \n ')
     fireEvent.keyDown(empty.field, { key: 'Enter' })
@@ -112,7 +112,7 @@ describe('Composer', () => {
     expect(busy.stop).toHaveBeenCalledOnce()
   })
 
-  it('has a question wait that is sent while an answer is being written', () => {
+  it('queues a question that is sent while an answer is running', () => {
     const { field, onAsk, onAskLater, type } = show({ writing: true, thread: { id: 't' } })
     expect(screen.queryByRole('button', { name: '回答が終わりしだい送信' })).toBeNull()
     type('次の質問')
@@ -123,7 +123,7 @@ describe('Composer', () => {
     expect(screen.getByRole('button', { name: '回答を停止' })).toBeTruthy()
   })
 
-  it('keeps the focus, whichever button was pressed', () => {
+  it('keeps the focus after each button', () => {
     const { field, type } = show()
     type('質問です')
     const send = screen.getByRole('button', { name: '送信' })
@@ -143,7 +143,7 @@ describe('Composer', () => {
     [{ task_type: 'summarization' }, /^要約する文章や/],
     [{ task_type: 'document_qa' }, /^添付したファイルへの質問/],
     [{ kind: 'web_search' }, /^調べたいことを/],
-  ])('says what belongs into it for a skill with %o', (change, words) => {
+  ])('has the placeholder for a skill with %o', (change, words) => {
     const { field } = show({ skill: { ...skill, ...change } as Skill })
     expect(field.placeholder).toMatch(words)
   })
@@ -157,7 +157,7 @@ describe('Composer', () => {
     expect(screen.getByRole<HTMLButtonElement>('button', { name: '送信' }).disabled).toBe(true)
   })
 
-  it('says when the skill cannot be used', () => {
+  it('shows why the skill is unavailable', () => {
     render(
       <Composer
         skill={{ ...skill, unavailable_reason: '検索が設定されていません。' }}
@@ -169,7 +169,7 @@ describe('Composer', () => {
     expect(screen.queryByRole('textbox')).toBeNull()
   })
 
-  it('keeps what is typed for the next visit, and forgets what is sent', () => {
+  it('stores the text for the next visit and deletes it after sending', () => {
     const { field, type } = show()
     type('下書き')
     expect(readKept('draft:skill:s')).toBe('下書き')
@@ -177,7 +177,7 @@ describe('Composer', () => {
     expect(readKept('draft:skill:s')).toBe('')
   })
 
-  it('sends on Ctrl+Enter only, where that is chosen, and says so', () => {
+  it('sends on Ctrl+Enter only, if so configured, and shows that', () => {
     act(() => setSendKey('mod-enter'))
     const { field, onAsk, type } = show()
     expect(field.placeholder).toContain('Ctrl + Enter で送信、Enter で改行')
@@ -190,7 +190,7 @@ describe('Composer', () => {
     expect(onAsk).toHaveBeenCalledOnce()
   })
 
-  it('breaks the line on Enter on a touch screen, unless chosen otherwise', () => {
+  it('inserts a line break on Enter on a touch screen, unless configured otherwise', () => {
     localStorage.clear()
     window.dispatchEvent(new StorageEvent('storage', { key: null }))
     vi.spyOn(window, 'matchMedia').mockImplementation(
@@ -208,7 +208,7 @@ describe('Composer', () => {
 })
 
 describe('drafts', () => {
-  it('gives a text back without losing what was typed since, and takes back only what is unchanged', () => {
+  it('restore a text without overwriting newer text, and withdraw only unchanged text', () => {
     const draft = draftAtom('thread:t')
     giveBack('thread:t', '送れなかった質問')
     expect(store.get(draft)).toBe('送れなかった質問')
@@ -220,7 +220,7 @@ describe('drafts', () => {
     expect(store.get(draft)).toBe('')
   })
 
-  it('follow another tab, but not while somebody is typing in this one', () => {
+  it('follow another tab, except while the user types in this one', () => {
     const { field, type } = show()
     const elsewhere = (value: string) =>
       act(() => {

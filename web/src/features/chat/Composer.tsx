@@ -41,21 +41,24 @@ interface ComposerProps {
   readonly conversation: Conversation
   readonly writing?: boolean
   readonly stopping?: boolean
-  /** Whether it takes the focus where there is a keyboard. */
+  /** Whether the composer takes the focus on devices with a keyboard. */
   readonly focused?: boolean
   readonly onAsk: (question: Question) => void
-  /** Asks when the answer that is being written is over. */
+  /** Asks the question after the running answer. */
   readonly onAskLater?: (question: Taken) => void
 }
 
-/** Where a question is typed; in its place the reason why the skill answers none. */
+/** Composer is the input for a question. If the skill is unavailable, it shows the reason instead. */
 export function Composer(props: ComposerProps) {
   const reason = props.skill.unavailable_reason
   if (reason && !props.writing) return <p className={styles.blocked}>{reason}</p>
   return <QuestionForm {...props} />
 }
 
-/** The form for a question. Which key sends it and which one breaks the line is for the user to choose. */
+/**
+ * QuestionForm is the form for a question. A user setting determines which key sends and which one inserts a line
+ * break.
+ */
 function QuestionForm(props: ComposerProps) {
   const { skill, conversation, writing = false, stopping = false, focused = true } = props
   const { thread, turns } = conversation.state
@@ -132,7 +135,7 @@ function QuestionForm(props: ComposerProps) {
           <ModelMenu skillId={skill.id} />
           {writing && <StopButton conversation={conversation} stopping={stopping} />}
           {files.waiting ? (
-            // The keys keep the two apart: one element for both would submit the form with the click that takes back.
+            // The keys separate the two elements. With a single element, the click that cancels would submit the form.
             <IconButton
               key="cancel"
               label={texts.files.cancel}
@@ -169,7 +172,7 @@ function QuestionForm(props: ComposerProps) {
 
 const nothing = { thread: null, turns: [] }
 
-/** The question in a composer: its files, and how it is sent. */
+/** useQuestion returns the files of the question in a composer, and functions to send it. */
 function useQuestion(
   { skill, conversation, writing = false, onAsk, onAskLater }: ComposerProps,
   key: string,
@@ -177,13 +180,13 @@ function useQuestion(
   const { state } = conversation
   const accepts = skill.accepts_data_sources === true
   const files = useQuestionFiles(key, accepts ? state : nothing)
-  // It is also another branch in which an answer is being written.
+  // Also true for an answer that is running in another branch.
   const busy = writing || isBusy(state)
-  // A thread that is still being made has no place for what waits.
+  // A thread that is still being created cannot have a queue.
   const queued = useAtomValue(queueAtom(state.thread?.id ?? '')).length
 
   const hand = (question: Taken) => {
-    // What waited may have gone out since this was drawn.
+    // The queue may have been sent since the last rendering.
     if (isBusy(conversation.state)) onAskLater?.(question)
     else onAsk({ kind: 'text', ...question })
     focusComposer()
@@ -204,7 +207,7 @@ function useQuestion(
   return { accepts, files, busy, full: busy && queued >= maxQueued, send }
 }
 
-/** Chooses or uploads files for the question. */
+/** Attach chooses or uploads files for the question. */
 function Attach({
   draft,
   conversation,
@@ -248,13 +251,13 @@ function StopButton({ conversation, stopping }: { conversation: Conversation; st
   )
 }
 
-/** What a first question is made of, as the skill would have it. */
+/** firstWords returns the placeholder for the first question to a skill. */
 function firstWords({ kind, task_type }: Skill): string {
   const { placeholder, placeholders } = texts.composer
   return placeholders[task_type ?? ''] ?? placeholders[kind ?? ''] ?? placeholder
 }
 
-/** Where the browser does not size a field by its content, the field's height is set to it. */
+/** useGrow sets the field's height in browsers without `field-sizing`. */
 function useGrow(field: { current: HTMLTextAreaElement | null }, text: string): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text.
   useLayoutEffect(() => {

@@ -6,10 +6,10 @@ import type { QuestionFiles } from './questionFiles'
 import { maxQueued } from './queue'
 import { texts } from './texts'
 
-/** From how many characters on they are counted down. */
+/** The length above which the remaining characters are shown. */
 export const countFrom = 28_000
 
-/** The line under a composer: what keeps its question from being sent, or how much room there is. */
+/** ComposerNote is the line below a composer. It shows why the question cannot be sent, or the remaining characters. */
 export function ComposerNote({
   id,
   length,
@@ -20,7 +20,7 @@ export function ComposerNote({
   id: string
   length: number
   full: boolean
-  /** Its pictures cannot be read by the model. */
+  /** Whether the model cannot read the question's pictures. */
   unread: boolean
   files: QuestionFiles
 }) {

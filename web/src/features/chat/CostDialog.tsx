@@ -14,14 +14,16 @@ interface CostDialogProps {
   readonly onDecline: () => void
 }
 
-/** Asks for the confirmation of an answer that takes many tokens. Meanwhile the question is back in the composer. */
+/**
+ * CostDialog asks the user to confirm an answer that takes many tokens. Meanwhile the question is back in the composer.
+ */
 export function CostDialog({ costly, onDecline }: CostDialogProps) {
   const { data } = useQuery(ownUsageQuery)
   const { token_limit: limit, input_tokens: input = 0, output_tokens: output = 0 } = data ?? {}
   const left = Math.max(0, (limit ?? 0) - input - output)
   const leave = (how: () => void) => () => {
     how()
-    // A closed dialog returns the focus, unless the element that had it was removed.
+    // A closed dialog restores the focus unless the previously focused element was removed.
     requestAnimationFrame(() => {
       if (document.activeElement === document.body) focusComposer()
     })

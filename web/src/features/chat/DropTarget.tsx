@@ -12,7 +12,9 @@ import { addFiles } from './questionFiles'
 import { useBlind } from './sight'
 import { texts } from './texts'
 
-/** Takes files for the composer inside it, dropped on it or pasted anywhere, where the skill accepts files. */
+/**
+ * DropTarget accepts files for the composer inside it, dropped on it or pasted anywhere, if the skill accepts files.
+ */
 export function DropTarget({
   skill,
   conversation,
@@ -42,7 +44,7 @@ export function DropTarget({
     },
     [skill.id, conversation, accepts, blind],
   )
-  // Where nothing can be added, the page says so.
+  // If no files can be added, the page shows that.
   const { over, handlers } = useFiles(open && (accepts || blind === '') ? add : null)
   return (
     <div className={cx(styles.target, className)} {...handlers}>

@@ -22,11 +22,11 @@ interface EditProps {
   readonly message: Message
   readonly skill: Skill
   readonly conversation: Conversation
-  /** Called when it is left, and when it is sent. */
+  /** Called after canceling and after sending. */
   readonly onDone: () => void
 }
 
-/** A sent question, open to be asked otherwise: its text, or its form with its values. */
+/** Edit edits a sent question: its text, or its form with the values. */
 export function Edit(props: EditProps) {
   const { message, skill, conversation, onDone } = props
   const form = message.form !== undefined && skill.form_type === 'form'
@@ -55,7 +55,7 @@ export function Edit(props: EditProps) {
     cancel()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Esc leaves, wherever the focus is in it.
+    // biome-ignore lint/a11y/noStaticElementInteractions: Esc cancels for any focused descendant.
     <div ref={box} className={styles.edit} onKeyDown={onKeyDown}>
       {!form && <TextEdit {...props} draft={key} busy={busy} onCancel={cancel} />}
       {form && SkillForm && (

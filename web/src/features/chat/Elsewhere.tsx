@@ -7,7 +7,7 @@ import type { Conversation } from './conversation'
 import type { Elsewhere as Place } from './conversationState'
 import { texts } from './texts'
 
-/** Says that there is an answer in another branch, and leads there when clicked. */
+/** Elsewhere reports an answer in another branch and links to it. */
 export function Elsewhere({ place, conversation }: { place: Place; conversation: Conversation }) {
   const { id, running } = place
   return (

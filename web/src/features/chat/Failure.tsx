@@ -7,7 +7,7 @@ import type { SendFailure } from './conversationState'
 import { describeFailure } from './failures'
 import { texts } from './texts'
 
-/** A question could not be sent: why, and 再試行. Its text is back in the composer. */
+/** Failure shows why a question could not be sent, with a retry button. The text is back in the composer. */
 export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismiss: () => void }) {
   return (
     <div className={styles.failure} role="alert">
@@ -26,7 +26,7 @@ export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismis
   )
 }
 
-/** What is pressed here goes away with it. */
+/** leave runs an action and moves the focus to the composer, because the clicked button disappears. */
 function leave(how: () => void): void {
   how()
   focusComposer()

@@ -6,10 +6,10 @@ import { TextArea } from '@/components/Field'
 import styles from './Chat.module.css'
 import { texts } from './texts'
 
-/** The most characters of a comment. */
+/** The maximum length of a comment, in characters. */
 const maxComment = 2000
 
-/** Asks what was wrong with an answer. The comment may be left out. */
+/** FeedbackDialog asks what was wrong with an answer. The comment is optional. */
 export function FeedbackDialog({
   comment,
   withText,
@@ -18,10 +18,10 @@ export function FeedbackDialog({
   onClose,
 }: {
   comment: string
-  /** Whether the question and the answer are sent to administrators. */
+  /** Whether administrators receive the question and the answer. */
   withText: boolean
   onSend: (comment: string, withText: boolean) => void
-  /** Given where the answer is rated so already. */
+  /** Defined if the answer already has this rating. */
   onWithdraw: (() => void) | undefined
   onClose: () => void
 }) {

@@ -13,14 +13,14 @@ interface FileFieldProps {
   readonly required: boolean
   readonly error: string | undefined
   readonly disabled: boolean
-  /** The id of the data source that is chosen, or ''. */
+  /** The id of the chosen data source, or ''. */
   readonly value: string
-  /** What an upload for it is called. */
+  /** The name of this field's uploads. */
   readonly target: string
   readonly onChange: (value: string) => void
 }
 
-/** A field of a form that takes one file: an upload, or one of those that were uploaded before. */
+/** FileField is a form field for one file: a new upload or an earlier one. */
 export function FileField({
   target,
   value,
@@ -67,7 +67,7 @@ export function FileField({
   )
 }
 
-/** Uploads the first of some files for a field, in place of the one that is being uploaded for it. */
+/** uploadTo uploads the first of `files` for a field. It replaces the field's pending upload. */
 export function uploadTo(target: string, files: readonly File[], onSent: (id: string) => void): void {
   for (const { id, to } of uploads.uploads) if (to?.name === target) uploads.remove(id)
   uploads.add(files.slice(0, 1), {

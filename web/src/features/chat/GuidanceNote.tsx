@@ -9,7 +9,7 @@ import { texts } from './texts'
 
 const words = texts.guidance
 
-/** Says what is sent with every question beside the question itself, and shows it. Nothing if that is nothing. */
+/** GuidanceNote shows the instructions that are sent with every question. It is empty without instructions. */
 export function GuidanceNote() {
   const { data } = useQuery(guidanceQuery)
   const [open, setOpen] = useState(false)

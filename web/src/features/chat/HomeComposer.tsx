@@ -12,7 +12,7 @@ import type { Question } from './conversationState'
 import { beginWith, newConversation } from './conversations'
 import { DropTarget } from './DropTarget'
 
-/** Asks the general chat from a page of its own: the question opens the chat, where it is answered. */
+/** HomeComposer asks the general chat from the home page. Sending the question opens the chat. */
 export function HomeComposer() {
   const skills = useQuery(skillsQuery).data
   const skill = findGeneralChat(skills)
@@ -28,7 +28,7 @@ function Asking({ skill }: { skill: Skill }) {
   const ask = (question: Question) => {
     preloadMarkdown().catch(() => {})
     loadFormulaStyles().catch(() => {})
-    // The chat shows the question at once: it need not ask for the skill again.
+    // The chat can show the question without loading the skill.
     queryClient.setQueryData(skillQuery(skill.id).queryKey, skill)
     void conversation.ask(question)
     beginWith(conversation)

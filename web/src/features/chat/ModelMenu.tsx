@@ -9,12 +9,12 @@ import { wishAtom } from './wishes'
 
 const words = texts.model
 
-/** The models for a skill; null while they are not known, and for a skill that is not saved. */
+/** useModels returns the models for a skill; null while unknown and for an unsaved skill. */
 export function useModels(skillId: string) {
   return useQuery({ ...modelChoiceQuery(skillId), enabled: /^[0-9a-f-]{36}$/.test(skillId) }).data ?? null
 }
 
-/** Chooses the model that answers, and whether it thinks first. Nothing where there is no choice. */
+/** ModelMenu chooses the model and whether it thinks first. It is empty without a choice. */
 export function ModelMenu({ skillId }: { skillId: string }) {
   const choice = useModels(skillId)
   const [wish, setWish] = useAtom(wishAtom(skillId))
@@ -57,7 +57,7 @@ export function ModelMenu({ skillId }: { skillId: string }) {
   )
 }
 
-/** Says that the model that was chosen is not offered any more, and which one answers. */
+/** ModelNote reports that the chosen model is no longer available and which model answers instead. */
 export function ModelNote({ skillId }: { skillId: string }) {
   const choice = useModels(skillId)
   const [wish] = useAtom(wishAtom(skillId))

@@ -8,13 +8,13 @@ import { texts } from './texts'
 
 const words = texts.pictures
 
-/** Adds pictures to a question: of the device, and on a phone of its camera too. */
+/** PictureButton adds pictures to a question from the device or, on a phone, from its camera. */
 export function PictureButton({
   blind,
   disabled = false,
   onFiles,
 }: {
-  /** Why the question can have no pictures, '' if it can. */
+  /** The reason why the question cannot have pictures; '' if it can. */
   blind: string
   disabled?: boolean
   onFiles: (files: readonly File[]) => void
@@ -26,7 +26,7 @@ export function PictureButton({
         label={words.blind(blind)}
         side="top"
         aria-disabled
-        // Where nothing hovers, the reason is told by touch.
+        // Without hover, a tap shows the reason.
         onClick={() => toast(blind)}
       >
         <ImagePlus size={18} />
@@ -55,7 +55,7 @@ export function PictureButton({
   )
 }
 
-/** Lets the user choose pictures of the device, or take one. */
+/** choosePictures opens the picture picker or the camera. */
 function choosePictures(camera: boolean, onFiles: (files: readonly File[]) => void): void {
   const chooser = document.createElement('input')
   chooser.type = 'file'

@@ -12,14 +12,14 @@ import { texts } from './texts'
 
 const words = texts.pictures
 
-/** The pictures of a question, large, one at a time. */
+/** PictureViewer shows the pictures of a question one at a time in full size. */
 export function PictureViewer({
   pictures,
   from,
   onClose,
 }: {
   pictures: readonly Picture[]
-  /** The index of the one that is shown first. */
+  /** The index of the first picture to show. */
   from: number
   onClose: () => void
 }) {
@@ -34,7 +34,7 @@ export function PictureViewer({
   if (picture === undefined) return null
   return (
     <Dialog title={words.viewer} hideTitle className={styles.dialog} onClose={onClose}>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrows work wherever the focus is in it. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys work for any focused descendant. */}
       <div className={styles.viewer} onKeyDown={onKeyDown}>
         <Large key={picture.id} picture={picture} place={at + 1} count={count} onClose={onClose} />
         {count > 1 && (

@@ -12,7 +12,7 @@ import { texts } from './texts'
 
 const words = texts.pictures
 
-/** Pictures as thumbnails, which open them large: of a question that is being written, or of one that was asked. */
+/** Pictures shows thumbnails that open the pictures, in a composer or a sent question. */
 export function Pictures({
   pictures,
   uploads = [],
@@ -22,7 +22,7 @@ export function Pictures({
   pictures: readonly Picture[]
   uploads?: readonly Upload<Picture>[]
   disabled?: boolean
-  /** Takes a picture out. Without it they stay as they are. */
+  /** Removes a picture. Undefined if the pictures are read-only. */
   onRemove?: (picture: Picture) => void
 }) {
   const [shown, setShown] = useState<number | null>(null)
@@ -78,7 +78,7 @@ function Thumbnail({ picture, place, onOpen }: { picture: Picture; place: number
   )
 }
 
-/** A picture on its way to the server, or one that did not get there. */
+/** UploadItem shows a pending or failed upload of a picture. */
 function UploadItem({ upload: { id, file, state, percent, reason, again } }: { upload: Upload<Picture> }) {
   const url = useBlobUrl(state === 'failed' ? undefined : file)
   const failed = state === 'failed'

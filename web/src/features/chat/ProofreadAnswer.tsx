@@ -12,7 +12,7 @@ import { texts } from './texts'
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 
-/** An answer that is a list of changes to a text, while it is written and after that. */
+/** ProofreadAnswer shows an answer that is a list of changes to a text, while running and finished. */
 export function ProofreadAnswer({
   proofread,
   message,
@@ -50,7 +50,7 @@ export function ProofreadAnswer({
   )
 }
 
-/** What stands below the report of every proofreading, behind a rule. Nothing else in the report is a rule. */
+/** noteIn returns the text below the horizontal rule of a proofreading report. The report contains no other rule. */
 function noteIn(report: string): string {
   return report.split('\n---\n\n')[1]?.trim() ?? ''
 }

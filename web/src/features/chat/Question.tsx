@@ -16,7 +16,7 @@ import { QuestionSources } from './QuestionSources'
 import { texts } from './texts'
 import type { Turn } from './turns'
 
-/** A question, in a raised block at the right: what was typed, as it was typed. A long one is folded. */
+/** Question shows a question as typed, in a raised block on the right. It folds a long one. */
 export const Question = memo(function Question({
   turn,
   skill,
@@ -38,7 +38,7 @@ export const Question = memo(function Question({
   const long = isLong(content)
 
   const toggle = () => {
-    // What is folded from its end would leave the reader far below it.
+    // Folding a question from its end would leave the reader far below it.
     if (open) item.current?.scrollIntoView({ block: 'start' })
     setOpen(!open)
   }
@@ -98,7 +98,7 @@ export const Question = memo(function Question({
   )
 })
 
-/** The server writes the values of a form as Markdown, the label of each in bold. */
+/** isForm reports whether a question contains form values, which the server writes as Markdown with bold labels. */
 function isForm(skill: Skill, content: string): boolean {
   return (
     skill.form_type === 'form' && skill.form_fields.some(({ label }) => content.startsWith(`**${label}**`))

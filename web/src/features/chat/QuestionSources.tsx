@@ -5,10 +5,10 @@ import { useOpenSource } from '@/entities/source/openSource'
 import styles from './Attachments.module.css'
 import { texts } from './texts'
 
-/** How many files of a question are named at first. */
+/** The number of files listed before unfolding. */
 const NAMED = 4
 
-/** The files that a question was asked with, by their names. */
+/** QuestionSources lists the files of a question by name. */
 export function QuestionSources({ ids }: { ids: readonly string[] }) {
   const [all, setAll] = useState(false)
   if (ids.length === 0) return null

@@ -13,11 +13,11 @@ import { dequeue, type Queued, queueAtom } from './queue'
 import { endedWell, isHere } from './sender'
 import { texts } from './texts'
 
-/** The questions that wait for the answer, over the composer. */
+/** Queue lists the queued questions above the composer. */
 export function Queue({ conversation, threadId }: { conversation: Conversation; threadId: string }) {
   const store = useStore()
   const { turns } = conversation.state
-  // What is on its way stands among the turns.
+  // A question that is being sent is shown among the turns.
   const items = useAtomValue(queueAtom(threadId)).filter(
     ({ id }) => !turns.some((turn) => turn.message.id === `question:${id}`),
   )

@@ -8,7 +8,7 @@ import { message } from './testing'
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
 afterEach(() => void vi.useRealTimers())
 
-it('counts the seconds while the model thinks, then says how long it thought, and stays open through both', () => {
+it('counts the seconds while the model thinks, then shows the duration, and stays open', () => {
   const store = createStore()
   const text = atom('まず、')
   const live: LiveAnswer = { ...awaitedAnswer('r'), reasoningAtom: text }
@@ -38,7 +38,7 @@ it('counts the seconds while the model thinks, then says how long it thought, an
   expect(details.textContent).toContain('おわり。')
 })
 
-it('is there only where the model told what it thought', () => {
+it('is shown only if the model returned its reasoning', () => {
   expect(storedThinking(message(2))).toBeNull()
   expect(storedThinking(message(2, { reasoning: '考え', reasoning_ms: 12_000 }))).toMatchObject({
     durationMs: 12_000,

@@ -10,14 +10,12 @@ import { texts } from './texts'
 
 const noText = atom('')
 
-/** What is kept of a model's thinking with its answer. */
+/** storedThinking returns the reasoning that is stored with an answer. */
 export function storedThinking(message: Message): Thinking | null {
   return message.reasoning ? { startedAt: 0, durationMs: message.reasoning_ms ?? 0 } : null
 }
 
-/**
- * What the model thinks before it answers: folded away, and no part of the answer. It is neither copied nor printed.
- */
+/** Reasoning shows the model's reasoning, folded. It is not part of the answer, of copies or of prints. */
 export function Reasoning({
   live,
   thinking,
@@ -48,7 +46,7 @@ export function Reasoning({
   )
 }
 
-/** The only part that follows what is thought, and only while it is looked at. */
+/** Thoughts is the only component that renders again for each delta of the reasoning, and only while unfolded. */
 function Thoughts({ live, stored }: { live: LiveAnswer | null; stored: string }) {
   const text = useAtomValue(live?.reasoningAtom ?? noText)
   return (

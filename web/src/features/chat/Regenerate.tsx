@@ -14,7 +14,7 @@ interface RegenerateProps {
   readonly disabled: boolean
 }
 
-/** Has an answer written again: where there is a choice, by a model that is chosen here. */
+/** Regenerate regenerates an answer, with a choice of models if there are several. */
 export function Regenerate({ conversation, messageId, disabled }: RegenerateProps) {
   const models = useModels(conversation.skillId)?.models ?? []
   const again = (model_id?: string) => {
@@ -47,7 +47,7 @@ export function Regenerate({ conversation, messageId, disabled }: RegenerateProp
   )
 }
 
-/** Which model wrote an answer, where another one might have. */
+/** WrittenBy shows the model of an answer, unless only the default model is available. */
 export function WrittenBy({ message, skillId }: { message: Message; skillId: string }) {
   const choice = useModels(skillId)
   const { model_id, model_name } = message

@@ -17,12 +17,12 @@ const words = texts.share
 
 interface ShareDialogProps {
   threadId: string
-  /** The last message on the screen; what comes after it is not shown. */
+  /** The last message on the screen. The link does not show later messages. */
   leaf: string
   onClose: () => void
 }
 
-/** Shows a thread to the organization by a link, shows what is shared, and ends it. */
+/** ShareDialog shares a thread with the organization by a link, shows the shared part and revokes the link. */
 export function ShareDialog({ threadId, leaf, onClose }: ShareDialogProps) {
   const { data: share, isError, refetch } = useQuery(shareOfQuery(threadId))
   const { data: me } = useQuery(meQuery)

@@ -31,7 +31,7 @@ import { readinessOf } from './questionFiles'
 import styles from './Start.module.css'
 import { texts } from './texts'
 
-/** The form of a skill. What is filled in stays until the server has it, over reloads and other pages. */
+/** SkillForm is the form of a skill. It keeps the values until the server has them, across reloads and other pages. */
 export function SkillForm({
   skill,
   conversation,
@@ -44,7 +44,7 @@ export function SkillForm({
   skill: Skill
   conversation: Conversation
   disabled: boolean
-  /** Where what is filled in is kept, and what stands there at first. */
+  /** The key under which the values are stored, and the initial values. */
   draft?: string
   initial?: FormValues
   onAsk: (question: Question) => void
@@ -133,13 +133,13 @@ function useValues(
 ): [FormValues, (name: string, value: string) => void, () => void] {
   const [draft, setDraft] = useAtom(draftAtom(key))
   const read = (text: string) => (text === '' ? initial : parse(text))
-  // An upload may end long after the form was drawn.
+  // An upload may finish long after this rendering.
   const set = (name: string, value: string) =>
     setDraft(JSON.stringify({ ...read(store.get(draftAtom(key))), [name]: value }))
   return [read(draft), set, () => setDraft('')]
 }
 
-/** Takes a file that is dropped on the form, or pasted, where there is one field for it. */
+/** useFormDrop accepts a dropped or pasted file if the form has exactly one field for it. */
 function useFormDrop(
   skill: Skill,
   draft: string,
@@ -153,7 +153,7 @@ function useFormDrop(
   )
 }
 
-/** The files of a form: how far they are, and what they are called. */
+/** useFormFiles returns the files of a form with their upload state and names. */
 function useFormFiles(skill: Skill, values: FormValues, draft: string) {
   const fields = skill.form_fields.filter(({ type }) => type === 'file')
   const ids = fields.map(({ name }) => values[name] ?? '').filter(Boolean)
@@ -168,7 +168,7 @@ function useFormFiles(skill: Skill, values: FormValues, draft: string) {
   return { readiness, nameOf }
 }
 
-/** What the uploads of a field are called. */
+/** targetOf returns the name of a field's uploads. */
 function targetOf(draft: string, field: FormField): string {
   return `${draft}:${field.name}`
 }
@@ -242,7 +242,7 @@ function FormControl({ field, value, error, optional, disabled, target, onChange
   }
 }
 
-/** Counts once something long is being written; short fields say so only when they are nearly full. '' otherwise. */
+/** counted returns the character count of a long field, or of a short field that is nearly full. '' otherwise. */
 function counted(field: FormField, value: string): string {
   const limit = limitOf(field)
   const length = value.length > limit / 2 ? lengthOf(value) : value.length

@@ -8,12 +8,12 @@ import { texts } from './texts'
 interface SourcesProps {
   readonly cited: readonly Source[]
   readonly consulted: readonly Source[]
-  /** Of the answer. */
+  /** The text of the answer. */
   readonly text: string
   readonly onOpen: Citations['open']
 }
 
-/** What an answer cites, in the order of the numbers in it, and folded away what else was consulted for it. */
+/** Sources lists the cited sources of an answer by number and, folded, the other consulted ones. */
 export function Sources({ cited, consulted, text, onOpen }: SourcesProps) {
   if (cited.length + consulted.length === 0) return null
   const pages = consulted.every(({ url }) => url !== null)

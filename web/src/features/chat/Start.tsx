@@ -12,7 +12,7 @@ import { formPart } from './formPart'
 import styles from './Start.module.css'
 import { texts } from './texts'
 
-/** The beginning of a thread: what the skill is for, and its suggestions or its form. */
+/** Start shows the start of a thread: the skill's description and its suggestions or form. */
 export function Start({
   skill,
   conversation,
@@ -21,7 +21,7 @@ export function Start({
 }: {
   skill: Skill
   conversation: Conversation
-  /** The level of the skill's name: h3 in a part of a page. */
+  /** The heading level of the skill's name: h3 within a page. */
   heading?: 'h1' | 'h3'
   onAsk: (question: Question) => void
 }) {
@@ -63,11 +63,11 @@ export function Start({
   )
 }
 
-/** Puts a suggestion into the composer, where it can be completed: many ask for a text to be added. */
+/** propose puts a suggestion into the composer. Many suggestions need a text to be added. */
 function propose(skillId: string, conversation: Conversation, text: string): void {
   store.set(draftAtom(draftKey(skillId, conversation.state.thread?.id)), text)
   const field = document.querySelector<HTMLTextAreaElement>('[data-composer]')
   field?.focus()
-  // The value arrives with the next rendering; the cursor belongs behind it.
+  // The value changes with the next rendering. Then put the cursor at its end.
   requestAnimationFrame(() => field?.setSelectionRange(text.length, text.length))
 }

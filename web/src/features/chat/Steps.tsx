@@ -7,13 +7,13 @@ import { texts } from './texts'
 interface AnyStep {
   readonly kind: string
   readonly status: StepStatus
-  /** In words, as the server says it. */
+  /** The server's description of the step. */
   readonly detail?: string | undefined
   readonly done?: number | undefined
   readonly total?: number | undefined
 }
 
-/** What the assistant does before it writes, as one quiet line: the step that is running, or the last one. */
+/** Steps shows the steps before the answer in one line: the running step or the last one. */
 export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: boolean }) {
   const told = steps.filter((item) => item.kind !== 'skill_documents')
   const step = told.find((item) => item.status === 'running') ?? told.at(-1)
@@ -35,7 +35,7 @@ export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: 
   )
 }
 
-/** The documents of the skill that the answer lacks. It stays with the answer. */
+/** MissingDocuments lists the skill's documents that were unavailable for the answer. It stays with the answer. */
 export function MissingDocuments({ steps }: { steps: readonly AnyStep[] }) {
   const detail = steps.find((item) => item.kind === 'skill_documents')?.detail
   if (!detail) return null

@@ -9,7 +9,10 @@ import { texts } from './texts'
 
 const words = texts.temporary
 
-/** Says at the head of a temporary conversation what becomes of it; before one begins, it is chosen here. */
+/**
+ * Temporary explains at the top of a temporary conversation when it is deleted. Before the first question, it
+ * has a button to make the conversation temporary.
+ */
 export function Temporary({ conversation }: { conversation: Conversation }) {
   const { thread, turns, temporary } = useAtomValue(conversation.stateAtom)
   const begun = thread !== null || turns.length > 0

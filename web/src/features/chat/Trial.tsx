@@ -17,7 +17,7 @@ import { Turns } from './Turns'
 import { isWriting } from './turns'
 import { useFollow } from './useFollow'
 
-/** A thread with a skill that is not saved; `start` begins it with the first question. */
+/** Trial is a thread with an unsaved skill. `start` creates the thread with the first question. */
 export function Trial({ skill, start }: { skill: Skill; start: (requestId: string) => Promise<Thread> }) {
   const [conversation] = useState(() => newTrial(skill.id, start))
   const { thread, turns, failure, costly, stopping } = useAtomValue(conversation.stateAtom)

@@ -10,7 +10,7 @@ import type { Conversation } from './conversation'
 import { Question } from './Question'
 import { texts } from './texts'
 
-/** The messages of a thread, oldest first; those before them are read when the reader comes near the top. */
+/** Turns shows the messages of a thread, oldest first. It loads earlier ones when the reader scrolls near the top. */
 export function Turns({
   skill,
   conversation,

@@ -11,7 +11,7 @@ const { delay, status } = texts
 const blank = createStore().get(awaitedAnswer('r').viewAtom)
 const begun: AnswerView = { ...blank, messageId: 'm', threadId: 't', run: 1, hasText: true, line: 'open' }
 
-/** An answer on the screen, with the announcer beside it. */
+/** setup renders an answer and the announcer. */
 function setup() {
   const store = createStore()
   const view = atom(begun)
@@ -39,7 +39,7 @@ function setup() {
   return { become, heard, line: () => container.querySelector('p')?.textContent ?? '' }
 }
 
-describe('an answer that keeps its reader waiting', () => {
+describe('a delayed answer', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -47,7 +47,7 @@ describe('an answer that keeps its reader waiting', () => {
     vi.useRealTimers()
   })
 
-  it('says so in one line, and aloud once', () => {
+  it('shows the delay in one line and announces it once', () => {
     const { become, heard, line } = setup()
     expect(line()).toBe('')
     for (let i = 0; i < 3; i++) {
@@ -64,7 +64,7 @@ describe('an answer that keeps its reader waiting', () => {
     expect(heard).toEqual([status.writing, delay.stalled, delay.rewriting])
   })
 
-  it('says first that the line is down, once it has been so for a while', () => {
+  it('reports a lost connection first, after it has lasted for a while', () => {
     const { become, line } = setup()
     become({ line: 'waiting', stalled: true }, 2900)
     expect(line()).toBe(delay.stalled)
@@ -74,7 +74,7 @@ describe('an answer that keeps its reader waiting', () => {
     expect(line()).toBe(delay.stalled)
   })
 
-  it('does not take a server that is busy for one that is away', () => {
+  it('does not report a busy server as a lost connection', () => {
     const { become, heard, line } = setup()
     become({ messageId: null, hasText: false, line: 'waiting', busyUntil: 8000 }, 6000)
     expect(line()).toBe(status.queued)

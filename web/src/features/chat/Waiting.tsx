@@ -5,15 +5,18 @@ import { cx } from '@/lib/ui/cx'
 import styles from './Chat.module.css'
 import { texts } from './texts'
 
-/** What keeps an answer from going on as usual; null where nothing does. */
+/** Delay is the reason why an answer is delayed. */
 export type Delay = 'reconnecting' | 'stalled' | 'rewriting'
 
-/** A line that is down for less than this is not worth a word. */
+/** Connection losses shorter than this are not reported. */
 const downMs = 3000
 
-/** What there is to say of an answer's delay. One thing at a time: what the reader can do least about comes first. */
+/**
+ * useDelay returns the delay to report, or null. If there are several, it returns the one that the reader can influence
+ * least.
+ */
 export function useDelay(view: AnswerView | null): Delay | null {
-  // While it tries again it is as much down as while it waits for that. A server that is busy is not away.
+  // A connection attempt counts as down like the wait before it. A busy server is not down.
   const waiting = view?.line === 'waiting' && view.busyUntil === null
   const down = waiting || (view?.line === 'connecting' && view.messageId !== null)
   const reconnecting = useDelayed(down, downMs)
@@ -29,13 +32,13 @@ const icons: Readonly<Record<Delay, LucideIcon>> = {
   rewriting: RotateCcw,
 }
 
-/** The quiet line at the end of an answer that is being written. The announcer is the one who says it aloud. */
+/** Waiting shows the delay at the end of a running answer. Announcer announces it to screen readers. */
 export function Waiting({ view }: { view: AnswerView }) {
   const delay = useDelay(view)
   if (delay !== null) {
     const Icon = icons[delay]
     return (
-      // Under text it stands in the space below the answer, so that nothing moves when it comes and goes.
+      // Below text it uses the space under the answer, so that nothing moves when it appears or disappears.
       <p className={cx(styles.quiet, view.hasText && styles.below)}>
         <Icon size={14} aria-hidden />
         {texts.delay[delay]}

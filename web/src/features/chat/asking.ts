@@ -6,23 +6,26 @@ import type { MessageHistory } from './history'
 import { aheadId, aheadTurns, begun, succeeded, type Turn, taken, withoutAhead } from './turns'
 import type { Wish } from './wishes'
 
-/** What becomes of questions, beside what the state shows. */
+/** AskingEvents reports changes of questions that the state does not show. */
 interface AskingEvents {
-  /** A thread that was made for a question is not needed: the server has refused the question. */
+  /** The server refused the question, so the thread that was created for it is not needed. */
   readonly onUnused: (thread: Thread) => void
   readonly onLost: (failure: SendFailure) => void
   readonly onRetried: (question: Question) => void
 }
 
-/** How questions get to the server: shown ahead, sent once, and given back if they are refused. */
+/**
+ * Asking sends questions to the server: it shows each question optimistically, sends it once and returns it to the
+ * composer if the server refuses it.
+ */
 export class Asking {
   #threadRequest: string | null = null
-  /** The thread was made here, and as far as is known nothing is in it. */
+  /** Whether the thread was created here and is empty, as far as known. */
   #unused = false
   readonly #questions = new Map<string, { readonly question: Question; readonly place: Place }>()
-  /** What was wished for answers that are made again, by request. */
+  /** The model choices of regenerated answers, by request id. */
   readonly #wishes = new Map<string, Wish>()
-  /** What stood after the places where branches are about to begin, by request. */
+  /** The turns that pending branches have replaced, by request id. */
   readonly #cut = new Map<string, readonly Turn[]>()
 
   constructor(
@@ -32,16 +35,16 @@ export class Asking {
     private readonly events: AskingEvents,
   ) {}
 
-  /** Chooses what the thread is to be, as long as none is being made. */
+  /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
   setTemporary(temporary: boolean): void {
     const { thread, turns } = this.core.state
     if (thread !== null || turns.length > 0) return
-    // What was asked for before, and may have been made, was another one.
+    // An earlier request may have created a thread with the other setting.
     this.#threadRequest = null
     this.core.set({ temporary })
   }
 
-  /** The thread has been read from the server. */
+  /** Reports that the thread was read from the server. */
   used(): void {
     this.#unused = false
   }
@@ -49,7 +52,7 @@ export class Asking {
   async ask(asked: Question, requestId: string, place: Place): Promise<void> {
     const { core } = this
     if (isBusy(core.state)) return
-    // A repetition is the same request, whatever is chosen by then.
+    // A retry repeats the same request, even if the user has chosen another model since.
     const question = { ...asked, wish: asked.wish ?? core.deps.wish(this.skillId) }
     core.set({
       failure: null,
@@ -63,7 +66,7 @@ export class Asking {
       this.#send(thread.id, question, requestId, place)
       return
     }
-    // The place of the answer stands while the thread is being made; its stream begins as soon as there is one.
+    // The answer's turn appears while the thread is being created. Its stream begins afterwards.
     this.#threadRequest ??= core.deps.newId()
     this.#showAhead(question, requestId, '', place, awaitedAnswer(requestId))
     try {
@@ -127,7 +130,7 @@ export class Asking {
     this.core.deps.events.onRunning(threadId, true)
   }
 
-  /** Shows a question and the place of its answer, in place of what they are to stand beside. */
+  /** Shows a question and its answer optimistically. They replace the turns from an edited question on. */
   #showAhead(question: Question, requestId: string, threadId: string, place: Place, live: LiveAnswer): void {
     const turns = withoutAhead(this.core.state.turns, requestId)
     const index = 'edit' in place ? turns.findIndex((turn) => turn.message.id === place.edit) : -1
@@ -147,7 +150,7 @@ export class Asking {
     this.core.set({ turns: [...before, ...ahead] })
   }
 
-  /** The server has taken a question: what was shown ahead gets its ids. */
+  /** Handles the server's acceptance of a question: the optimistic turns get its ids. */
   started(live: LiveAnswer, { userMessageId }: AnswerView, messageId: string): void {
     const { core } = this
     core.version++
@@ -166,7 +169,7 @@ export class Asking {
     this.history.catchUp()
   }
 
-  /** The server has refused what a turn was waiting for. */
+  /** Handles the server's refusal of a turn's request. */
   refused(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
     if (turn.successor === live) {
       this.core.patch(turn.key, { successor: null })
@@ -182,7 +185,7 @@ export class Asking {
     const asked = this.#questions.get(live.key)
     if (failure.kind === 'problem') this.#giveThreadUp()
     if (asked !== undefined) this.#lose(asked.question, live.key, asked.place, failure)
-    // The other answer that keeps this thread busy is not known here yet.
+    // The other running answer of this thread is not known here yet.
     if (failure.code === 'thread_busy') void this.history.refresh()
   }
 
@@ -206,14 +209,14 @@ export class Asking {
     this.history.catchUp()
   }
 
-  /** Shows again what stood after the place where a branch was to begin. */
+  /** Restores the turns that a pending branch has replaced. */
   #putBack(requestId: string): void {
     const cut = this.#cut.get(requestId) ?? []
     this.#cut.delete(requestId)
     this.core.set({ turns: [...this.core.state.turns, ...cut] })
   }
 
-  /** Has the thread taken away that was made for a refused question; the next question makes another one. */
+  /** Deletes the thread that was created for a refused question. The next question creates another one. */
   #giveThreadUp(): void {
     const { thread } = this.core.state
     const told = [...this.core.heard].some((id) => id !== anything)
@@ -225,7 +228,7 @@ export class Asking {
   }
 }
 
-/** The pictures of a question: its own, or those of the one that it replaces. */
+/** picturesOf returns the pictures of a question, or those of the question that it replaces. */
 function picturesOf(question: Question, edited: Message | undefined): { pictures?: Picture[] } {
   const own = question.kind === 'text' ? question.pictures : undefined
   const pictures = own ?? edited?.pictures ?? []

@@ -3,14 +3,14 @@ import type { Picture } from '@/lib/api'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
 
-/** What a composer holds beside its text. */
+/** Attachments are the contents of a composer in addition to its text. */
 export interface Attachments {
-  /** The data sources that were added to the question. */
+  /** The ids of the data sources that were added to the question. */
   readonly added: readonly string[]
-  /** The data sources of the thread that the question does not use. */
+  /** The ids of the thread's data sources that the question excludes. */
   readonly without: readonly string[]
   readonly pictures: readonly Picture[]
-  /** The question is complete, and is sent when its files are read. */
+  /** Whether the question is complete and will be sent once its files are parsed. */
   readonly waiting: boolean
 }
 
@@ -20,7 +20,10 @@ const none: Attachments = { added: [], without: [], pictures: [], waiting: false
 const prefix = 'files:'
 const atoms = new Map<string, { readonly kept: Kept; readonly hear: (value: string) => void }>()
 
-/** The attachments of a composer, by the key of its draft. They outlive the tab, and all tabs have the same. */
+/**
+ * attachmentsAtom returns the attachments of a composer by draft key. They are stored in the browser and shared by all
+ * tabs.
+ */
 export function attachmentsAtom(key: string): Kept {
   const known = atoms.get(key)
   if (known !== undefined) return known.kept
@@ -40,7 +43,7 @@ export function readAttachments(key: string): Attachments {
   return store.get(attachmentsAtom(key))
 }
 
-/** Adds data sources to a question; those that it did without are used again. */
+/** attach adds data sources to a question, or includes excluded ones again. */
 export function attach(key: string, ids: readonly string[]): void {
   change(key, ({ added, without }) => ({
     added: [...new Set([...added, ...ids])],
@@ -48,7 +51,7 @@ export function attach(key: string, ids: readonly string[]): void {
   }))
 }
 
-/** Takes a data source out of a question: the thread keeps it, if it has it. */
+/** detach removes a data source from a question. A data source of the thread stays in the thread. */
 export function detach(key: string, id: string, ofThread: boolean): void {
   change(key, ({ added, without }) => ({
     added: added.filter((other) => other !== id),
@@ -56,17 +59,15 @@ export function detach(key: string, id: string, ofThread: boolean): void {
   }))
 }
 
-/** Adds a picture to a question. */
 export function attachPicture(key: string, picture: Picture): void {
   change(key, ({ pictures }) => ({ pictures: [...pictures.filter(({ id }) => id !== picture.id), picture] }))
 }
 
-/** Takes a picture out of a question. */
 export function detachPicture(key: string, pictureId: string): void {
   change(key, ({ pictures }) => ({ pictures: pictures.filter(({ id }) => id !== pictureId) }))
 }
 
-/** Gives a question back what it was taken out with. */
+/** giveBackAttachments restores the attachments of a question that could not be sent. */
 export function giveBackAttachments(
   key: string,
   { sources = [], pictures = [] }: { sources?: readonly string[]; pictures?: readonly Picture[] },
@@ -75,22 +76,22 @@ export function giveBackAttachments(
   for (const picture of pictures) attachPicture(key, picture)
 }
 
-/** Has a question wait for its files, or no longer. */
+/** setWaiting sets whether a question waits for its files. */
 export function setWaiting(key: string, waiting: boolean): void {
   if (readAttachments(key).waiting !== waiting) change(key, () => ({ waiting }))
 }
 
-/** Forgets what was added: the question has been sent. What the thread's questions do without stays. */
+/** clearAdded removes the added attachments after the question was sent. Excluded data sources stay excluded. */
 export function clearAdded(key: string): void {
   change(key, () => ({ added: [], pictures: [], waiting: false }))
 }
 
-/** Tells other tabs, and this one after a reload, that the question waits. */
+/** keepAttachments stores the waiting question for other tabs and for this one after a reload. */
 export function keepAttachments(key: string): void {
   keep(key, readAttachments(key))
 }
 
-/** Whether other tabs have been told that a question waits, and none of them has sent it since. */
+/** isKeptWaiting reports whether the browser has stored a waiting question and no tab has sent it since. */
 export function isKeptWaiting(key: string): boolean {
   return parse(readKept(prefix + key)).waiting
 }

@@ -4,7 +4,7 @@ import { type LiveAnswer, StreamFailure } from '@/lib/stream'
 import { MESSAGE_PAGE } from './history'
 import { finished, message, setup, thread } from './testing'
 
-/** Two questions, of which the second one was edited: m003 and m004, and beside them m005 and m006. */
+/** twoBranches returns a thread with an edited question: m003 and m004, and as alternatives m005 and m006. */
 function twoBranches() {
   const siblings = ['m003', 'm005']
   return setup([
@@ -21,7 +21,7 @@ const ids = ({ turns }: ReturnType<typeof setup>) => turns().map((turn) => turn.
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('an edited question', () => {
-  it('stands in place of the old one, beside which it is an alternative', async () => {
+  it('replaces the old one and becomes its alternative', async () => {
     const made = setup([message(1), message(2), message(3), message(4)])
     const { conversation, sent, turns, live, change, messages } = made
     conversation.load(thread, messages.toReversed())
@@ -44,7 +44,7 @@ describe('an edited question', () => {
     expect(ids(made)).toEqual(['m001', 'm002', 'm005', 'm006'])
   })
 
-  it('leaves everything as it was when it is refused, and stays open', async () => {
+  it('changes nothing if it is refused, and stays open', async () => {
     const made = setup([message(1), message(2), message(3), message(4)])
     const { conversation, live, change, messages, events } = made
     conversation.load(thread, messages.toReversed())
@@ -61,7 +61,7 @@ describe('an edited question', () => {
 })
 
 describe('an answer in the middle', () => {
-  it('is asked again, and ends its branch', () => {
+  it('can be regenerated, which ends its branch', () => {
     const made = setup([message(1), message(2), message(3), message(4)])
     const { conversation, turns, sent, change, messages } = made
     conversation.load(thread, messages.toReversed())
@@ -73,7 +73,7 @@ describe('an answer in the middle', () => {
     expect(turns()[1]?.message.siblings).toEqual(['m002', 'm005'])
   })
 
-  it('has what follows it back when that is refused', () => {
+  it('restores the following turns if regenerating is refused', () => {
     const made = setup([message(1), message(2), message(3), message(4)])
     const { conversation, turns, change, messages } = made
     conversation.load(thread, messages.toReversed())
@@ -86,7 +86,7 @@ describe('an answer in the middle', () => {
 })
 
 describe('another branch', () => {
-  it('is gone to, remembered, and stands in the same places', async () => {
+  it('is shown, stored on the server, and uses the same places', async () => {
     const made = twoBranches()
     const { conversation, api, turns } = made
     conversation.load(thread, await api.listMessages('t', { offset: 0, limit: MESSAGE_PAGE }))
@@ -102,7 +102,7 @@ describe('another branch', () => {
     expect(ids(made)).toEqual(['m001', 'm002', 'm005', 'm006'])
   })
 
-  it('is where a new question goes that is asked there', async () => {
+  it('receives the next question', async () => {
     const { conversation, api, sent } = twoBranches()
     conversation.load(thread, await api.listMessages('t', { offset: 0, limit: MESSAGE_PAGE }))
     await conversation.goTo('m003')
@@ -110,7 +110,7 @@ describe('another branch', () => {
     expect(sent[0]?.body).toMatchObject({ parent_id: 'm004', content: '続き' })
   })
 
-  it('is read up to the message that was chosen', async () => {
+  it('is loaded up to the chosen message', async () => {
     const siblings = ['m003', 'm063']
     const made = setup([
       ...Array.from({ length: 62 }, (_, i) => message(i + 1, i === 2 ? { siblings } : {})),
@@ -128,7 +128,7 @@ describe('another branch', () => {
     expect(ids(made)).toEqual(['m001', 'm002', 'm063', 'm064'])
   })
 
-  it('goes on with its answer when it is left, and shows it again', async () => {
+  it('keeps its running answer after the reader leaves, and shows it on return', async () => {
     const made = twoBranches()
     const { conversation, api, messages, turns, live, change } = made
     messages[5] = message(6, { status: 'running', content: '' })
@@ -147,7 +147,7 @@ describe('another branch', () => {
   })
 })
 
-describe('what is told of another branch', () => {
+describe('an event about another branch', () => {
   const told = (stored: Message) => ({
     id: stored.id,
     thread_id: 't',
@@ -156,7 +156,7 @@ describe('what is told of another branch', () => {
     ...(stored.parent_id !== undefined && { parent_id: stored.parent_id }),
   })
 
-  it('tears nobody away, but for the last answer, which is asked again', async () => {
+  it('does not move the reader, unless the last answer is regenerated', async () => {
     const made = setup([message(1), message(2), message(3), message(4)])
     const { conversation, messages, turns } = made
     conversation.load(thread, messages.toReversed())
@@ -183,7 +183,7 @@ describe('what is told of another branch', () => {
     expect(turns().at(-1)?.live?.key).toBe('m008')
   })
 
-  it('is followed where the last answer was asked again and is complete, and not where it was left', async () => {
+  it('is followed if the last answer was regenerated and is complete, unless the reader left that branch', async () => {
     const made = setup([message(1), message(2)])
     const { conversation, messages } = made
     conversation.load(thread, messages.toReversed())
@@ -200,7 +200,7 @@ describe('what is told of another branch', () => {
     expect(ids(made)).toEqual(['m001', 'm002'])
   })
 
-  it('is forgotten when the thread has no answer to come any more', async () => {
+  it('is dropped once the thread has no running answer', async () => {
     const { conversation, api } = setup([message(1), message(2)])
     conversation.load({ ...thread, running: true }, [message(2), message(1)])
     expect(conversation.state.elsewhere).toEqual({ id: null, running: true })

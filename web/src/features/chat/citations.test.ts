@@ -56,20 +56,20 @@ const checked: AnswerCitation = {
   publishedOn: '',
 }
 
-it('lists what is cited by its numbers, and apart from that what was only consulted', () => {
+it('lists cited sources by number, separately from consulted ones', () => {
   const stored = [citation(3, { support: 'strong' }), citation(1, { support: 'weak' }), citation(2)]
   const { cited, consulted } = sortSources(sourcesOf(null, stored), '[2] は本文にもあります')
   expect(cited.map(({ index }) => index)).toEqual([1, 3])
   expect(consulted.map(({ index }) => index)).toEqual([2])
 })
 
-it('takes what the text cites where nothing has been checked', () => {
+it('uses the citations in the text of an unchecked answer', () => {
   const { cited, consulted } = sortSources(sourcesOf(null, [citation(1), citation(2)]), '10日です[2]。')
   expect(cited.map(({ index }) => index)).toEqual([2])
   expect(consulted.map(({ index }) => index)).toEqual([1])
 })
 
-it('knows the same of an answer while it is written, when it has been checked, and when it is stored', () => {
+it('returns the same sources for a running, a checked and a stored answer', () => {
   const writing = sourcesOf({ sources: [given], citations: null }, [])
   expect(writing).toMatchObject([{ id: 'p1', index: 1, page: 3, locator: '第3章', support: null, quote: '' }])
   const ended = sourcesOf({ sources: [given], citations: [checked] }, [])
@@ -80,13 +80,13 @@ it('knows the same of an answer while it is written, when it has been checked, a
   ])
 })
 
-it('keeps of an answer that was stopped what its text cites', () => {
+it('keeps the sources that the text of a stopped answer cites', () => {
   const other = { ...given, id: 'p2', index: 2 }
   const view = { sources: [given, other], citations: null }
   expect(citationsOf(view, '10日です[2]。').map(({ index }) => index)).toEqual([2])
 })
 
-it('says of a source whether all that cites it is unsupported, or a part', () => {
+it('reports whether all citations of a source are unsupported, or some', () => {
   const [partly, all] = sourcesOf(null, [
     citation(1, { support: 'weak', weak_occurrences: [1] }),
     citation(2, { support: 'weak' }),
@@ -99,7 +99,7 @@ it('says of a source whether all that cites it is unsupported, or a part', () =>
   ).toEqual([[1]])
 })
 
-it('says only that it is gone of a file that was deleted', () => {
+it('reports only that a file was deleted', () => {
   const [gone] = sourcesOf(null, [
     { index: 1, filename: '削除されました', page: 0, score: 0, quote: '', support: 'weak', deleted: true },
   ])
@@ -107,7 +107,7 @@ it('says only that it is gone of a file that was deleted', () => {
   expect(gone && markUnsupported('10日です[1]。', [gone])).toBe('10日です[1]。')
 })
 
-it('says where a source stands as its readers know the place', () => {
+it('returns the place of a source in the units of its file type', () => {
   const inFile = { url: null, site: '', publishedOn: '' }
   expect(placeOf({ ...inFile, name: '規則.pdf', page: 1200, locator: '第3章' })).toBe('1,200ページ')
   expect(placeOf({ ...inFile, name: '説明.pptx', page: 4, locator: 'スライド 4' })).toBe('スライド 4')
@@ -129,7 +129,7 @@ const page: Citation = {
   support: 'strong',
 }
 
-it('knows the same of a page while an answer is written, when it has been checked, and when it is stored', () => {
+it('returns the same web page for a running, a checked and a stored answer', () => {
   const found: AnswerSource = {
     ...given,
     id: 'u',
@@ -156,7 +156,7 @@ it('knows the same of a page while an answer is written, when it has been checke
   expect(ended[0]).not.toHaveProperty('data_source_id')
 })
 
-it('takes no address but of the web, and writes it where a text leaves the app', () => {
+it('accepts only web addresses, and writes them into exported texts', () => {
   const [bad] = sourcesOf(null, [{ ...page, url: 'javascript:alert(1)' }])
   expect(bad?.url).toBeNull()
   expect(sourceLines({ citations: [page], content: '' })).toEqual([
@@ -164,7 +164,7 @@ it('takes no address but of the web, and writes it where a text leaves the app',
   ])
 })
 
-it('writes them for texts that leave the app, and says them aloud', () => {
+it('writes sources into exported texts, and has names for screen readers', () => {
   const citations = [citation(1, { support: 'strong' }), citation(2, { support: 'weak' }), citation(3)]
   expect(sourceLines({ citations, content: '' })).toEqual([
     '[1] 就業規則.pdf 1ページ',
@@ -177,7 +177,7 @@ it('writes them for texts that leave the app, and says them aloud', () => {
   )
 })
 
-it('quotes pages of the web without the marks of Markdown, and files as they are', () => {
+it('quotes web pages without Markdown syntax, and files unchanged', () => {
   const of = (quote: string, url: string | null = 'https://example.com') => quoteOf({ quote, url } as Source)
   expect(of('## 休暇\n\n**有給**は[こちら](https://a.example/x "題")\n> * 10日\n- `20日`')).toBe(
     '休暇\n\n有給はこちら\n・10日\n・20日',

@@ -5,39 +5,42 @@ import { type AnswerCitation, type AnswerSource, type AnswerView, httpUrl, type 
 import { formatDay } from '@/lib/ui/dates'
 import { texts } from './texts'
 
-/** A source of an answer as the screen shows it: a passage of a document, or a page of the web. */
+/** Source is a source of an answer: a passage of a document, or a web page. */
 export interface Source {
-  /** The id of the passage, or of the page. */
+  /** The id of the passage or of the web page. */
   readonly id: string
   readonly index: number
   readonly name: string
-  /** 0 where the file has no pages. */
+  /** 0 if the file has no pages. */
   readonly page: number
-  /** Where in the document, for a reader; may be empty. */
+  /** The position in the document in words; may be empty. */
   readonly locator: string
-  /** The text at that place; empty while it is not known. */
+  /** The text of the passage; empty while unknown. */
   readonly quote: string
-  /** The result of the answer's check; null without a citation, and until the answer is checked. */
+  /** The result of the answer's check; null for an uncited source and for an unchecked answer. */
   readonly support: Support | null
-  /** Which occurrences of its citation in the text are unsupported, from 0; null for all of a weak one. */
+  /**
+   * The unsupported occurrences of the citation in the text, from 0; null if all occurrences of a weak one are
+   * unsupported.
+   */
   readonly weakOccurrences: readonly number[] | null
-  /** Whether the file was deleted after the answer: `name` is a notice then, and other fields are empty. */
+  /** Whether the file was deleted after the answer. `name` is then a notice, and other fields are empty. */
   readonly deleted: boolean
-  /** Empty for a document of the skill, which only its citations show. */
+  /** Empty for a document of the skill, which readers can see only through its citations. */
   readonly dataSourceId: string
-  /** Of a page of the web, as the two that follow; empty if they are not known. */
+  /** For a web page only, like the next two fields; empty if unknown. */
   readonly url: string | null
   readonly site: string
-  /** As 2026-09-01. */
+  /** In the form 2026-09-01. */
   readonly publishedOn: string
 }
 
-/** Reports whether a source can be opened. */
+/** canOpen reports whether a source can be opened. */
 export function canOpen({ dataSourceId, url }: Source): boolean {
   return url !== null || dataSourceId !== ''
 }
 
-/** Returns the sources of an answer: from its stream while it is written, from the store after that. */
+/** sourcesOf returns the sources of an answer: from its stream while it is running, then from the store. */
 export function sourcesOf(
   view: Pick<AnswerView, 'sources' | 'citations'> | null,
   stored: readonly Citation[],
@@ -46,7 +49,9 @@ export function sourcesOf(
   return view.citations === null ? view.sources.map(givenSource) : view.citations.map(checkedSource)
 }
 
-/** Separates the cited sources, in the order of their numbers, from the sources that were only consulted. */
+/**
+ * sortSources separates the cited sources, in the order of their numbers, from the sources that were only consulted.
+ */
 export function sortSources(
   sources: readonly Source[],
   text: string,
@@ -62,8 +67,8 @@ export function sortSources(
 type Place = Pick<Source, 'name' | 'page' | 'locator' | 'url' | 'site' | 'publishedOn'>
 
 /**
- * Returns the place of a source in few words: the page of a PDF, the slide, the cells, the last heading; for a page of
- * the web its site and its date.
+ * placeOf returns the place of a source in few words: the page of a PDF, the slide, the cells, the last heading, or the
+ * site and date of a web page.
  */
 export function placeOf({ name, page, locator, url, site, publishedOn }: Place): string {
   if (url !== null) return [site, publishedOn && formatDay(publishedOn)].filter(Boolean).join(' ')
@@ -71,12 +76,12 @@ export function placeOf({ name, page, locator, url, site, publishedOn }: Place):
   return locator.split(' > ').at(-1) ?? ''
 }
 
-/** Returns the name and the place of a source: 就業規則.pdf 3ページ. */
+/** titleOf returns the name and the place of a source: 就業規則.pdf 3ページ. */
 export function titleOf(source: Place): string {
   return [source.name, placeOf(source)].filter(Boolean).join(' ')
 }
 
-/** Returns the quote of a source for reading: without Markdown marks if it is a page of the web. */
+/** quoteOf returns the quote of a source for reading: without Markdown syntax if it is a web page. */
 export function quoteOf({ quote, url }: Source): string {
   if (url === null) return quote
   return quote
@@ -90,13 +95,13 @@ export function quoteOf({ quote, url }: Source): string {
     .trim()
 }
 
-/** Returns the name of a citation for screen readers. `note` is the result of `noteOf`. */
+/** spokenTitle returns the name of a citation for screen readers. `note` is the result of `noteOf`. */
 export function spokenTitle(source: Source, note: string): string {
   const { index, url } = source
   return texts.citation.spoken(index, titleOf(source), note) + (url ? texts.citation.opens : '')
 }
 
-/** Returns a note about a source whose citations in the text are unsupported: 要確認, 一部要確認, or ''. */
+/** noteOf returns a note about a source with unsupported citations in the text: 要確認, 一部要確認, or ''. */
 export function noteOf({ index, support, weakOccurrences, deleted }: Source, text: string): string {
   if (support !== 'weak' || deleted) return ''
   const withoutCode = text.replace(/(`{3,}|~{3,})[\s\S]*?\1|`[^`\n]*`/g, '')
@@ -106,7 +111,7 @@ export function noteOf({ index, support, weakOccurrences, deleted }: Source, tex
     : texts.citation.weak
 }
 
-/** Marks the unsupported citations in the text of an answer for the renderer. */
+/** markUnsupported marks the unsupported citations in the text of an answer for the renderer. */
 export function markUnsupported(text: string, sources: Iterable<Source>): string {
   const weak = new Map(
     [...sources]
@@ -117,7 +122,7 @@ export function markUnsupported(text: string, sources: Iterable<Source>): string
   return markWeak(text, (index, occurrence) => weak.has(index) && (weak.get(index)?.has(occurrence) ?? true))
 }
 
-/** Returns a line for each cited source, for texts that are copied or saved. */
+/** sourceLines returns a line for each cited source, for texts that are copied or saved. */
 export function sourceLines({
   citations,
   content,
@@ -131,7 +136,7 @@ export function sourceLines({
   })
 }
 
-/** Returns the citations of an answer that has just ended, for use until the server's record arrives. */
+/** citationsOf returns the citations of an answer that has just finished, until the server's record arrives. */
 export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, text: string): Citation[] {
   const sources = sourcesOf(view, [])
   const known = view.citations === null ? sortSources(sources, text).cited : sources

@@ -5,8 +5,8 @@ import type { LiveAnswer } from '@/lib/stream'
 import { MESSAGE_PAGE } from './history'
 import { finished, message, setup, thread } from './testing'
 
-describe('a page that was read before', () => {
-  /** Answers the next call with what is stored now, once it is let go. */
+describe('a page requested before', () => {
+  /** Makes the next request return the current messages, but only after release. */
   function held({ api, messages }: ReturnType<typeof setup>) {
     let release = () => {}
     const before = messages.toReversed()
@@ -19,7 +19,7 @@ describe('a page that was read before', () => {
     return () => release()
   }
 
-  it('a question was taken does not take the question away', async () => {
+  it('the server accepts a question does not remove the question', async () => {
     const made = setup()
     const { conversation, turns, live, change, messages } = made
     conversation.load(thread, [])
@@ -36,7 +36,7 @@ describe('a page that was read before', () => {
     ])
   })
 
-  it('an answer ended does not have it written again', async () => {
+  it('an answer finishes does not restart it', async () => {
     const made = setup([message(1), message(2, { status: 'running', content: '' })])
     const { conversation, turns, live, change, messages } = made
     conversation.load(thread, messages.toReversed())
@@ -49,7 +49,7 @@ describe('a page that was read before', () => {
     expect(turns()[1]).toMatchObject({ live: null, message: { status: 'success', content: '本文2' } })
   })
 
-  it('an answer was rated does not take the rating back, whichever comes first', async () => {
+  it('a rating does not revert the rating, in any order of events', async () => {
     const rated = message(2, { feedback: { rating: 'good' } })
     const made = setup([message(1), message(2)])
     const { conversation, api, turns, messages } = made
@@ -78,7 +78,7 @@ describe('a page that was read before', () => {
     await vi.waitFor(() => expect(turns()[1]?.message.feedback).toEqual({ rating: 'bad' }))
   })
 
-  it('something was asked in a thread that is being opened is read once more', async () => {
+  it('a question in a thread that is being opened is requested again', async () => {
     const { conversation, api, turns, live, change, messages } = setup()
     await conversation.ask({ kind: 'text', content: '質問' })
     conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
@@ -88,7 +88,7 @@ describe('a page that was read before', () => {
     expect(turns().map((turn) => turn.message.id)).toEqual(['m001', 'm002'])
   })
 
-  it('is read again whole, whoever asked for it first', async () => {
+  it('is requested again in full, even if the first request was for fewer messages', async () => {
     const made = setup(Array.from({ length: 8 }, (_, i) => message(i + 1)))
     const { conversation, api, turns, messages } = made
     conversation.load(thread, messages.toReversed())
@@ -104,7 +104,7 @@ describe('a page that was read before', () => {
   })
 })
 
-describe('what the server tells', () => {
+describe('an event from the server', () => {
   const told = (n: number, change: Partial<LiveMessage> = {}): LiveMessage => ({
     id: `m${String(n).padStart(3, '0')}`,
     thread_id: 't',
@@ -114,7 +114,7 @@ describe('what the server tells', () => {
   })
   const settle = () => new Promise((resolve) => setTimeout(resolve))
 
-  it('of a question asked elsewhere: reads it, and joins its answer', async () => {
+  it('about a question asked in another tab loads it and joins its answer', async () => {
     const { conversation, api, turns, messages } = setup()
     conversation.load(thread, [])
     messages.push(message(1), message(2, { status: 'running', content: '' }))
@@ -126,13 +126,13 @@ describe('what the server tells', () => {
       ['m001', undefined],
       ['m002', 'm002'],
     ])
-    // From here on the stream tells.
+    // From here on, the answer's stream reports the changes.
     conversation.told(told(2))
     await settle()
     expect(api.listMessages).toHaveBeenCalledTimes(2)
   })
 
-  it('of what is known already: nothing is read', async () => {
+  it('about a known message loads nothing', async () => {
     const { conversation, api, messages } = setup([message(1), message(2)])
     conversation.load(thread, messages.toReversed())
     conversation.told(told(2))
@@ -141,7 +141,7 @@ describe('what the server tells', () => {
     expect(api.listMessages).toHaveBeenCalledOnce()
   })
 
-  it('while a question is on its way: waits whether it was about that question', async () => {
+  it('during sending waits until the question’s id is known', async () => {
     const { conversation, api, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -152,7 +152,7 @@ describe('what the server tells', () => {
     expect(api.listMessages).not.toHaveBeenCalled()
   })
 
-  it('while a question is on its way: reads what was about another one', async () => {
+  it('during sending causes a reload if it is about another question', async () => {
     const { conversation, api, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -163,7 +163,7 @@ describe('what the server tells', () => {
     expect(api.listMessages).toHaveBeenCalledOnce()
   })
 
-  it('before the stream of an answer that is made anew: leaves its place alone', async () => {
+  it('before the stream of a regenerated answer keeps the answer’s place', async () => {
     const { conversation, api, turns, change, messages } = setup([message(1), message(2)])
     conversation.load(thread, messages.toReversed())
     const key = turns()[1]?.key
@@ -179,7 +179,7 @@ describe('what the server tells', () => {
     ])
   })
 
-  it('during a call: asks once more, and who waits gets the later answer', async () => {
+  it('during a request causes one more request, whose result all callers get', async () => {
     const { conversation, api, turns, messages } = setup([message(1), message(2, { status: 'running' })])
     conversation.load(thread, [message(1)])
     void conversation.refresh()
@@ -190,7 +190,7 @@ describe('what the server tells', () => {
     expect(turns().at(-1)?.message.id).toBe('m003')
   })
 
-  it('of the thread: its title, and that it is gone', async () => {
+  it('about the thread updates its title or marks it as deleted', async () => {
     const { conversation, api } = setup()
     conversation.load(thread, [])
     conversation.changed({ ...thread, title: '新しい題名' })

@@ -6,7 +6,7 @@ const change = { id: 1, start: 0, end: 1, before: '絹', after: '糸', kind: 'ty
 const proofread = { text: '絹', changes: [change], dropped: 0 }
 const accepted = { accepted: [1], refused: [] }
 
-/** A conversation with an answer that proofreads a text. */
+/** loaded returns a conversation with an answer that proofreads a text. */
 function loaded() {
   const stored = [message(1), message(2, { proofread })]
   const world = setup(stored)
@@ -16,7 +16,7 @@ function loaded() {
 }
 
 describe('a proofread text', () => {
-  it('has its changes from the stream until the server has told of them', () => {
+  it('has its changes from the stream until the server’s record arrives', () => {
     const { conversation, turns, live, change: view } = setup()
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
     const told = { ...proofread, unchecked: [{ start: 0, end: 1 }] }
@@ -24,7 +24,7 @@ describe('a proofread text', () => {
     expect(turns()[1]?.message.proofread).toEqual(told)
   })
 
-  it('has no changes of an answer that is made anew', () => {
+  it('has no changes of an earlier attempt at the answer', () => {
     const { conversation, turns, change: view, answer } = loaded()
     conversation.regenerate('m002')
     const live = turns()[1]?.successor
@@ -33,7 +33,7 @@ describe('a proofread text', () => {
     expect(answer()?.proofread).toBeUndefined()
   })
 
-  it('has the decisions at once, and in its message once they are stored', async () => {
+  it('shows decisions at once, and stores them in its message after saving', async () => {
     const { conversation, api, answer } = loaded()
     conversation.decide('m002', accepted)
     expect(answer()?.proofread?.decisions).toBeUndefined()
@@ -42,7 +42,7 @@ describe('a proofread text', () => {
     expect(answer()?.proofread?.decisions).toEqual(accepted)
   })
 
-  it('is read again when something else was decided elsewhere, and not when it was here', async () => {
+  it('is reloaded after decisions in another tab, but not after its own', async () => {
     const { conversation, api, answer, messages } = loaded()
     conversation.decide('m002', accepted)
     await conversation.storeDecisions('m002')
@@ -55,7 +55,7 @@ describe('a proofread text', () => {
     await vi.waitFor(() => expect(answer()?.proofread?.decisions).toEqual(elsewhere))
   })
 
-  it('says when the server refuses what was decided', async () => {
+  it('reports refused decisions', async () => {
     const { conversation, api, events, answer } = loaded()
     const cause = new ApiError(409, {})
     api.decideChanges.mockRejectedValueOnce(cause)

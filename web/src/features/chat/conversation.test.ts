@@ -4,7 +4,7 @@ import { MESSAGE_PAGE } from './history'
 import { finished, message, setup, thread } from './testing'
 
 describe('asking', () => {
-  it('shows the question at once, makes the thread, and streams into the place that stands', async () => {
+  it('shows the question at once, creates the thread, and streams into the same place', async () => {
     const { conversation, events, sent, turns, live, change, messages } = setup()
     const asked = conversation.ask({ kind: 'text', content: '質問' })
     expect(turns().map((turn) => turn.message.content)).toEqual(['質問', ''])
@@ -25,7 +25,7 @@ describe('asking', () => {
     expect(turns().map((turn) => turn.key)).toEqual(keys)
   })
 
-  it('gives the question back when it is refused, and asks the same again', async () => {
+  it('returns a refused question, and retries the same request', async () => {
     const { conversation, events, sent, turns, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -40,7 +40,7 @@ describe('asking', () => {
     expect(conversation.state.failure).toBeNull()
   })
 
-  it('gives the thread up that was made for a question that is refused, and makes another one', async () => {
+  it('deletes the thread of a refused question, and creates another one', async () => {
     const { conversation, api, events, sent, live, change } = setup()
     api.createThread.mockResolvedValueOnce(thread).mockResolvedValueOnce({ ...thread, id: 't2' })
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -57,16 +57,16 @@ describe('asking', () => {
 
   it.each<[string, StreamFailure, (made: ReturnType<typeof setup>) => void]>([
     [
-      'nobody knows whether it was taken',
+      'it is unknown whether the server accepted the question',
       new StreamFailure('network', 'network_unreachable', 0, ''),
       () => {},
     ],
     [
-      'something was told of the thread',
+      'an event about the thread arrived',
       new StreamFailure('problem', 'thread_busy', 409, ''),
       ({ conversation }) => conversation.told({ id: 'm001', thread_id: 't', status: 'success' }),
     ],
-  ])('keeps the thread where %s', async (_, failure, happens) => {
+  ])('keeps the thread if %s', async (_, failure, happens) => {
     const made = setup()
     const { conversation, events, live, change } = made
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -76,7 +76,7 @@ describe('asking', () => {
     expect(conversation.state.thread).toEqual(thread)
   })
 
-  it('gives the question back when the thread cannot be made, and makes only one', async () => {
+  it('returns the question if the thread cannot be created, and creates only one thread', async () => {
     const { conversation, api, turns } = setup()
     api.createThread.mockRejectedValueOnce(new Error('offline'))
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -86,7 +86,7 @@ describe('asking', () => {
     expect(new Set(api.createThread.mock.calls.map((call) => JSON.stringify(call)))).toHaveLength(1)
   })
 
-  it('makes a temporary thread where that was chosen before it began', async () => {
+  it('creates a temporary thread if that was chosen before', async () => {
     const { conversation, api } = setup()
     conversation.setTemporary(true)
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -95,7 +95,7 @@ describe('asking', () => {
     expect(conversation.state.temporary).toBe(true)
   })
 
-  it('asks nothing while an answer is being written', async () => {
+  it('sends nothing while an answer is running', async () => {
     const { conversation, sent } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '一' })
@@ -103,7 +103,7 @@ describe('asking', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('keeps the values of a form until the server has them', async () => {
+  it('keeps the values of a form until the server accepts them', async () => {
     const { conversation, sent, live, change } = setup()
     conversation.load(thread, [])
     const onTaken = vi.fn()
@@ -116,7 +116,7 @@ describe('asking', () => {
 })
 
 describe('stopping', () => {
-  it('waits for the answer to begin when it has not', async () => {
+  it('waits until the answer has begun', async () => {
     const { conversation, api, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '質問' })
@@ -134,7 +134,7 @@ describe('stopping', () => {
     expect(conversation.state.turns[1]?.message).toMatchObject({ content: '途中', finish_reason: 'stopped' })
   })
 
-  it('says when it failed', async () => {
+  it('reports a failure', async () => {
     const { conversation, api, events } = setup()
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
     api.stopMessage.mockRejectedValueOnce(new Error('offline'))
@@ -144,7 +144,7 @@ describe('stopping', () => {
   })
 })
 
-describe('asking again', () => {
+describe('regenerating', () => {
   it('keeps the old answer until the new one has begun, in the same place', () => {
     const { conversation, sent, turns, change } = setup()
     conversation.load(thread, [message(2, { feedback: { rating: 'good' } }), message(1)])
@@ -159,7 +159,7 @@ describe('asking again', () => {
     expect(turns()).toHaveLength(2)
   })
 
-  it('leaves the old answer alone when it is refused', () => {
+  it('keeps the old answer if the request is refused', () => {
     const { conversation, events, turns, change } = setup()
     conversation.load(thread, [message(2), message(1)])
     conversation.regenerate('m002')
@@ -171,22 +171,22 @@ describe('asking again', () => {
   })
 })
 
-describe('what is stored', () => {
-  it('joins an answer that is being written', () => {
+describe('stored messages', () => {
+  it('joins a running answer', () => {
     const { conversation, turns, events } = setup()
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
     expect(turns()[1]?.live?.key).toBe('m002')
     expect(events.onRunning).toHaveBeenCalledWith('t', true)
   })
 
-  it('takes the stored message when there is nothing to stream any more', async () => {
+  it('uses the stored message when the stream has nothing left', async () => {
     const { conversation, turns, live, change } = setup([message(1), message(2)])
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
     conversation.ended(live(), change(live(), { ending: { kind: 'gone' } }), '')
     await vi.waitFor(() => expect(turns()[1]).toMatchObject({ live: null, message: { content: '本文2' } }))
   })
 
-  it('keeps what came of an answer that cannot be received, and says so', async () => {
+  it('keeps the received text of a broken answer, and reports the failure', async () => {
     const { conversation, api, turns, live, change } = setup()
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
     api.listMessages.mockRejectedValueOnce(new Error('offline'))
@@ -200,7 +200,7 @@ describe('what is stored', () => {
     })
   })
 
-  it('reads older pages, and all of them for saving', async () => {
+  it('loads older pages, and all of them for saving', async () => {
     const all = Array.from({ length: 55 }, (_, i) => message(i + 1))
     const { conversation, api, turns } = setup(all)
     conversation.load(thread, all.toReversed().slice(0, MESSAGE_PAGE))
@@ -217,7 +217,7 @@ describe('what is stored', () => {
   })
 
   it.each([2, MESSAGE_PAGE])(
-    'leaves no hole where more has come than the %i messages that are read',
+    'leaves no gap if more than the %i requested messages are new',
     async (limit) => {
       const { conversation, turns, messages } = setup([message(1), message(2)])
       conversation.load(thread, messages.toReversed())
@@ -230,7 +230,7 @@ describe('what is stored', () => {
     },
   )
 
-  it('waits for the page that is being read when all of them are wanted', async () => {
+  it('waits for the page that is being loaded when all pages are requested', async () => {
     const all = Array.from({ length: 55 }, (_, i) => message(i + 1))
     const { conversation, api, turns } = setup(all)
     conversation.load(thread, all.toReversed().slice(0, MESSAGE_PAGE))
@@ -241,7 +241,7 @@ describe('what is stored', () => {
     expect(api.listMessages).toHaveBeenCalledTimes(2)
   })
 
-  it('does not show a question twice that is still on its way', async () => {
+  it('does not show a pending question twice', async () => {
     const { conversation, turns, messages } = setup()
     conversation.load(thread, [])
     const asked = conversation.refresh()
@@ -252,7 +252,7 @@ describe('what is stored', () => {
     expect(turns()).toHaveLength(2)
   })
 
-  it('rates at once, and takes it back when that fails', async () => {
+  it('shows a rating at once, and reverts it on failure', async () => {
     const { conversation, api, events, turns } = setup()
     conversation.load(thread, [message(2), message(1)])
     const done = conversation.rate('m002', 'bad', '短い')

@@ -14,8 +14,8 @@ import { endedMessage, isRunning, isWriting, lostMessage } from './turns'
 import type { Wish } from './wishes'
 
 /**
- * One thread as this tab knows it: its messages, and what is being asked and written. It lives on when its screen is
- * left, so that coming back shows it at once, and is the only place that changes its state.
+ * Conversation is a thread in this tab: its messages, and its pending questions and answers. It outlives its screen, so
+ * that returning to it is immediate. Only Conversation changes its state.
  */
 export class Conversation {
   readonly #core: ConversationCore
@@ -49,7 +49,7 @@ export class Conversation {
     return this.#core.atom
   }
 
-  /** Whether an answer is being written or asked for in the thread, in whichever branch. */
+  /** Whether an answer is running or requested in any branch of the thread. */
   get busyAtom(): Atom<boolean> {
     return this.#core.busyAtom
   }
@@ -58,21 +58,21 @@ export class Conversation {
     return this.#core.state
   }
 
-  /** Whether there is something to show without asking the server. */
+  /** Whether there are messages to show without a request to the server. */
   get shown(): boolean {
     return this.#loaded || this.state.turns.length > 0
   }
 
-  /** Takes the thread and its newest messages as the server told them, and joins an answer that is being written. */
+  /** Shows the thread and its newest messages, and joins a running answer. */
   load(thread: Thread, page: readonly Message[]): void {
     this.#loaded = true
     this.#asking.used()
-    // Something may have been asked here while this was read.
+    // The user may have asked something during the request.
     if (this.state.turns.length > 0) void this.refresh()
     else this.#history.begin(thread, page)
   }
 
-  /** Chooses what the thread is to be, as long as none is being made. */
+  /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
   setTemporary(temporary: boolean): void {
     this.#asking.setTemporary(temporary)
   }
@@ -83,25 +83,25 @@ export class Conversation {
     return last === undefined ? {} : { parent_id: last.message.id }
   }
 
-  /** Begins to edit a question, or with null leaves it as it is. */
+  /** Begins to edit a question; null cancels editing. */
   edit(messageId: string | null): void {
     this.#core.set({ editing: messageId })
   }
 
   /**
-   * Asks, at the end of the branch on the screen or in place of another question, which begins a branch. Shows the
-   * question and the place of the answer at once; makes the thread if there is none yet.
+   * Asks a question at the end of the branch on the screen, or in place of another question, which begins a branch. It
+   * shows the question and its answer at once, and creates the thread if necessary.
    */
   ask(question: Question, requestId = this.deps.newId(), place: Place = this.end): Promise<void> {
     return this.#asking.ask(question, requestId, place)
   }
 
-  /** Has an answer asked again, which begins a branch. The old one stays on the screen until the new one has begun. */
+  /** Regenerates an answer, which begins a branch. The old answer stays on the screen until the new one begins. */
   regenerate(messageId: string, requestId = this.deps.newId(), wish?: Wish): void {
     this.#asking.regenerate(messageId, requestId, wish)
   }
 
-  /** Drops an answer whose tokens the user does not accept. */
+  /** Drops the request for an answer whose tokens the user declined. */
   declineCost(): void {
     this.#core.set({ costly: null })
   }
@@ -110,7 +110,7 @@ export class Conversation {
     this.#core.set({ failure: null })
   }
 
-  /** Stops the answer that is being written, or the one that is about to begin. */
+  /** Stops the running answer, or the requested one as soon as it begins. */
   async stop(): Promise<void> {
     const turn = this.state.turns.at(-1)
     if (turn === undefined || !isWriting(turn) || this.state.stopping) return
@@ -129,68 +129,68 @@ export class Conversation {
     }
   }
 
-  /** Shows the branch that a message is in, up to its newest message, in place of the one on the screen. */
+  /** Shows the branch of a message, up to the newest message of the branch. */
   goTo(messageId: string): Promise<void> {
     return this.#history.goTo(messageId)
   }
 
-  /** The reader does not want to see what is elsewhere. */
+  /** Hides the note about another branch. */
   dismissElsewhere(): void {
     this.#core.set({ elsewhere: null })
   }
 
-  /** Reads the page before the oldest message at hand. A call made while it is being read waits for the same page. */
+  /** Loads the page before the oldest loaded message. Calls during loading wait for the same page. */
   loadOlder(): Promise<void> {
     return this.#history.loadOlder()
   }
 
-  /** Has a message on the screen: reads until it is at hand, or goes to the branch that it is in. */
+  /** Shows a message: loads pages until it is found, or switches to its branch. */
   async reveal(messageId: string): Promise<void> {
     if (!(await this.#history.loadUntil(messageId)) && this.state.older === 'end') await this.goTo(messageId)
   }
 
-  /** Reads until a message is at hand; answers whether it is part of the branch. */
+  /** Loads pages until a message is found, and reports whether the message is part of the branch. */
   loadUntil(messageId: string): Promise<boolean> {
     return this.#history.loadUntil(messageId)
   }
 
-  /** Reads all there is, for saving and printing. */
+  /** Loads all messages, for saving and printing. */
   loadAll(): Promise<void> {
     return this.#history.loadAll()
   }
 
-  /** Reads the newest messages again: something has changed elsewhere, or an answer has ended. */
+  /** Loads the newest messages again, after a change in another tab or the end of an answer. */
   refresh(limit?: number): Promise<void> {
     return this.#history.refresh(limit)
   }
 
-  /** Shows the branch that was looked at last, here or elsewhere: the reader has just come. */
+  /** Shows the branch that the user viewed last on any device. */
   reopen(): Promise<void> {
     return this.#history.reopen()
   }
 
-  /** The server has told of a message: asked, begun, ended or rated, here or on another device. */
+  /** Handles the server's event about a message: asked, begun, finished or rated on any device. */
   told(message: LiveMessage): void {
     this.#history.told(message)
   }
 
-  /** The thread is called otherwise now, or its answer has ended. */
+  /** Handles a new title of the thread or the end of its answer. */
   changed(thread: Thread): void {
     this.#history.changed(thread)
   }
 
-  /** The thread is gone. */
+  /** Handles the deletion of the thread. */
   vanished(): void {
     this.#history.vanished()
   }
 
-  /** A stream has told what the thread is called. */
+  /** Handles the title in an answer's stream. */
   titled(title: ThreadTitle): void {
     const { thread } = this.state
     if (thread !== null) this.#core.set({ thread: withTitle(thread, title) })
   }
 
-  /** The server has taken a question: what was shown ahead gets its ids. */
+  /** Handles the server's acceptance of a question: the optimistic turns get its ids. */
   started(live: LiveAnswer, view: AnswerView): void {
     const { messageId } = view
     if (messageId === null) return
@@ -198,14 +198,14 @@ export class Conversation {
     if (this.state.stopping) void this.#stopMessage(messageId)
   }
 
-  /** A stream is over: its text becomes the message, and the server is asked for its record of it. */
+  /** Handles the end of a stream. The text becomes the message until the server's record is loaded. */
   ended(live: LiveAnswer, view: AnswerView, text: string): void {
     const { ending } = view
     const turn = this.state.turns.find((item) => item.live === live || item.successor === live)
     const threadId = this.state.thread?.id
     if (ending === null || threadId === undefined) return
     if (turn === undefined) {
-      // Its branch is not on the screen.
+      // The answer's branch is not on the screen.
       if (view.messageId !== null && view.messageId === this.state.elsewhere?.id)
         this.#history.settleElsewhere()
       this.deps.events.onRunning(threadId, false)
@@ -225,11 +225,11 @@ export class Conversation {
       void this.#history.refresh(2)
       return
     }
-    // Nothing more to stream, or no sense to be made of it: the stored message tells. Until then the text stays.
+    // The stream has nothing left or is inconsistent, so load the stored message. Until then keep the text.
     void this.#history.refresh(2).then(() => this.#settle(turn.key, text))
   }
 
-  /** Ends a turn whose stream told no ending: by what is stored, or as lost with the text that came. */
+  /** Completes a turn whose stream had no ending: with the stored message, or as lost with the received text. */
   #settle(key: string, text: string): void {
     const message = this.state.turns.find((turn) => turn.key === key)?.message
     if (message === undefined) return
@@ -237,7 +237,7 @@ export class Conversation {
     this.#core.patch(key, { live: null, successor: null, message: lost })
   }
 
-  /** Rates an answer, or with null withdraws the rating: shown at once, taken back if it fails. */
+  /** Rates an answer; null withdraws the rating. The rating is shown at once and reverted on failure. */
   async rate(
     messageId: string,
     rating: 'good' | 'bad' | null,
@@ -257,7 +257,7 @@ export class Conversation {
       else await this.deps.api.giveFeedback({ message_id: messageId, ...feedback })
       this.#core.version++
       const now = this.state.turns.find((item) => item.key === turn.key)?.message.feedback
-      // A page that was read before the server had it has taken it back.
+      // A page that was requested before the rating has reverted it.
       if (JSON.stringify(now) !== JSON.stringify(feedback)) void this.refresh()
       return true
     } catch (cause) {
@@ -271,22 +271,22 @@ export class Conversation {
     }
   }
 
-  /** What is decided about proofread texts and not stored yet, by message. */
+  /** The unsaved decisions about proofread texts, by message id. */
   get decisionsAtom(): DecisionSaver['atom'] {
     return this.#decisions.atom
   }
 
-  /** Decides about the changes of a proofread text: shown at once, stored soon. */
+  /** Sets the decisions about a proofread text. They are shown at once and saved soon. */
   decide(messageId: string, decided: DecisionLists): void {
     this.#decisions.decide(messageId, decided)
   }
 
-  /** Stores at once what is decided; answers whether the server has all of it. */
+  /** Saves the decisions at once, and reports whether the server has all of them. */
   storeDecisions(messageId: string): Promise<boolean> {
     return this.#decisions.flush(messageId)
   }
 
-  /** The page may be closed. */
+  /** Prepares for the page to close. */
   leave(): void {
     this.#decisions.flushAll()
   }

@@ -3,14 +3,16 @@ import type { Thread } from '@/lib/api'
 import { type ConversationDeps, type ConversationState, isBusy } from './conversationState'
 import type { Turn } from './turns'
 
-/** What the parts of a conversation share: its state, and what tells whether a page that was read is out of date. */
+/** ConversationCore is the shared state of a conversation, with a version to detect outdated pages. */
 export class ConversationCore {
   readonly atom: PrimitiveAtom<ConversationState>
-  /** Whether an answer is being written or asked for in the thread, in whichever branch. */
+  /** Whether an answer is running or requested in any branch of the thread. */
   readonly busyAtom: Atom<boolean>
-  /** What was told while a question was on its way, and may have been about that question. */
+  /** The ids of messages whose events arrived while a question was pending, and which may be that question's. */
   readonly heard = new Set<string>()
-  /** Grows with what begins, ends or is rated here: a page that was asked for before that may be from before it. */
+  /**
+   * Increases when an answer begins or ends and when one is rated. A page requested before an increase may be outdated.
+   */
   version = 0
 
   constructor(
@@ -45,5 +47,5 @@ export class ConversationCore {
   }
 }
 
-/** Stands for news of which it is not known what they are about. */
+/** anything represents an event about unknown messages. */
 export const anything = '*'

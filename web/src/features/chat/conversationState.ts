@@ -6,9 +6,9 @@ import type { DecisionLists } from './proofread/review'
 import { isWriting, type Turn } from './turns'
 import type { Wish } from './wishes'
 
-/** What a person asks: text, or the values of a form with what the thread will show of them. */
+/** Question is a user's question: text, or the values of a form with the text that the thread will show for them. */
 export type Question = (TextQuestion | FormQuestion) & {
-  /** The model that is to answer; missing: what is chosen when it is asked. */
+  /** The chosen model; if missing, the one chosen at the time of asking. */
   readonly wish?: Wish
   /** The number of tokens that the user has accepted for the answer. */
   readonly acceptTokens?: number
@@ -17,12 +17,12 @@ export type Question = (TextQuestion | FormQuestion) & {
 type TextQuestion = {
   readonly kind: 'text'
   readonly content: string
-  /** The data sources that it is to be answered from; all of the thread if it is missing. */
+  /** The ids of the data sources to use; if missing, all of the thread. */
   readonly sources?: readonly string[]
-  /** Its pictures; those of the question that it replaces if it is missing. */
+  /** The pictures; if missing, those of the question that it replaces. */
   readonly pictures?: readonly Picture[]
   readonly onTaken?: () => void
-  /** Called instead of giving the text back to the composer. */
+  /** Called instead of returning the text to the composer. */
   readonly onLost?: () => void
 }
 
@@ -30,23 +30,21 @@ type FormQuestion = {
   readonly kind: 'form'
   readonly form: Readonly<Record<string, string>>
   readonly content: string
-  /** Called once the server has it. */
+  /** Called after the server has accepted the question. */
   readonly onTaken: () => void
 }
 
-/** Where in its thread a question stands: after an answer, or in place of another question. */
+/** Place is the position of a question in its thread: after an answer, or in place of another question. */
 export type Place = { readonly parent_id?: string } | { readonly edit: string }
 
-/**
- * An answer of the thread that is not on the screen, in a branch that was begun elsewhere or left while it was written.
- */
+/** Elsewhere is an answer in a branch that is not on the screen. */
 export interface Elsewhere {
-  /** A message of that branch; null while it is not known which one it is. */
+  /** The id of a message in that branch; null while unknown. */
   readonly id: string | null
   readonly running: boolean
 }
 
-/** A question that could not be handed over. It is not lost: `retry` asks the same again. */
+/** SendFailure is a question that could not be sent. `retry` repeats the same request. */
 export interface SendFailure {
   readonly question: Question
   readonly place: Place
@@ -54,13 +52,15 @@ export interface SendFailure {
   readonly retry: () => void
 }
 
-/** An answer that takes many tokens and begins when the user accepts them. */
+/** CostlyAnswer is an answer that takes many tokens and begins only after the user accepts them. */
 export interface CostlyAnswer {
   readonly tokens: number
   readonly proceed: () => void
 }
 
-/** The number of tokens that the user has to accept, if the question was refused because of them. */
+/**
+ * tokensToAccept returns the number of tokens that the user must accept, if the server refused the question for that.
+ */
 export function tokensToAccept(cause: StreamFailure | Error): number | undefined {
   return cause instanceof StreamFailure ? cause.detail.estimatedTokens : undefined
 }
@@ -70,20 +70,20 @@ export interface ConversationState {
   /** The branch on the screen, oldest first. */
   readonly turns: readonly Turn[]
   readonly elsewhere: Elsewhere | null
-  /** The question that is being edited. */
+  /** The id of the question being edited. */
   readonly editing: string | null
   readonly older: 'more' | 'loading' | 'failed' | 'end'
   readonly failure: SendFailure | null
   readonly costly: CostlyAnswer | null
-  /** Stop was asked for and has not come about yet. */
+  /** Whether a stop is requested and not yet complete. */
   readonly stopping: boolean
-  /** The thread has been deleted, here or elsewhere. */
+  /** Whether the thread has been deleted. */
   readonly gone: boolean
-  /** The thread is in no list and deleted after a day, or will be once it is made. */
+  /** Whether the thread is, or will be, temporary: in no list and deleted after a day. */
   readonly temporary: boolean
 }
 
-/** The calls a conversation makes. */
+/** ConversationApi has the API calls of a conversation. */
 export interface ConversationApi {
   readonly createThread: (request: {
     request_id: string
@@ -99,13 +99,13 @@ export interface ConversationApi {
   readonly decideChanges: (messageId: string, decided: DecisionLists) => Promise<void>
 }
 
-/** What a conversation tells the rest of the app. */
+/** ConversationEvents are the notifications of a conversation to the rest of the app. */
 export interface ConversationEvents {
   readonly onThread: (thread: Thread) => void
-  /** A thread that was made for a question is not needed: the server has refused the question. */
+  /** The server refused the question, so the thread that was created for it is not needed. */
   readonly onUnused: (conversation: Conversation, thread: Thread) => void
   readonly onRunning: (threadId: string, running: boolean) => void
-  /** The text goes back to the composer; `onQuestionRetried` takes it away again. */
+  /** The text returns to the composer. `onQuestionRetried` removes it again. */
   readonly onQuestionLost: (conversation: Conversation, failure: SendFailure) => void
   readonly onQuestionRetried: (conversation: Conversation, question: Question) => void
   readonly onTrouble: (
@@ -120,13 +120,13 @@ export interface ConversationDeps {
   readonly streams: Pick<AnswerStreams, 'send' | 'attach' | 'find' | 'watch'>
   readonly api: ConversationApi
   readonly events: ConversationEvents
-  /** The model that is chosen for questions of a skill. */
+  /** Returns the model choice for questions to a skill. */
   readonly wish: (skillId: string) => Wish
   readonly newId: () => string
   readonly now: () => string
 }
 
-/** Whether an answer is being written or asked for in the thread, in whichever branch. */
+/** isBusy reports whether an answer is running or requested in any branch of the thread. */
 export function isBusy({ turns, elsewhere }: ConversationState): boolean {
   return isWriting(turns.at(-1)) || elsewhere?.running === true
 }

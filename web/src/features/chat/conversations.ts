@@ -27,19 +27,21 @@ import { texts } from './texts'
 import { aheadId, isRunning } from './turns'
 import { wishOf } from './wishes'
 
-/** How many conversations that are not on the screen are kept, to show them again at once. */
+/** The maximum number of conversations to keep that are not on the screen. */
 const maxKept = 20
 
 const byThread = new Map<string, Conversation>()
 const byLive = new Map<string, Conversation>()
 
-/** Conversations for the page of their skill: their first question was refused, or has been asked from another page. */
+/**
+ * Conversations for the page of their skill, by skill id. Their first question was refused or asked on another page.
+ */
 const unbegun = new Map<string, Conversation>()
 
-/** The conversations that are on the screen. */
+/** The conversations on the screen. */
 const shown = new Set<Conversation>()
 
-/** The live answers of this tab. */
+/** streams are the live answers of this tab. */
 export const streams = new AnswerStreams({
   store,
   connection: {
@@ -95,7 +97,7 @@ const events: ConversationEvents = {
     patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
   onQuestionLost: (conversation, { question, place, cause }) => {
     if ('code' in cause && cause.code === 'model_not_allowed') void refreshModels()
-    // What was edited is still where it was edited.
+    // The text of an edited question is still in its editor.
     if (question.kind !== 'text' || 'edit' in place) return
     const key = draftKey(conversation.skillId, conversation.state.thread?.id)
     if (question.onLost) question.onLost()
@@ -157,12 +159,12 @@ function make(skillId: string, thread: Thread | null, begin = createThread): Con
 
 const sender = new QueueSender()
 
-/** Sends the next question that waits in a thread, also behind an answer that was stopped or has failed. */
+/** sendQueued sends the next queued question of a thread, even after an answer that was stopped or failed. */
 export function sendQueued(conversation: Conversation): void {
   void sender.send(conversation, true)
 }
 
-/** Has a question wait until the answer that is being written is over. */
+/** askLater queues a question until the running answer ends. */
 export function askLater(
   conversation: Conversation,
   threadId: string,
@@ -170,22 +172,24 @@ export function askLater(
 ): void {
   const after = conversation.state.turns.findLast((turn) => turn.message.role === 'user')?.message.id
   enqueue(threadId, { ...question, wish: question.wish ?? wishOf(conversation.skillId) }, after)
-  // The answer may have ended meanwhile.
+  // The answer may have ended already.
   void sender.send(conversation)
 }
 
-/** Asks for a composer that is not on the screen any more: at once, or after the answer that is being written. */
+/**
+ * askInBackground asks a question for a composer that is no longer on the screen: at once or after the running answer.
+ */
 export function askInBackground(conversation: Conversation, question: Parameters<typeof enqueue>[1]): void {
   const threadId = conversation.state.thread?.id
   if (threadId !== undefined && isBusy(conversation.state)) askLater(conversation, threadId, question)
   else void conversation.ask({ kind: 'text', ...question })
 }
 
-/** How long a thread is tried to be made while the server is away for a moment, and how often. */
+/** The duration and the interval of attempts to create a thread while the server is unreachable. */
 const makeForMs = 15_000
 const makeEveryMs = 2000
 
-/** Makes a thread. The same request makes it once, so a server that is being restarted is waited for. */
+/** createThread creates a thread. It retries while the server restarts, with the same request id to create only one. */
 async function createThread(request: Parameters<typeof api.createThread>[0]): Promise<Thread> {
   const until = Date.now() + makeForMs
   for (;;) {
@@ -218,32 +222,32 @@ function keep(threadId: string, conversation: Conversation): void {
   }
 }
 
-/** A conversation that has no thread yet; if there is one whose first question has just been refused, that one. */
+/** newConversation returns the skill's conversation whose first question was refused, or a new one without a thread. */
 export function newConversation(skillId: string): Conversation {
   return unbegun.get(skillId) ?? make(skillId, null)
 }
 
-/** A conversation with a skill that is not saved: its first question begins the thread by `start`. */
+/** newTrial returns a conversation with an unsaved skill. `start` creates its thread with the first question. */
 export function newTrial(skillId: string, start: (requestId: string) => Promise<Thread>): Conversation {
   return make(skillId, null, ({ request_id }) => start(request_id))
 }
 
-/** Has the page of the skill, which is opened next, show a conversation that has been asked something already. */
+/** beginWith makes the skill's page, which opens next, show a conversation whose first question is already sent. */
 export function beginWith(conversation: Conversation): void {
   unbegun.set(conversation.skillId, conversation)
 }
 
-/** Says that the conversation without a thread is on the screen: the next one is a new one. */
+/** begin marks the skill's conversation without a thread as used. The next newConversation creates another one. */
 export function begin(skillId: string): void {
   unbegun.delete(skillId)
 }
 
-/** The conversation of a thread, as far as this tab has one. */
+/** findConversation returns this tab's conversation of a thread, if any. */
 export function findConversation(threadId: string): Conversation | undefined {
   return byThread.get(threadId)
 }
 
-/** The conversation of a thread, made if this tab has none. */
+/** openConversation returns the conversation of a thread. It creates one if this tab has none. */
 export function openConversation(skillId: string, thread: Thread): Conversation {
   rememberSources(thread.data_sources)
   const known = byThread.get(thread.id)
@@ -252,12 +256,10 @@ export function openConversation(skillId: string, thread: Thread): Conversation 
   return conversation
 }
 
-/**
- * The thread that is being read to be shown, and whether something was told meanwhile that the answer may not know of.
- */
+/** The thread that is being loaded, and whether an event arrived that the response may lack. */
 let opening: { readonly threadId: string; outdated: boolean } | null = null
 
-/** Says that a thread is about to be read and shown. What is told of it from now on will be shown. */
+/** expectThread announces that a thread is about to be loaded. Events from then on cause another load. */
 export function expectThread(threadId: string): void {
   opening = { threadId, outdated: false }
 }
@@ -266,12 +268,12 @@ function outdateOpening(threadId: string): void {
   if (opening?.threadId === threadId) opening.outdated = true
 }
 
-/** Brings a conversation up to date that is to be shown: one that is on the screen already stays in its branch. */
+/** reopen updates a conversation before it is shown. A conversation on the screen stays in its branch. */
 export function reopen(conversation: Conversation): void {
   void (shown.has(conversation) ? conversation.refresh() : conversation.reopen())
 }
 
-/** Says that a conversation is on the screen, until the returned function is called: it is kept up to date. */
+/** show keeps a conversation up to date while it is on the screen, until the returned function is called. */
 export function show(conversation: Conversation): () => void {
   shown.add(conversation)
   if (opening !== null && opening.threadId === conversation.state.thread?.id) {
@@ -295,18 +297,18 @@ live.on('thread', ({ id, thread }) => {
 live.on('message', ({ message }) => {
   if (!isRunning(message)) streams.conclude(message.id)
   const conversation = byThread.get(message.thread_id)
-  // One that is not on the screen is read anew when it is opened.
+  // Other conversations are loaded again when they are opened.
   if (conversation !== undefined && shown.has(conversation)) conversation.told(message)
   else outdateOpening(message.thread_id)
 })
 
-// What has just been decided is not left behind.
+// Save recent decisions before the page is hidden.
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'hidden') return
   for (const conversation of byThread.values()) conversation.leave()
 })
 
-// Answers that ended unheard are found by their own streams.
+// The streams themselves detect answers that ended during a gap in the events.
 live.onMissed(() => {
   if (opening !== null) opening.outdated = true
   for (const conversation of shown) void conversation.refresh()

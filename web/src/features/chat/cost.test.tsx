@@ -12,7 +12,7 @@ const failure = new StreamFailure('problem', 'confirmation_required', 409, '', {
 const ending = { ending: { kind: 'failed', failure } } as const
 
 describe('an answer that takes many tokens', () => {
-  it('is asked for again with what was accepted, once that is so', async () => {
+  it('is requested again with the accepted tokens after confirmation', async () => {
     const { conversation, events, sent, turns, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '要約して' })
@@ -32,7 +32,7 @@ describe('an answer that takes many tokens', () => {
     ])
   })
 
-  it('is not begun where it is declined; the question is back in the composer', async () => {
+  it('is not requested if the user declines, and the question returns to the composer', async () => {
     const { conversation, events, sent, turns, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '要約して' })
@@ -45,7 +45,7 @@ describe('an answer that takes many tokens', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('is confirmed too where an answer is written again', () => {
+  it('also needs confirmation when it is regenerated', () => {
     const { conversation, events, sent, turns, change, messages } = setup([message(1), message(2)])
     conversation.load(thread, messages.toReversed())
     conversation.regenerate('m002', 'r', { model_id: 'x' })
@@ -99,7 +99,7 @@ describe('the dialog', () => {
     return { proceed, decline, text: screen.getByRole('dialog').textContent }
   }
 
-  it('says what the answer takes, and is answered by its buttons', async () => {
+  it('shows the tokens of the answer and has two buttons', async () => {
     const { proceed, decline, text } = open()
     expect(text).toContain('選択したファイル全体を要約するには、約18万トークンを使用します。続けますか？')
     expect(text).not.toContain('上限')
@@ -114,7 +114,7 @@ describe('the dialog', () => {
     [1_000_000, 'あと58万トークンです（上限100万トークン）。', false],
     [500_000, 'あと8万トークンです（上限50万トークン）。', true],
     [100_000, 'あと0トークンです（上限10万トークン）。', true],
-  ])('says what is left of a limit of %i', (token_limit, left, over) => {
+  ])('shows the remaining share of a limit of %i', (token_limit, left, over) => {
     const { text } = open({ token_limit })
     expect(text).toContain(left)
     expect(text?.includes('途中で終わります')).toBe(over)

@@ -5,7 +5,7 @@ import { DecisionSaver } from './decisions'
 
 const accepted = (...ids: number[]) => ({ accepted: ids, refused: [] })
 
-/** A server whose answers the test gives. */
+/** setup returns a saver whose server responds as the test specifies. */
 function setup() {
   const store = createStore()
   const calls: { lists: unknown; answer: (cause?: unknown) => void }[] = []
@@ -33,7 +33,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('shows what is decided at once, and sends it together after a while', async () => {
+it('shows decisions at once, and saves them together after a short time', async () => {
   const { saver, calls, events, state, answer } = setup()
   saver.decide('m', accepted(1))
   saver.decide('m', accepted(1, 2))
@@ -46,7 +46,7 @@ it('shows what is decided at once, and sends it together after a while', async (
   expect(state()).toEqual({ decided: null, state: 'saved' })
 })
 
-it('sends what is decided meanwhile after that, and no older state last', async () => {
+it('saves later decisions afterwards, so that the newest state is saved last', async () => {
   const { saver, calls, events, answer } = setup()
   saver.decide('m', accepted(1))
   await vi.advanceTimersByTimeAsync(500)
@@ -61,7 +61,7 @@ it('sends what is decided meanwhile after that, and no older state last', async 
   expect(events.onSaved).toHaveBeenCalledExactlyOnceWith('m', accepted(2))
 })
 
-it('tries again while the server is not there, and says so', async () => {
+it('retries while the server is unreachable, and reports that', async () => {
   const { saver, calls, events, state, answer } = setup()
   saver.decide('m', accepted(1))
   await vi.advanceTimersByTimeAsync(500)
@@ -77,7 +77,7 @@ it('tries again while the server is not there, and says so', async () => {
   expect(events.onSaved).toHaveBeenCalledExactlyOnceWith('m', accepted(1, 2))
 })
 
-it('gives up what the server refuses', async () => {
+it('drops decisions that the server refuses', async () => {
   const { saver, calls, events, state, answer } = setup()
   saver.decide('m', accepted(1))
   await vi.advanceTimersByTimeAsync(500)
@@ -89,7 +89,7 @@ it('gives up what the server refuses', async () => {
   expect(calls).toHaveLength(1)
 })
 
-it('sends at once what a file is to have, or what would be left behind', async () => {
+it('saves at once before exporting a file and before leaving the page', async () => {
   const { saver, calls, answer } = setup()
   expect(await saver.flush('m')).toBe(true)
   saver.decide('m', accepted(1))
@@ -98,7 +98,7 @@ it('sends at once what a file is to have, or what would be left behind', async (
   expect(calls).toHaveLength(1)
   saver.decide('m', accepted(2))
   await answer()
-  // What was decided meanwhile goes with it, without another wait.
+  // Decisions made in the meantime are saved in the next call without another delay.
   expect(calls).toHaveLength(2)
   await answer()
   expect(await stored).toBe(true)
@@ -108,7 +108,7 @@ it('sends at once what a file is to have, or what would be left behind', async (
   expect(calls).toHaveLength(3)
 })
 
-it('tells who waits for it that the server is not there', async () => {
+it('reports to the caller of flush that the server is unreachable', async () => {
   const { saver, answer } = setup()
   saver.decide('m', accepted(1))
   const stored = saver.flush('m')

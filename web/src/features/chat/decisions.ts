@@ -2,32 +2,32 @@ import { atom, type createStore } from 'jotai'
 import { ApiError } from '@/lib/api'
 import type { DecisionLists } from './proofread/review'
 
-/** Decisions on their way to the server. */
+/** PendingDecisions are unsaved decisions. */
 export interface PendingDecisions {
-  /** Null once the message has them. */
+  /** Null once the message has the decisions. */
   readonly decided: DecisionLists | null
   readonly state: 'saving' | 'retrying' | 'saved'
 }
 
 interface Events {
-  /** The server has all that was decided. */
+  /** The server has saved all decisions. */
   readonly onSaved: (messageId: string, decided: DecisionLists) => void
-  /** The server refuses it: what it has counts. */
+  /** The server refused the decisions. Its own state remains valid. */
   readonly onRefused: (messageId: string, decided: DecisionLists, cause: unknown) => void
 }
 
-/** What is decided within this time is sent together, in milliseconds. */
+/** Decisions within this time are saved together, in milliseconds. */
 const gatherMs = 500
 const maxBackoffMs = 15_000
 
 /**
- * Stores decisions: what was decided last, after a short while, one call at a time, again and again while the server is
- * not there. Each call says all that is decided, so that none of them can be missed.
+ * DecisionSaver saves decisions after a short delay, one call at a time, and retries while the server is unreachable.
+ * Each call contains all decisions about a text, so that none is lost.
  */
 export class DecisionSaver {
   readonly atom = atom<ReadonlyMap<string, PendingDecisions>>(new Map())
   readonly #saving = new Set<string>()
-  /** Ends the wait before the next call. */
+  /** Functions that end the delay before the next call. */
   readonly #hurry = new Map<string, () => void>()
   readonly #waiting = new Map<string, Array<(saved: boolean) => void>>()
 
@@ -43,7 +43,7 @@ export class DecisionSaver {
     if (!this.#saving.has(messageId)) void this.#save(messageId)
   }
 
-  /** Sends what is decided at once; whether the server has all of it then. */
+  /** Saves the decisions at once, and reports whether the server then has all of them. */
   flush(messageId: string): Promise<boolean> {
     if (!this.#saving.has(messageId)) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -52,7 +52,7 @@ export class DecisionSaver {
     })
   }
 
-  /** The page is being left. */
+  /** Saves all decisions at once, because the page is closing. */
   flushAll(): void {
     for (const hurry of [...this.#hurry.values()]) hurry()
   }
@@ -88,7 +88,7 @@ export class DecisionSaver {
   }
 
   #wait(messageId: string, ms: number): Promise<void> {
-    // Somebody waits for it already.
+    // A caller of flush is already waiting.
     if (this.#waiting.has(messageId)) return Promise.resolve()
     return new Promise((resolve) => {
       const finish = () => {

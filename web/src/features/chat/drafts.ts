@@ -8,12 +8,12 @@ type Draft = WritableAtom<string, [string], void>
 
 const drafts = new Map<string, { readonly draft: Draft; readonly hear: (value: string) => void }>()
 
-/** Where the text of a thread's composer is kept; before there is a thread, of its skill's. */
+/** draftKey returns the storage key of the composer's text: by thread, or by skill before the thread exists. */
 export function draftKey(skillId: string, threadId: string | undefined): string {
   return threadId === undefined ? `skill:${skillId}` : `thread:${threadId}`
 }
 
-/** What is typed and not sent yet: it outlives the tab, and all tabs have the same. */
+/** draftAtom returns the unsent text of a composer. It is stored in the browser and shared by all tabs. */
 export function draftAtom(key: string): Draft {
   const known = drafts.get(key)
   if (known !== undefined) return known.draft
@@ -29,12 +29,12 @@ export function draftAtom(key: string): Draft {
   return draft
 }
 
-/** Gives a text back that could not be sent, unless something else has been typed meanwhile. Says whether it did. */
+/** giveBack restores a text that could not be sent, unless the draft has other text. It reports whether it did. */
 export function giveBack(key: string, text: string): boolean {
   return replace(key, '', text)
 }
 
-/** Takes a text away that was given back, unless it has been changed. Says whether it did. */
+/** takeBack removes a restored text, unless it has been changed. It reports whether it did. */
 export function takeBack(key: string, text: string): boolean {
   return replace(key, text, '')
 }
@@ -46,7 +46,7 @@ function replace(key: string, expected: string, text: string): boolean {
   return true
 }
 
-/** Takes what is typed and what waits in a thread that is gone to the place where the skill's next thread begins. */
+/** moveDraft moves the draft and the queue of a deleted thread to the skill's next thread. */
 export function moveDraft(skillId: string, threadId: string | undefined): void {
   const draft = draftAtom(draftKey(skillId, threadId))
   const queued = threadId === undefined ? [] : emptyQueue(threadId)
@@ -62,7 +62,7 @@ export function moveDraft(skillId: string, threadId: string | undefined): void {
 
 const prefix = 'draft:'
 
-// The last writer wins, except over a composer in which somebody is typing.
+// The last writer wins, except while the user types in a composer of this tab.
 followKept((name, value) => {
   if (!name.startsWith(prefix)) return
   const key = name.slice(prefix.length)

@@ -55,7 +55,7 @@ it('writes a thread as a document', () => {
   expect(text).toContain('## 回答\n\n**答え**[1]\n\n### 出典\n\n- [1] 規程.pdf 3ページ（要確認）\n')
 })
 
-it('makes names that every file system takes', () => {
+it('creates names that are valid on every file system', () => {
   expect(fileName('売上/費用: 2026年 "速報"')).toBe('売上 費用 2026年 速報.md')
   expect(fileName('../..')).toBe(fileName(''))
   expect(fileName('あ'.repeat(200))).toBe(`${'あ'.repeat(60)}.md`)

@@ -3,7 +3,7 @@ import { sourceLines } from './citations'
 import { texts } from './texts'
 import type { Turn } from './turns'
 
-/** A thread as a Markdown document: the questions quoted, the answers as they are. */
+/** toMarkdown returns a thread as a Markdown document: the questions quoted, the answers unchanged. */
 export function toMarkdown(
   title: string,
   skillName: string,
@@ -25,10 +25,10 @@ export function toMarkdown(
   return `${parts.join('\n\n')}\n`
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are among what is taken out.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must be removed too.
 const unsafe = /[\u0000-\u001f\u007f\\/:*?"<>|\u202a-\u202e\u2066-\u2069\s]+/g
 
-/** A name that every file system takes. */
+/** fileName returns a name that is valid on every file system. */
 export function fileName(title: string, ending = '.md'): string {
   const name = [...title.replace(unsafe, ' ').trim()].slice(0, 60).join('')
   return `${name.replace(/^\.+|[. ]+$/g, '') || texts.untitled}${ending}`

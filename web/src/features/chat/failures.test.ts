@@ -5,13 +5,13 @@ import { describeFailure } from './failures'
 const busy = (retryAfterMs: number) =>
   describeFailure(new StreamFailure('problem', 'overloaded', 503, '', { retryAfterMs }))
 
-it('says in the words of the server why it is unavailable', () => {
+it('shows the server’s reason for being unavailable', () => {
   const detail = 'データベースに接続できません。少し時間をおいて、もう一度お試しください。'
   const failure = new StreamFailure('problem', 'unavailable', 503, detail, { retryAfterMs: 5000 })
   expect(describeFailure(failure)).toBe(detail)
 })
 
-describe('how long a busy server asks to wait', () => {
+describe('the wait for a busy server', () => {
   it.each([
     [300, '1秒ほど'],
     [20_000, '20秒ほど'],

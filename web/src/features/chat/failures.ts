@@ -2,14 +2,14 @@ import { ApiError } from '@/lib/api'
 import { StreamFailure } from '@/lib/stream'
 import { texts } from './texts'
 
-/** Says in words why something failed and what to do next. */
+/** describeFailure returns the reason of a failure and the next step for the user. */
 export function describeFailure(cause: unknown): string {
   const { failure } = texts
   if (cause instanceof StreamFailure) {
     if (cause.kind === 'network') return failure.network
     if (cause.code === 'thread_busy') return failure.busy
     const wait = cause.detail.retryAfterMs
-    // The detail names the reason, such as the database.
+    // The detail contains the reason, such as an unavailable database.
     if (cause.code === 'unavailable' && cause.message) return cause.message
     if ((cause.status === 429 || cause.status === 503) && wait !== undefined)
       return failure.limited(Math.max(1, Math.ceil(wait / 1000)))
@@ -23,7 +23,7 @@ export function describeFailure(cause: unknown): string {
   return failure.unknown
 }
 
-/** The messages for single fields of a form, by field name. */
+/** fieldMessages returns the error messages for the fields of a form, by field name. */
 export function fieldMessages(cause: unknown): Readonly<Record<string, string>> {
   const errors =
     cause instanceof StreamFailure

@@ -11,6 +11,6 @@ it.each([
   ['half-width characters, of which two make one', 'a'.repeat(33 * 13), false],
   ['very many of them', 'a'.repeat(32_000), true],
   ['characters outside the first plane, each one wide', '𠮷'.repeat(33 * 13), false],
-])('folds no more than what is long: %s', (_, content, long) => {
+])('folds only long questions: %s', (_, content, long) => {
   expect(isLong(content)).toBe(long)
 })

@@ -1,8 +1,10 @@
-/** Full-width characters in a line of a question, and from how many lines on it is folded; it is folded to ten. */
+/** The full-width characters in a line of a question, and the minimum number of lines that is folded to ten lines. */
 const perLine = 33
 const foldFrom = 14
 
-/** Whether a question is so long that it would hide the answer below it. Reckoned, so that nothing need be measured. */
+/**
+ * isLong reports whether a question is long enough to hide its answer. It estimates the height instead of measuring.
+ */
 export function isLong(content: string): boolean {
   let lines = 0
   for (const line of content.split('\n')) {
@@ -12,9 +14,9 @@ export function isLong(content: string): boolean {
   return false
 }
 
-/** The width of a line in full-width characters. */
+/** widthOf returns the width of a line in full-width characters. */
 function widthOf(line: string): number {
-  // A line this long is long whatever it is made of.
+  // A line of this length is long with any characters.
   if (line.length >= 2 * perLine * foldFrom) return line.length / 2
   let width = 0
   for (const character of line) width += character < '\u0100' ? 0.5 : 1

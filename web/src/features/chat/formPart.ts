@@ -1,4 +1,7 @@
 import { LazyPart } from '@/lib/ui/lazyPart'
 
-/** The form of a skill. Most skills have none; the loader of those that do waits for it, so that nothing moves. */
+/**
+ * formPart loads the form of a skill. Most skills have none. The route loader waits for it, so that the layout does not
+ * shift.
+ */
 export const formPart = new LazyPart(async () => (await import('./SkillForm')).SkillForm)

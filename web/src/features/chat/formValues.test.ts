@@ -10,7 +10,7 @@ const fields: FormField[] = [
 ]
 const skill = { form_fields: fields } as Skill
 
-it('names what is wrong with each field', () => {
+it('names the error of each field', () => {
   expect(checkForm(skill, {})).toEqual({ to: '宛先を入力してください。', style: '文体を選択してください。' })
   expect(checkForm(skill, { to: '  ', style: '標準' })).toEqual({ to: '宛先を入力してください。' })
   expect(checkForm(skill, { to: 'あいうえおか', style: '標準', count: '一つ' })).toEqual({
@@ -29,11 +29,11 @@ it('begins with the first option of every required select', () => {
   } as Skill
   expect(withDefaults(skill, {})).toEqual({ style: '標準' })
   expect(withDefaults(skill, { style: '簡潔', length: '長く' })).toEqual({ style: '簡潔', length: '長く' })
-  // An option that the skill no longer has.
+  // The skill no longer has this option.
   expect(withDefaults(skill, { style: '丁寧' })).toEqual({ style: '標準' })
 })
 
-it('wants a text or a file to proofread, and not both', () => {
+it('requires either a text or a file to proofread, not both', () => {
   const original: FormField[] = [
     { name: 'text', label: '文章', type: 'textarea', required: false },
     { name: 'file', label: 'ファイル', type: 'file', required: false },
@@ -55,11 +55,11 @@ it('counts characters as the server does', () => {
   expect(lengthOf('𠮷あ\r\nb')).toBe(4)
 })
 
-it('leaves blank fields out', () => {
+it('omits blank fields', () => {
   expect(filled(skill, { to: ' あ ', count: ' ', other: 'x' })).toEqual({ to: ' あ ' })
 })
 
-it('shows a form as the server will', () => {
+it('renders a form as the server does', () => {
   const values = { to: ' 佐藤 様 ', count: '１２', style: '標準', text: ' 一行目\r\n二行目 ' }
   expect(renderForm(skill, values)).toBe(
     '**宛先** 佐藤 様  \n**件数** 12  \n**文体** 標準\n\n**用件**\n\n一行目\n二行目',

@@ -3,25 +3,25 @@ import { texts } from './texts'
 
 export type FormValues = Readonly<Record<string, string>>
 
-/** Limits of fields that name none, in characters; the server's. */
+/** The server's limits for fields that do not define one, in characters. */
 const defaultLimits: Readonly<Partial<Record<FormField['type'], number>>> = {
   text: 200,
   textarea: 20_000,
   number: 12,
 }
 
-/** The most characters of a field. */
+/** limitOf returns the maximum length of a field, in characters. */
 export function limitOf(field: FormField): number {
   if (field.max_length && field.max_length > 0) return field.max_length
   return defaultLimits[field.type] ?? Number.POSITIVE_INFINITY
 }
 
-/** Characters as the server counts them: code points, with every line end as one. */
+/** lengthOf counts characters as the server does: code points, with every line break as one. */
 export function lengthOf(value: string): number {
   return [...value.replace(/\r\n?/g, '\n')].length
 }
 
-/** The values with a choice for every required select: the first option unless one is chosen. */
+/** withDefaults sets every required select without a valid choice to its first option. */
 export function withDefaults(skill: Skill, values: FormValues): FormValues {
   const chosen = { ...values }
   for (const { name, type, required, options = [] } of skill.form_fields) {
@@ -32,7 +32,7 @@ export function withDefaults(skill: Skill, values: FormValues): FormValues {
   return chosen
 }
 
-/** What is wrong with each field, in words; empty when all is well. The server checks the same again. */
+/** checkForm returns the error of each invalid field by name; empty if all are valid. The server validates again. */
 export function checkForm(skill: Skill, values: FormValues): Readonly<Record<string, string>> {
   const wrong = skill.form_fields.flatMap((field) => {
     const message = check(field, values[field.name] ?? '')
@@ -41,7 +41,7 @@ export function checkForm(skill: Skill, values: FormValues): Readonly<Record<str
   return Object.fromEntries(wrong.length > 0 ? wrong : checkOriginal(skill, values))
 }
 
-/** The fields of which exactly one is to be filled in: what is proofread is a text or a file. */
+/** eitherOf returns alternative fields: the text or the file to proofread. The user must fill in exactly one. */
 export function eitherOf({ kind, form_fields }: Skill): readonly FormField[] {
   return kind === 'proofreading_v2'
     ? form_fields.filter(({ type }) => type === 'textarea' || type === 'file')
@@ -70,7 +70,7 @@ function check(field: FormField, value: string): string {
   return ''
 }
 
-/** Digits as a Japanese keyboard writes them, as plain ones. */
+/** halfWidth converts full-width digits. */
 function halfWidth(value: string): string {
   return value
     .trim()
@@ -85,7 +85,7 @@ function shortValue({ type }: FormField, value: string, fileName: (id: string) =
   return type === 'number' ? halfWidth(value) : value.split(/\s+/).join(' ')
 }
 
-/** The values that are sent: blank ones are left out. */
+/** filled returns the values without blank ones. */
 export function filled(skill: Skill, values: FormValues): FormValues {
   return Object.fromEntries(
     skill.form_fields
@@ -94,7 +94,7 @@ export function filled(skill: Skill, values: FormValues): FormValues {
   )
 }
 
-/** The question as the thread will show it, before the server has said so. `fileName` names a data source. */
+/** renderForm returns the question as the thread will show it. `fileName` returns the name of a data source. */
 export function renderForm(
   skill: Skill,
   values: FormValues,

@@ -37,7 +37,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-/** Waits for the files with a question, and returns what has been sent. */
+/** hold waits for the files of a question, and returns the list of sent questions. */
 function hold(of: Conversation) {
   const sent: Taken[] = []
   setWaiting(key, true)
@@ -52,7 +52,7 @@ function hold(of: Conversation) {
 
 const settled = () => vi.waitFor(() => expect(readAttachments(key).waiting).toBe(false))
 
-it('is sent once when the last of its files is read, with all that it uses', async () => {
+it('is sent once with all its files after the last one is parsed', async () => {
   rememberSources([source('a'), source('b', { status: 'running' })])
   attach(key, ['b'])
   const { sent } = hold(conversation('a'))
@@ -66,7 +66,7 @@ it('is sent once when the last of its files is read, with all that it uses', asy
   expect(readAttachments(key).added).toEqual([])
 })
 
-it('stays in its composer when a file cannot be read', async () => {
+it('stays in its composer if a file cannot be parsed', async () => {
   rememberSources([source('a', { status: 'pending' })])
   attach(key, ['a'])
   const { sent } = hold(conversation())
@@ -77,7 +77,7 @@ it('stays in its composer when a file cannot be read', async () => {
   expect(store.get(draftAtom(key))).not.toBe('')
 })
 
-it('is not sent any more once that has been called off', async () => {
+it('is not sent after the user cancels', async () => {
   rememberSources([source('a', { status: 'pending' })])
   attach(key, ['a'])
   const { sent } = hold(conversation())
@@ -87,7 +87,7 @@ it('is not sent any more once that has been called off', async () => {
   expect(sent).toEqual([])
 })
 
-it('waits on when its composer has left the screen', async () => {
+it('keeps waiting after its composer has left the screen', async () => {
   rememberSources([source('a', { status: 'pending' })])
   attach(key, ['a'])
   const { sent, leave } = hold(conversation())
@@ -107,7 +107,7 @@ it('is not sent by a tab after another one has sent it', async () => {
   expect(sent).toEqual([])
 })
 
-it('is known to this tab alone while a file is being uploaded, which would be missing after a reload', () => {
+it('is not shared with other tabs while a file is being uploaded', () => {
   const upload = { to: { name: key, onSent: () => {} }, state: 'sending' } as unknown as Upload
   vi.spyOn(uploads, 'uploads', 'get').mockReturnValue([upload])
   hold(conversation())
@@ -115,7 +115,7 @@ it('is known to this tab alone while a file is being uploaded, which would be mi
   expect(isKeptWaiting(key)).toBe(false)
 })
 
-it('uses the files of the thread but for those taken out, and those added', () => {
+it('uses the thread’s files without the excluded ones, and the added files', () => {
   const { state } = conversation('a', 'b')
   expect(threadSources(state)).toEqual(['a', 'b'])
   detach(key, 'a', true)
@@ -132,7 +132,7 @@ it('uses the files of the thread but for those taken out, and those added', () =
   ).toBeUndefined()
 })
 
-it('can be sent when nothing failed and all is read', () => {
+it('can be sent if nothing failed and all files are parsed', () => {
   const upload = (state: Upload['state']) => ({ state }) as Upload
   expect(readinessOf([], [])).toBe('ready')
   expect(readinessOf([source('a'), undefined], [])).toBe('reading')

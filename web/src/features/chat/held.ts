@@ -4,16 +4,16 @@ import { attachmentsAtom, isKeptWaiting, keepAttachments, readAttachments, setWa
 import type { Conversation } from './conversation'
 import { isUploading, type Readiness, takeQuestion, usedSources, watchReadiness } from './questionFiles'
 
-/** A question as it leaves its composer. */
+/** Taken is a question taken out of its composer. */
 export type Taken = NonNullable<ReturnType<typeof takeQuestion>>
 
 type Send = (question: Taken) => void
 
 const locks: Locks = browserLocks() ?? new PageLocks()
 
-/** A question that stands complete in its composer and is sent as soon as its files are read. */
+/** HeldQuestion is a complete question in its composer. It sends the question once its files are parsed. */
 class HeldQuestion {
-  /** Other tabs know that it waits, and one of them may send it. */
+  /** Whether the question is shared with other tabs. One of them may send it. */
   #shared = false
   #done = false
   #unwatch = () => {}
@@ -56,9 +56,7 @@ class HeldQuestion {
     else void locks.request(`tsumugi-held-${this.key}`, {}, () => this.#hand())
   }
 
-  /**
-   * After a reload a file that was being uploaded is missing: until it is there, only this tab knows of the question.
-   */
+  /** Shares the question with other tabs unless an upload is pending. A pending upload is lost on a reload. */
   #keep(): void {
     if (this.#shared || isUploading(this.key)) return
     keepAttachments(this.key)
@@ -66,7 +64,7 @@ class HeldQuestion {
   }
 
   async #hand(): Promise<void> {
-    // Another tab may have sent it. Where nothing can be kept there is no other tab that knows.
+    // Another tab may have sent it. Without storage, other tabs cannot see it.
     const sent = this.#shared && !isKeptWaiting(this.key)
     const waits = readAttachments(this.key).waiting
     setWaiting(this.key, false)
@@ -79,8 +77,8 @@ class HeldQuestion {
 const held = new Map<string, HeldQuestion>()
 
 /**
- * Sends the question of a composer by `send` when its files are read. Once the returned function has been called,
- * because the composer has left the screen, the question still waits, and is sent by `later`.
+ * sendWhenRead sends the question of a composer with `send` once its files are parsed. The returned function is called
+ * when the composer leaves the screen. The question then keeps waiting, and `later` sends it.
  */
 export function sendWhenRead(key: string, conversation: Conversation, send: Send, later: Send): () => void {
   held.get(key)?.stop()

@@ -13,29 +13,27 @@ import {
   type Turn,
 } from './turns'
 
-/** How many messages a page has. */
+/** MESSAGE_PAGE is the number of messages in a page. */
 export const MESSAGE_PAGE = 20
 
-/**
- * Which messages of a thread are on the screen: reads them, follows what is told of them, and goes to other branches.
- */
+/** MessageHistory manages the loaded messages of a thread: it loads pages, follows events and switches branches. */
 export class MessageHistory {
   #loadingOlder: Promise<void> | null = null
   #refreshing: Promise<void> | null = null
   #refreshingAgain: Promise<void> | null = null
-  /** Grows with each way to another branch: the last one counts. */
+  /** Increases with each switch of branches. Only the last switch takes effect. */
   #visit = 0
 
   constructor(private readonly core: ConversationCore) {}
 
-  /** Shows the newest messages as the server told them, and joins an answer that is being written. */
+  /** Shows the newest messages, and joins a running answer. */
   begin(thread: Thread, page: readonly Message[]): void {
     const hidden = thread.running && page[0] !== undefined && !isRunning(page[0])
     this.core.set({ thread, elsewhere: hidden ? { id: null, running: true } : null })
     this.#setBranch(mergeNewest([], page))
   }
 
-  /** Shows the branch that a message is in, up to its newest message, in place of the one on the screen. */
+  /** Shows the branch of a message, up to the newest message of the branch. */
   async goTo(messageId: string): Promise<void> {
     const { core } = this
     const { thread } = core.state
@@ -49,21 +47,21 @@ export class MessageHistory {
         page.push(...next)
         more = next.length === MESSAGE_PAGE && !page.some(({ id }) => id === messageId)
       }
-      // Something else was asked or gone to meanwhile.
+      // The user has asked a question or switched to another branch in the meantime.
       if (this.#visit !== visit || hasPending(core.state.turns)) return
       core.version++
       const left = core.state.turns.at(-1)
       if (left !== undefined && left.live !== null && !page.some(({ id }) => id === left.message.id))
         core.set({ elsewhere: { id: left.message.id, running: true } })
       this.#setBranch(mergeNewest(core.state.turns, page))
-      // What is not remembered is gone to again.
+      // If storing the choice fails, the user can switch again.
       core.deps.api.editThread(thread.id, { leaf: messageId }).catch(() => {})
     } catch (cause) {
       core.deps.events.onTrouble('branch', () => void this.goTo(messageId), cause)
     }
   }
 
-  /** Reads the page before the oldest message at hand. A call made while it is being read waits for the same page. */
+  /** Loads the page before the oldest loaded message. Calls during loading wait for the same page. */
   loadOlder(): Promise<void> {
     this.#loadingOlder ??= this.#readOlder().finally(() => {
       this.#loadingOlder = null
@@ -80,7 +78,7 @@ export class MessageHistory {
       const offset = turns.filter((turn) => !turn.pending).length
       const range = { ...leafOf(turns), offset, limit: MESSAGE_PAGE }
       const page = await core.deps.api.listMessages(thread.id, range)
-      // The branch may have been left meanwhile.
+      // The user may have left the branch in the meantime.
       const same = core.state.turns[0]?.message.id === turns[0]?.message.id
       const all = same ? prependOlder(core.state.turns, page) : core.state.turns
       core.set({ turns: all, older: (page.length > 0 || !same) && hasOlder(all) ? 'more' : 'end' })
@@ -89,7 +87,7 @@ export class MessageHistory {
     }
   }
 
-  /** Reads until a message is at hand; answers whether it is part of the branch. */
+  /** Loads pages until a message is found, and reports whether the message is part of the branch. */
   async loadUntil(messageId: string): Promise<boolean> {
     for (;;) {
       const { turns, older } = this.core.state
@@ -99,7 +97,7 @@ export class MessageHistory {
     }
   }
 
-  /** Reads all there is, for saving and printing. */
+  /** Loads all messages, for saving and printing. */
   async loadAll(): Promise<void> {
     while (this.core.state.older !== 'end') {
       await this.loadOlder()
@@ -108,8 +106,8 @@ export class MessageHistory {
   }
 
   /**
-   * Reads the newest messages again: something has changed elsewhere, or an answer has ended. A call made during
-   * another one gets an answer that was asked for after it.
+   * Loads the newest messages again, after a change in another tab or the end of an answer. A call during another
+   * request gets the response to a later request.
    */
   refresh(limit = MESSAGE_PAGE): Promise<void> {
     const { thread, turns } = this.core.state
@@ -131,7 +129,7 @@ export class MessageHistory {
     return this.#refreshingAgain
   }
 
-  /** Shows the branch that was looked at last, here or elsewhere: the reader has just come. */
+  /** Shows the branch that the user viewed last on any device. */
   async reopen(): Promise<void> {
     const { thread, turns } = this.core.state
     if (thread === null || hasPending(turns)) return this.refresh()
@@ -154,7 +152,7 @@ export class MessageHistory {
       if (cause instanceof ApiError && cause.status === 404) this.vanished()
       return
     }
-    // What is shown ahead may be in the page under an id that is not known here yet.
+    // The page may contain an optimistic turn under its server id, which is still unknown here.
     if (hasPending(core.state.turns)) {
       core.heard.add(anything)
       return
@@ -162,11 +160,11 @@ export class MessageHistory {
     if (core.version !== version) return this.#readNewest(threadId, MESSAGE_PAGE)
     if (hasGap(core.state.turns, page) && limit < MESSAGE_PAGE)
       return this.#readNewest(threadId, MESSAGE_PAGE, leaf)
-    // What lies between comes when the reader scrolls up to it, and what lies before with it.
+    // Scrolling up loads the messages in the gap and the earlier ones.
     this.#setBranch(mergeNewest(core.state.turns, page))
   }
 
-  /** Shows a branch, and joins its last answer if that is being written. */
+  /** Shows a branch, and joins its last answer if that is running. */
   #setBranch(turns: readonly Turn[]): void {
     const { older, elsewhere } = this.core.state
     const shown = turns.some((turn) => turn.message.id === elsewhere?.id)
@@ -185,7 +183,7 @@ export class MessageHistory {
     core.deps.events.onRunning(thread.id, true)
   }
 
-  /** The server has told of a message: asked, begun, ended or rated, here or on another device. */
+  /** Handles the server's event about a message: asked, begun, finished or rated on any device. */
   told(message: LiveMessage): void {
     const { elsewhere, turns } = this.core.state
     if (elsewhere?.id === message.id && !isRunning(message)) this.settleElsewhere()
@@ -194,15 +192,15 @@ export class MessageHistory {
       return
     }
     const turn = turns.find((item) => item.message.id === message.id)
-    // The stream of an answer that is being written tells of it by itself.
+    // The stream of a running answer reports its own changes.
     if (turn !== undefined && (isWriting(turn) || sameOutcome(turn.message, message))) return
     const last = turns.at(-1)?.message
     const again =
       message.role === 'assistant' &&
       message.parent_id === last?.parent_id &&
       last?.siblings?.includes(message.id) !== true
-    // The reader goes along where the last answer is asked again, and stays where a branch begins further up, or where
-    // an alternative is rated that the reader has left.
+    // Follow a regenerated last answer. Stay if the branch begins further up, or if the event rates an alternative that
+    // the reader has left.
     if (turn === undefined && again) this.#follow(message.id)
     else void this.refresh().then(() => this.#notice(message))
   }
@@ -212,7 +210,7 @@ export class MessageHistory {
     if (threadId !== undefined) void this.#readNewest(threadId, MESSAGE_PAGE, { leaf: messageId })
   }
 
-  /** Notes that a branch has begun elsewhere, beside what is on the screen. */
+  /** Notes that another tab has begun a branch next to the one on the screen. */
   #notice(message: LiveMessage): void {
     const { turns, elsewhere } = this.core.state
     const { id, role, parent_id } = message
@@ -231,18 +229,18 @@ export class MessageHistory {
     this.core.set({ elsewhere: elsewhere.id === null ? null : { ...elsewhere, running: false } })
   }
 
-  /** The thread is called otherwise now, or its answer has ended. */
+  /** Handles a new title of the thread or the end of its answer. */
   changed(thread: Thread): void {
     if (this.core.state.thread !== null) this.core.set({ thread })
     if (!thread.running) this.settleElsewhere()
   }
 
-  /** The thread is gone. */
+  /** Handles the deletion of the thread. */
   vanished(): void {
     if (this.core.state.thread !== null) this.core.set({ gone: true })
   }
 
-  /** Reads again if something was told meanwhile that was not about the question that was on its way. */
+  /** Reloads if an event during a pending question was not about that question. */
   catchUp(): void {
     const { turns } = this.core.state
     if (hasPending(turns)) return
@@ -253,7 +251,7 @@ export class MessageHistory {
   }
 }
 
-/** Names the branch that the turns are of. */
+/** leafOf returns the leaf of the branch of `turns`. */
 function leafOf(turns: readonly Turn[]): { leaf?: string } {
   const last = turns.findLast((turn) => !turn.pending)
   return last === undefined ? {} : { leaf: last.message.id }

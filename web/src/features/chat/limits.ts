@@ -1,2 +1,2 @@
-/** The most characters a question may have. */
+/** maxLength is the maximum length of a question, in characters. */
 export const maxLength = 32_000

@@ -8,16 +8,16 @@ import { formPart } from './formPart'
 import { MESSAGE_PAGE } from './history'
 import { proofreadPart } from './proofreadPart'
 
-/** What the pages of a skill are given. */
+/** SkillData is the loader data of a skill's pages. */
 export interface SkillData {
   readonly skill: Skill
-  /** The thread in the address; null on the skill's own page. */
+  /** The conversation of the thread in the URL; null on the skill's own page. */
   readonly conversation: Conversation | null
 }
 
 /**
- * Loads the skill and, where the address names a thread, that and its newest messages. A thread that this tab has
- * shown before, or has just begun, is there at once and is brought up to date behind the screen.
+ * skillLoader loads the skill and, if the URL names a thread, the thread with its newest messages. If this tab has the
+ * thread, it is shown at once and updated in the background.
  */
 export async function skillLoader({ params }: LoaderFunctionArgs): Promise<SkillData> {
   const { skillId, threadId } = params as { skillId: string; threadId?: string }
@@ -42,7 +42,7 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
   const [thread, page] = await Promise.all([
     api.getThread(threadId),
     api.listMessages(threadId, { offset: 0, limit: MESSAGE_PAGE }),
-    // Without it messages are shown plain at first: worth waiting for, not worth failing for.
+    // Without the renderer, messages are plain text at first. Wait for it, but do not fail.
     preloadMarkdown().catch(() => {}),
     proofreading().catch(() => {}),
   ])

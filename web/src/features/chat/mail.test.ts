@@ -13,7 +13,7 @@ describe('a mail in an answer', () => {
     expect(readMail(answer)).toEqual({ subject: '納期のご相談', body })
   })
 
-  it('loses the marks of emphasis', () => {
+  it('has no emphasis syntax', () => {
     expect(readMail('件名: 件\n\n**10日**まで')?.body).toBe('10日まで')
   })
 

@@ -1,4 +1,4 @@
-/** A mail in an answer: what goes into its subject field and what into its text. */
+/** Mail is a mail in an answer: its subject and its body. */
 export interface Mail {
   readonly subject: string
   readonly body: string
@@ -7,10 +7,12 @@ export interface Mail {
 const subjectLine = /^[ \t>#]*(?:\*\*)?件名(?:\*\*)?[ \t]*[:：][ \t]*(?:\*\*)?[ \t]*(\S.*)$/m
 const bodyLabel = /^[ \t#]*(?:\*\*)?本文(?:\*\*)?[ \t]*[:：]?[ \t]*(?:\*\*)?[ \t]*(?:\n|$)/
 
-/** How far down the subject may stand: a sentence or two may introduce the mail. */
+/** The maximum offset of the subject: one or two sentences may introduce the mail. */
 const maxBefore = 200
 
-/** Reads a mail as the mail skill writes it: 件名：…, the text, and after a rule what to check before sending. */
+/**
+ * readMail parses the format of the mail skill: 件名：…, the body, and below a rule the points to check before sending.
+ */
 export function readMail(answer: string): Mail | null {
   const text = answer.replace(/\r\n?/g, '\n')
   const match = subjectLine.exec(text)
@@ -25,7 +27,7 @@ export function readMail(answer: string): Mail | null {
   return body === '' ? null : { subject: plain((match[1] ?? '').trim()), body }
 }
 
-/** Mail is plain text: the marks of emphasis are not part of it. */
+/** plain removes emphasis syntax, because mail is plain text. */
 function plain(text: string): string {
   return text.replaceAll('**', '').replace(/[ \t]+$/gm, '')
 }

@@ -8,23 +8,26 @@ import { toast } from '@/lib/ui/toast'
 import { attachPicture, readAttachments } from './attachments'
 import { texts } from './texts'
 
-/** The most pictures of a question. */
+/** MAX_PICTURES is the maximum number of pictures in a question. */
 export const MAX_PICTURES = 10
 
-/** What a chooser offers. Phones turn the photographs that they keep in another format into one of these. */
+/** PICTURE_TYPES are the types offered in the file picker. Phones convert photos of other formats into one of these. */
 export const PICTURE_TYPES = 'image/jpeg,image/png,image/webp'
 
 const MAX_BYTES = 20 * 1024 * 1024
 
-/** How long a picture that is not shown any more is kept. */
+/** How long an unused picture stays in memory. */
 const KEPT_MS = 300_000
 
-/** Whether a file is meant as a picture. What the server does not take of them is refused with what to do. */
+/**
+ * isPicture reports whether a file is an image. If the server does not support its format, the upload is refused with
+ * advice.
+ */
 export function isPicture(file: File): boolean {
   return file.type.startsWith('image/') || /\.(heic|heif|avif)$/i.test(file.name)
 }
 
-/** The same upload, tried again, has the same request id. */
+/** A retry of an upload has the same request id. */
 const requestIds = new WeakMap<File, string>()
 
 function requestIdOf(file: File): string {
@@ -33,7 +36,7 @@ function requestIdOf(file: File): string {
   return known
 }
 
-/** The pictures of this tab that are on their way to the server. */
+/** pictureUploads are the pending uploads of pictures in this tab. */
 export const pictureUploads = new UploadQueue<Picture>({
   send: (file, options) => uploadPicture(file, requestIdOf(file), options),
   onSent: () => {},
@@ -44,7 +47,7 @@ export const pictureUploads = new UploadQueue<Picture>({
   },
 })
 
-/** Uploads pictures for the question in a composer, as many as it may have. */
+/** addPictures uploads pictures for the question in a composer, up to the maximum. */
 export function addPictures(key: string, files: readonly File[], had = 0): void {
   const uploading = pictureUploads.uploads.filter(({ to }) => to?.name === key).length
   const room = Math.max(0, MAX_PICTURES - had - readAttachments(key).pictures.length - uploading)
@@ -59,19 +62,19 @@ function pictureQuery(id: string, size: 'thumbnail' | 'full') {
   return queryOptions({
     queryKey: ['picture', id, size],
     queryFn: ({ signal }) => getPicture(id, size, signal),
-    // A picture never changes.
+    // Pictures are immutable.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: KEPT_MS,
   })
 }
 
-/** A picture as a URL that an image can show; null until it is there. */
+/** usePictureUrl returns a picture as an object URL; null until it is loaded. */
 export function usePictureUrl(id: string, size: 'thumbnail' | 'full') {
   const { data, isError, refetch } = useQuery(pictureQuery(id, size), queryClient)
   return { url: useBlobUrl(data), failed: isError, blob: data, retry: () => void refetch() }
 }
 
-/** A URL of a blob as long as the component is there. */
+/** useBlobUrl returns an object URL of a blob and revokes it when the component unmounts. */
 export function useBlobUrl(blob: Blob | undefined): string | null {
   const [url, setUrl] = useState<string | null>(null)
   useEffect(() => {

@@ -17,23 +17,23 @@ import { isWriting } from './turns'
 
 type Asked = Pick<ConversationState, 'thread' | 'turns'>
 
-/** One data source that a question may use. */
+/** QuestionFile is a data source that a question may use. */
 export interface QuestionFile {
   readonly id: string
-  /** Undefined until it has been read from the server. */
+  /** Undefined until loaded. */
   readonly source: DataSource | undefined
-  /** Whether the thread has it already. */
+  /** Whether the thread already has the data source. */
   readonly ofThread: boolean
   readonly used: boolean
 }
 
-/** Whether a question can be sent as far as its files are concerned. */
+/** Readiness is the state of a question's files. */
 export type Readiness = 'ready' | 'reading' | 'failed'
 
-/** The files of a question that is being written. */
+/** QuestionFiles are the files of the question in a composer. */
 export interface QuestionFiles {
   readonly files: readonly QuestionFile[]
-  /** Those that are on their way to the server, or did not get there. */
+  /** The pending and failed uploads. */
   readonly uploads: readonly Upload[]
   readonly pictures: readonly Picture[]
   readonly pictureUploads: readonly Upload<Picture>[]
@@ -41,21 +41,21 @@ export interface QuestionFiles {
   readonly waiting: boolean
 }
 
-/** The data sources of a thread, with those of a question that is on its way: the thread gets them with it. */
+/** threadSources returns the data sources of a thread, including those of a pending question. */
 export function threadSources({ thread, turns }: Asked): readonly string[] {
   const asking = isWriting(turns.at(-1)) ? turns.slice(-2) : []
   const asked = asking.flatMap(({ message }) => message.data_source_ids ?? [])
   return [...new Set([...(thread?.data_sources ?? []).map(({ id }) => id), ...asked])]
 }
 
-/** The data sources that a question would use now; undefined where there are none to choose from. */
+/** usedSources returns the data sources that a question would use now; undefined without a choice. */
 export function usedSources(state: Asked, { added, without }: Attachments): readonly string[] | undefined {
   const ofThread = threadSources(state)
   if (ofThread.length + added.length === 0) return undefined
   return [...new Set([...ofThread.filter((id) => !without.includes(id)), ...added])]
 }
 
-/** The files of the question in a composer, by the key of its draft, as they are now. */
+/** useQuestionFiles returns the current files of the question in a composer, by draft key. */
 export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
   const attachments = useAtomValue(attachmentsAtom(key))
   const { added, without, pictures, waiting } = attachments
@@ -64,7 +64,7 @@ export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
   const results = useQueries({ queries: ids.map(sourceQuery) }, queryClient)
   const files = ids.flatMap((id, at): QuestionFile[] => {
     const result = results[at]
-    // One that has been deleted meanwhile.
+    // The data source has been deleted.
     if (isGone(result?.error)) return []
     const used = added.includes(id) || !without.includes(id)
     return [{ id, source: result?.data, ofThread: ofThread.includes(id), used }]
@@ -76,19 +76,19 @@ export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
   return { files, uploads: uploading, pictures, pictureUploads: shooting, readiness, waiting }
 }
 
-/** The uploads for one composer or field. */
+/** useUploads returns the uploads for a composer or field. */
 export function useUploads(name: string): readonly Upload[] {
   const all = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)
   return all.filter(({ to }) => to?.name === name)
 }
 
-/** The same of pictures. */
+/** usePictureUploads returns the uploads of pictures for a composer. */
 export function usePictureUploads(name: string): readonly Upload<Picture>[] {
   const all = useSyncExternalStore(pictureUploads.subscribe, () => pictureUploads.uploads)
   return all.filter(({ to }) => to?.name === name)
 }
 
-/** Whether something for a composer is on its way, or did not get there. */
+/** isUploading reports whether a composer has pending or failed uploads. */
 export function isUploading(name: string): boolean {
   return uploadsTo(name).length > 0
 }
@@ -106,7 +106,10 @@ export function readinessOf(
   return uploading.length > 0 || sources.some((source) => source?.status !== 'success') ? 'reading' : 'ready'
 }
 
-/** Calls back with how far some data sources are, now and after each change, until the returned function is called. */
+/**
+ * watchReadiness calls back with the readiness of data sources, now and after each change, until the returned function
+ * is called.
+ */
 export function watchReadiness(
   name: string,
   ids: readonly string[],
@@ -133,7 +136,7 @@ function isGone(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404
 }
 
-/** Adds data sources to the question in a composer, as many as a thread may have. */
+/** addSources adds data sources to the question in a composer, up to the maximum of a thread. */
 export function addSources(key: string, state: Asked, sources: readonly DataSource[]): void {
   rememberSources(sources)
   const known = new Set([...threadSources(state), ...readAttachments(key).added])
@@ -143,7 +146,7 @@ export function addSources(key: string, state: Asked, sources: readonly DataSour
   refuse(fresh.length - room)
 }
 
-/** Uploads files for the question in a composer, as many as a thread may have. */
+/** addFiles uploads files for the question in a composer, up to the maximum of a thread. */
 export function addFiles(key: string, state: Asked, files: readonly File[]): void {
   const room = roomIn(key, state)
   uploads.add(files.slice(0, room), {
@@ -157,7 +160,7 @@ export function addFiles(key: string, state: Asked, files: readonly File[]): voi
   refuse(files.length - room)
 }
 
-/** How many more data sources a thread may have. */
+/** roomIn returns how many more data sources a thread can have. */
 function roomIn(key: string, state: Asked): number {
   const ids = new Set([...threadSources(state), ...readAttachments(key).added])
   const uploading = uploads.uploads.filter(({ to }) => to?.name === key).length
@@ -168,7 +171,7 @@ function refuse(count: number): void {
   if (count > 0) toast(texts.files.tooMany(MAX_ASKED, count))
 }
 
-/** Takes a question out of its composer, complete and ready to be sent; null if there is none. */
+/** takeQuestion takes a complete question out of its composer; null if it is empty. */
 export function takeQuestion(
   key: string,
   state: Asked,

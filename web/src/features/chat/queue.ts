@@ -4,33 +4,35 @@ import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
 import type { Wish } from './wishes'
 
-/** A question that waits for the answer before it. */
+/** Queued is a question that waits for the running answer. */
 export interface Queued {
-  /** Becomes the request id, so that the server takes the question once, whichever tab sends it. */
+  /** The request id, so that the server accepts the question once, even if several tabs send it. */
   readonly id: string
   readonly content: string
-  /** The data sources that it is to be answered from. */
+  /** The ids of the data sources to use. */
   readonly sources?: readonly string[]
   readonly pictures?: readonly Picture[]
-  /** The model that was chosen for it. */
+  /** The chosen model. */
   readonly wish?: Wish
-  /** The question that it waits behind: it is sent where that one is on the screen. */
+  /** The id of the preceding question. The queued question is sent only in that question's branch. */
   readonly after?: string
-  /** The answer that it follows, once it has been sent: when it is sent again it is the same question. */
+  /** The id of the answer that the question follows, set when it is sent. A retry then is the same request. */
   readonly parent?: string
-  /** It could not be sent, and waits for its author. */
+  /** Whether sending failed. The question then waits for the user. */
   readonly failed?: true
 }
 
 type Queue = readonly Queued[]
 
-/** The most questions that wait in a thread. */
+/** maxQueued is the maximum number of queued questions in a thread. */
 export const maxQueued = 10
 
 const prefix = 'queue:'
 const queues = new Map<string, PrimitiveAtom<Queue>>()
 
-/** The questions that wait in a thread, the next one first. They outlive the tab, and all tabs have the same. */
+/**
+ * queueAtom returns the queued questions of a thread in order. They are stored in the browser and shared by all tabs.
+ */
 export function queueAtom(threadId: string): PrimitiveAtom<Queue> {
   const known = queues.get(threadId)
   if (known !== undefined) return known
@@ -52,17 +54,17 @@ export function enqueue(
   write(threadId, [...readQueue(threadId), item])
 }
 
-/** Says that a question is called otherwise from now on: the server has it. */
+/** settleQueue replaces the optimistic id of a question by the server's id. */
 export function settleQueue(threadId: string, ahead: string, id: string): void {
   change(threadId, (item) => (item.after === ahead ? { ...item, after: id } : item))
 }
 
-/** Notes which answer a question follows that is being sent. */
+/** placeQueued stores the id of the answer that a question being sent follows. */
 export function placeQueued(threadId: string, id: string, parent: string): void {
   change(threadId, (item) => (item.id === id ? { ...item, parent } : item))
 }
 
-/** Takes a question out of the queue. */
+/** dequeue removes a question from the queue. */
 export function dequeue(threadId: string, id: string): void {
   write(
     threadId,
@@ -70,12 +72,12 @@ export function dequeue(threadId: string, id: string): void {
   )
 }
 
-/** Keeps a question that could not be sent from being sent again by itself. */
+/** holdBack marks a question as failed, which prevents automatic sending. */
 export function holdBack(threadId: string, id: string): void {
   change(threadId, (item) => (item.id === id ? { ...item, failed: true } : item))
 }
 
-/** Empties a queue and returns what waited there. */
+/** emptyQueue empties a queue and returns the texts of its questions. */
 export function emptyQueue(threadId: string): readonly string[] {
   const contents = readQueue(threadId).map((item) => item.content)
   if (contents.length > 0) write(threadId, [])

@@ -23,7 +23,7 @@ function useSkillData(): SkillData {
   return data
 }
 
-/** A skill: its name, what it is for, and the composer or form that begins a thread. */
+/** SkillPage shows a skill: its name, its description, and the composer or form that begins a thread. */
 export function SkillPage() {
   const { skill } = useSkillData()
   return <NewChat key={skill.id} />
@@ -36,13 +36,13 @@ function NewChat() {
   const { thread } = useAtomValue(conversation.stateAtom)
   const left = useRef(false)
   const location = useLocation()
-  // Asked on another page: the way back leads there, not to this page, which was only passed.
+  // If the question was asked on another page, going back must skip this page.
   const passed = location.state?.asked === true
   useAskedSources(skill, location)
 
   useEffect(() => {
     begin(skill.id)
-    // A thread that has been given up is not to be opened any more.
+    // A deleted thread must not be opened again.
     if (thread !== null) void navigate(`/home/skill/${skill.id}/chat/${thread.id}`, { replace: passed })
     else if (left.current) void navigate(`/home/skill/${skill.id}`, { replace: true })
     left.current = thread !== null
@@ -56,7 +56,7 @@ function NewChat() {
   )
 }
 
-/** Puts the data sources into the composer that the page was opened with, once: not again when it is reloaded. */
+/** useAskedSources adds the data sources from the navigation state to the composer once, but not again on a reload. */
 function useAskedSources(skill: Skill, { state }: Location): void {
   const navigate = useNavigate()
   useEffect(() => {
@@ -67,7 +67,7 @@ function useAskedSources(skill: Skill, { state }: Location): void {
   }, [skill, state, navigate])
 }
 
-/** A thread: what was asked and answered, and the composer. */
+/** ChatPage shows a thread and the composer. */
 export function ChatPage() {
   const { skill, conversation } = useSkillData()
   return conversation && <OpenChat skill={skill} conversation={conversation} />

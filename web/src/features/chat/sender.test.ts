@@ -10,7 +10,7 @@ type Made = ReturnType<typeof setup>
 
 const stops: (() => void)[] = []
 
-/** A tab that shows the thread, with one question answered. */
+/** tab returns a tab that shows a thread with one answered question. */
 function tab(locks = new PageLocks()) {
   const made = setup([message(1), message(2)], store)
   made.conversation.load(thread, made.messages)
@@ -44,7 +44,7 @@ afterEach(() => {
 })
 
 describe('the queue', () => {
-  it('goes out one question after the other, each after the answer before it', async () => {
+  it('sends one question after the previous answer', async () => {
     const made = tab()
     await made.conversation.ask({ kind: 'text', content: '一' })
     start(made, 3)
@@ -63,7 +63,7 @@ describe('the queue', () => {
     await vi.waitFor(() => expect(made.contents()).toEqual(['一', '二', '三']))
   })
 
-  it('waits for its author after an answer that was stopped', async () => {
+  it('waits for the user after a stopped answer', async () => {
     const made = tab()
     await made.conversation.ask({ kind: 'text', content: '一' })
     start(made, 3)
@@ -75,7 +75,7 @@ describe('the queue', () => {
     await vi.waitFor(() => expect(made.contents()).toEqual(['一', '二']))
   })
 
-  it('keeps a question that was refused, and does not send it again by itself', async () => {
+  it('keeps a refused question and does not send it again by itself', async () => {
     const made = tab()
     enqueue('t', { content: '二' }, undefined)
     void made.sender.send(made.conversation)
@@ -93,7 +93,7 @@ describe('the queue', () => {
     expect(readQueue('t')).toMatchObject([{ content: '二', failed: true }])
   })
 
-  it('is sent by one tab alone, and what is taken back by none', async () => {
+  it('is sent by one tab only, and a removed question by none', async () => {
     const locks = new PageLocks()
     enqueue('t', { content: '二' }, undefined)
     enqueue('t', { content: '三' }, undefined)

@@ -6,8 +6,8 @@ import { dequeue, holdBack, placeQueued, type Queued, readQueue } from './queue'
 import { aheadId, isRunning, isWriting } from './turns'
 
 /**
- * Sends what waits in a thread's queue, one question after each answer. The tabs of a browser take turns by a lock that
- * is held until the answer is over, so that no tab sends on what it knows from before.
+ * QueueSender sends the queue of a thread, one question after each answer. A tab holds a lock until the answer ends, so
+ * that no other tab sends from an outdated state.
  */
 export class QueueSender {
   /** The threads for which this tab has the lock or waits for it. */
@@ -15,15 +15,15 @@ export class QueueSender {
 
   constructor(private readonly locks: Locks = browserLocks() ?? new PageLocks()) {}
 
-  /** Sends until the conversation is left, whenever an answer has ended well. */
+  /** Sends the next question after each successful answer, until the returned function is called. */
   follow(conversation: Conversation): () => void {
     void this.send(conversation)
     return store.sub(conversation.stateAtom, () => void this.send(conversation))
   }
 
   /**
-   * Sends the next question, if there is one and its turn has come. With `asked` its author wants it sent although the
-   * answer before it was stopped or has failed.
+   * Sends the next question if it is due. If `asked`, the user wants to send it although the previous answer was
+   * stopped or failed.
    */
   async send(conversation: Conversation, asked = false): Promise<void> {
     const threadId = conversation.state.thread?.id
@@ -31,7 +31,7 @@ export class QueueSender {
     this.#busy.add(threadId)
     try {
       await this.locks.request(`tsumugi-queue-${threadId}`, {}, async () => {
-        // Another tab may have sent the one before meanwhile: the next one follows that.
+        // Another tab may have sent a question in the meantime; the next one follows it.
         await conversation.refresh()
         const next = nextOf(conversation, asked)
         if (next !== null) await ask(conversation, threadId, next)
@@ -43,7 +43,9 @@ export class QueueSender {
   }
 }
 
-/** What is to be sent now, or null. After an answer that was stopped or has failed the author decides. */
+/**
+ * nextOf returns the question to send now, or null. After an answer that was stopped or failed, the user must decide.
+ */
 function nextOf(conversation: Conversation, asked: boolean): Queued | null {
   const { thread, turns, gone, failure } = conversation.state
   const last = turns.at(-1)
@@ -54,19 +56,19 @@ function nextOf(conversation: Conversation, asked: boolean): Queued | null {
   return asked || due ? next : null
 }
 
-/** Whether a question that waits belongs to the branch on the screen. */
+/** isHere reports whether a queued question belongs to the branch on the screen. */
 export function isHere({ state }: Conversation, { after }: Queued): boolean {
-  // One that was on its way when its tab was closed is not known by its id.
+  // If the tab was closed while it sent the preceding question, the id of that question is unknown.
   return after?.startsWith(aheadId('')) !== false || state.turns.some((turn) => turn.message.id === after)
 }
 
-/** Whether the last answer was neither stopped nor broken off: what waits behind it goes out by itself. */
+/** endedWell reports whether the last answer is complete. The queue then continues by itself. */
 export function endedWell(conversation: Conversation): boolean {
   const message = conversation.state.turns.at(-1)?.message
   return message?.status === 'success' && message.finish_reason !== 'stopped'
 }
 
-/** Asks, and returns when the turn is over. */
+/** ask sends a question and returns at the end of its answer. */
 async function ask(conversation: Conversation, threadId: string, queued: Queued): Promise<void> {
   const { id, content, sources, pictures, wish } = queued
   const place = queued.parent === undefined ? conversation.end : { parent_id: queued.parent }
@@ -92,6 +94,6 @@ async function ask(conversation: Conversation, threadId: string, queued: Queued)
     const unsubscribe = store.sub(conversation.stateAtom, look)
     look()
   })
-  // Nothing told whether it was taken: it is not sent again unasked.
+  // It is unknown whether the server accepted the question, so do not send it again automatically.
   onLost()
 }

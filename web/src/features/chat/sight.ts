@@ -5,7 +5,7 @@ import { useModels } from './ModelMenu'
 import { texts } from './texts'
 import { wishAtom } from './wishes'
 
-/** Why a question to a skill can have no pictures, '' if it can; null as long as that is not known. */
+/** useBlind returns why a question to a skill cannot have pictures; '' if it can, null while unknown. */
 export function useBlind(skill: Skill): string | null {
   const choice = useModels(skill.id)
   const wish = useAtomValue(wishAtom(skill.id))

@@ -55,7 +55,7 @@ const blankView: AnswerView = {
   ending: null,
 }
 
-/** The branch through a message, newest first, as the server answers it. */
+/** branch returns the messages of the branch that ends at `leaf`, newest first, as the server does. */
 function branch(messages: readonly Message[], leaf = messages.at(-1)?.id): Message[] {
   let end = messages.find(({ id }) => id === leaf)
   for (const message of messages) if (message.parent_id === end?.id) end = message
@@ -64,7 +64,10 @@ function branch(messages: readonly Message[], leaf = messages.at(-1)?.id): Messa
   return way
 }
 
-/** A conversation with a server that holds `messages` (oldest first) and streams that the test drives. */
+/**
+ * setup returns a conversation with a server that holds `messages` (oldest first) and with streams that the test
+ * controls.
+ */
 export function setup(messages: Message[] = [], store = createStore()) {
   const views = new Map<string, PrimitiveAtom<AnswerView>>()
   const sent: { requestId: string; body: unknown }[] = []

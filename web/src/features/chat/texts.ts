@@ -1,6 +1,6 @@
 import type { StepStatus } from '@/lib/stream'
 
-/** A number of tokens, rounded where it is large: 9,800, 18万. */
+/** tenThousands formats a number of tokens, rounded if it is large: 9,800, 18万. */
 function tenThousands(tokens: number): string {
   const unit = 10_000
   return tokens < unit
@@ -8,7 +8,7 @@ function tenThousands(tokens: number): string {
     : `${Math.round(tokens / unit).toLocaleString('ja-JP')}万`
 }
 
-/** The words of a skill's page and of the chat. */
+/** Texts of a skill's page and of the chat. */
 export const texts = {
   untitled: '新しいチャット',
   question: 'あなたの質問',

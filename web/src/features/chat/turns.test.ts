@@ -40,7 +40,7 @@ const live: LiveAnswer = { key: 'r1', textAtom: atom(''), reasoningAtom: atom(''
 const ids = (turns: readonly { message: Message }[]) => turns.map((turn) => turn.message.id)
 
 describe('mergeNewest', () => {
-  it('turns the newest page round and keeps what is older', () => {
+  it('reverses the newest page and keeps older turns', () => {
     const older = [storedTurn(message('m1')), storedTurn(message('m2'))]
     expect(
       ids(mergeNewest(older, [message('m4', { parent_id: 'm3' }), message('m3', { parent_id: 'm2' })])),
@@ -48,7 +48,7 @@ describe('mergeNewest', () => {
     expect(ids(mergeNewest([], []))).toEqual([])
   })
 
-  it('keeps the same object for what did not change, and the key and stream of what did', () => {
+  it('keeps unchanged objects, and the key and stream of changed ones', () => {
     const same = storedTurn(message('m1'))
     const changed = { ...storedTurn(message('m2', { role: 'assistant' })), key: 'answer:r1', live }
     const merged = mergeNewest(
@@ -59,13 +59,13 @@ describe('mergeNewest', () => {
     expect(merged[1]).toMatchObject({ key: 'answer:r1', live, message: { status: 'running' } })
   })
 
-  it('drops what the server no longer lists, and keeps what it cannot know yet at the end', () => {
+  it('drops messages that the server no longer lists, and keeps pending ones at the end', () => {
     const turns = [
       storedTurn(message('m1')),
       storedTurn(message('m2')),
       ...aheadTurns('r1', 't', { content: '次', siblings: [] }, live, '2026-03-04T05:06:07Z'),
     ]
-    // m2 was asked again as m3 in another tab.
+    // Another tab regenerated m2 as m3.
     expect(ids(mergeNewest(turns, [message('m3'), message('m1')]))).toEqual([
       'm1',
       'm3',
@@ -75,7 +75,7 @@ describe('mergeNewest', () => {
   })
 })
 
-it('puts an older page before, each message once', () => {
+it('prepends an older page without duplicates', () => {
   const turns = [storedTurn(message('m3')), storedTurn(message('m4'))]
   expect(ids(prependOlder(turns, [message('m3'), message('m2'), message('m1')]))).toEqual([
     'm1',
@@ -90,7 +90,7 @@ describe('endedMessage', () => {
   const end = (change: Partial<AnswerView>, reasoning = '', before = ahead) =>
     endedMessage(before, { ...view, ...change }, '本文', reasoning, '2026-03-04T05:07:00Z')
 
-  it('keeps what was thought before it, and not what was thought before an earlier answer', () => {
+  it('has the reasoning of this answer, not of an earlier attempt', () => {
     const thinking = { startedAt: 0, durationMs: 12_000 }
     const before = { ...ahead, reasoning: '前の考え', reasoning_ms: 1 }
     const outcome = { kind: 'stopped' } as const
@@ -101,7 +101,7 @@ describe('endedMessage', () => {
     expect(end({ outcome }, '', before).reasoning).toBeUndefined()
   })
 
-  it('says how it ended', () => {
+  it('has the outcome of the answer', () => {
     expect(
       end({ outcome: { kind: 'finished', reason: 'length', usage: { inputTokens: 1, outputTokens: 2 } } }),
     ).toMatchObject({
@@ -122,7 +122,7 @@ describe('endedMessage', () => {
     expect(end({})).toBe(ahead)
   })
 
-  it('keeps what the check has found as its citations', () => {
+  it('has the citations that the check returned', () => {
     const checked = {
       index: 1,
       passageId: 'c',

@@ -3,16 +3,16 @@ import type { LiveMessage } from '@/lib/live'
 import type { AnswerView, LiveAnswer, Proofreading } from '@/lib/stream'
 import { citationsOf } from './citations'
 
-/** One message of a thread as the screen holds it. */
+/** Turn is one message of a thread on the screen. */
 export interface Turn {
-  /** Never changes, also when a message that was shown ahead gets its id. */
+  /** Constant, even when an optimistic message gets its server id. */
   readonly key: string
   readonly message: Message
-  /** The answer while it is being written. */
+  /** The stream of the answer while it is running. */
   readonly live: LiveAnswer | null
-  /** What is to take the place of this answer, once it has begun. */
+  /** The stream of the new answer that will replace this one once it begins. */
   readonly successor: LiveAnswer | null
-  /** A question or answer that the server has not confirmed: its message has no id of the server's. */
+  /** Whether the turn is optimistic: its message has no server id. */
   readonly pending: boolean
 }
 
@@ -20,39 +20,39 @@ export function storedTurn(message: Message): Turn {
   return { key: message.id, message, live: null, successor: null, pending: false }
 }
 
-/** Whether an answer is still to come or being written, as far as the server had told. */
+/** isRunning reports whether an answer is pending or running according to the server. */
 export function isRunning(message: Pick<Message, 'status'>): boolean {
   return message.status === 'pending' || message.status === 'running'
 }
 
-/** Whether this turn is an answer that is being written, seen from here. */
+/** isWriting reports whether this tab is streaming the answer of a turn. */
 export function isWriting(turn: Turn | undefined): boolean {
   return turn !== undefined && (turn.live !== null || turn.successor !== null)
 }
 
-/** Whether there is something that the server may know under an id that is not known here yet. */
+/** hasPending reports whether there are turns whose server ids are unknown here. */
 export function hasPending(turns: readonly Turn[]): boolean {
   return turns.some((turn) => turn.pending || turn.successor !== null)
 }
 
-/** Whether there may be messages between the turns at hand and the newest page. */
+/** hasGap reports whether messages may be missing between the loaded turns and the newest page. */
 export function hasGap(turns: readonly Turn[], page: readonly Message[]): boolean {
   const oldest = page.at(-1)
   if (turns.length === 0 || oldest?.parent_id === undefined) return false
   return !turns.some(({ message }) => message.id === oldest.id || message.id === oldest.parent_id)
 }
 
-/** Whether there are messages before the turns at hand. */
+/** hasOlder reports whether there are messages before the loaded turns. */
 export function hasOlder(turns: readonly Turn[]): boolean {
   return turns[0]?.message.parent_id !== undefined
 }
 
-/** What stands for the id of a question that is on its way. */
+/** aheadId returns the provisional id of a pending question. */
 export function aheadId(requestId: string): string {
   return `question:${requestId}`
 }
 
-/** A question and the place of its answer, shown before the server knows of them. */
+/** aheadTurns returns the optimistic turns of a question and its answer. */
 export function aheadTurns(
   requestId: string,
   threadId: string,
@@ -79,14 +79,14 @@ export function aheadTurns(
   ]
 }
 
-/** The turns without what was shown ahead of a question. */
+/** withoutAhead removes the optimistic turns of a question. */
 export function withoutAhead(turns: readonly Turn[], requestId: string): readonly Turn[] {
   return turns.filter(
     ({ message }) => message.id !== aheadId(requestId) && message.id !== `answer:${requestId}`,
   )
 }
 
-/** An answer whose end is unknown, with the text so far. */
+/** lostMessage returns an answer with an unknown outcome and the text received so far. */
 export function lostMessage(message: Message, text: string, detail: string): Message {
   const error = { code: 'stream_lost', detail, retryable: true }
   return {
@@ -98,13 +98,13 @@ export function lostMessage(message: Message, text: string, detail: string): Mes
   }
 }
 
-/** A question that was shown ahead, when the server has told its id. */
+/** taken gives an optimistic question its server id. */
 export function taken(turn: Turn, id: string): Turn {
   const siblings = turn.message.siblings.map((other) => (other === turn.message.id ? id : other))
   return { ...turn, pending: false, message: { ...turn.message, id, siblings } }
 }
 
-/** An answer that was shown ahead, when the server has told its id and its question's. */
+/** begun gives an optimistic answer its server id and its question's id. */
 export function begun(turn: Turn, id: string, questionId: string | null): Turn {
   const parent = questionId === null ? {} : { parent_id: questionId }
   return {
@@ -114,7 +114,7 @@ export function begun(turn: Turn, id: string, questionId: string | null): Turn {
   }
 }
 
-/** An answer that is made anew, in the place of the old one. */
+/** succeeded replaces an answer by its regenerated one. */
 export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string): Turn {
   const {
     feedback: _,
@@ -143,7 +143,7 @@ export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string)
   }
 }
 
-/** Whether what is told of a message is known already. */
+/** sameOutcome reports whether an event about a message contains nothing new. */
 export function sameOutcome(message: Message, told: LiveMessage): boolean {
   return (
     message.status === told.status &&
@@ -154,9 +154,9 @@ export function sameOutcome(message: Message, told: LiveMessage): boolean {
 }
 
 /**
- * Puts the newest page of a branch that the server told (newest first) into the turns at hand. Those stay that the page
- * goes on from; what the server knows replaces what was shown ahead; what is not of the branch goes, and its place on
- * the screen is taken by its alternative; what the server cannot know yet stays at the end.
+ * mergeNewest merges the newest page of a branch (newest first) into the loaded turns. Turns before the page stay.
+ * Messages of the page replace optimistic turns. Turns of another branch are removed, and their alternatives take over
+ * their keys. Turns that the server cannot know yet stay at the end.
  */
 export function mergeNewest(turns: readonly Turn[], page: readonly Message[]): readonly Turn[] {
   const messages = page.toReversed()
@@ -176,7 +176,7 @@ export function mergeNewest(turns: readonly Turn[], page: readonly Message[]): r
   return [...older, ...fresh, ...pending]
 }
 
-// A text that is being written here is newer than what the server has stored, which is none.
+// A streaming answer has newer text than the server, which stores it only at the end.
 function withMessage(turn: Turn, message: Message): Turn {
   return sameMessage(turn.message, message) ? turn : { ...turn, message, pending: false }
 }
@@ -185,7 +185,10 @@ function sameMessage(a: Message, b: Message): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** Puts an older page (newest first) before the turns at hand; what moved between pages stands once. */
+/**
+ * prependOlder puts an older page (newest first) before the loaded turns. Messages that moved between pages appear
+ * once.
+ */
 export function prependOlder(turns: readonly Turn[], page: readonly Message[]): readonly Turn[] {
   const known = new Set(turns.map((turn) => turn.message.id))
   return [
@@ -197,7 +200,7 @@ export function prependOlder(turns: readonly Turn[], page: readonly Message[]): 
   ]
 }
 
-/** The message as it is known when its stream has ended; the server's own record replaces it soon. */
+/** endedMessage returns the message at the end of its stream. The server's record soon replaces it. */
 export function endedMessage(
   message: Message,
   view: AnswerView,

@@ -1,25 +1,25 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
-/** Nearer to the end than this, in pixels, the reader is at the end. */
+/** The distance from the end, in pixels, that counts as being at the end. */
 const near = 48
 
 export interface Follow {
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly content: RefObject<HTMLDivElement | null>
-  /** Whether the reader has gone up and the end is out of sight. */
+  /** Whether the reader has scrolled up and the end is out of view. */
   readonly away: boolean
   readonly toEnd: (smooth?: boolean) => void
-  /** Brings an item into view and stays there, however the text grows. */
+  /** Scrolls to an item and stops following the end. */
   readonly toItem: (item: Element) => void
 }
 
-/** The space above an answer that is read from its start, in pixels. */
+/** The space above an answer that is shown from its start, in pixels. */
 const margin = 8
 
 /**
- * Keeps the end of a growing text in view while the reader is there, and leaves them alone as soon as they scroll up.
- * Where the last answer is one to be read from its start (`data-hold`), it is followed until that reaches the top.
- * `first` names the first item: when another one comes before it, what is being read stays where it is.
+ * useFollow keeps the end of a growing text in view until the reader scrolls up. An answer with `data-hold` is followed
+ * only until its start reaches the top. `first` identifies the first item: when an earlier one is inserted, the visible
+ * text stays in place.
  */
 export function useFollow(first: string | undefined): Follow {
   const scroller = useRef<HTMLDivElement>(null)
@@ -76,7 +76,7 @@ function useFollowing(
 
     const onScroll = () => {
       const distance = distanceToEnd()
-      // Only the reader moves up while the text grows. A text that became shorter moves up by no more than it lost.
+      // Growing text never moves the view up, so the reader did. Shrinking text moves it up by at most the lost height.
       const up = top - box.scrollTop > Math.max(0, height - box.scrollHeight) + 1
       if (distance < near) following.current = true
       else if (up) following.current = false
@@ -84,12 +84,12 @@ function useFollowing(
       height = box.scrollHeight
       setAway(!following.current && distance > near * 3)
     }
-    // Runs after layout and before paint: the end never leaves the screen for a frame.
+    // Runs after layout and before paint, so that the end is in view in every frame.
     const observer = new ResizeObserver(() => {
       if (following.current) follow()
       else setAway(distanceToEnd() > near * 3)
     })
-    // What a reader unfolds is what they read next: it opens downwards, and the end can wait.
+    // The reader continues with the unfolded element, which opens downwards, so stop following the end.
     const onClick = ({ target }: MouseEvent) => {
       if (target instanceof Element && target.closest('[data-unfold]')) following.current = false
     }
@@ -105,7 +105,7 @@ function useFollowing(
   }, [scroller, content, following, setAway, active])
 }
 
-/** Remembers where the first item stands on the screen, and puts it back there when items have come before it. */
+/** useKeepPlace keeps the first item at its position on the screen when items are inserted before it. */
 function useKeepPlace(
   scroller: RefObject<HTMLDivElement | null>,
   content: RefObject<HTMLDivElement | null>,
@@ -123,12 +123,12 @@ function useKeepPlace(
     }
   }, [scroller, following, first])
 
-  // After every commit, so that the next one finds where things stood before it.
+  // After every commit, to have the positions from before the next one.
   useEffect(() => {
     const box = scroller.current
     if (box === null) return
     const remember = () => {
-      // Where the end is kept in view nothing else is; to look would lay out the page a second time for every change.
+      // Not needed while following the end. Measuring would cause a second layout for every change.
       if (following.current) {
         anchor.current = null
         return

@@ -3,10 +3,10 @@ import { useLocation } from 'react-router'
 import type { Conversation } from './conversation'
 import type { Turn } from './turns'
 
-/** How long a message that was found stands out. */
+/** How long a revealed message is highlighted, in milliseconds. */
 const SHOWN_MS = 2400
 
-/** Brings the message that the address names (`#<id>`) into view, once it and what follows it have been read. */
+/** useReveal scrolls to the message in the URL (`#<id>`) once it and the following messages are loaded. */
 export function useReveal(
   conversation: Conversation,
   turns: readonly Turn[],
@@ -15,7 +15,7 @@ export function useReveal(
 ): void {
   const { hash, key } = useLocation()
   const id = hash.slice(1)
-  // The visit whose message has been shown: a result that is chosen again is another visit, with another key.
+  // The visit whose message has been shown. Choosing a result again is another visit, with another key.
   const shown = useRef('')
 
   useEffect(() => {

@@ -5,7 +5,7 @@ import { queryClient } from '@/lib/api/queries'
 import { readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/ui/store'
 
-/** Which model is to answer, and whether it is to think, as a question's request has it; missing: as it would. */
+/** Wish is the choice of the model and of thinking in a question's request; missing fields mean the default. */
 export type Wish = Pick<MessageRequest, 'model_id' | 'thinking'>
 
 type WishAtom = WritableAtom<Wish, [Wish], void>
@@ -13,7 +13,7 @@ type WishAtom = WritableAtom<Wish, [Wish], void>
 const prefix = 'model:'
 const wishes = new Map<string, WishAtom>()
 
-/** What the user chose for a skill last. It is kept in this browser. */
+/** wishAtom returns the user's last choice for a skill. It is stored in this browser. */
 export function wishAtom(skillId: string): WishAtom {
   const known = wishes.get(skillId)
   if (known !== undefined) return known
@@ -30,8 +30,8 @@ export function wishAtom(skillId: string): WishAtom {
 }
 
 /**
- * What a question of a skill asks for: what was chosen, as far as it is offered. Where a model can be told whether to
- * think, it is told what the screen shows.
+ * wishOf returns the choice for a question to a skill, limited to the available models. If thinking is optional, it is
+ * set to the value on the screen.
  */
 export function wishOf(skillId: string): Wish {
   const wish = store.get(wishAtom(skillId))

@@ -8,13 +8,13 @@ const words = texts.editor
 
 interface AudienceFieldsProps {
   readonly draft: Draft
-  /** It is saved: a skill of one's own stays one's own. */
+  /** The skill is saved: a personal skill cannot change its audience. */
   readonly fixed: boolean
   readonly errorOf: (field: string) => string | undefined
   readonly onChange: (draft: Draft) => void
 }
 
-/** Who may use a skill, for administrators. */
+/** AudienceFields lets administrators choose who may use a skill. */
 export function AudienceFields({ draft, fixed, errorOf, onChange }: AudienceFieldsProps) {
   const choices: SkillAudience[] = !fixed
     ? ['self', 'organization', 'members']

@@ -17,7 +17,7 @@ import { texts } from './texts'
 
 const words = texts.category
 
-/** The categories of the organization, for administrators: their order, and those that were made in the app. */
+/** Categories lets administrators order the categories of the organization and edit those created in the app. */
 export function Categories() {
   const { data, isError, refetch } = useQuery(allCategoriesQuery)
   const moves = useRef({ last: Promise.resolve(), waiting: 0 })
@@ -34,7 +34,7 @@ export function Categories() {
     current.last = current.last
       .then(() => made.orderCategories(order.map(({ id }) => id)))
       .catch((cause) => toastFailure(reasonOf(cause)))
-      // What the server has is read once no later move is on its way.
+      // Read the server's state only after the last pending move.
       .then(() => (--current.waiting === 0 ? refreshSkills() : undefined))
   }
   return (

@@ -15,7 +15,7 @@ interface CategoryDialogProps {
   readonly onClose: () => void
 }
 
-/** Gives a category another name. */
+/** RenameCategory renames a category. */
 export function RenameCategory({ category, onClose }: CategoryDialogProps) {
   const [name, setName] = useState(category.name)
   const [error, setError] = useState<string>()
@@ -58,7 +58,7 @@ export function RenameCategory({ category, onClose }: CategoryDialogProps) {
   )
 }
 
-/** Removes a category, and asks where its skills move. */
+/** RemoveCategory removes a category after asking for the new category of its skills. */
 export function RemoveCategory({
   category,
   others,

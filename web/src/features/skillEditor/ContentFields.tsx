@@ -22,7 +22,7 @@ export interface ContentProps {
   readonly onChange: (content: SkillContent) => void
 }
 
-/** What a skill consists of. */
+/** ContentFields edits the content of a skill. */
 export function ContentFields({
   documents,
   missing,

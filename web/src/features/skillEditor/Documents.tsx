@@ -10,15 +10,15 @@ const words = texts.editor
 
 interface DocumentsProps {
   readonly chosen: readonly string[]
-  /** Those that the skill has already: some may be another person's. */
+  /** The documents that the skill already has; some may belong to another user. */
   readonly saved: readonly SkillDocument[]
-  /** How many it had when it was last saved and no longer has. */
+  /** The number of documents that no longer exist since the skill was last saved. */
   readonly missing: number
   readonly error: string | undefined
   readonly onChange: (ids: string[]) => void
 }
 
-/** The documents from which every answer is given. */
+/** Documents chooses the documents that the skill uses for every answer. */
 export function Documents({ chosen, saved, missing, error, onChange }: DocumentsProps) {
   const own = useQuery(documentsQuery).data ?? []
   const others = saved.filter(({ id }) => !own.some((source) => source.id === id))

@@ -19,10 +19,10 @@ import { useDraft } from './useDraft'
 import { useSave } from './useSave'
 import { Versions } from './Versions'
 
-/** Draws the place where a skill is tried. */
+/** RenderTrial renders the conversation that tries a skill. */
 export type RenderTrial = (skill: Skill, start: (requestId: string) => Promise<Thread>) => ReactNode
 
-/** Where a skill is made or changed, with a place to try it. */
+/** EditorPage creates or edits a skill and has a pane to try it. */
 export function EditorPage({ trial }: { trial: RenderTrial }) {
   const { skillId } = useParams()
   const categories = useQuery(allCategoriesQuery)
@@ -136,13 +136,13 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
 
 interface NewerProps {
   readonly saved: MadeSkill
-  /** The version from which the changes in this browser began. */
+  /** The version that the changes in this browser modify. */
   readonly base: number
   readonly onCompare: () => void
   readonly onKeep: () => void
 }
 
-/** Says that the skill was saved elsewhere after the changes in this browser began. */
+/** Newer reports that another session saved the skill after the changes in this browser began. */
 function Newer({ saved, base, onCompare, onKeep }: NewerProps) {
   return (
     <div className={styles.newer} role="alert">

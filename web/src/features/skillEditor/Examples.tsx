@@ -9,7 +9,7 @@ import { texts } from './texts'
 const words = texts.editor
 const most = 5
 
-/** Questions with the answers that the skill should give. */
+/** Examples edits example questions and their expected answers. */
 export function Examples({ content, errorOf, onChange }: ContentProps) {
   const { examples } = content
   const put = (index: number, change: Partial<(typeof examples)[number]>) =>

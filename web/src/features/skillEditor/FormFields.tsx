@@ -12,7 +12,7 @@ import { texts } from './texts'
 const words = texts.editor
 const types = Object.entries(words.types) as [FormField['type'], string][]
 
-/** The fields of a skill's form, which are the variables of its prompt. */
+/** FormFields edits the fields of a skill's form, which are the variables of its prompt. */
 export function FormFields({ content, errorOf, onChange }: ContentProps) {
   const fields = content.form_fields
   const set = (form_fields: FormField[]) => onChange({ ...content, form_fields })

@@ -23,7 +23,9 @@ import { texts } from './texts'
 const tabs = ['own', 'organization', 'requests', 'standard', 'categories'] as const
 type Tab = (typeof tabs)[number]
 
-/** The skills that the user may edit; for administrators also the requests and the standard skills. */
+/**
+ * LibraryPage lists the skills that the user may edit; for administrators also the requests and the standard skills.
+ */
 export function LibraryPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   const admin = isAdmin(me.role)
@@ -68,7 +70,7 @@ export function LibraryPage() {
   )
 }
 
-/** Reads a skill from a file into the editor; of several the first one is opened, the others are saved. */
+/** ImportButton reads skills from a file. It opens the first one in the editor and saves the others. */
 function ImportButton() {
   const input = useRef<HTMLInputElement>(null)
   const navigate = useNavigate()

@@ -20,7 +20,7 @@ interface MembersProps {
   readonly onChange: (members: SkillMember[]) => void
 }
 
-/** The members who may use a skill: the chosen ones, and a search among all of the organization. */
+/** Members chooses the members who may use a skill, with a search over the organization. */
 export function Members({ chosen, error, onChange }: MembersProps) {
   const field = useRef<HTMLFieldSetElement>(null)
   const [query, setQuery] = useState('')

@@ -6,7 +6,7 @@ import { texts } from './texts'
 
 const words = texts.editor
 
-/** The model that answers questions of the skill, where people do not choose another one. */
+/** ModelField chooses the default model of the skill. */
 export function ModelField({ content, errorOf, onChange }: ContentProps) {
   const choice = useQuery(modelChoiceQuery()).data
   const models = choice?.models ?? []

@@ -7,7 +7,7 @@ import * as made from '@/lib/api/madeSkills'
 import { useAct } from './act'
 import { texts } from './texts'
 
-/** Asks for a skill of one's own to be published. */
+/** Publish requests the publication of a personal skill. */
 export function Publish({ skill, onClose }: { skill: MadeSkill; onClose: () => void }) {
   const [note, setNote] = useState('')
   const { busy, act } = useAct()

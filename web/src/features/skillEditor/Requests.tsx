@@ -14,7 +14,7 @@ import styles from './Library.module.css'
 import { requestsQuery } from './queries'
 import { texts } from './texts'
 
-/** The requests to publish skills, for administrators. */
+/** Requests lists the publication requests, for administrators. */
 export function Requests() {
   const { data, isError, refetch } = useQuery(requestsQuery)
   const [reviewed, setReviewed] = useState<SkillRequest | null>(null)

@@ -8,7 +8,7 @@ import { shelfQuery } from './queries'
 import { ShelfLine } from './ShelfLine'
 import { texts } from './texts'
 
-/** The skills of a shelf, with what can be done with them. */
+/** Shelf lists the skills of a shelf with their actions. */
 export function Shelf({ shelf }: { shelf: 'own' | 'organization' }) {
   const [archived, setArchived] = useState(false)
   const { items, loaded, asking, error, hasMore, loadMore, retry } = useList(shelfQuery(shelf, archived))

@@ -11,7 +11,7 @@ import styles from './Library.module.css'
 import { Publish } from './Publish'
 import { texts } from './texts'
 
-/** A skill of a shelf. */
+/** ShelfLine is a skill of a shelf. */
 export function ShelfLine({ skill, shelf }: { skill: MadeSkill; shelf: 'own' | 'organization' }) {
   const [asking, setAsking] = useState(false)
   const { busy, act } = useAct()

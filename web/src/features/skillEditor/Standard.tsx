@@ -10,7 +10,7 @@ import styles from './Library.module.css'
 import { hiddenQuery } from './queries'
 import { texts } from './texts'
 
-/** The skills that every organization has: to be copied, and by administrators hidden. */
+/** Standard lists the skills that every organization has. Users can copy them; administrators can also hide them. */
 export function Standard({ admin }: { admin: boolean }) {
   const offered = useQuery(skillsQuery).data ?? []
   const hidden = useQuery({ ...hiddenQuery, enabled: admin }).data ?? []

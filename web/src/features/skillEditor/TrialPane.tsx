@@ -19,14 +19,14 @@ interface Tried {
   readonly content: SkillContent
 }
 
-/** Tries what is being edited: as it was when the trial began. */
+/** TrialPane tries the edited skill in its state at the start of the trial. */
 export function TrialPane({ skill, content, slot, trial }: TrialPaneProps) {
   const [tried, setTried] = useState<Tried | null>(null)
   const begin = () => setTried({ key: (tried?.key ?? 0) + 1, skill, content })
   const start = (requestId: string): Promise<Thread> =>
     made.trySkill({ request_id: requestId, slot, content: tried?.content ?? content })
   const pane = useRef<HTMLElement>(null)
-  // On a narrow screen it is below the form.
+  // On a narrow screen the pane is below the form.
   useEffect(() => {
     if (tried) pane.current?.scrollIntoView({ block: 'nearest' })
   }, [tried])

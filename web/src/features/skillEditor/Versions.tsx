@@ -15,13 +15,13 @@ const words = texts.versions
 interface VersionsProps {
   readonly skillId: string
   readonly current: number
-  /** What is being edited. */
+  /** The edited content. */
   readonly content: SkillContent
   readonly onRestore: (content: SkillContent) => void
   readonly onClose: () => void
 }
 
-/** The versions of a skill: who saved them and when, how they differ, and the way back to one. */
+/** Versions lists the versions of a skill with author, time and differences, and can restore one. */
 export function Versions({ skillId, current, content, onRestore, onClose }: VersionsProps) {
   const list = useQuery({
     queryKey: ['made-skill', skillId, 'versions'],
@@ -97,7 +97,7 @@ function Comparison({ version, before, after }: ComparisonProps) {
   )
 }
 
-/** A content as lines, so that any difference shows. */
+/** described formats a content as lines, so that a diff shows every difference. */
 function described(content: SkillContent): string {
   const e = texts.editor
   return [

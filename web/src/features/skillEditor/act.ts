@@ -5,7 +5,10 @@ import { toastFailure } from '@/lib/ui/toast'
 import { refreshSkills } from './queries'
 import { texts } from './texts'
 
-/** Runs one action at a time, then reads the lists anew; a failure is told, in a toast unless it has another place. */
+/**
+ * useAct runs one action at a time and then refreshes the lists. It passes the reason of a failure to `tell`, by
+ * default a toast.
+ */
 export function useAct() {
   const [busy, setBusy] = useState(false)
   const act = async (action: () => Promise<unknown>, tell: (message: string) => void = toastFailure) => {
@@ -23,12 +26,12 @@ export function useAct() {
   return { busy, act }
 }
 
-/** Why an action failed: what is wrong with a field, if the server names one. */
+/** reasonOf returns the reason of a failed action, preferably the server's error for a field. */
 export function reasonOf(cause: unknown): string {
   return cause instanceof ApiError ? (cause.fields[0]?.message ?? cause.message) : texts.failed
 }
 
-/** Copies a skill. After a failure the same copy is asked for again, so that there is one of it. */
+/** useCopy copies a skill. A retry after a failure sends the same request id, so that only one copy is created. */
 export function useCopy(skillId: string) {
   const requests = useRef(new Map<string, string>())
   return async (audience: 'self' | 'organization'): Promise<MadeSkill> => {

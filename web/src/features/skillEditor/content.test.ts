@@ -4,7 +4,7 @@ import { diffLines, emptyDraft, iconPath, nextFieldName, previewOf } from './con
 
 const { content } = emptyDraft('c1')
 
-describe('what is being edited', () => {
+describe('a draft', () => {
   it.each([
     ['', '/icons/skills/default.svg'],
     ['mail', '/icons/skills/mail.svg'],
@@ -12,7 +12,7 @@ describe('what is being edited', () => {
     ['👩🏽‍💻', '/icons/emoji/1f469-1f3fd-200d-1f4bb.svg'],
   ])('the icon %s is at %s', (icon, path) => expect(iconPath(icon)).toBe(path))
 
-  it('is tried as people would use it', () => {
+  it('is previewed as users will see it', () => {
     const field = { name: 'field_1', label: '資料', type: 'file', required: true } as const
     const form: SkillContent = { ...content, form_fields: [field] }
     expect(previewOf(content, 's').form_type).toBe('chat')
@@ -38,7 +38,7 @@ describe('the comparison of two versions', () => {
     ).toBe(want)
   })
 
-  it('of two long prompts does not take long', () => {
+  it('is fast for two long prompts', () => {
     const long = Array.from({ length: 3000 }, (_, n) => `行${n}`).join('\n')
     expect(diffLines(long, `${long}\n終わり`).length).toBeGreaterThan(3000)
   })

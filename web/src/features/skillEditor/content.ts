@@ -1,7 +1,7 @@
 import type { MadeSkill, Skill, SkillAudience, SkillContent, SkillMember } from '@/lib/api'
 import { texts } from './texts'
 
-/** The icons of the app, which skills may have beside emoji. */
+/** icons are the app's own icons, which skills can use in addition to emoji. */
 export const icons = [
   'default',
   'chat',
@@ -25,17 +25,17 @@ export const icons = [
   'web-search',
 ] as const
 
-/** What is being edited, as the browser keeps it. */
+/** Draft is the edited skill as stored in the browser. */
 export interface Draft {
   readonly audience: SkillAudience
-  /** With the audience `members`: who they are. */
+  /** The chosen members if the audience is `members`. */
   readonly members: readonly SkillMember[]
   readonly content: SkillContent
-  /** The version that was edited; 0 for a new skill. */
+  /** The version that the draft modifies; 0 for a new skill. */
   readonly version: number
 }
 
-/** A new skill of one's own. */
+/** emptyDraft returns a new personal skill. */
 export function emptyDraft(categoryId: string): Draft {
   return {
     audience: 'self',
@@ -61,7 +61,7 @@ export function emptyDraft(categoryId: string): Draft {
   }
 }
 
-/** A saved skill, to be edited. */
+/** draftOf returns a draft of a saved skill. */
 export function draftOf(made: MadeSkill): Draft {
   return {
     audience: made.audience,
@@ -71,14 +71,14 @@ export function draftOf(made: MadeSkill): Draft {
   }
 }
 
-/** The path of an icon, given by its name or as an emoji: as the server has it. */
+/** iconPath returns the server's path for an icon, given by name or as an emoji. */
 export function iconPath(icon: string): string {
   if ((icons as readonly string[]).includes(icon) || icon === '')
     return `/icons/skills/${icon || 'default'}.svg`
   return `/icons/emoji/${[...icon].map((c) => c.codePointAt(0)?.toString(16)).join('-')}.svg`
 }
 
-/** A content as the skill that people would use. */
+/** previewOf returns the skill that users would see for a content. */
 export function previewOf(content: SkillContent, slot: string): Skill {
   return {
     id: `trial-${slot}`,
@@ -99,7 +99,7 @@ export function previewOf(content: SkillContent, slot: string): Skill {
   }
 }
 
-/** The name of a new field: one that no other field has. */
+/** nextFieldName returns an unused name for a new field. */
 export function nextFieldName(content: SkillContent): string {
   const taken = new Set(content.form_fields.map(({ name }) => name))
   let n = content.form_fields.length + 1
@@ -107,7 +107,7 @@ export function nextFieldName(content: SkillContent): string {
   return `field_${n}`
 }
 
-/** The texts of a field that holds one item a line. */
+/** linesOf splits the text of a field that holds one item per line. */
 export const linesOf = (text: string): string[] => (text === '' ? [] : text.split('\n'))
 
 export interface DiffLine {
@@ -115,11 +115,11 @@ export interface DiffLine {
   readonly text: string
 }
 
-/** How one text becomes another, line by line: by the longest common subsequence. */
+/** diffLines compares two texts line by line, using the longest common subsequence. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const a = before.split('\n')
   const b = after.split('\n')
-  // Long prompts of few common lines: a table of every pair would be too large.
+  // For long prompts with few common lines, a table of all pairs would be too large.
   if (a.length * b.length > 4_000_000)
     return [
       ...a.map((text) => ({ kind: 'removed', text }) as const),

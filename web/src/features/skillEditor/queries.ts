@@ -6,13 +6,13 @@ import { listQuery } from '@/lib/api/lists'
 import * as made from '@/lib/api/madeSkills'
 import { queryClient } from '@/lib/api/queries'
 
-/** All categories, with skills or without. */
+/** allCategoriesQuery reads all categories, including empty ones. */
 export const allCategoriesQuery = queryOptions({
   queryKey: ['categories', 'all'],
   queryFn: ({ signal }) => api.listAll((page) => made.listAllCategories(page, signal)),
 })
 
-/** A skill with all that it is made of. */
+/** contentQuery reads a skill with its complete content. */
 export function contentQuery(skillId: string) {
   return queryOptions({
     queryKey: ['made-skill', skillId],
@@ -20,7 +20,7 @@ export function contentQuery(skillId: string) {
   })
 }
 
-/** The skills of a shelf. */
+/** shelfQuery reads the skills of a shelf. */
 export function shelfQuery(shelf: 'own' | 'organization', archived: boolean) {
   return listQuery(
     ['made-skills', shelf, archived],
@@ -29,7 +29,7 @@ export function shelfQuery(shelf: 'own' | 'organization', archived: boolean) {
   )
 }
 
-/** The members whose name or address contains words. */
+/** membersQuery searches members by name or address. */
 export function membersQuery(q: string) {
   return listQuery(
     ['skill-members', q],
@@ -38,26 +38,26 @@ export function membersQuery(q: string) {
   )
 }
 
-/** The pending requests. */
+/** requestsQuery reads the pending requests. */
 export const requestsQuery = queryOptions({
   queryKey: ['skill-requests'],
   queryFn: ({ signal }) => made.listSkillRequests({ offset: 0, limit: 100 }, signal),
 })
 
-/** The skills that the organization does not offer. */
+/** hiddenQuery reads the standard skills that the organization hides. */
 export const hiddenQuery = queryOptions({
   queryKey: ['hidden-skills'],
   queryFn: ({ signal }) => made.listHiddenSkills(signal),
 })
 
-/** The user's files that can be read. */
+/** documentsQuery reads the user's readable files. */
 export const documentsQuery = queryOptions({
   queryKey: ['skill-documents'],
   queryFn: async ({ signal }) =>
     (await api.listAll((page) => listDataSources(page, signal))).filter(({ status }) => status === 'success'),
 })
 
-/** Reads anew what a change to a skill has changed. */
+/** refreshSkills invalidates the queries that depend on skills. */
 export function refreshSkills(): void {
   for (const key of [
     'made-skill',

@@ -1,4 +1,4 @@
-/** The texts of the screens where skills are made. */
+/** Texts of the skill editor. */
 export const texts = {
   library: 'スキルの管理',
   lead: '自分の仕事に合わせたスキルを作成し、ほかの人と使えるようにします。',

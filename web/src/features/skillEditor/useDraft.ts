@@ -2,7 +2,7 @@ import { useCallback, useState } from 'react'
 import { readKept, writeKept } from '@/lib/browser/kept'
 import type { Draft } from './content'
 
-/** What is being edited: kept in the browser from the first change until it is saved or discarded. */
+/** useDraft holds a draft. It is stored in the browser from the first change until the user saves or discards it. */
 export function useDraft(key: string, saved: Draft) {
   const [draft, setDraft] = useState<Draft | null>(() => parse(readKept(key)))
   const change = useCallback(

@@ -7,7 +7,7 @@ import type { Draft } from './content'
 import { refreshSkills } from './queries'
 import { texts } from './texts'
 
-/** Saves a draft, each content with one request id, and moves the focus to the first wrong field. */
+/** useSave saves a draft with one request id per content, and focuses the first invalid field. */
 export function useSave(
   draft: Draft,
   saved: MadeSkill | null,
@@ -39,7 +39,7 @@ export function useSave(
       if (!saved) void navigate(`/home/skill/${done.id}/edit`, { replace: true })
     } catch (cause) {
       setFailure(cause instanceof ApiError ? cause : new ApiError(0, { detail: texts.failed }))
-      // Saved elsewhere since: the editor says what is newer.
+      // Another session saved the skill since; Newer reports the new version.
       if (cause instanceof ApiError && cause.status === 409 && cause.fields.length === 0) refreshSkills()
       requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
     } finally {

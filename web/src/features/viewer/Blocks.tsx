@@ -4,10 +4,10 @@ import type { Block, Column, Piece, Row, SheetRow } from './structure'
 import styles from './TextView.module.css'
 import { texts } from './texts'
 
-/** Blocks of text, drawn by our own elements: nothing of a file is ever taken as HTML. */
+/** Blocks renders blocks of text with React elements. It never interprets a file's text as HTML. */
 export function Blocks({ blocks }: { blocks: readonly Block[] }) {
   return blocks.map((block, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no name, and never change their order.
+    // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no id and never change their order.
     <Fragment key={at}>{draw(block)}</Fragment>
   ))
 }
@@ -42,7 +42,7 @@ function draw(block: Block): ReactNode {
   }
 }
 
-/** Pieces of a line; `rich` ones may have signs of Markdown in them. */
+/** Pieces renders pieces of a line. If `rich`, it renders inline Markdown. */
 function Pieces({ pieces, rich = false }: { pieces: readonly Piece[]; rich?: boolean }) {
   return pieces.map(({ text, marked }, at) =>
     marked ? (
@@ -66,7 +66,7 @@ function Table({ head, rows }: { head: Row | null; rows: readonly Row[] }) {
           <thead>
             <tr data-marked={head.marked || undefined}>
               {head.cells.map((cell, at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: a column has no other name.
+                // biome-ignore lint/suspicious/noArrayIndexKey: a column has no id.
                 <th key={at} scope="col">
                   {inline(cell)}
                 </th>
@@ -90,7 +90,7 @@ function Table({ head, rows }: { head: Row | null; rows: readonly Row[] }) {
   )
 }
 
-/** Rows of a spreadsheet, with the letters of its columns and the numbers of its rows. */
+/** Sheet renders rows of a spreadsheet with column letters and row numbers. */
 function Sheet({ columns, rows }: { columns: readonly Column[]; rows: readonly SheetRow[] }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it.
@@ -134,10 +134,10 @@ function Sheet({ columns, rows }: { columns: readonly Column[]; rows: readonly S
 const strong = /\*\*(.+?)\*\*/g
 const link = /!?\[([^\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))+(?:\s+"[^"]*")?\)/g
 
-/** A line of a text without the signs of Markdown: bold is drawn, of a link its words stay. */
+/** inline renders a line of Markdown: bold text in bold, and of a link only its text. */
 function inline(text: string): ReactNode {
   const parts = text.replaceAll(link, '$1').split(strong)
-  // What stands at odd places was between the signs.
+  // Parts at odd indexes were enclosed in `**`.
   // biome-ignore lint/suspicious/noArrayIndexKey: as above.
   return parts.map((part, at) => (at % 2 === 1 ? <strong key={at}>{part}</strong> : part))
 }

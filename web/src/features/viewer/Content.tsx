@@ -14,10 +14,10 @@ interface ContentProps {
   readonly passage: UseQueryResult<ChunkEmbedding>
   readonly page: number
   readonly pages: number
-  /** The page that was turned to, if one was. */
+  /** The page that the user turned to, if any. */
   readonly asked: number | undefined
   readonly view: ViewName
-  /** What the page is, for those who cannot see it. */
+  /** Accessible name of the page. */
   readonly name: string
   readonly width: number
   readonly ratio: number
@@ -25,7 +25,7 @@ interface ContentProps {
   readonly scroller: RefObject<HTMLElement | null>
 }
 
-/** The page or the text, or why there is none. */
+/** Content shows the page or the text, or the reason why neither is available. */
 export function Content({ source: query, passage, view, asked, ...rest }: ContentProps) {
   const { data: source, error, refetch } = query
   if (error instanceof ApiError && error.status === 404)
@@ -34,7 +34,7 @@ export function Content({ source: query, passage, view, asked, ...rest }: Conten
         <p>{texts.goneHint}</p>
       </EmptyState>
     )
-  // Where the passage stands decides which page is shown.
+  // The location of the passage determines the page.
   if (source === undefined || passage.isLoading)
     return error === null ? <Waiting /> : <ErrorState message={texts.failed} onRetry={() => void refetch()} />
   if (view === 'page') return <PageView sourceId={source.id} passage={passage.data} {...rest} />

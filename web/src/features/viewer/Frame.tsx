@@ -4,7 +4,7 @@ import { useLayer } from '@/lib/ui/layers'
 import { useMedia } from '@/lib/ui/media'
 import styles from './Viewer.module.css'
 
-/** Where there is room for the viewer beside the page. */
+/** Media query for screens that are wide enough to show the viewer next to the page. */
 const ROOMY = '(min-width: 1200px)'
 
 interface FrameProps {
@@ -15,7 +15,7 @@ interface FrameProps {
   readonly children: ReactNode
 }
 
-/** What the viewer stands in: a panel beside the page, or where there is no room for that a sheet over it. */
+/** Frame contains the viewer: a panel next to the page, or on narrow screens a sheet over the page. */
 export function Frame(props: FrameProps) {
   return useMedia(ROOMY) ? <Panel {...props} /> : <Sheet {...props} />
 }

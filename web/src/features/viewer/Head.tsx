@@ -8,18 +8,18 @@ import type { DataSource } from '@/lib/api'
 import { texts } from './texts'
 import styles from './Viewer.module.css'
 
-/** How a data source is looked at. */
+/** ViewName is a view of a data source. */
 export type ViewName = keyof typeof texts.views
 
 interface HeadProps {
   readonly source: DataSource | undefined
   readonly view: ViewName
-  /** Undefined where there is only one way to look at it. */
+  /** Undefined if only one view exists. */
   readonly onView: ((view: ViewName) => void) | undefined
   readonly onClose: () => void
 }
 
-/** What is looked at, how, and the ways out. */
+/** Head shows the title of the data source, the choice of views, and the links out of the viewer. */
 export function Head({ source, view, onView, onClose }: HeadProps) {
   const [saving, setSaving] = useState(false)
   const download = async () => {

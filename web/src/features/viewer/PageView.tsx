@@ -6,26 +6,26 @@ import styles from './PageView.module.css'
 import { usePicture } from './pictures'
 import { texts } from './texts'
 
-/** How much of the panel's height stays over the first mark that is scrolled to. */
+/** The fraction of the panel's height above the first mark after scrolling. */
 const ABOVE = 0.25
 
 interface PageViewProps {
   readonly sourceId: string
   readonly page: number
   readonly pages: number
-  /** What the page is, for those who cannot see it. */
+  /** Accessible name of the page. */
   readonly name: string
-  /** The passage that is looked at, if there is one. */
+  /** The passage to mark, if any. */
   readonly passage: ChunkEmbedding | undefined
-  /** How wide it is drawn, in pixels; 0 before that is known. */
+  /** Width of the page in CSS pixels; 0 while unknown. */
   readonly width: number
-  /** Its width by its height, or that of the page before. */
+  /** Width divided by height. Until the page is loaded, the ratio of the previous page. */
   readonly ratio: number
   readonly onRatio: (ratio: number) => void
   readonly scroller: RefObject<HTMLElement | null>
 }
 
-/** A page as a picture, with the passage that is looked at marked on it. */
+/** PageView shows a page as a picture and marks the passage on it. */
 export function PageView(props: PageViewProps) {
   const { sourceId, page, pages, name, passage, width, ratio, onRatio, scroller } = props
   const { picture, error, retry } = usePicture(sourceId, page, pages, width)
@@ -77,7 +77,7 @@ function placeOnPage({ x, y, width, height }: Rect) {
   return { left: percent(x), top: percent(y), width: percent(width), height: percent(height) }
 }
 
-/** Scrolls to the first mark of a page when it is shown, else to the top, once for each place. */
+/** useFirstMark scrolls to the first mark of a page, or to the top without a mark. It scrolls once per location. */
 function useFirstMark(
   scroller: RefObject<HTMLElement | null>,
   place: string,

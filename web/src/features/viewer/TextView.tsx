@@ -20,7 +20,7 @@ interface TextViewProps {
   readonly scroller: RefObject<HTMLElement | null>
 }
 
-/** The text of a data source from a place on, with the passage that is looked at marked in it. */
+/** TextView shows the text of a data source from a position on and marks the passage in it. */
 export function TextView({ source, start, markedId, scroller }: TextViewProps) {
   const query = useInfiniteQuery(textQuery(source.id, source.revision, start), queryClient)
   const { data, isFetching, isError, hasNextPage, hasPreviousPage, fetchNextPage, fetchPreviousPage } = query
@@ -71,15 +71,15 @@ export function TextView({ source, start, markedId, scroller }: TextViewProps) {
 
 interface BatchProps {
   readonly passages: readonly Passage[]
-  /** The page of what stands before. */
+  /** The page of the preceding passage. */
   readonly pageBefore: number | undefined
   readonly markedId: string | undefined
   readonly name: string
-  /** Whether the file has pages to be named. */
+  /** Whether the file has page numbers to show. */
   readonly paged: boolean
 }
 
-/** Passages that were read together: drawn once, and again only when the mark comes or goes. */
+/** Batch shows passages that were loaded together. It renders again only when the mark enters or leaves it. */
 const Batch = memo(function Batch({ passages, pageBefore, markedId, name, paged }: BatchProps) {
   const pages = useMemo(() => byPage(passages), [passages])
   const unit = texts.pages[pageUnit(name)]
@@ -118,7 +118,7 @@ function Skeletons() {
   )
 }
 
-/** Brings the marked passage into view when it is there, else the beginning, once for each place. */
+/** useMarkInView scrolls to the marked passage, or to the beginning without a mark. It scrolls once per location. */
 function useMarkInView(
   scroller: RefObject<HTMLElement | null>,
   content: RefObject<HTMLElement | null>,
@@ -135,7 +135,7 @@ function useMarkInView(
   }, [scroller, content, place, ready])
 }
 
-/** Keeps in place what is read when earlier text comes in over it. */
+/** useStay keeps the visible text in place when earlier text is inserted above it. */
 function useStay(scroller: RefObject<HTMLElement | null>, first: number | undefined): void {
   const before = useRef<{ first: number | undefined; height: number }>({ first, height: 0 })
   useLayoutEffect(() => {

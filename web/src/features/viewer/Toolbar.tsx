@@ -13,18 +13,18 @@ interface ToolbarProps {
   readonly page: number
   readonly pages: number
   readonly onPage: (page: number) => void
-  /** Which citation is looked at, from 0, and all of them. */
+  /** The index of the current citation, from 0, and the number of citations. */
   readonly at: number
   readonly citations: readonly SourcePlace[]
   readonly onCitation: (by: 1 | -1) => void
-  /** Undefined where there is nothing to enlarge. */
+  /** Undefined if the view has no zoom. */
   readonly zoom: Zoom | undefined
-  /** The zoom as it is drawn. */
+  /** The rendered zoom. */
   readonly scale: number
   readonly onZoom: (zoom: Zoom) => void
 }
 
-/** From page to page, from citation to citation, larger and smaller. */
+/** Toolbar has the buttons to turn pages, to step through citations and to zoom. */
 export function Toolbar(props: ToolbarProps) {
   const { pages, citations, zoom } = props
   if (pages < 2 && citations.length < 2 && zoom === undefined) return null
@@ -52,7 +52,7 @@ function Pages({ filename, page, pages, onPage }: ToolbarProps) {
   )
 }
 
-/** The number of the page, which can be typed. */
+/** PageField shows the page number and accepts another one. */
 function PageField({
   label,
   page,
@@ -148,7 +148,7 @@ function Zooms({ zoom, scale, onZoom }: ToolbarProps & { zoom: Zoom }) {
   )
 }
 
-/** A button that goes on by one. Where it can not, it keeps the focus: a disabled one would lose it. */
+/** Step is a button that moves by one. At the end it keeps the focus, which a disabled button would lose. */
 function Step({
   label,
   keys,

@@ -19,10 +19,10 @@ import { useWheelZoom } from './useWheelZoom'
 import styles from './Viewer.module.css'
 import { wholeZoom, type Zoom } from './zoom'
 
-/** The ratio of a page of A4, until the page is known. */
+/** The ratio of an A4 page, used until the page is loaded. */
 const A4 = 1 / Math.SQRT2
 
-/** The viewer of data sources: beside the page, or over it where there is no room. Shows what the address names. */
+/** Viewer shows the data source that the URL names, next to the page or, on narrow screens, over it. */
 export function Viewer() {
   const viewer = useViewer()
   return viewer && <OpenViewer viewer={viewer} />
@@ -52,7 +52,7 @@ function OpenViewer({ viewer }: { viewer: ViewerPlace }) {
   }
   const step = (by: 1 | -1) => {
     const next = citations[at < 0 && by < 0 ? -1 : at + by]
-    // On its own page.
+    // A citation determines its own page.
     if (next) go(next.chunkId === undefined ? next : { ...next, page: undefined })
   }
   const onKeyDown = useKeys({
@@ -101,7 +101,7 @@ function OpenViewer({ viewer }: { viewer: ViewerPlace }) {
         data-view={view}
         role="group"
         aria-label={where}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll container must be reachable by keyboard.
         tabIndex={0}
       >
         <Content
@@ -126,7 +126,7 @@ function OpenViewer({ viewer }: { viewer: ViewerPlace }) {
   )
 }
 
-/** The passage that the address names, and where it stands on the pages. */
+/** usePassage reads the passage that the URL names and its position on the pages. */
 function usePassage({ chunkId }: SourcePlace) {
   return useQuery({ ...passageQuery(chunkId ?? ''), enabled: chunkId !== undefined }, queryClient)
 }

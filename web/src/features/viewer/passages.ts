@@ -2,30 +2,30 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Passage } from '@/lib/api'
 import { getPassage, listPassages } from '@/lib/api/dataSources'
 
-/** How many passages are read at a time: about 40,000 characters. */
+/** The number of passages per request: about 40,000 characters. */
 const BATCH = 100
 
-/** How many passages are read before the one that is looked at. */
+/** The number of passages to read before the marked one. */
 const BEFORE = 5
 
-/** A passage, and where it stands on the pages. */
+/** passageQuery reads a passage and its position on the pages. */
 export function passageQuery(chunkId: string) {
   return queryOptions({
     queryKey: ['passage', chunkId],
     queryFn: ({ signal }) => getPassage(chunkId, signal),
-    // A passage never changes; a file that is read again has new ones.
+    // Passages are immutable. Parsing a file again creates new passages.
     staleTime: Number.POSITIVE_INFINITY,
   })
 }
 
-/** Where a text begins to be read. */
+/** TextStart is the first position of a text to read. */
 export type TextStart = { readonly ordinal: number } | { readonly page: number }
 
 type From =
   | { readonly offset: number; readonly limit: number }
   | { readonly page: number; readonly limit: number }
 
-/** The passages of a data source from a place on, and those before it when they are asked for. */
+/** textQuery reads the passages of a data source from a position on, and earlier passages on demand. */
 export function textQuery(sourceId: string, revision: number, start: TextStart) {
   const first: From =
     'page' in start

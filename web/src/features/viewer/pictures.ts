@@ -4,13 +4,16 @@ import { getPagePicture } from '@/lib/api/dataSources'
 import { queryClient } from '@/lib/api/queries'
 import { whenIdle } from '@/lib/browser/idle'
 
-/** The widths in which pictures are asked for, in pixels: the server allows 200 to 2,000. */
+/** The widths of page pictures, in pixels. The server allows 200 to 2,000. */
 const WIDTHS = [400, 600, 800, 1000, 1200, 1600, 2000] as const
 
-/** How long a picture that is not shown any more is kept. */
+/** How long an unused picture stays in memory. */
 const KEPT_MS = 120_000
 
-/** The least width of a picture that is sharp in `css` pixels: few widths, so that few pictures are drawn and read. */
+/**
+ * widthFor returns the smallest width that is sharp at `css` pixels. There are few widths, so that the server renders
+ * few pictures.
+ */
 export function widthFor(css: number, pixelRatio: number): number {
   const needed = css * Math.min(pixelRatio, 2)
   return WIDTHS.find((width) => width >= needed) ?? 2000
@@ -20,7 +23,7 @@ function pictureQuery(sourceId: string, page: number, width: number) {
   return queryOptions({
     queryKey: ['page-picture', sourceId, page, width],
     queryFn: ({ signal }) => getPagePicture(sourceId, page, width, signal),
-    // A page of a file that is kept never changes.
+    // A page of a stored file is immutable.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: KEPT_MS,
   })
@@ -31,25 +34,25 @@ function anyWidth(sourceId: string, page: number): Blob | undefined {
   return known.findLast(([, blob]) => blob !== undefined)?.[1]
 }
 
-/** A picture that can be drawn at once. */
+/** Picture is a decoded picture, ready to render. */
 export interface Picture {
   readonly url: string
-  /** Its width by its height. */
+  /** Width divided by height. */
   readonly ratio: number
-  /** What it shows. */
+  /** The data source and the page of the picture. */
   readonly sourceId: string
   readonly page: number
 }
 
-/** A page as a picture, to be drawn `css` pixels wide; its neighbours are read ahead. */
+/** usePicture loads a page as a picture for a width of `css` pixels, and prefetches the adjacent pages. */
 export function usePicture(sourceId: string, page: number, pages: number, css: number) {
   const width = widthFor(css, window.devicePixelRatio)
   const { data, isError, error, refetch, isPlaceholderData } = useQuery(
     {
       ...pictureQuery(sourceId, page, width),
-      // Nothing is read for a panel that is not measured yet.
+      // Do not load anything before the panel is measured.
       enabled: css > 0,
-      // Until the sharper one has come, the one at hand is shown larger.
+      // Until the sharper picture is loaded, scale an available one.
       placeholderData: () => anyWidth(sourceId, page),
     },
     queryClient,
@@ -68,7 +71,7 @@ export function usePicture(sourceId: string, page: number, pages: number, css: n
   return { picture, error: isError ? error : null, retry: () => void refetch() }
 }
 
-/** The picture once it is decoded: until then the last one stays, so that nothing flickers. */
+/** useDecoded returns the picture once it is decoded. Until then it returns the previous one, to avoid flicker. */
 function useDecoded(blob: Blob | undefined, sourceId: string, page: number): Picture | null {
   const [picture, setPicture] = useState<Picture | null>(null)
   useEffect(() => {
@@ -86,7 +89,7 @@ function useDecoded(blob: Blob | undefined, sourceId: string, page: number): Pic
     )
     return () => {
       current = false
-      // The next one may not be drawn yet.
+      // The next picture may not be rendered yet.
       setTimeout(() => URL.revokeObjectURL(url), 10_000)
     }
   }, [blob, sourceId, page])

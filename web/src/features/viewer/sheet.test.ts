@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Passage } from '@/lib/api'
 import { sheetBlocks } from './sheet'
 
-/** Passages that follow each other after an empty line. */
+/** passages returns adjacent passages, separated by an empty line. */
 function passages(...parts: readonly (readonly [locator: string, text: string])[]): Passage[] {
   let at = 0
   return parts.map(([locator, text], ordinal) => {
@@ -19,7 +19,7 @@ describe('the text of a sheet', () => {
     ['売上!B9:C9', '単位：円'],
   )
 
-  it('is a table with letters, numbers and headings, and the rows of a passage are marked', () => {
+  it('is a table with letters, numbers and headings, and marks the rows of a passage', () => {
     expect(sheetBlocks(list, 'p1')).toEqual([
       { kind: 'heading', level: 1, pieces: [{ text: '売上', marked: false }] },
       {
@@ -40,7 +40,7 @@ describe('the text of a sheet', () => {
     ])
   })
 
-  it('is a table where its headings stand before what was read', () => {
+  it('is a table even if its headings precede the loaded passages', () => {
     const [block] = sheetBlocks(
       passages(['Sheet1!AA10:AB11', '部署: 総務 / 額: 5\n\n部署: 営業 / 額: 6']),
       undefined,
@@ -58,7 +58,7 @@ describe('the text of a sheet', () => {
     })
   })
 
-  it('is paragraphs where it is a form', () => {
+  it('is paragraphs if the sheet is a form', () => {
     expect(sheetBlocks(passages(['申請!A1:B2', '氏名 / 佐藤\n\n理由 / 私用']), undefined)).toHaveLength(2)
   })
 })

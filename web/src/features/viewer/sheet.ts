@@ -1,7 +1,7 @@
 import type { Passage } from '@/lib/api'
 import type { Block } from './structure'
 
-/** A range of cells, as a locator has it: `Sheet1!B12:F20`. */
+/** Range is a range of cells, from a locator such as `Sheet1!B12:F20`. */
 interface Range {
   readonly left: number
   readonly right: number
@@ -9,7 +9,7 @@ interface Range {
   readonly bottom: number
 }
 
-/** A line of a sheet's text, with its first passage. */
+/** Line is a line of a sheet's text, with its first passage. */
 interface Line {
   readonly text: string
   readonly passage: Passage
@@ -20,8 +20,8 @@ interface Line {
 const reference = /!([A-Z]{1,3})(\d{1,7})(?::([A-Z]{1,3})(\d{1,7}))?$/
 
 /**
- * The blocks of the passages of one sheet. The server writes a row as `品名: 板 / 数: 5` below `品名 / 数`; such rows
- * become a table again. Everything else is a paragraph.
+ * sheetBlocks returns the blocks for the passages of one sheet. The server writes a row as `品名: 板 / 数: 5` below
+ * `品名 / 数`; sheetBlocks turns such rows back into a table. Everything else becomes a paragraph.
  */
 export function sheetBlocks(passages: readonly Passage[], markedId: string | undefined): Block[] {
   const lines = linesOf(passages, markedId)
@@ -51,7 +51,7 @@ function paragraph({ text, marked }: Line): Block {
   return title ? { kind: 'heading', level: 1, pieces } : { kind: 'paragraph', rich: false, pieces }
 }
 
-/** The lines of passages. Joins a line that two passages share. */
+/** linesOf returns the lines of passages. It joins a line that two passages share. */
 function linesOf(passages: readonly Passage[], markedId: string | undefined): Line[] {
   const lines: Line[] = []
   for (const [at, passage] of passages.entries()) {
@@ -69,7 +69,7 @@ function linesOf(passages: readonly Passage[], markedId: string | undefined): Li
   return lines
 }
 
-/** Numbers the lines of each passage by its range, as far as no rows are missing in it. */
+/** numberLines numbers the lines of each passage by its range, if the range has no missing rows. */
 function numberLines(lines: readonly Line[]): void {
   for (let at = 0; at < lines.length; ) {
     const passage = lines[at]?.passage
@@ -80,7 +80,7 @@ function numberLines(lines: readonly Line[]): void {
     if (range) {
       const whole = range.bottom - range.top + 1 === own.length
       for (const [index, line] of own.entries()) if (whole) line.number = range.top + index
-      // The last row is known in any case.
+      // The number of the last row is always known.
       const last = own.at(-1)
       if (last) last.number = range.bottom
     }
@@ -105,20 +105,20 @@ function lettersOf(column: number): string {
     : lettersOf(Math.floor((column - 1) / 26)) + String.fromCharCode(65 + ((column - 1) % 26))
 }
 
-/** The headings in a line, if rows below them follow. */
+/** headingsAt returns the headings in a line if rows for them follow. */
 function headingsAt(lines: readonly Line[], at: number): string[] | undefined {
   const names = lines[at]?.text.split(' / ') ?? []
   const next = lines[at + 1]?.text
   return names.length > 1 && next !== undefined && pairsOf(next, names) ? names : undefined
 }
 
-/** The headings that a row names, if it names one for each value. */
+/** namesOf returns the headings that a row contains, if every value has one. */
 function namesOf(text: string): string[] | undefined {
   const names = text.split(' / ').map((part) => /^(.{1,60}?): /.exec(part)?.[1])
   return names.length > 1 && names.every((name) => name !== undefined) ? (names as string[]) : undefined
 }
 
-/** The values of a row by heading, undefined for other lines. */
+/** pairsOf returns the values of a row by heading, or undefined for other lines. */
 function pairsOf(text: string, names: readonly string[]): Map<string, string> | undefined {
   const values = new Map<string, string>()
   let last: string | undefined
@@ -128,7 +128,7 @@ function pairsOf(text: string, names: readonly string[]): Map<string, string> | 
       values.set(name, part.slice(name.length + 2))
       last = name
     } else if (last === undefined) return undefined
-    // A value with a slash in it.
+    // The value contains a slash.
     else values.set(last, `${values.get(last)} / ${part}`)
   }
   return values

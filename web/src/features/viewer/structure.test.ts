@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Passage } from '@/lib/api'
 import { type Block, blocksOf } from './structure'
 
-/** Passages of one page that follow each other after so many bytes of white space. */
+/** passages returns adjacent passages of one page, separated by `gap` bytes of white space. */
 function passages(...parts: readonly (readonly [gap: number, text: string])[]): Passage[] {
   let at = 0
   return parts.map(([gap, text], ordinal) => {
@@ -21,7 +21,7 @@ const said = (blocks: readonly Block[]) =>
   })
 
 describe('the text of passages', () => {
-  it('is put together as it was: a sentence goes on, a line ends, a paragraph begins', () => {
+  it('is joined with the original sentences, lines and paragraphs', () => {
     const list = passages([0, '有給休暇は'], [0, '年20日です。'], [1, '次の行'], [2, '次の段落'])
     expect(said(blocksOf(list, undefined, false))).toEqual([
       'paragraph: 有給休暇は年20日です。\n次の行',
@@ -29,13 +29,13 @@ describe('the text of passages', () => {
     ])
   })
 
-  it('keeps the words of a long sentence apart', () => {
+  it('keeps a space between words if a long sentence is split', () => {
     expect(said(blocksOf(passages([0, 'a long'], [1, 'sentence']), undefined, false))).toEqual([
       'paragraph: a long sentence',
     ])
   })
 
-  it('has the passage marked that is looked at, wherever it begins and ends', () => {
+  it('marks the selected passage, wherever it begins and ends', () => {
     const list = passages([0, '# 休暇\n\n前の文。'], [0, '後の文。\n\n- 一\n- 二'], [1, '- 三'])
     expect(said(blocksOf(list, 'p1', true))).toEqual([
       'heading: 休暇',
@@ -46,13 +46,13 @@ describe('the text of passages', () => {
     ])
   })
 
-  it('is plain where it is no Markdown', () => {
+  it('is plain text unless it is Markdown', () => {
     expect(said(blocksOf(passages([0, '# 番号\n| 記号 |']), undefined, false))).toEqual([
       'paragraph: # 番号\n| 記号 |',
     ])
   })
 
-  it('has tables as one, though a passage ends in them and their head is repeated', () => {
+  it('joins a table that is split over passages and drops repeated headings', () => {
     const list = passages(
       [0, '| 氏名 | 部署 |\n|---|---|\n| 山田 | 総務 |'],
       [1, '| 佐藤 | 営業 |'],
@@ -67,12 +67,12 @@ describe('the text of passages', () => {
     ])
   })
 
-  it('has the tables of a PDF file though its text is no Markdown', () => {
+  it('has the tables of a PDF file although its text is not Markdown', () => {
     const list = passages([0, '# 番号\n| a | b |\n|---|---|\n| 1 | ○ |'])
     expect(said(blocksOf(list, undefined, false, true))).toEqual(['paragraph: # 番号', 'a|b/1|○'])
   })
 
-  it('has tables that only stand below each other as two', () => {
+  it('does not join separate tables', () => {
     const list = passages([0, '| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |'])
     expect(said(blocksOf(list, undefined, true))).toEqual(['a|b/1|2', 'c|d/3|4'])
   })

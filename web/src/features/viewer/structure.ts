@@ -1,31 +1,30 @@
 import type { Passage } from '@/lib/api'
 
-/** A part of a text: marked if it belongs to the passage that is looked at. */
+/** Piece is a part of a text, marked if it belongs to the selected passage. */
 export interface Piece {
   readonly text: string
   readonly marked: boolean
 }
 
-/** A row of a table. */
 export interface Row {
   readonly cells: readonly string[]
   readonly marked: boolean
 }
 
-/** A column of a sheet: its letter, if it is known, and its heading. */
+/** Column is a column of a sheet: its letter, if known, and its heading. */
 export interface Column {
   readonly letter: string
   readonly name: string
 }
 
-/** A row of a sheet below the headings. Its number is undefined near empty or hidden rows. */
+/** SheetRow is a row of a sheet below the headings. Its number is undefined near empty or hidden rows. */
 export interface SheetRow {
   readonly number: number | undefined
   readonly cells: readonly string[]
   readonly marked: boolean
 }
 
-/** A block of a text. */
+/** Block is a block of a text. */
 export type Block =
   | { readonly kind: 'heading'; readonly level: number; readonly pieces: readonly Piece[] }
   | { readonly kind: 'paragraph'; readonly rich: boolean; readonly pieces: readonly Piece[] }
@@ -40,7 +39,7 @@ export type Block =
 
 interface Line {
   readonly text: string
-  /** Where it begins in the text. */
+  /** The offset of the line in the text. */
   readonly from: number
 }
 
@@ -50,8 +49,9 @@ const tableRow = /^\s*\|.*\|\s*$/
 const tableRule = /^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/
 
 /**
- * The blocks of the passages of one page, in order. `markdown` says that the text is Markdown, as that of Office files
- * is; other texts have paragraphs, and `tables` where the server writes them. Passages end anywhere: a sentence or a table may go on in the next one.
+ * blocksOf returns the blocks for the passages of one page, in order. `markdown` is true for Markdown, such as the text
+ * of Office files. Other texts consist of paragraphs and, if `tables` is true, of tables in Markdown. A passage can end
+ * anywhere, even within a sentence or a table.
  */
 export function blocksOf(
   passages: readonly Passage[],
@@ -104,7 +104,7 @@ export function blocksOf(
   return blocks
 }
 
-/** The text of passages, and where the marked one is in it. */
+/** join returns the text of passages and the range of the marked passage in it. */
 function join(
   passages: readonly Passage[],
   markedId: string | undefined,
@@ -120,11 +120,11 @@ function join(
   return { text, from, to }
 }
 
-/** The white space between two passages: only its length is known. */
+/** gap returns white space to put between two passages. Only its length in bytes is known. */
 function gap(bytes: number, before: string, after: string): string {
   if (bytes <= 0) return ''
   if (bytes > 1) return '\n\n'
-  // A long sentence of words is cut between two of them; everything else that is one character is the end of a line.
+  // One byte between two words is a space within a long sentence. Otherwise it is a line break.
   return /[\w,]$/.test(before) && /^\w/.test(after) ? ' ' : '\n'
 }
 
@@ -137,7 +137,7 @@ function linesOf(text: string): Line[] {
   })
 }
 
-/** A part of a text, cut where the marked part begins and ends. */
+/** piecesOf splits a part of a text at the ends of the marked range. */
 function piecesOf(text: string, at: number, end: number, from: number, to: number): Piece[] {
   const cuts = [at, ...[from, to].filter((cut) => cut > at && cut < end), end]
   return cuts
@@ -147,7 +147,7 @@ function piecesOf(text: string, at: number, end: number, from: number, to: numbe
     .map(({ begin, cut }) => ({ text: text.slice(begin, cut), marked: begin >= from && cut <= to }))
 }
 
-/** Adds a line of a table: to the one before it, or to a new one if a blank line stands between them. */
+/** addRow adds a line of a table: to the preceding table, or to a new one if a blank line separates them. */
 function addRow(blocks: Block[], line: string, marked: boolean, apart: boolean): void {
   const before = blocks.at(-1)
   const table = !apart && before?.kind === 'table' ? before : null
@@ -157,11 +157,11 @@ function addRow(blocks: Block[], line: string, marked: boolean, apart: boolean):
     else blocks.push({ kind: 'table', head: null, rows: [row] })
     return
   }
-  // What stands over the rule is the head.
+  // The row above the rule is the head.
   if (table === null || table.head !== null || table.rows.length !== 1) return
   table.head = table.rows.pop() ?? null
   const above = blocks.at(-2)
-  // A long table goes on under the same head.
+  // A repeated head continues a long table.
   if (above?.kind === 'table' && table.head?.cells.join('|') === above.head?.cells.join('|')) blocks.pop()
 }
 

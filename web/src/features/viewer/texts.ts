@@ -1,4 +1,4 @@
-/** The words of the viewer. */
+/** Texts of the viewer. */
 export const texts = {
   label: (name: string) => `ファイル「${name}」`,
   loadingLabel: 'ファイル',

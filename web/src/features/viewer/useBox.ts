@@ -1,12 +1,12 @@
 import { type RefObject, useLayoutEffect, useState } from 'react'
 
-/** The room in a box. */
+/** Box is the inner size of an element, in pixels. */
 export interface Box {
   readonly width: number
   readonly height: number
 }
 
-/** The room inside an element's padding, kept up to date; 0 before it is measured. */
+/** useBox measures the size of an element inside its padding and follows changes; 0 before the first measurement. */
 export function useBox(element: RefObject<HTMLElement | null>): Box {
   const [box, setBox] = useState<Box>({ width: 0, height: 0 })
   useLayoutEffect(() => {

@@ -1,8 +1,8 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
 /**
- * Gives the focus to the viewer when it opens, or shows something else at the wish of somebody outside of it, and back
- * when it closes. `place` changes with what it shows.
+ * useFocus moves the focus to the viewer when it opens or when an outside control changes its content, and moves it
+ * back when the viewer closes. `place` changes with the content.
  */
 export function useFocus(
   panel: RefObject<HTMLElement | null>,
@@ -11,7 +11,7 @@ export function useFocus(
 ): void {
   const from = useRef<Element | null>(null)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs whenever another place is shown.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect runs for every new place.
   useEffect(() => {
     const { activeElement } = document
     const inside = activeElement !== panel.current && panel.current?.contains(activeElement)

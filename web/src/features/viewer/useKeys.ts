@@ -3,21 +3,24 @@ import { useRef } from 'react'
 import { ime } from '@/lib/ui/ime'
 import { stepZoom } from './zoom'
 
-/** How often a key that is held down acts, in milliseconds: browsers bound how often the address may change. */
+/** The minimum interval between actions of a held key, in milliseconds. Browsers limit the rate of URL changes. */
 const REPEAT_MS = 400
 
-/** `;` and `=` are the keys with + on Japanese and American keyboards, without Shift. */
+/** `;` and `=` are the unshifted + keys on Japanese and American keyboards. */
 const keys = ['ArrowLeft', 'ArrowRight', '[', ']', '+', ';', '=', '-', '0']
 
 interface KeyActions {
   readonly turn: (by: 1 | -1) => void
   readonly step: (by: 1 | -1) => void
-  /** Null where there is nothing to enlarge. */
+  /** Null if the view has no zoom. */
   readonly zoom: ((zoom: number) => void) | null
   readonly scale: number
 }
 
-/** The keys of the viewer while the focus is in it: ← and → turn pages, [ and ] go to other citations, + and - zoom. */
+/**
+ * useKeys handles the keys while the viewer has the focus: ← and → turn pages, [ and ] step through citations, + and -
+ * zoom.
+ */
 export function useKeys({ turn, step, zoom, scale }: KeyActions): (event: KeyboardEvent) => void {
   const last = useRef(0)
   const enlarge = (larger: boolean) => zoom?.(stepZoom(scale, larger))
@@ -32,7 +35,7 @@ export function useKeys({ turn, step, zoom, scale }: KeyActions): (event: Keyboa
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || ime.isComposing(event))
       return
     if (target instanceof HTMLInputElement || !keys.includes(key)) return
-    // A page that is wider than the panel is moved by the arrows.
+    // The arrow keys scroll a page that is wider than the panel.
     if (key.startsWith('Arrow') && scrollsSideways(target)) return
     event.preventDefault()
     if (repeat && timeStamp - last.current < REPEAT_MS) return

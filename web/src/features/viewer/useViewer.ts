@@ -7,18 +7,18 @@ import {
   viewerStateOf,
 } from '@/entities/source/openSource'
 
-/** What the viewer shows, and how to go elsewhere. */
+/** ViewerPlace is the location that the viewer shows, with functions to navigate. */
 export interface ViewerPlace {
   readonly place: SourcePlace
-  /** The citations of the answer that it was opened from. */
+  /** The citations of the answer that opened the viewer. */
   readonly citations: readonly SourcePlace[]
-  /** Where in these it is; -1 if at none of them. */
+  /** The index of the current citation; -1 if none is shown. */
   readonly at: number
   readonly go: (place: SourcePlace) => void
   readonly close: () => void
 }
 
-/** The place in the address; null if it names none. */
+/** useViewer returns the location in the URL, or null if the URL has none. */
 export function useViewer(): ViewerPlace | null {
   const location = useLocation()
   const navigate = useNavigate()

@@ -2,7 +2,8 @@ import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef } fr
 import { wheelZoom } from './zoom'
 
 /**
- * Zooms by the wheel with Ctrl (and so by a pinch on a touchpad); what is under the pointer, or in the middle, stays.
+ * useWheelZoom zooms on Ctrl+wheel, which includes pinching on a touchpad. The point under the pointer, or the center,
+ * keeps its position.
  */
 export function useWheelZoom(
   scroller: RefObject<HTMLElement | null>,
@@ -23,7 +24,7 @@ export function useWheelZoom(
     const element = scroller.current
     if (!enabled || element === null) return
     const listener = (event: WheelEvent) => onWheel(event)
-    // Not passive: the browser would zoom the whole page.
+    // Not passive, because the browser would zoom the whole page.
     element.addEventListener('wheel', listener, { passive: false })
     return () => element.removeEventListener('wheel', listener)
   }, [scroller, enabled])

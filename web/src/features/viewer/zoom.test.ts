@@ -3,7 +3,7 @@ import { widthFor } from './pictures'
 import { stepZoom, wheelZoom, wholeZoom } from './zoom'
 
 describe('the zoom', () => {
-  it('goes by steps, from wherever it is', () => {
+  it('changes by steps from any value', () => {
     expect(stepZoom(1, true)).toBe(1.25)
     expect(stepZoom(1, false)).toBe(0.75)
     expect(stepZoom(0.62, true)).toBe(0.75)
@@ -18,7 +18,7 @@ describe('the zoom', () => {
     expect(wheelZoom(1, 10_000)).toBe(0.5)
   })
 
-  it('shows a page whole, and never larger than the panel', () => {
+  it('shows a whole page, and never larger than the panel', () => {
     expect(wholeZoom(0.7, 700, 500)).toBe(0.5)
     expect(wholeZoom(2, 700, 500)).toBe(1)
     expect(wholeZoom(0.7, 0, 0)).toBe(1)
@@ -26,7 +26,7 @@ describe('the zoom', () => {
 })
 
 describe('the picture of a page', () => {
-  it('is read in few widths, and never wider than the server draws it', () => {
+  it('is loaded in few widths, up to the server’s maximum', () => {
     expect(widthFor(390, 1)).toBe(400)
     expect(widthFor(470, 1)).toBe(600)
     expect(widthFor(470, 2)).toBe(1000)

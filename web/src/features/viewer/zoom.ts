@@ -1,11 +1,11 @@
-/** How large a page is drawn: times the width of the panel, or so that all of it is seen. */
+/** Zoom is the width of a page as a multiple of the panel's width, or `whole` to fit the page into the panel. */
 export type Zoom = number | 'whole'
 
 const STEPS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4] as const
 const [LEAST] = STEPS
 const MOST = 4
 
-/** The next larger or smaller step from a zoom on. */
+/** stepZoom returns the next larger or smaller zoom. */
 export function stepZoom(zoom: number, larger: boolean): number {
   const next = larger
     ? STEPS.find((step) => step > zoom + 0.01)
@@ -13,12 +13,12 @@ export function stepZoom(zoom: number, larger: boolean): number {
   return next ?? (larger ? MOST : LEAST)
 }
 
-/** The zoom after a turn of the wheel, by its delta in pixels. */
+/** wheelZoom returns the zoom after a wheel event with a delta in pixels. */
 export function wheelZoom(zoom: number, delta: number): number {
   return Math.min(MOST, Math.max(LEAST, zoom * Math.exp(-delta / 300)))
 }
 
-/** The zoom at which a page of a ratio is seen whole in a box. */
+/** wholeZoom returns the zoom that fits a page into a box. */
 export function wholeZoom(ratio: number, width: number, height: number): number {
   if (width <= 0 || height <= 0) return 1
   return Math.min(1, (height * ratio) / width)

@@ -31,7 +31,7 @@ export async function getContract(signal?: AbortSignal): Promise<Contract> {
   return take(signed.GET('/v1/contract', { signal: signal ?? null }))
 }
 
-/** The extension for the browser, as this installation distributes it. */
+/** The browser extension as distributed by this installation. */
 export async function getExtension(signal?: AbortSignal): Promise<Extension> {
   return take(signed.GET('/v1/extension', { signal: signal ?? null }))
 }
@@ -55,8 +55,8 @@ export async function listMembers(query: MemberQuery & Page, signal?: AbortSigna
 }
 
 /**
- * Invites at most a hundred people, and returns the result for each, in order. Repeated with the same key it returns
- * the same and sends nothing twice.
+ * Invites at most a hundred people, and returns the result for each, in order. A retry with the same key returns the
+ * same results and sends nothing twice.
  */
 export async function inviteMembers(users: NewMember[], key: string): Promise<Invitation[]> {
   assertRequired('inviteMembers', 'userInviteRequest', users)
@@ -78,7 +78,7 @@ export async function editMember(userId: string, request: UserEditRequest): Prom
   return take(signed.PUT('/v1/user/{user_id}', { params, body: request }))
 }
 
-/** The organization's skills that use files of a member; they keep them when the member is removed. */
+/** The organization's skills that use files of a member. They keep the files when the member is removed. */
 export async function listSharedDocuments(userId: string, signal?: AbortSignal): Promise<SharedDocuments[]> {
   assertRequired('listSharedDocuments', 'userId', userId)
   const params = { path: { user_id: userId } }
@@ -92,29 +92,29 @@ export async function removeMember(userId: string): Promise<void> {
   await take(signed.DELETE('/v1/user/{user_id}', { params: { path: { user_id: userId } } }))
 }
 
-/** Signs a member out everywhere. */
+/** Ends all sessions of a member. */
 export async function endMemberSessions(userId: string): Promise<void> {
   assertRequired('endMemberSessions', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}/session', { params: { path: { user_id: userId } } }))
 }
 
-/** How long sessions of the organization last. */
+/** The maximum durations of the organization's sessions. */
 export async function getSessionLimits(signal?: AbortSignal): Promise<SessionLimits> {
   return take(signed.GET('/v1/session-limits', { signal: signal ?? null }))
 }
 
-/** Sets how long sessions of the organization last. */
+/** Sets the maximum durations of the organization's sessions. */
 export async function putSessionLimits(limits: SessionLimits): Promise<SessionLimits> {
   assertRequired('putSessionLimits', 'sessionLimits', limits)
   return take(signed.PUT('/v1/session-limits', { body: limits }))
 }
 
-/** How many tokens each member may use a month; undefined for no limit. */
+/** The monthly token limit of each member; undefined for no limit. */
 export async function getMemberLimit(signal?: AbortSignal): Promise<number | undefined> {
   return (await take(signed.GET('/v1/member-limit', { signal: signal ?? null }))).tokens
 }
 
-/** Sets how many tokens each member may use a month; undefined for no limit. */
+/** Sets the monthly token limit of each member; undefined for no limit. */
 export async function putMemberLimit(tokens: number | undefined): Promise<number | undefined> {
   const body = tokens === undefined ? {} : { tokens }
   return (await take(signed.PUT('/v1/member-limit', { body }))).tokens

@@ -1,13 +1,13 @@
-/** The part of the session that calls to the server need. The app sets it at its start. */
+/** Caller is the part of the session that calls to the server need. The app sets it at startup. */
 export interface Caller {
   /** Like the global `fetch`, with the user's token. */
   readonly fetch: (request: Request) => Promise<Response>
   /**
-   * An id token that is valid for another `ms` and is not `refused`, renewed first if necessary; null if nobody is
-   * signed in.
+   * Returns an id token that is valid for another `ms` and is not `refused`, renewed first if necessary; null if no
+   * user is signed in.
    */
   token(ms: number, refused?: string | null): Promise<string | null>
-  /** The id of the signed-in user; '' if nobody is signed in. */
+  /** The id of the signed-in user; '' if no user is signed in. */
   userId(): string
 }
 
@@ -17,7 +17,7 @@ let current: Caller = {
   userId: () => '',
 }
 
-/** Sets the caller of all further calls. */
+/** callAs sets the caller of all further calls. */
 export function callAs(caller: Caller): void {
   current = caller
 }

@@ -8,7 +8,7 @@ import * as signIn from './signIn'
 const answer = (status: number, body: string, headers: HeadersInit = {}) =>
   new Response(body, { status, headers })
 
-describe('calls', () => {
+describe('API calls', () => {
   const server = vi.fn<typeof fetch>()
 
   beforeEach(() => {
@@ -52,7 +52,7 @@ describe('calls', () => {
     ['file', 'uploadDataSource', () => dataSources.uploadDataSource(missing as never, missing as never)],
     ['dataSourceId', 'downloadDataSource', () => dataSources.downloadDataSource(missing)],
     ['dataSourceId', 'deleteDataSource', () => dataSources.deleteDataSource(missing)],
-  ])('name a missing %s of %s', async (field, operation, call) => {
+  ])('reject a missing %s of %s', async (field, operation, call) => {
     await expect(call()).rejects.toThrow(
       `Required parameter ${field} was null or undefined when calling ${operation}`,
     )
@@ -75,7 +75,7 @@ describe('calls', () => {
     expect(await request.json()).toEqual({ skill_id: 's1' })
   })
 
-  it('turn a problem into an ApiError', async () => {
+  it('convert a problem into an ApiError', async () => {
     const problem = {
       type: 'about:blank',
       title: 'Bad Request',
@@ -98,22 +98,22 @@ describe('calls', () => {
     expect((error as ApiError).field('other')).toBeUndefined()
   })
 
-  it('take the request id from the header when a proxy answered', async () => {
+  it('use the request id in the header if a proxy responded', async () => {
     server.mockResolvedValue(answer(502, '<html>', { 'X-Request-Id': 'r2' }))
     await expect(api.getThread('t')).rejects.toMatchObject({ status: 502, code: 'unknown', requestId: 'r2' })
   })
 
-  it('say that the server could not be reached', async () => {
+  it('report that the server is unreachable', async () => {
     server.mockRejectedValue(new TypeError('Failed to fetch'))
     await expect(api.getThread('t')).rejects.toMatchObject({ status: 0, code: 'network', offline: true })
   })
 
-  it('let an abort stay an abort', async () => {
+  it('do not convert an abort', async () => {
     server.mockRejectedValue(new DOMException('aborted', 'AbortError'))
     await expect(api.getThread('t')).rejects.toMatchObject({ name: 'AbortError' })
   })
 
-  it('read a whole list a hundred at a time', async () => {
+  it('load a complete list a hundred items at a time', async () => {
     const pages = [100, 100, 3]
     const list = vi.fn(async () => Array<number>(pages.shift() ?? 0).fill(1))
     expect(await api.listAll(list)).toHaveLength(203)

@@ -30,7 +30,7 @@ export async function authType(email: string): Promise<AuthTypeAnswer> {
   return take(open.POST('/v1/auth-type', { body: { email } }))
 }
 
-/** Ends the session on the server; returns where to go next. */
+/** Ends the session on the server, and returns the next URL. */
 export async function signOut(signal: AbortSignal): Promise<string> {
   return (await take(signed.POST('/v1/signout', { signal }))).sign_out_url
 }
@@ -79,7 +79,7 @@ export async function addFavoriteSkill(skillId: string): Promise<void> {
   await take(signed.POST('/v1/favorite_skill', { body: { skill_id: skillId } }))
 }
 
-/** Takes a skill off the favourites. */
+/** Removes a skill from the favourites. */
 export async function removeFavoriteSkill(skillId: string): Promise<void> {
   assertRequired('removeFavoriteSkill', 'favoriteSkillDeleteRequest', skillId)
   await take(signed.DELETE('/v1/favorite_skill', { body: { skill_id: skillId } }))
@@ -102,7 +102,7 @@ export async function listThreads(page: Page, signal?: AbortSignal): Promise<Thr
   return (await take(signed.GET('/v1/thread', { params: { query: page }, signal: signal ?? null }))).items
 }
 
-/** Threads in whose title or messages all words of a query occur, last touched first, each with its match. */
+/** Threads whose title or messages contain all words of a query, last touched first, each with its match. */
 export async function searchThreads(query: string, page: Page, signal?: AbortSignal): Promise<Thread[]> {
   const params = { query: { ...page, q: query } }
   return (await take(signed.GET('/v1/thread', { params, signal: signal ?? null }))).items
@@ -114,7 +114,7 @@ export async function listArchivedThreads(page: Page, signal?: AbortSignal): Pro
   return (await take(signed.GET('/v1/thread', { params, signal: signal ?? null }))).items
 }
 
-/** Creates a thread; repeated with the same request id it returns the same thread. */
+/** Creates a thread. A retry with the same request id returns the same thread. */
 export async function createThread(request: {
   request_id: string
   skill_id: string
@@ -132,7 +132,7 @@ export async function getThread(threadId: string, signal?: AbortSignal): Promise
   return take(signed.GET('/v1/thread/{thread_id}', { params, signal: signal ?? null }))
 }
 
-/** Changes a thread's title, its pin or archive state, or the branch that is shown. */
+/** Changes a thread's title, its pin or archive state, or its displayed branch. */
 export async function editThread(threadId: string, request: ThreadEditRequest): Promise<Thread> {
   assertRequired('editThread', 'threadId', threadId)
   assertRequired('editThread', 'threadEditRequest', request)
@@ -155,7 +155,7 @@ export async function touchThread(threadId: string): Promise<Thread> {
   return take(signed.PUT('/v1/thread/{thread_id}/touch', { params: { path: { thread_id: threadId } } }))
 }
 
-/** The messages of a branch of a thread, newest first: of the one through `leaf`, or the one that was shown last. */
+/** The messages of a branch of a thread, newest first: the branch through `leaf`, or the last displayed one. */
 export async function listMessages(
   threadId: string,
   page: Page & { readonly leaf?: string },
@@ -166,19 +166,19 @@ export async function listMessages(
   return (await take(signed.GET('/v1/message', { params: { query }, signal: signal ?? null }))).items
 }
 
-/** Asks a question, and returns it at once with the answer in progress. */
+/** Asks a question, and returns it at once with the pending answer. */
 export async function askMessage(request: MessageRequest): Promise<Exchange> {
   assertRequired('askMessage', 'messageAsyncRequest', request)
   return take(signed.POST('/v1/message/async', { body: request }))
 }
 
-/** Stops an answer; its text so far is kept. */
+/** Stops an answer. The server keeps its text so far. */
 export async function stopMessage(messageId: string): Promise<void> {
   assertRequired('stopMessage', 'messageId', messageId)
   await take(signed.POST('/v1/message/{message_id}/stop', { params: { path: { message_id: messageId } } }))
 }
 
-/** Rates an answer; repeated, it replaces the earlier rating. */
+/** Rates an answer. A new rating replaces the earlier one. */
 export async function giveFeedback(request: FeedbackRequest): Promise<Feedback> {
   assertRequired('giveFeedback', 'feedbackRequest', request)
   return take(signed.POST('/v1/message_feedback', { body: request }))

@@ -10,13 +10,13 @@ import type {
   Scope,
 } from './types'
 
-/** A page of connections, and how many there are. */
+/** ConnectionList is a page of connections, and their total number. */
 export interface ConnectionList {
   readonly items: Connection[]
   readonly total: number
 }
 
-/** The parameters of an authorization request, as a client sent them. */
+/** GrantParameters are the parameters of an authorization request, as sent by a client. */
 export interface GrantParameters {
   client_id: string
   redirect_uri: string
@@ -27,22 +27,25 @@ export interface GrantParameters {
   code_challenge_method?: string
 }
 
-/** What a client asks for; `redirect_to` alone if the client is to be told that its request is wrong. */
+/**
+ * The scopes and the client of an authorization request; only `redirect_to` if the request is invalid and the browser
+ * must report that to the client.
+ */
 export async function getGrant(query: GrantParameters, signal?: AbortSignal): Promise<GrantRequested> {
   return take(signed.GET('/v1/oauth2/grant', { params: { query }, signal: signal ?? null }))
 }
 
-/** Allows or denies what a client asks for, and returns where the browser goes. */
+/** Allows or denies an authorization request, and returns the next URL for the browser. */
 export async function answerGrant(request: GrantParameters, allow: boolean): Promise<string> {
   return (await take(signed.POST('/v1/oauth2/grant', { body: { ...request, allow } }))).redirect_to
 }
 
-/** What the device with a user code asks for. */
+/** The request of the device with a user code. */
 export async function getDevice(userCode: string): Promise<DeviceRequested> {
   return take(signed.GET('/v1/oauth2/device', { params: { query: { user_code: userCode } } }))
 }
 
-/** Allows or denies what a device asks for. */
+/** Allows or denies the request of a device. */
 export async function answerDevice(userCode: string, allow: boolean): Promise<void> {
   await take(signed.PUT('/v1/oauth2/device', { body: { user_code: userCode, allow } }))
 }
@@ -60,7 +63,7 @@ export async function endConnection(connectionId: string): Promise<void> {
   )
 }
 
-/** Creates a personal access token, which is told this once: a repeated request is refused. */
+/** Creates a personal access token. The API returns the token only once and refuses a repeated request. */
 export async function createToken(
   requestId: string,
   name: string,
@@ -71,12 +74,12 @@ export async function createToken(
   return take(signed.POST('/v1/connection/token', { body }))
 }
 
-/** What members of the organization may connect. */
+/** Whether members of the organization may connect programs. */
 export async function getConnectionPolicy(signal?: AbortSignal): Promise<ConnectionPolicy> {
   return take(signed.GET('/v1/connection-policy', { signal: signal ?? null }))
 }
 
-/** Sets what members of the organization may connect. For its administrators. */
+/** Sets whether members of the organization may connect programs. For its administrators. */
 export async function putConnectionPolicy(policy: ConnectionPolicy): Promise<ConnectionPolicy> {
   return take(signed.PUT('/v1/connection-policy', { body: policy }))
 }

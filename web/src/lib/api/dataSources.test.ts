@@ -17,7 +17,7 @@ const record = (idToken: string) => ({
   tokenType: 'Bearer',
 })
 
-/** A request whose server is the test. */
+/** FakeRequest is a request whose server the test controls. */
 class FakeRequest {
   static all: FakeRequest[] = []
   readonly headers: Record<string, string> = {}
@@ -101,7 +101,7 @@ describe('an upload', () => {
     localStorage.clear()
   })
 
-  it('sends the file with the token, tells how much is sent, and whether it is new', async () => {
+  it('sends the file with the token, and reports the progress and whether the file is new', async () => {
     const token = jwt(soon())
     saveToken(record(token))
     const onProgress = vi.fn()
@@ -121,7 +121,7 @@ describe('an upload', () => {
     expect(server).not.toHaveBeenCalled()
   })
 
-  it('refused since the token has expired is sent once more with a renewed one', async () => {
+  it('refused for an expired token is retried once with a renewed one', async () => {
     const next = jwt(soon() + 1)
     server.mockImplementation(async (input) => {
       const call = input instanceof Request ? input : new Request(new URL(String(input), location.href))
@@ -142,7 +142,7 @@ describe('an upload', () => {
     expect(paths().filter((path) => path === '/v1/refresh_token')).toHaveLength(1)
   })
 
-  it('does not send a file for nothing where the token is known to have run out', async () => {
+  it('renews a token that is known to have expired before sending the file', async () => {
     saveToken(record(jwt(1)))
     const next = jwt(soon())
     server.mockResolvedValue(
@@ -155,7 +155,7 @@ describe('an upload', () => {
     await sent
   })
 
-  it('says what the server said when it refuses, and that it could not be reached', async () => {
+  it('reports the server’s refusal, and an unreachable server', async () => {
     const refused = upload()
     ;(await request(0)).answers(415, problem(415, 'この種類は読み取れません。'))
     await expect(refused).rejects.toMatchObject({
@@ -168,7 +168,7 @@ describe('an upload', () => {
     await expect(unreached).rejects.toMatchObject({ offline: true })
   })
 
-  it('ends when it is aborted', async () => {
+  it('stops when aborted', async () => {
     const controller = new AbortController()
     const sent = upload(controller.signal)
     await request(0)
@@ -178,7 +178,7 @@ describe('an upload', () => {
     expect(FakeRequest.all).toHaveLength(1)
   })
 
-  it('and the other calls go where the contract says', async () => {
+  it('and the other calls use the documented URLs', async () => {
     server.mockImplementation(async (call) => {
       const { method, url } = call as Request
       if (method === 'DELETE') return new Response(null, { status: 204 })
@@ -194,7 +194,7 @@ describe('an upload', () => {
     ).toEqual(['GET /v1/data-source', 'GET /v1/data-source/file/d', 'DELETE /v1/data-source/d'])
   })
 
-  it('needs a file', async () => {
+  it('requires a file', async () => {
     await expect(
       uploadDataSource(undefined as unknown as File, {
         signal: new AbortController().signal,

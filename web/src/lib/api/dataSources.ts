@@ -4,13 +4,13 @@ import { signed, take } from './http'
 import type { ChunkEmbedding, DataSource, Passage } from './types'
 import { type UploadOptions, uploadFile } from './upload'
 
-/** One's own data sources, newest first. */
+/** The user's own data sources, newest first. */
 export async function listDataSources(page: Page, signal?: AbortSignal): Promise<DataSource[]> {
   return (await take(signed.GET('/v1/data-source', { params: { query: page }, signal: signal ?? null })))
     .items
 }
 
-/** One's own data sources whose name or text has all words of a query, newest first, each with its match. */
+/** The user's own data sources whose name or text contains all words of a query, newest first, each with its match. */
 export async function searchDataSources(
   query: string,
   page: Page,
@@ -27,7 +27,7 @@ export async function getDataSource(dataSourceId: string, signal?: AbortSignal):
   return take(signed.GET('/v1/data-source/{data_source_id}', { params, signal: signal ?? null }))
 }
 
-/** Where the passages begin that are asked for: at an ordinal, or at the first one of a page. */
+/** PassagesFrom is the first passage to read: an ordinal, or the first one of a page. */
 export type PassagesFrom = { readonly offset: number } | { readonly page: number }
 
 /** Passages of a data source, in order. */
@@ -42,7 +42,7 @@ export async function listPassages(
   return (await take(signed.GET(path, { params, signal: signal ?? null }))).items
 }
 
-/** A passage, and where it stands on the pages. */
+/** A passage with its position on the pages. */
 export async function getPassage(chunkId: string, signal?: AbortSignal): Promise<ChunkEmbedding> {
   assertRequired('getPassage', 'chunkEmbeddingId', chunkId)
   const params = { path: { chunk_embedding_id: chunkId } }
@@ -72,7 +72,7 @@ export async function downloadDataSource(dataSourceId: string): Promise<Blob> {
   return file as unknown as Blob
 }
 
-/** Stops the reading of a data source. */
+/** Stops the parsing of a data source. */
 export async function stopDataSource(dataSourceId: string): Promise<DataSource> {
   assertRequired('stopDataSource', 'dataSourceId', dataSourceId)
   return await take(
@@ -82,7 +82,7 @@ export async function stopDataSource(dataSourceId: string): Promise<DataSource> 
   )
 }
 
-/** Retries reading a data source that failed. */
+/** Retries the parsing of a data source that failed. */
 export async function readDataSource(dataSourceId: string): Promise<DataSource> {
   assertRequired('readDataSource', 'dataSourceId', dataSourceId)
   return await take(
@@ -103,11 +103,11 @@ export async function deleteDataSource(dataSourceId: string): Promise<void> {
 /** The result of an upload. */
 export interface Uploaded {
   readonly source: DataSource
-  /** False if the same content exists already: then it is that data source. */
+  /** False if the same content existed already. `source` is then the existing data source. */
   readonly isNew: boolean
 }
 
-/** Uploads a file to be read. */
+/** Uploads a file to be parsed. */
 export async function uploadDataSource(file: File, options: UploadOptions): Promise<Uploaded> {
   assertRequired('uploadDataSource', 'file', file)
   const response = await uploadFile('/v1/data-source/file', file, options)

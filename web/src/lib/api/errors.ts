@@ -7,7 +7,7 @@ export const NO_ANSWER = 0
 
 /**
  * A failed call. `code` is the problem's stable machine name (`network` without a response), `message` its detail,
- * `fields` the messages for single fields, `requestId` the id to give to support.
+ * `fields` the messages for single fields, `requestId` the id for support requests.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -37,7 +37,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Parses an error response into an {@link ApiError}; a body that is no problem document is ignored. */
+/** readProblem parses an error response into an {@link ApiError}. It ignores a body that is not a problem document. */
 export async function readProblem(response: Response): Promise<ApiError> {
   let problem: Partial<Problem> = {}
   try {
@@ -52,7 +52,7 @@ export async function readProblem(response: Response): Promise<ApiError> {
   })
 }
 
-/** Converts an error of fetch into an {@link ApiError}; an abort by the caller stays an abort. */
+/** asApiError converts an error of fetch into an {@link ApiError}. It does not convert an abort by the caller. */
 export function asApiError(cause: unknown): Error {
   if (cause instanceof ApiError || cause instanceof RequiredError) return cause
   if (cause instanceof DOMException && cause.name === 'AbortError') return cause

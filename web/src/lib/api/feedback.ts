@@ -21,13 +21,13 @@ export async function listFeedback(
   return take(signed.GET('/v1/organization/feedback', { params: { query }, signal: signal ?? null }))
 }
 
-/** A rating, with the question and the answer if the person has sent them. */
+/** A rating, with the question and the answer if the user has sent them. */
 export async function getFeedback(messageId: string, signal?: AbortSignal): Promise<OrganizationFeedback> {
   const params = { path: { message_id: messageId } }
   return take(signed.GET('/v1/organization/feedback/{message_id}', { params, signal: signal ?? null }))
 }
 
-/** The ratings of each skill's answers, most first. */
+/** The numbers of ratings by skill, most first. */
 export async function countFeedback(
   query: Pick<FeedbackQuery, 'from' | 'to'>,
   signal?: AbortSignal,

@@ -2,12 +2,12 @@ import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { About, Guidance } from './types'
 
-/** What every skill is told for the user. */
+/** The instructions for every skill: those of the organization, and the user's information about themselves. */
 export async function getGuidance(signal?: AbortSignal): Promise<Guidance> {
   return take(signed.GET('/v1/guidance', { signal: signal ?? null }))
 }
 
-/** Sets what the user says about themselves. */
+/** Sets the user's information about themselves. */
 export async function putAbout(about: About): Promise<About> {
   assertRequired('putAbout', 'about', about)
   return take(signed.PUT('/v1/guidance/about', { body: about }))

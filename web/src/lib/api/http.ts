@@ -17,7 +17,7 @@ interface Answer<T> {
   response: Response
 }
 
-/** The body of a call's response; a problem is thrown as an {@link ApiError}. */
+/** take returns the body of a call's response. It throws a problem as an {@link ApiError}. */
 export async function take<T>(call: Promise<Answer<T>>): Promise<T> {
   let answer: Answer<T>
   try {
@@ -29,7 +29,7 @@ export async function take<T>(call: Promise<Answer<T>>): Promise<T> {
   return answer.data as T
 }
 
-// openapi-fetch has read the body already and put it into `error`; the response's own body is spent.
+// openapi-fetch has already read the body and put it into `error`; the response's own body is consumed.
 async function problemOf(answer: Answer<unknown> & { error?: unknown }): Promise<ApiError> {
   const { error, response } = answer
   if (error !== null && typeof error === 'object') {

@@ -1,4 +1,4 @@
-/** The claims of a JWT, without verification, which is up to the server. */
+/** The claims of a JWT, without verification, which is the server's task. */
 
 /** The subject of a JWT; '' if it has none. */
 export function subjectOf(jwt: string): string {
@@ -10,7 +10,7 @@ export function emailOf(jwt: string): string {
   return String(claimsOf(jwt).email ?? '')
 }
 
-/** When a JWT expires, in milliseconds since the epoch; 0 if it has no expiry. */
+/** expiryOf returns the expiry of a JWT, in milliseconds since the epoch; 0 if it has none. */
 export function expiryOf(jwt: string): number {
   const { exp } = claimsOf(jwt)
   return typeof exp === 'number' ? exp * 1000 : 0

@@ -11,7 +11,7 @@ interface Item {
 
 const item = (id: number): Item => ({ id: String(id) })
 
-/** A list on a server whose responses can be delayed; they have the state at the time of the request. */
+/** A list on a server whose responses can be delayed. They contain the state at the time of the request. */
 function listOf(total: number, size: number) {
   let gate: Promise<void> | null = null
   let fail = false
@@ -64,7 +64,7 @@ function listOf(total: number, size: number) {
   }
 }
 
-describe('a list that is read page by page', () => {
+describe('a paged list', () => {
   beforeEach(() => queryClient.clear())
   afterEach(() => queryClient.clear())
 
@@ -81,7 +81,7 @@ describe('a list that is read page by page', () => {
     expect(read.mock.calls.map(([page]) => page.offset)).toEqual([0, 10, 20])
   })
 
-  it('might have more after a full last page, and learns otherwise', async () => {
+  it('may have more items after a full last page, until the next page is empty', async () => {
     const { list, more, settled } = listOf(20, 10)
     await settled()
     await more()
@@ -91,7 +91,7 @@ describe('a list that is read page by page', () => {
     expect(list().items).toHaveLength(20)
   })
 
-  it('ignores a call for more while an answer is on its way', async () => {
+  it('ignores a call for more during a request', async () => {
     const { list, read, asked, settled, hold } = listOf(25, 10)
     await settled()
     const open = hold()
@@ -104,7 +104,7 @@ describe('a list that is read page by page', () => {
     expect(read).toHaveBeenCalledTimes(2)
   })
 
-  it('keeps its items when the next page fails, and can go on', async () => {
+  it('keeps its items when the next page fails, and can continue', async () => {
     const { list, more, settled, setFail } = listOf(25, 10)
     await settled()
     setFail(true)
@@ -119,7 +119,7 @@ describe('a list that is read page by page', () => {
     expect(list().items).toHaveLength(20)
   })
 
-  it('says that the first page failed, and reads it again', async () => {
+  it('reports that the first page failed, and retries', async () => {
     const { list, settled, setFail } = listOf(5, 10)
     setFail(true)
     await settled()
@@ -146,7 +146,7 @@ describe('a list that is read page by page', () => {
     )
   })
 
-  it('begins the next page behind what was added or removed here', async () => {
+  it('begins the next page after local additions and removals', async () => {
     const { read, rows, change, more, settled, ids } = listOf(25, 10)
     await settled()
     rows.splice(0, 2)
@@ -156,7 +156,7 @@ describe('a list that is read page by page', () => {
     expect(ids()).toEqual(rows.slice(0, 18).map(({ id }) => id))
   })
 
-  it('reads anew what is at hand, without a sign of it', async () => {
+  it('reloads the loaded items without an indicator', async () => {
     const { list, rows, more, asked, settled, refresh, setFail, hold, ids } = listOf(25, 10)
     await settled()
     await more()
@@ -177,7 +177,7 @@ describe('a list that is read page by page', () => {
     expect(list().items).toHaveLength(20)
   })
 
-  it('does not take back what has happened while it was read, however often something happens', async () => {
+  it('does not revert changes that occur during a reload, even if they occur often', async () => {
     const { rows, asked, change, settled, refresh, read, hold, ids } = listOf(3, 10)
     await settled()
     const open = hold()
@@ -194,7 +194,7 @@ describe('a list that is read page by page', () => {
     expect(read).toHaveBeenCalledTimes(2)
   })
 
-  it('takes in what has happened while its first page, or a further one, was read', async () => {
+  it('keeps changes that occur while its first page, or a further one, is loading', async () => {
     const { change, settled, hold, list, ids } = listOf(15, 10)
     const first = hold()
     change((items) => [item(99), ...items])
@@ -210,14 +210,14 @@ describe('a list that is read page by page', () => {
     expect(ids()).toContain('14')
   })
 
-  it('stays unread if nobody has read it', () => {
+  it('ignores changes before it is loaded', () => {
     const query = listQuery<Item>(['unread'], 10, async () => [])
     changeItems(query, () => [item(1)])
     expect(itemsOf(query)).toEqual([])
     expect(queryClient.getQueryData(query.queryKey)).toBeUndefined()
   })
 
-  it('is still to be read again after a change to it, if it was before', async () => {
+  it('remains stale after a change', async () => {
     const { query, change, settled, unmount } = listOf(5, 10)
     await settled()
     unmount()

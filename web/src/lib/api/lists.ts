@@ -13,7 +13,7 @@ import { changeData, queryClient } from './queries'
 /** A loaded page. */
 export interface ListPage<T> {
   readonly items: readonly T[]
-  /** Whether it was full, so that there may be a next one. */
+  /** Whether the page was full, so that another one may follow. */
   readonly more: boolean
 }
 
@@ -23,8 +23,8 @@ type ListKey<T> = DataTag<QueryKey, InfiniteData<ListPage<T>>, Error>
 type Identified = { readonly id: string }
 
 /**
- * The query of a list that is loaded `size` items at a time. The next page begins after the loaded items, not after the
- * number of loaded pages: items may have been added or removed since.
+ * The query of a list that is loaded `size` items at a time. The next page begins after the loaded items instead of the
+ * number of loaded pages, because items may have been added or removed.
  */
 export function listQuery<T extends Identified>(
   queryKey: QueryKey,
@@ -49,8 +49,8 @@ export function itemsOf<T extends Identified>({ queryKey }: { queryKey: ListKey<
 }
 
 /**
- * Changes the loaded items, if any. `change` may be called again with the items of a response in flight; `hasMore`
- * tells it whether there may be items after the last one.
+ * changeItems changes the loaded items, if any. `change` may be called again with the items of a pending response.
+ * `hasMore` is true if there may be items after the last one.
  */
 export function changeItems<T extends Identified>(
   { queryKey }: { queryKey: ListKey<T> },
@@ -58,12 +58,12 @@ export function changeItems<T extends Identified>(
 ): void {
   changeData<Pages<T>>(queryKey, (data) => {
     const items = change(distinct(data.pages), data.pages.at(-1)?.more ?? false)
-    // As many pages as before, so that a reload loads as many.
+    // The same number of pages as before, so that a reload loads as many.
     return { ...data, pages: data.pages.map((page, at) => ({ ...page, items: at === 0 ? items : [] })) }
   })
 }
 
-/** Without duplicates: an item that moved between two pages while they were loaded is in both. */
+/** distinct removes duplicates. An item that moved between two pages during loading is in both. */
 function distinct<T extends Identified>(pages: readonly ListPage<T>[]): readonly T[] {
   return [...new Map(pages.flatMap(({ items }) => items.map((item) => [item.id, item] as const))).values()]
 }
@@ -85,7 +85,7 @@ export interface List<T> {
   readonly ready: boolean
   /** Loads the next page; does nothing while a page is being loaded. */
   readonly loadMore: () => void
-  /** Retries what failed to load. */
+  /** Retries a failed load. */
   readonly retry: () => void
 }
 
@@ -94,7 +94,7 @@ export function useList<T extends Identified>(query: ListQuery<T>): List<T> {
   const result = useInfiniteQuery(query, queryClient)
   const { data, isFetching, hasNextPage, fetchNextPage, refetch } = result
   const items = useMemo(() => distinct(data?.pages ?? []), [data])
-  // A list that failed to reload is shown unchanged; the next event or reload updates it.
+  // A list that failed to reload is shown unchanged. The next event or reload updates it.
   const failed = !isFetching && (result.isLoadingError || result.isFetchNextPageError)
   const loadMore = () => {
     if (!isFetching) void fetchNextPage({ cancelRefetch: false })

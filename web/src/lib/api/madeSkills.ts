@@ -18,7 +18,7 @@ interface Counted<T> {
   total: number
 }
 
-/** What is saved of a skill. */
+/** SkillSaving is the request to save a skill. */
 export interface SkillSaving {
   request_id: string
   audience: SkillAudience
@@ -28,7 +28,7 @@ export interface SkillSaving {
 
 const at = (skillId: string) => ({ params: { path: { skill_id: skillId } } })
 
-/** The categories, with skills or without. */
+/** All categories, including empty ones. */
 export async function listAllCategories(page: Page, signal?: AbortSignal): Promise<Category[]> {
   const query = { all: true, ...page }
   return (await take(signed.GET('/v1/category', { params: { query }, signal: signal ?? null }))).items
@@ -39,14 +39,14 @@ export async function createCategory(name: string): Promise<Category> {
   return take(signed.POST('/v1/category', { body: { name } }))
 }
 
-/** Renames a category that was made in the app. */
+/** Renames a category that was created in the app. */
 export async function renameCategory(categoryId: string, name: string): Promise<Category> {
   assertRequired('renameCategory', 'categoryId', categoryId)
   const params = { path: { category_id: categoryId } }
   return take(signed.PUT('/v1/category/{category_id}', { params, body: { name } }))
 }
 
-/** Removes a category that was made in the app; its skills move to the replacement. */
+/** Removes a category that was created in the app. Its skills move to the replacement. */
 export async function removeCategory(categoryId: string, replacementId: string): Promise<void> {
   assertRequired('removeCategory', 'categoryId', categoryId)
   const params = { path: { category_id: categoryId }, query: { replacement_id: replacementId } }
@@ -66,13 +66,13 @@ export async function listMadeSkills(
   return take(signed.GET('/v1/skill/library', { params: { query }, signal: signal ?? null }))
 }
 
-/** A skill with all that it is made of. */
+/** A skill with its complete content. */
 export async function getSkillContent(skillId: string, signal?: AbortSignal): Promise<MadeSkill> {
   assertRequired('getSkillContent', 'skillId', skillId)
   return take(signed.GET('/v1/skill/{skill_id}/content', { ...at(skillId), signal: signal ?? null }))
 }
 
-/** Makes a skill. */
+/** Creates a skill. */
 export async function createSkill(body: SkillSaving): Promise<MadeSkill> {
   return take(signed.POST('/v1/skill', { body }))
 }
@@ -86,14 +86,14 @@ export async function changeSkill(
   return take(signed.PUT('/v1/skill/{skill_id}', { ...at(skillId), body }))
 }
 
-/** Archives a skill, or brings it back. */
+/** Archives or restores a skill. */
 export async function archiveSkill(skillId: string, archived: boolean): Promise<void> {
   assertRequired('archiveSkill', 'skillId', skillId)
   if (archived) await take(signed.DELETE('/v1/skill/{skill_id}', at(skillId)))
   else await take(signed.POST('/v1/skill/{skill_id}/restore', at(skillId)))
 }
 
-/** Makes a skill of another one. */
+/** Creates a copy of a skill. */
 export async function copySkill(
   skillId: string,
   body: { request_id: string; audience: 'self' | 'organization' },
@@ -127,7 +127,7 @@ export async function readSkills(yaml: string): Promise<SkillContent[]> {
   return (await take(signed.POST('/v1/skill/import', { body: { yaml } }))).items
 }
 
-/** Begins a thread in which a content is tried that is not saved. */
+/** Creates a thread that tries unsaved content. */
 export async function trySkill(body: {
   request_id: string
   slot: string
@@ -136,7 +136,7 @@ export async function trySkill(body: {
   return take(signed.POST('/v1/skill/try', { body }))
 }
 
-/** Asks for a skill of one's own to be published, or with null takes that back. */
+/** Requests the publication of a personal skill; null withdraws the request. */
 export async function requestSkill(skillId: string, note: string | null): Promise<MadeSkill> {
   assertRequired('requestSkill', 'skillId', skillId)
   if (note === null) return take(signed.DELETE('/v1/skill/{skill_id}/request', at(skillId)))
@@ -148,7 +148,7 @@ export async function listSkillRequests(page: Page, signal?: AbortSignal): Promi
   return take(signed.GET('/v1/skill/request', { params: { query: page }, signal: signal ?? null }))
 }
 
-/** A request with what would be published. */
+/** A request with the content to publish. */
 export async function getSkillRequest(requestId: string): Promise<SkillRequest> {
   assertRequired('getSkillRequest', 'requestId', requestId)
   const params = { path: { skill_request_id: requestId } }
@@ -165,12 +165,12 @@ export async function decideSkillRequest(
   await take(signed.PUT('/v1/skill/request/{skill_request_id}', { params, body }))
 }
 
-/** The skills that the organization does not offer. */
+/** The standard skills that the organization hides. */
 export async function listHiddenSkills(signal?: AbortSignal): Promise<Skill[]> {
   return (await take(signed.GET('/v1/skill/hidden', { signal: signal ?? null }))).items
 }
 
-/** Has the organization not offer a skill, or offer it again. */
+/** Hides a standard skill in the organization, or shows it again. */
 export async function hideSkill(skillId: string, hidden: boolean): Promise<void> {
   assertRequired('hideSkill', 'skillId', skillId)
   await take(signed.PUT('/v1/skill/{skill_id}/hidden', { ...at(skillId), body: { hidden } }))

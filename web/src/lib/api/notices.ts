@@ -3,7 +3,7 @@ import type { Page } from './client'
 import { signed, take } from './http'
 import type { ManagedNotice, NoticeDraft } from './types'
 
-/** The notices as the organization's administrators see them, last published first. */
+/** The notices for the organization's administrators, last published first. */
 export async function listNotices(page: Page, signal?: AbortSignal): Promise<Counted<ManagedNotice>> {
   return take(
     signed.GET('/v1/organization/notification', { params: { query: page }, signal: signal ?? null }),
@@ -12,12 +12,12 @@ export async function listNotices(page: Page, signal?: AbortSignal): Promise<Cou
 
 const path = (id: string) => ({ params: { path: { notification_id: id } } })
 
-/** A notice as the organization's administrators see it. */
+/** A notice for the organization's administrators. */
 export async function getNotice(id: string, signal?: AbortSignal): Promise<ManagedNotice> {
   return take(signed.GET('/v1/notification/{notification_id}', { ...path(id), signal: signal ?? null }))
 }
 
-/** Adds a notice; repeated with the same request id it adds none. */
+/** Adds a notice. A retry with the same request id adds none. */
 export async function addNotice(draft: NoticeDraft, requestId: string): Promise<ManagedNotice> {
   return take(signed.POST('/v1/notification', { body: { ...draft, request_id: requestId } }))
 }

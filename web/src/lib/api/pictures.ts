@@ -3,7 +3,7 @@ import { signed, take } from './http'
 import type { Picture } from './types'
 import { type UploadOptions, uploadFile } from './upload'
 
-/** Uploads a picture for a question. Repeating it with the same request id uploads it once. */
+/** Uploads a picture for a question. A retry with the same request id uploads nothing. */
 export async function uploadPicture(file: File, requestId: string, options: UploadOptions): Promise<Picture> {
   assertRequired('uploadPicture', 'file', file)
   const response = await uploadFile('/v1/picture', file, options, { 'Idempotency-Key': requestId })
@@ -24,7 +24,7 @@ export async function getPicture(
   return picture as unknown as Blob
 }
 
-/** Deletes a picture that no question has. */
+/** Deletes a picture that no question uses. */
 export async function deletePicture(pictureId: string): Promise<void> {
   assertRequired('deletePicture', 'pictureId', pictureId)
   const params = { path: { picture_id: pictureId } }

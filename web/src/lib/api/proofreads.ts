@@ -1,19 +1,19 @@
 import { assertRequired } from './errors'
 import { signed, take } from './http'
 
-/** Stores all that is decided about the changes of a proofread text. */
+/** Stores all decisions about the changes of a proofread text. */
 export async function decideChanges(
   messageId: string,
   { accepted, refused }: { readonly accepted: readonly number[]; readonly refused: readonly number[] },
 ): Promise<void> {
   assertRequired('decideChanges', 'messageId', messageId)
-  // keepalive: what has just been decided is sent when the page closes.
+  // keepalive: recent decisions are sent when the page closes.
   const params = { path: { message_id: messageId } }
   const body = { accepted: [...accepted], refused: [...refused] }
   await take(signed.PUT('/v1/message/{message_id}/decision', { params, body, keepalive: true }))
 }
 
-/** A proofread text as a Word file, with the decisions that the server has. */
+/** A proofread text as a Word file, with the decisions stored on the server. */
 export async function proofreadDocx(messageId: string, changes: 'tracked' | 'applied'): Promise<Blob> {
   assertRequired('proofreadDocx', 'messageId', messageId)
   const params = { path: { message_id: messageId }, query: { changes } }

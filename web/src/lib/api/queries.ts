@@ -6,7 +6,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 60_000,
-      // Only errors that may be temporary are retried.
+      // Retry only errors that may be temporary.
       retry: (count, error) =>
         count < 2 && (!(error instanceof ApiError) || error.offline || error.status >= 500),
       retryDelay: (count) => 300 * 2 ** count,
@@ -22,8 +22,8 @@ type Change<T> = (data: T) => T
 const meanwhile = new Map<string, Change<unknown>[]>()
 
 /**
- * Changes cached data because of an event or a user action. A response in flight may be older: the change is applied to
- * it as well, so `change` must be idempotent. Data that is not cached is not changed.
+ * changeData changes cached data because of an event or a user action. A pending response may be older, so the change
+ * is applied to it as well, and `change` must be idempotent. Data that is not cached is not changed.
  */
 export function changeData<T>(queryKey: QueryKey, change: Change<T>): void {
   const query = queryClient.getQueryCache().find<T>({ queryKey })
@@ -49,7 +49,7 @@ queryClient.getQueryCache().subscribe((event) => {
   if (answered) for (const change of changes) changeData(query.queryKey, change)
 })
 
-/** Reloads with a new request: a response in flight may be from before the change. */
+/** readAnew reloads with a new request, because a pending response may be from before the change. */
 export async function readAnew(queryKey: QueryKey): Promise<void> {
   await queryClient.cancelQueries({ queryKey })
   await queryClient.invalidateQueries({ queryKey })

@@ -9,7 +9,7 @@ export interface ShareList {
   readonly total: number
 }
 
-/** Shares a thread up to a message with the organization; an existing share is updated. */
+/** Shares a thread up to a message with the organization, or updates an existing share. */
 export async function shareThread(threadId: string, leaf: string): Promise<Share> {
   assertRequired('shareThread', 'threadId', threadId)
   const params = { path: { thread_id: threadId } }
@@ -56,7 +56,7 @@ export async function endShare(shareId: string): Promise<void> {
   await take(signed.DELETE('/v1/share/{share_id}', { params: { path: { share_id: shareId } } }))
 }
 
-/** Copies a share into a thread of the user's own; repeated with the same request id it returns the same thread. */
+/** Copies a share into a new thread of the user. A retry with the same request id returns the same thread. */
 export async function copyShare(shareId: string, requestId: string): Promise<Thread> {
   const params = { path: { share_id: shareId } }
   return take(signed.POST('/v1/share/{share_id}/thread', { params, body: { request_id: requestId } }))

@@ -2,7 +2,7 @@ import { ApiError, asApiError, assertRequired, readProblem } from './errors'
 import { open, take } from './http'
 import type { Me, SsoLink, SsoLinked, TokenRecord } from './types'
 
-/** The URL for signing in at the organization's identity provider, which leads to a page of the app. */
+/** The URL for signing in at the organization's identity provider. After signing in, the browser opens `next`. */
 export function oauth2Authorize(organizationId: string, next?: string | null): string {
   assertRequired('oauth2Authorize', 'organizationId', organizationId)
   const query = new URLSearchParams({ organization_id: organizationId, ...(next && { next }) })
@@ -30,13 +30,13 @@ export async function oauth2Callback(request: CallbackRequest): Promise<TokenRec
   return take(open.GET('/v1/oauth2/callback', { params: { query } }))
 }
 
-/** The account to which a single sign-on would be linked. */
+/** The account that a single sign-on would be linked to. */
 export async function getSsoLink(organizationId: string, link: string): Promise<SsoLink> {
   assertRequired('getSsoLink', 'organization_id', organizationId)
   return take(open.GET('/v1/oauth2/link', { params: { query: { organization_id: organizationId, link } } }))
 }
 
-/** Agrees to the link on behalf of the owner of an id token, which need not be this browser's session. */
+/** Confirms the link for the owner of an id token, which may differ from this browser's session. */
 export async function confirmSsoLink(
   organizationId: string,
   link: string,
@@ -51,7 +51,7 @@ export async function confirmSsoLink(
   )
 }
 
-/** The owner of an id token, before it is a session here: a refusal ends no session. */
+/** The owner of an id token that is not a session in this browser yet. A refusal ends no session. */
 export async function ownerOf(idToken: string): Promise<Me> {
   let response: Response
   try {
@@ -63,7 +63,9 @@ export async function ownerOf(idToken: string): Promise<Me> {
   return (await response.json()) as Me
 }
 
-/** Whether the server refused a session by password because the organization uses single sign-on. */
+/**
+ * isSsoRequired reports whether the server refused a session by password because the organization uses single sign-on.
+ */
 export function isSsoRequired(cause: unknown): boolean {
   return cause instanceof ApiError && cause.code === 'sso_required'
 }

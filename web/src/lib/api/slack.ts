@@ -3,12 +3,15 @@ import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { SlackCheck, SlackConfig, SlackConfigPutRequest, SlackLink, SlackMemberLink } from './types'
 
-/** The organization's Slack. For its administrators. */
+/** The organization's Slack settings. For its administrators. */
 export async function getSlackConfig(signal?: AbortSignal): Promise<SlackConfig> {
   return take(signed.GET('/v1/slack-config', { signal: signal ?? null }))
 }
 
-/** Changes what the request has; an empty secret is removed. For super-admins, as is everything else that changes it. */
+/**
+ * Changes the fields in the request; an empty secret is removed. Like all changes of these settings, for super-admins
+ * only.
+ */
 export async function putSlackConfig(request: SlackConfigPutRequest): Promise<SlackConfig> {
   return take(signed.PUT('/v1/slack-config', { body: request }))
 }
@@ -27,12 +30,12 @@ export async function getSlackManifest(socket: boolean, signal?: AbortSignal): P
   return (await take(answer)).manifest
 }
 
-/** Tries what the connection needs, one thing at a time. */
+/** Tests each requirement of the connection. */
 export async function testSlack(): Promise<SlackCheck[]> {
   return (await take(signed.POST('/v1/slack-config/test'))).checks
 }
 
-/** Begins the installation of the app, and returns where the browser goes. */
+/** Begins the installation of the app, and returns the next URL for the browser. */
 export async function installSlack(): Promise<string> {
   return (await take(signed.POST('/v1/slack-config/install'))).url
 }
@@ -51,13 +54,13 @@ export async function unlinkSlackMember(userId: string): Promise<void> {
   await take(signed.DELETE('/v1/user/{user_id}/slack-link', { params: { path: { user_id: userId } } }))
 }
 
-/** The user's own link. With the state of a notice in Slack, it tells who is to be linked. */
+/** The user's own link. `state`, from a notice in Slack, identifies the Slack account to link. */
 export async function getSlackLink(state: string, signal?: AbortSignal): Promise<SlackLink> {
   const query = state === '' ? {} : { state }
   return take(signed.GET('/v1/slack-link', { params: { query }, signal: signal ?? null }))
 }
 
-/** Begins to link the user, and returns where the browser goes. */
+/** Begins to link the user, and returns the next URL for the browser. */
 export async function linkSlack(state: string): Promise<string> {
   return (await take(signed.POST('/v1/slack-link', { body: state === '' ? {} : { state } }))).url
 }

@@ -1,6 +1,6 @@
 import type { components } from './schema.gen'
 
-// The records of the API under short names. Their one source is internal/api/openapi.yaml; see `npm run gen:api`.
+// The records of the API under short names. They are generated from internal/api/openapi.yaml; see `npm run gen:api`.
 type Schemas = components['schemas']
 
 export type SharedDocuments = Schemas['SharedDocuments']

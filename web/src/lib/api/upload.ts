@@ -4,14 +4,14 @@ import { asApiError, readProblem } from './errors'
 import { RETRY_HEADER } from './http'
 
 export interface UploadOptions {
-  /** Called with the sent share, from 0 to 1. */
+  /** Called with the fraction that is sent, from 0 to 1. */
   readonly onProgress: (part: number) => void
   readonly signal: AbortSignal
 }
 
 /**
- * Uploads a file. Like for every other call, an expired token is renewed and the file is sent once more; if the token
- * is known to have expired, it is renewed before the file is sent.
+ * uploadFile uploads a file. As with every other call, an expired token is renewed and the file is sent once more. A
+ * token that is known to have expired is renewed before the file is sent.
  */
 export async function uploadFile(
   path: string,
@@ -35,7 +35,7 @@ async function authorization(): Promise<Record<string, string>> {
   return token === null ? {} : { Authorization: `Bearer ${token}` }
 }
 
-/** Posts a file by XMLHttpRequest, because fetch does not report upload progress. */
+/** send posts a file with XMLHttpRequest, because fetch does not report upload progress. */
 function send(
   path: string,
   file: File,

@@ -25,13 +25,13 @@ function clipboard(refuses = false) {
 }
 
 describe('copying', () => {
-  it('offers HTML beside the text', async () => {
+  it('offers HTML in addition to the text', async () => {
     const written = clipboard()
     await copyRich('# 題', Promise.resolve('<h1>題</h1>'))
     expect(written).toEqual({ 'text/plain': '# 題', 'text/html': '<h1>題</h1>' })
   })
 
-  it('copies the text alone where HTML is refused or cannot be made', async () => {
+  it('copies only the text if HTML is refused or cannot be created', async () => {
     const refused = clipboard(true)
     await copyRich('題', Promise.resolve('<p>題</p>'))
     expect(refused.text).toBe('題')
@@ -40,7 +40,7 @@ describe('copying', () => {
     expect(broken.text).toBe('題')
   })
 
-  it('fails where there is no clipboard', async () => {
+  it('fails without a clipboard', async () => {
     vi.stubGlobal('navigator', {})
     await expect(copyRich('題', Promise.resolve(''))).rejects.toThrow()
   })

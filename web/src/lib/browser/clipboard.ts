@@ -5,10 +5,10 @@ export async function copyText(text: string): Promise<void> {
 
 /**
  * Writes a text to the clipboard, also as HTML for programs that accept headings and tables (Word, Outlook, Excel). The
- * HTML may still be loading: the item is created at once, because Safari requires it within the click.
+ * HTML may still be loading, but the item is created at once, because Safari requires it within the click.
  */
 export async function copyRich(text: string, html: Promise<string>): Promise<void> {
-  // The consumer of the promise handles its failure; there must be no unhandled rejection.
+  // The consumer of the promise handles its failure. This prevents an unhandled rejection.
   html.catch(() => {})
   if (!('ClipboardItem' in globalThis)) return copyText(text)
   const item = new ClipboardItem({

@@ -1,4 +1,4 @@
-/** Runs a task when the browser is idle, such as loading what is needed later. The returned function cancels it. */
+/** whenIdle runs a task when the browser is idle, such as a prefetch. The returned function cancels it. */
 export function whenIdle(work: () => void): () => void {
   // Safari has no idle callbacks.
   if (!('requestIdleCallback' in window)) {

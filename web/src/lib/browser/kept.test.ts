@@ -12,15 +12,15 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-describe('what is kept', () => {
-  it('belongs to the user who wrote it', () => {
+describe('the stored texts', () => {
+  it('belong to the user who wrote them', () => {
     writeKept('draft:thread:t', '書きかけ')
     expect(readKept('draft:thread:t')).toBe('書きかけ')
     signIn('taro')
     expect(readKept('draft:thread:t')).toBe('')
   })
 
-  it('is gone when it is emptied and after signing out, and nothing else is', () => {
+  it('are removed when emptied and after signing out, without affecting other data', () => {
     localStorage.setItem('tsumugiTheme', 'dark')
     writeKept('a', '一')
     writeKept('a', '')
@@ -31,7 +31,7 @@ describe('what is kept', () => {
     expect(localStorage.getItem('tsumugiTheme')).toBe('dark')
   })
 
-  it('is bounded: the oldest go, and what is too long is not kept', () => {
+  it('are limited: the oldest are removed, and too long ones are not stored', () => {
     vi.useFakeTimers()
     for (let index = 0; index < 45; index++) {
       vi.setSystemTime(index)
@@ -50,7 +50,7 @@ describe('what is kept', () => {
     expect(readKept('a')).toBe('')
   })
 
-  it('tells what another tab writes, of the same user', () => {
+  it('report changes by another tab of the same user', () => {
     const heard = vi.fn()
     const stop = followKept(heard)
     const tell = (key: string, value: string | null) =>

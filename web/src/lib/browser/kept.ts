@@ -1,8 +1,8 @@
 import { caller } from '@/lib/api/caller'
 
 /**
- * Texts that outlive the tab, in local storage: one record per name, readable by the user who wrote it and removed when
- * they sign out. Their number and length are bounded; the oldest are removed first.
+ * Stores texts in local storage so that they outlive the tab: one record per name, readable by the user who wrote it
+ * and removed at sign-out. Their number and length are bounded; the oldest are removed first.
  */
 
 const PREFIX = 'tsumugiKept:'
@@ -10,12 +10,12 @@ const MAX_RECORDS = 40
 const MAX_LENGTH = 160_000
 
 interface KeptRecord {
-  /** When it was written, in milliseconds since the epoch. */
+  /** The time of writing, in milliseconds since the epoch. */
   readonly at: number
   readonly value: string
 }
 
-/** The text kept under a name, or ''. */
+/** readKept returns the text stored under a name, or ''. */
 export function readKept(name: string): string {
   try {
     return parse(localStorage.getItem(keyOf(name)))?.value ?? ''
@@ -24,7 +24,7 @@ export function readKept(name: string): string {
   }
 }
 
-/** Stores a text; '' removes it. If the storage is full or disabled, the text is only lost on a reload. */
+/** writeKept stores a text; '' removes it. If the storage is full or disabled, the text is lost on a reload. */
 export function writeKept(name: string, value: string): void {
   try {
     const key = keyOf(name)
@@ -37,7 +37,7 @@ export function writeKept(name: string, value: string): void {
   } catch {}
 }
 
-/** Removes everything kept in this browser, whoever wrote it. */
+/** forgetKept removes all stored texts in this browser, of every user. */
 export function forgetKept(): void {
   try {
     for (const key of keptKeys()) localStorage.removeItem(key)

@@ -1,4 +1,4 @@
-/** The part of the browser's `navigator.locks` that is used here. */
+/** The part of the browser's `navigator.locks` that the app uses. */
 export interface Locks {
   request<T>(
     name: string,
@@ -12,14 +12,14 @@ export function browserLocks(): Locks | null {
   return typeof navigator === 'undefined' || navigator.locks === undefined ? null : navigator.locks
 }
 
-/** A name for this tab among the others of its browser. */
+/** newTabId returns an id for this tab that is unique in its browser. */
 export function newTabId(): string {
   // crypto.randomUUID is missing in insecure contexts.
   return Math.random().toString(36).slice(2)
 }
 
 interface Held {
-  /** Rejects the holder's request: the lock was stolen. */
+  /** Rejects the holder's request because another tab has stolen the lock. */
   readonly lose: (cause: unknown) => void
 }
 
@@ -27,7 +27,10 @@ interface Waiting {
   readonly grant: () => void
 }
 
-/** Locks like the browser's, but for this page alone: a fallback for browsers without locks, and a fake for tests. */
+/**
+ * PageLocks are locks like the browser's, but for this page only: a fallback for browsers without locks, and a fake for
+ * tests.
+ */
 export class PageLocks implements Locks {
   readonly #held = new Map<string, Held>()
   readonly #queues = new Map<string, Waiting[]>()

@@ -1,7 +1,7 @@
-/** Whether this is an Apple device, whose keys have other names and uses. */
+/** Whether this is an Apple device, whose keys have other names and functions. */
 export const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** The keys of a shortcut, as named on this device. */
+/** keys returns the keys of a shortcut, as named on this device. */
 export function keys(...parts: Array<'mod' | 'shift' | (string & {})>): string {
   const name = (part: string) => {
     if (part === 'mod') return isApple ? '⌘' : 'Ctrl'

@@ -1,13 +1,15 @@
 const RELOADED = 'tsumugiReloaded'
-/** The time after which a reloaded page is considered working. */
+/** The time after which a reloaded page is considered working, in milliseconds. */
 const HOLDS_MS = 10_000
 
-/** Whether reloading the page may help: it has not just been tried, and the browser is online. */
+/**
+ * mayReload reports whether reloading the page may help: the last reload was some time ago, and the browser is online.
+ */
 export function mayReload(): boolean {
   return navigator.onLine && sessionStorage.getItem(RELOADED) === null
 }
 
-/** Reloads the page once: see {@link mayReload}. */
+/** reloadOnce reloads the page unless {@link mayReload} is false. */
 export function reloadOnce(): void {
   sessionStorage.setItem(RELOADED, '1')
   window.location.reload()

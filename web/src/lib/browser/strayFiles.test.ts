@@ -13,7 +13,7 @@ function fire(type: string, data: object, target: EventTarget = document.body): 
 
 const file = { types: ['Files'], files: [new File([''], 'a.png')] }
 
-describe('files that nothing takes', () => {
+describe('files that no component accepts', () => {
   let stop: () => void
   beforeEach(() => {
     vi.useFakeTimers()
@@ -25,13 +25,13 @@ describe('files that nothing takes', () => {
     vi.useRealTimers()
   })
 
-  it('are not opened by the browser when they are dropped, and it is said', () => {
+  it('are not opened by the browser when dropped, and cause a message', () => {
     expect(fire('dragover', { dataTransfer: file }).defaultPrevented).toBe(true)
     expect(fire('drop', { dataTransfer: file }).defaultPrevented).toBe(true)
     expect(messages()).toEqual([expect.stringContaining('ここではファイルや画像を使用できません。')])
   })
 
-  it('are nothing to say of where they are taken, and text is text', () => {
+  it('cause no message if a component accepts them, and text is not a file', () => {
     const take = (event: Event) => event.preventDefault()
     document.body.addEventListener('drop', take)
     fire('drop', { dataTransfer: file })
@@ -43,7 +43,7 @@ describe('files that nothing takes', () => {
     expect(messages()).toEqual([])
   })
 
-  it('are refused when they are pasted, unless there is text with them or they are taken', () => {
+  it('are refused when pasted, unless the clipboard also has text or a component accepts them', () => {
     fire('paste', { clipboardData: { ...file, types: ['Files', 'text/plain'] } })
     fire('paste', { clipboardData: file }).preventDefault()
     vi.runAllTimers()

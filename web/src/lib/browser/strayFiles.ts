@@ -3,12 +3,12 @@ import { toast } from '@/lib/ui/toast'
 const REFUSED = 'ここではファイルや画像を使用できません。文章をコピーして貼り付けてください。'
 
 /**
- * Handles files that are dropped or pasted where nothing accepts them: the browser would replace the app by a dropped
- * one, and silently ignore a pasted one. Components that accept files prevent the event's default.
+ * Handles files that are dropped or pasted where no component accepts them. The browser would replace the app by a
+ * dropped file, and silently ignore a pasted one. Components that accept files prevent the event's default.
  */
 export function refuseStrayFiles(target: Window): () => void {
   const onDragOver = (event: DragEvent) => {
-    // Without this there is no drop event.
+    // Otherwise the browser fires no drop event.
     if (isStray(event)) event.preventDefault()
   }
   const onDrop = (event: DragEvent) => {
@@ -18,7 +18,7 @@ export function refuseStrayFiles(target: Window): () => void {
   }
   const onPaste = (event: ClipboardEvent) => {
     const { clipboardData } = event
-    // Word and Excel add a picture to the text; the text is what is meant.
+    // Word and Excel add a picture to copied text; the text takes precedence.
     if (!clipboardData?.files.length || clipboardData.types.includes('text/plain')) return
     // Other listeners on the window run first.
     setTimeout(() => event.defaultPrevented || toast(REFUSED))

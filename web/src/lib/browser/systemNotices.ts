@@ -8,12 +8,12 @@ const KEY = 'tsumugiNotices'
 
 const chosen = atom<SystemNotices | null>(readChoice())
 
-/** Whether this browser can show notifications: in an insecure context it cannot. */
+/** canNotify reports whether this browser can show notifications, which require a secure context. */
 export function canNotify(): boolean {
   return 'Notification' in globalThis && globalThis.isSecureContext !== false
 }
 
-/** The choice on this device, if the browser still permits it; null if none was made. */
+/** readNotices returns the choice on this device, if the browser still permits it; null without a choice. */
 export function readNotices(): SystemNotices | null {
   const choice = store.get(chosen)
   return choice === 'on' && (!canNotify() || Notification.permission !== 'granted') ? 'off' : choice

@@ -20,7 +20,7 @@ function router(search: string) {
 const loads = () => vi.spyOn(document.head, 'append').mockImplementation(() => {})
 
 describe('the tag manager', () => {
-  it('is started where one is configured, once', () => {
+  it('is started once if configured', () => {
     const loaded = loads()
     const places = router('?q=1')
     startTagManager('GTM-ABC123', places)
@@ -34,7 +34,7 @@ describe('the tag manager', () => {
     expect(loaded).not.toHaveBeenCalled()
   })
 
-  it('never sees an address with a code', () => {
+  it('never sees a URL with a code', () => {
     const loaded = loads()
     const places = router('?email=a%40example.jp&code=123456')
     startTagManager('GTM-ABC123', places)

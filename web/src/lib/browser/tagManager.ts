@@ -13,8 +13,8 @@ export interface Places {
 }
 
 /**
- * Starts the tag manager, if one is configured; the server has validated its id. It reads the page's URL and must not
- * see one with a code from a mail or single sign-on, so it waits for the next one.
+ * startTagManager starts the tag manager if it is configured; the server has validated its id. The tag manager reads
+ * the page's URL and must not see a code from a mail or single sign-on, so the start waits for a URL without one.
  */
 export function startTagManager(id: string | undefined, places: Places): void {
   if (!id) return

@@ -3,7 +3,7 @@ import { decodeFrame } from './frames'
 
 const thread = { id: 't', title: '', touched_at: '2026-03-01T00:00:00Z', skill: { id: 's' }, running: false }
 
-describe('a live frame', () => {
+describe('a live event frame', () => {
   it.each([
     { type: 'ready' },
     { type: 'thread', thread },
@@ -17,7 +17,7 @@ describe('a live frame', () => {
       data_source: { id: 'd', filename: '議事録.md', status: 'running', created_at: '2026-03-01T00:00:00Z' },
     },
     { type: 'data_source', id: 'd', deleted: true },
-  ])('is taken as it is: %o', (frame) => {
+  ])('is decoded unchanged: %o', (frame) => {
     expect(decodeFrame(JSON.stringify(frame))).toEqual(frame)
   })
 
@@ -39,11 +39,11 @@ describe('a live frame', () => {
     '{"type":"__proto__"}',
     '{"type":',
     '',
-  ])('is passed over when it is none: %s', (data) => {
+  ])('is ignored if invalid: %s', (data) => {
     expect(decodeFrame(data)).toBeNull()
   })
 
-  it('is text', () => {
+  it('must be text', () => {
     expect(decodeFrame(new ArrayBuffer(2))).toBeNull()
   })
 })

@@ -24,9 +24,7 @@ export interface LiveEvents {
 
 export type LiveType = keyof LiveEvents
 
-/**
- * A frame from the server: `ready` means that all later events will arrive, and that earlier ones may have been missed.
- */
+/** A frame from the server. After `ready` all events arrive; earlier ones may be missing. */
 export type LiveFrame =
   | { readonly type: 'ready' }
   | { readonly [Type in LiveType]: { readonly type: Type } & LiveEvents[Type] }[LiveType]
@@ -65,12 +63,12 @@ function isFrame(frame: Fields): boolean {
   }
 }
 
-/** Whether it has the fields that the bell needs. */
+/** isNotice reports whether a value has the fields that the bell needs. */
 function isNotice(value: unknown): boolean {
   return hasId(value) && isText(value.title) && isText(value.published_at)
 }
 
-/** Whether it has the fields that the list of data sources needs. */
+/** isSource reports whether a value has the fields that the list of data sources needs. */
 function isSource(value: unknown): boolean {
   return hasId(value) && isText(value.filename) && isText(value.status) && isText(value.created_at)
 }

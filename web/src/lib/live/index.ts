@@ -1,6 +1,6 @@
 /**
- * Events that the server pushes: changes of threads, messages, notices and data sources, on any device. `frames`
- * decodes the wire, `socket` maintains the connection, `live` shares it among the tabs of a browser.
+ * Receives events from the server: changes of threads, messages, notices and data sources on any device. `frames`
+ * decodes the wire format, `socket` maintains the connection, and `live` shares it among the tabs of a browser.
  */
 
 import { browserLocks, newTabId } from '@/lib/browser/locks'

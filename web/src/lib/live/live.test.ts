@@ -5,7 +5,7 @@ import { type Channel, Live, type LiveDeps, type TabNews } from './live'
 import type { SocketListener } from './socket'
 import { fakeChannels, fakeWake } from './testing'
 
-/** A browser with tabs; the test is the server. */
+/** A browser with tabs. The test acts as the server. */
 function browser(change: Partial<LiveDeps> = {}) {
   const locks: Locks = new PageLocks()
   const channels = new Map<string, ReturnType<typeof fakeChannels<TabNews>>>()
@@ -57,7 +57,7 @@ function browser(change: Partial<LiveDeps> = {}) {
       stop,
       fire,
       seen: () => seen.splice(0),
-      /** Neither sends nor receives, like a tab that the browser has frozen. */
+      /** Makes the tab neither send nor receive, like a tab that the browser has frozen. */
       freeze: () => {
         if (channel) channel.onmessage = null
       },
@@ -91,7 +91,7 @@ afterEach(() => {
 })
 
 describe('the tabs of a browser', () => {
-  it('share one line, and all hear what comes over it', async () => {
+  it('share one connection and receive its events', async () => {
     const { open, leading, tell } = browser()
     const tabs = [open(), open(), open()]
     await settle()
@@ -109,7 +109,7 @@ describe('the tabs of a browser', () => {
       expect(tab.seen()).toEqual(['thread t', 'message m', 'notice n', 'file d', 'file e'])
   })
 
-  it('take over when the one that leads goes, and read anew what may have been missed', async () => {
+  it('elect another leader when the leader closes, and reload missed data', async () => {
     const { open, leading, lines, tell } = browser()
     const [first, second, third] = [open(), open(), open()]
     await settle()
@@ -128,7 +128,7 @@ describe('the tabs of a browser', () => {
     expect(first.seen()).toEqual(['missed'])
   })
 
-  it('that join later ask whether the line is up, and read anew alone', async () => {
+  it('that join later ask for the state of the connection, and only they reload', async () => {
     const { open, tell, leading } = browser()
     const first = open()
     await settle()
@@ -146,7 +146,7 @@ describe('the tabs of a browser', () => {
     expect(second.seen()).toEqual([])
   })
 
-  it('take the place of a leader that is frozen, as soon as one of them is looked at', async () => {
+  it('replace a frozen leader as soon as one of them is visible', async () => {
     const { open, lines, leading, tell } = browser()
     const first = open()
     await settle()
@@ -167,7 +167,7 @@ describe('the tabs of a browser', () => {
     expect(lines).toHaveLength(3)
   })
 
-  it('that are hidden read anew when they are looked at, and hear events meanwhile', async () => {
+  it('that are hidden reload when shown, and receive events in the meantime', async () => {
     const { open, tell } = browser()
     open()
     const second = open()
@@ -182,7 +182,7 @@ describe('the tabs of a browser', () => {
     expect(second.seen()).toEqual(['missed'])
   })
 
-  it('gather what comes together into one reading', async () => {
+  it('batch simultaneous events into one reload', async () => {
     const { open, tell } = browser()
     const tab = open()
     await settle()
@@ -191,7 +191,7 @@ describe('the tabs of a browser', () => {
     expect(tab.seen()).toEqual(['missed'])
   })
 
-  it.each([{ locks: null }, { channel: null }])('without %o each have their own line', async (change) => {
+  it.each([{ locks: null }, { channel: null }])('without %o have one connection each', async (change) => {
     const { open, leading } = browser(change)
     const tabs = [open(), open()]
     await settle()
@@ -204,7 +204,7 @@ describe('the tabs of a browser', () => {
     expect(leading()).toHaveLength(0)
   })
 
-  it('of two people share nothing', async () => {
+  it('of two users share nothing', async () => {
     const { open, leading } = browser()
     const tabs = [open('a'), open('b'), open('b')]
     await settle()
@@ -214,7 +214,7 @@ describe('the tabs of a browser', () => {
     expect(tabs.map((tab) => tab.seen())).toEqual([['thread t'], [], []])
   })
 
-  it('have a line of their own where the browser refuses them its locks, and do not ask for ever', async () => {
+  it('have one connection each if the browser refuses locks, and stop requesting them', async () => {
     const request = vi.fn(() => Promise.reject(new DOMException('not here', 'SecurityError')))
     const { open, leading } = browser({ locks: { request } })
     const tab = open()
@@ -226,7 +226,7 @@ describe('the tabs of a browser', () => {
     expect(leading()).toHaveLength(1)
   })
 
-  it('pass over what a newer version of the app tells them', async () => {
+  it('ignore messages of a newer version of the app', async () => {
     const { open, tell } = browser()
     const tabs = [open(), open()]
     await settle()
@@ -236,7 +236,7 @@ describe('the tabs of a browser', () => {
     for (const tab of tabs) expect(tab.seen()).toEqual(['thread t'])
   })
 
-  it('read anew on return while there is no line', async () => {
+  it('reload when shown without a connection', async () => {
     const { open } = browser()
     const tab = open()
     await settle()

@@ -21,10 +21,10 @@ export interface Channel {
 
 export interface LiveDeps {
   readonly connect: (listener: SocketListener) => Pick<LiveSocket, 'ready' | 'wake' | 'stop'>
-  /** Null if unsupported; then every tab has a connection of its own. */
+  /** Null if unsupported. Every tab then has its own connection. */
   readonly locks: Locks | null
   readonly channel: ((name: string) => Channel) | null
-  /** The signed-in user: tabs of different users, as during a change of user, share nothing. */
+  /** The signed-in user. Tabs of different users, as during a change of user, share nothing. */
   readonly user: () => string
   readonly wake: WakeSource
   readonly visible: () => boolean
@@ -34,15 +34,15 @@ export interface LiveDeps {
 
 type Listeners = { readonly [Type in LiveType]: Set<(event: LiveEvents[Type]) => void> }
 
-/** A leader that is silent for this time is considered frozen: a visible tab takes its place. */
+/** A leader that is silent for this time is considered frozen. A visible tab replaces it. */
 const silenceMs = 5000
 /** Reloads are batched, and spread over the tabs of a browser. */
 const gatherMs = 100
 
 /**
- * The server's events for this user, in this tab. One tab of a browser is the leader: it has the connection and passes
- * its events on to the others. A lock elects the leader, so that another tab takes over as soon as it ends, in whatever
- * way.
+ * Live receives the server's events for this user in this tab. One tab of a browser is the leader: it has the
+ * connection and forwards the events to the others. A lock elects the leader, so that another tab replaces it however
+ * it terminates.
  */
 export class Live {
   readonly #listeners: Listeners = {
@@ -59,7 +59,7 @@ export class Live {
     this.#id = deps.newId()
   }
 
-  /** Calls `listener` with every event of a type; the returned function stops it. */
+  /** Calls `listener` with every event of a type. The returned function stops it. */
   on<Type extends LiveType>(type: Type, listener: (event: LiveEvents[Type]) => void): () => void {
     this.#listeners[type].add(listener)
     return () => this.#listeners[type].delete(listener)
@@ -88,7 +88,7 @@ export class Live {
   }
 
   #tell<Type extends LiveType>(event: { readonly type: Type } & LiveEvents[Type]): void {
-    // The leader may run a newer version of the app, which knows more types.
+    // The leader may run a newer version of the app with additional event types.
     const listeners: Listeners[Type] | undefined = this.#listeners[event.type]
     for (const listener of listeners ?? []) listener(event)
   }
@@ -99,10 +99,10 @@ interface TabListener {
   readonly onMissed: () => void
 }
 
-/** This tab's membership among those of the browser, from start to stop. */
+/** Tab is this tab's membership among those of the browser, from start to stop. */
 class Tab {
   readonly #channel: Channel | null
-  /** The name of the lock that the leader holds, and of the channel on which it passes on events. */
+  /** The name of the leader's lock and of the channel for its events. */
   readonly #name: string
   readonly #unsubscribe: () => void
   #line: Pick<LiveSocket, 'ready' | 'wake' | 'stop'> | null = null
@@ -162,7 +162,7 @@ class Tab {
         if (this.#stopped || candidacy.signal.aborted) return
         this.#follow()
         if (cause instanceof DOMException && cause.name === 'AbortError') this.#stand(locks, {})
-        // Not stolen, but refused by the browser: use a connection of its own, as without locks.
+        // The lock was not stolen, but the browser refused it. Open a connection in this tab, as without locks.
         else this.#lead()
       })
   }
@@ -190,7 +190,7 @@ class Tab {
   #hear(news: TabNews): void {
     if (this.#line !== null) {
       if (news.kind !== 'hello') return
-      // Another tab has become visible: check the connection, as if this one had.
+      // Another tab has become visible. Check the connection as if it were this tab.
       this.#line.wake('visible')
       this.#channel?.postMessage({ kind: 'state', ready: this.#line.ready, to: news.from })
       return
@@ -199,7 +199,7 @@ class Tab {
     if (news.kind !== 'state') return
     clearTimeout(this.#silence)
     if (news.to !== undefined && news.to !== this.id) return
-    // From now on all events arrive; data that was loaded before may be older.
+    // From now on all events arrive. Data that was loaded before may be older.
     if (news.ready && !this.#ready) this.#miss()
     this.#ready = news.ready
   }
@@ -231,14 +231,13 @@ class Tab {
   }
 
   #wake(restored: boolean): void {
-    // Without a connection, reload when the tab is shown again; a page from the back-forward cache has received no
-    // events.
+    // Without a connection, reload when the tab is shown again. A page from the back-forward cache has missed events.
     if (restored || !this.#ready) this.#stale = true
     this.#gather()
     if (this.#line === null && this.deps.locks !== null) this.#ask(this.deps.locks)
   }
 
-  /** Asks whether the leader is alive. A visible tab does not wait for a frozen one. */
+  /** Asks whether the leader is alive. A visible tab does not wait for a frozen leader. */
   #ask(locks: Locks): void {
     this.#channel?.postMessage({ kind: 'hello', from: this.id })
     clearTimeout(this.#silence)

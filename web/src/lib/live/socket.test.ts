@@ -43,8 +43,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('the live line', () => {
-  it('signs in, says that it is ready, and passes on what it is told', async () => {
+describe('the live connection', () => {
+  it('authenticates, reports that it is ready, and forwards events', async () => {
     const { frames, states, last, ready, line } = setup()
     await ready()
     expect(last().sent).toEqual([{ type: 'auth', token: 'first' }])
@@ -57,7 +57,7 @@ describe('the live line', () => {
     expect(states).toEqual([true, false])
   })
 
-  it.each([1012, 1013, 1006])('comes back one to five seconds after %i, later each time', async (code) => {
+  it.each([1012, 1013, 1006])('reconnects 1 to 5 seconds after %i, later each time', async (code) => {
     const { sockets, states, last, ready } = setup()
     await ready()
     last().ends(code)
@@ -77,7 +77,7 @@ describe('the live line', () => {
     expect(sockets).toHaveLength(4)
   })
 
-  it('gets another token when its own is refused, at once, and has patience with a second refusal', async () => {
+  it('gets a new token at once after a refusal, and waits after a second one', async () => {
     const { sockets, tokens, last, ready } = setup(async (refused) => (refused === null ? 'old' : 'new'))
     await ready()
     last().ends(4401)
@@ -96,7 +96,7 @@ describe('the live line', () => {
     expect(sockets).toHaveLength(4)
   })
 
-  it('tries later when no token can be had, and never again when nobody is signed in', async () => {
+  it('retries if no token is available, and stops if no user is signed in', async () => {
     let answer = async (): Promise<string | null> => {
       throw new Error('offline')
     }
@@ -111,7 +111,7 @@ describe('the live line', () => {
     expect(sockets).toHaveLength(0)
   })
 
-  it('hands over the next token a minute before the one at hand ends', async () => {
+  it('sends the next token a minute before the current one expires', async () => {
     let count = 0
     const { last, ready, ends, sockets } = setup(async () => `token ${++count}`)
     ends.set('token 1', Date.now() + 300_000)
@@ -126,7 +126,7 @@ describe('the live line', () => {
     expect(sockets).toHaveLength(1)
   })
 
-  it('tries at once when something wakes it, and replaces a line that may have died unheard', async () => {
+  it('reconnects at once on a wake-up, and replaces a connection that may be dead', async () => {
     const { sockets, last, ready, fire } = setup()
     await ready()
     last().ends(1006)
@@ -146,7 +146,7 @@ describe('the live line', () => {
     expect(sockets.map((socket) => socket.closed)).toEqual([true, true, true, false])
   })
 
-  it('notices that the machine has slept', async () => {
+  it('detects that the machine has slept', async () => {
     const { sockets, ready } = setup()
     await ready()
     vi.setSystemTime(Date.now() + hour)
@@ -154,7 +154,7 @@ describe('the live line', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  it('gives up on a server that takes the line and says nothing', async () => {
+  it('gives up on a server that accepts the connection but sends nothing', async () => {
     const { sockets, last } = setup()
     await vi.advanceTimersByTimeAsync(0)
     last().opens()

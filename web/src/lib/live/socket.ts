@@ -1,7 +1,7 @@
 import type { WakeReason, WakeSource } from '../stream/wake'
 import { decodeFrame, type LiveFrame } from './frames'
 
-/** The part of a WebSocket that is used. */
+/** The part of a WebSocket that the app uses. */
 export interface Socket {
   onopen: (() => void) | null
   onmessage: ((event: { readonly data: unknown }) => void) | null
@@ -14,11 +14,11 @@ export interface Socket {
 export interface SocketDeps {
   readonly open: () => Socket
   /**
-   * A token that is valid for a while; `refused` is one that the server rejected. Rejects if none is available now, and
-   * resolves to null if nobody is signed in any more.
+   * Returns a token that is valid for a while. `refused` is one that the server rejected. It rejects if none is
+   * available now, and resolves to null if no user is signed in any more.
    */
   readonly token: (refused: string | null) => Promise<string | null>
-  /** When a token expires, in milliseconds since the epoch. */
+  /** Returns the expiry of a token, in milliseconds since the epoch. */
   readonly expiry: (token: string) => number
   readonly wake: WakeSource
   readonly now: () => number
@@ -31,25 +31,25 @@ export interface SocketListener {
   readonly onState: (ready: boolean) => void
 }
 
-/** The server's close code for: not signed in, or not any more. */
+/** The server's close code for a missing or ended session. */
 const notSignedIn = 4401
 /** The server must send `ready` within this time. */
 const patienceMs = 15_000
-/** How long before a token expires the next one is sent. */
+/** The next token is sent this long before the current one expires. */
 const earlyMs = 60_000
-/** When a tab is shown again, a connection that was silent for this time is not trusted. */
+/** When a tab is shown again, a connection that was silent for this time is considered dead. */
 const quietMs = 5 * 60_000
 /**
- * The interval at which the clock is checked; a jump beyond the limit means that the machine has slept. Hidden tabs
+ * The interval of checks of the clock. A jump beyond the limit means that the machine has slept. Hidden tabs
  * tick once a minute.
  */
 const tickMs = 30_000
 const jumpMs = 150_000
 
 /**
- * The connection for the server's events: opens it, authenticates and renews the token, and reconnects whenever it
- * breaks. The browser answers the server's pings invisibly, so a silently dead connection is detected when the machine
- * wakes up, or the network or the tab comes back.
+ * LiveSocket is the connection for the server's events. It connects, authenticates, renews the token, and reconnects
+ * after each failure. The browser answers the server's pings invisibly, so LiveSocket detects a silently dead
+ * connection only when the machine wakes up, or when the network or the tab returns.
  */
 export class LiveSocket {
   #socket: Socket | null = null
@@ -61,7 +61,7 @@ export class LiveSocket {
   #stopped = false
   #heardAt = 0
   #tickedAt = 0
-  /** The one pending timer: for the next attempt, or for the response to this one. */
+  /** The single pending timer: for the next attempt, or for the response to this one. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #renewal: ReturnType<typeof setTimeout> | undefined
   #waiting = false
@@ -89,7 +89,7 @@ export class LiveSocket {
     this.#drop()
   }
 
-  /** After a wake-up: a waiting connection retries at once, one that may be dead is replaced. */
+  /** Handles a wake-up: it retries a waiting connection at once, and replaces one that may be dead. */
   wake(reason: WakeReason): void {
     const quiet = this.deps.now() - this.#heardAt > quietMs
     const doubtful = this.#ready && (reason !== 'visible' || quiet)
@@ -139,9 +139,7 @@ export class LiveSocket {
     this.#renewal = setTimeout(() => void this.#renew(), Math.max(left, tickMs))
   }
 
-  /**
-   * Sends the next token. If none is available, the server closes the connection in time, which leads to a reconnect.
-   */
+  /** Sends the next token. If none is available, the server later closes the connection, which leads to a reconnect. */
   async #renew(): Promise<void> {
     const socket = this.#socket
     const token = await this.deps.token(null).catch(() => null)
@@ -160,7 +158,7 @@ export class LiveSocket {
     this.#drop()
     if (code === notSignedIn) {
       this.#refused = this.#token
-      // The first time a new token is sent; if that is rejected as well, retries are delayed.
+      // After the first refusal, a new token is sent at once. After further ones, retries are delayed.
       if (++this.#refusals === 1) return void this.#connect()
     }
     const spread = Math.min(4000 * 2 ** Math.min(this.#failures++, 8), 29_000)

@@ -1,7 +1,7 @@
 import type { WakeReason, WakeSource } from '../stream/wake'
 import type { Socket } from './socket'
 
-/** A socket whose server is the test. */
+/** FakeSocket is a socket whose server the test controls. */
 export class FakeSocket implements Socket {
   onopen: Socket['onopen'] = null
   onmessage: Socket['onmessage'] = null
@@ -26,7 +26,7 @@ export class FakeSocket implements Socket {
     this.onopen?.()
   }
 
-  /** Closed by the server, or by the network (1006). */
+  /** Closes the socket, as the server or the network (1006) does. */
   ends(code: number): void {
     this.onclose?.({ code })
   }
@@ -53,7 +53,7 @@ interface End<News> {
   close(): void
 }
 
-/** The channel of one browser: what one tab posts, the others receive a moment later. */
+/** fakeChannels returns the channel of one browser. The other tabs receive a tab's message a moment later. */
 export function fakeChannels<News>(): () => End<News> {
   const ends = new Set<End<News>>()
   return () => {

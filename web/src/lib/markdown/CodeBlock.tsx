@@ -12,7 +12,8 @@ import tools from './tools.module.css'
 const highlighter = new LazyPart(async () => (await import('./highlight')).highlight)
 
 /**
- * Highlighting costs about a millisecond per kilobyte: longer code would cause a noticeable delay, and is shown plain.
+ * Highlighting takes about a millisecond per kilobyte. Longer code would cause a noticeable delay, so it is shown
+ * plain.
  */
 const maxColoured = 30_000
 /** While code grows, the settled part is highlighted in steps, not again for every token. */
@@ -21,13 +22,13 @@ const step = 4096
 export interface CodeBlockProps {
   readonly code: string
   readonly language: string
-  /** Whether more of it will follow. */
+  /** Whether more code will follow. */
   readonly growing?: boolean
 }
 
 const diagram = new LazyPart(async () => (await import('./Diagram')).Diagram)
 
-/** A fenced code block. A diagram is drawn once it is complete. */
+/** A fenced code block. A diagram is rendered once it is complete. */
 export function CodeBlock(props: CodeBlockProps) {
   const Diagram = useLazyPart(diagram, props.language === 'mermaid' && !props.growing)
   return Diagram ? (
@@ -104,7 +105,7 @@ function Coloured({ code, language, growing }: Required<CodeBlockProps>) {
   )
 }
 
-// The end of the last line before the last full step: it moves once per step.
+// settledEnd returns the end of the last line before the last full step. It moves once per step.
 function settledEnd(code: string): number {
   return code.lastIndexOf('\n', Math.floor(code.length / step) * step) + 1
 }

@@ -13,7 +13,7 @@ import { texts } from './texts'
 import { CopyButton, SaveButton } from './tools'
 import tools from './tools.module.css'
 
-/** A diagram as a picture; as its source until it is drawn, if it is invalid, and on request. */
+/** A diagram as a picture. Its source is shown until it is rendered, if it is invalid, and on request. */
 export function Diagram({ code, children }: { code: string; children: ReactNode }) {
   const drawn = useDrawn(code, useScheme())
   const [asCode, setAsCode] = useState(false)
@@ -38,7 +38,7 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
               <Maximize2 {...icon} />
             </button>
           )}
-          {/* On a phone the tools have no room: one button shows them. */}
+          {/* On a phone there is no space for the tools, so one button shows them. */}
           <button
             type="button"
             className={styles.more}
@@ -71,7 +71,7 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
             text="SVG"
             file={{ name: `${name}.svg`, type: 'image/svg+xml', body: () => toSvg(code) }}
           />
-          {/* A canvas gives nothing back that HTML was drawn on. */}
+          {/* A canvas that HTML was drawn on cannot be read. */}
           {!drawn.svg.includes('foreignObject') && (
             <SaveButton
               label={texts.savePng}
@@ -112,7 +112,10 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
 
 const icon = { size: 14, strokeWidth: 1.75, 'aria-hidden': true } as const
 
-/** The picture of a source; while it is not available in the current colours, the one in other colours. */
+/**
+ * useDrawn returns the picture of a source. Until it is available in the current colors, it returns the one in other
+ * colors.
+ */
 function useDrawn(code: string, scheme: Scheme): Drawn | null {
   const [state, setState] = useState<{ code: string; drawn: Drawn } | null>(null)
   useEffect(() => {
@@ -144,7 +147,7 @@ function urlOf(svg: string): string {
   return URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' }))
 }
 
-/** Saved files are for documents: always in light colours. */
+/** Saved files are for documents, so they always have light colors. */
 async function toSvg(code: string): Promise<string> {
   return (await drawDiagram(code, 'light')).svg
 }

@@ -12,13 +12,13 @@ interface EnlargedDiagramProps {
   readonly onClose: () => void
 }
 
-/** Fits a small diagram into the window, at most twice its size. A large one keeps its size. */
+/** sizeOf fits a small diagram into the window, at most twice its size. A large one keeps its size. */
 function sizeOf({ width, height }: Drawn) {
   const fitting = `calc((100dvh - 80px) * ${width / height})`
   return { width, minWidth: `min(100%, ${2 * width}px, ${fitting})` }
 }
 
-/** A diagram over the whole page, in its own size or larger; it scrolls. Esc closes it. */
+/** A diagram over the whole page, in its original size or larger. It scrolls. Esc closes it. */
 export function EnlargedDiagram({ name, url, drawn, onClose }: EnlargedDiagramProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useLayer(dialog, true)

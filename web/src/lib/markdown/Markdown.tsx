@@ -4,19 +4,19 @@ import styles from './markdown.module.css'
 
 export interface CitationProps {
   readonly index: number
-  /** Whether `markWeak` has marked it as unsupported. */
+  /** Whether `markWeak` has marked the citation as unsupported. */
   readonly weak: boolean
 }
 
 export interface MarkdownProps {
   readonly text: string
-  /** Whether more will follow: then open syntax at its end is shown as if it were closed. */
+  /** Whether more text will follow. Open syntax at its end is then shown as if it were closed. */
   readonly growing?: boolean
-  /** Whether it is incomplete: it was stopped, failed, or reached a limit. */
+  /** Whether the text is incomplete: it was stopped, failed, or reached a limit. */
   readonly cut?: boolean
   /**
-   * Draws `[1]` where it refers to a source. It is given the number and the mark alone and finds the rest by itself, so
-   * that no block is rendered again when the sources change.
+   * Renders `[1]` as a citation of a source. It receives only the number and the mark and reads the rest from a
+   * context, so that no block is rendered again when the sources change.
    */
   readonly Citation?: ComponentType<CitationProps> | undefined
   /** Called for every rendered block. */
@@ -25,27 +25,28 @@ export interface MarkdownProps {
 
 const renderer = new LazyPart(async () => (await import('./Rendered')).Rendered)
 
-/** Loads the renderer ahead, so that the first text is not shown plain for a moment. */
+/** preloadMarkdown loads the renderer in advance, so that the first text is not shown plain for a moment. */
 export function preloadMarkdown(): Promise<void> {
   return renderer.load()
 }
 
 /**
- * Loads the style sheet for formulas, which makes the browser lay out the whole page again: in the middle of an answer,
- * when the first formula needs it, that is a long task; before the answer begins it is not.
+ * loadFormulaStyles loads the style sheet for formulas, which makes the browser lay out the whole page again. During an
+ * answer, when the first formula needs it, this is a long task, so it is loaded before.
  */
 export async function loadFormulaStyles(): Promise<void> {
   await import('katex/dist/katex.min.css')
 }
 
-/** A Markdown text as HTML for other programs. Its code is loaded on the first copy. */
+/** markdownToHtml converts a Markdown text to HTML for other programs. Its code is loaded on the first copy. */
 export async function markdownToHtml(text: string): Promise<string> {
   return (await import('./html')).toHtml(text)
 }
 
 /**
- * Markdown from a model: safe for any content (no HTML except a few tags, no scripts, no external pictures), fast while
- * it grows. The renderer is loaded when the first text is shown; until then the text is shown plain.
+ * Renders Markdown from a model. It is safe for any content (no HTML except a few tags, no scripts, no external
+ * pictures) and fast while the text grows. The renderer is loaded when the first text is shown; until then the text is
+ * shown plain.
  */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const Rendered = useLazyPart(renderer, true)

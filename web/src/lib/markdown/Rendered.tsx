@@ -17,7 +17,7 @@ const formulas = new LazyPart(
   async () => (await Promise.all([import('./math'), loadFormulaStyles()]))[0].math,
 )
 
-/** Renders a text block by block; while it grows, only its last block is rendered again. */
+/** Rendered renders a text block by block. While the text grows, only its last block is rendered again. */
 export function Rendered({ text, growing = false, cut = false, Citation, onBlock }: MarkdownProps) {
   const grown = useRef<GrowingText>(null)
   grown.current ??= new GrowingText()
@@ -30,7 +30,7 @@ export function Rendered({ text, growing = false, cut = false, Citation, onBlock
     <div className={styles.markdown}>
       {blocks.map((block, index) => (
         <BlockView
-          // biome-ignore lint/suspicious/noArrayIndexKey: blocks never move; the last one is replaced where it stands.
+          // biome-ignore lint/suspicious/noArrayIndexKey: blocks never move; the last one is replaced in place.
           key={index}
           block={block}
           definitions={references[index]?.definitions ?? ''}
@@ -48,11 +48,11 @@ export function Rendered({ text, growing = false, cut = false, Citation, onBlock
 
 interface BlockProps extends Reference {
   readonly block: Block
-  /** The headings that it is under; see `headingsAbove`. */
+  /** The headings above the block; see `headingsAbove`. */
   readonly above: string
-  /** Whether it may end inside open syntax. */
+  /** Whether the block may end inside open syntax. */
   readonly open: boolean
-  /** Whether more of it will follow. */
+  /** Whether more of the block will follow. */
   readonly growing: boolean
   readonly Citation: MarkdownProps['Citation']
   readonly onBlock: MarkdownProps['onBlock']
@@ -118,7 +118,7 @@ function MarkedUp({
   )
 }
 
-/** Shows a block as plain text if rendering fails, above all because of excessive nesting. */
+/** Plain shows a block as plain text if rendering fails, usually because of excessive nesting. */
 class Plain extends Component<{ source: string; children: ReactNode }, { failed: true | null }> {
   override state = { failed: null }
 
@@ -135,7 +135,7 @@ class Plain extends Component<{ source: string; children: ReactNode }, { failed:
   }
 }
 
-/** A top-level fence is parsed here, because Markdown has nothing to parse in it. Null for indented code. */
+/** readFence parses a top-level fence, because Markdown has nothing to parse in it. Null for indented code. */
 function readFence(source: string): { code: string; language: string } | null {
   const open = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*\n?/.exec(source)
   if (open === null) return null

@@ -14,7 +14,7 @@ interface TableProps {
   readonly children: ReactNode
 }
 
-/** A table in a scrolling box. Copied, it is a table for Word and Excel, and TSV elsewhere. */
+/** A table in a scrolling box. It is copied as a table for Word and Excel, and as TSV for other programs. */
 export function Table({ node, growing, children }: TableProps) {
   const copy = (table: Element) =>
     copyRich(

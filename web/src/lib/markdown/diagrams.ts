@@ -15,14 +15,14 @@ export type Scheme = 'light' | 'dark'
 
 type Answer = Drawn & { readonly id: number; readonly error?: string }
 
-/** Drawing takes milliseconds; after this time it would never end. */
+/** Rendering takes milliseconds. After this time it would never finish. */
 const limitMs = 20_000
 const maxLength = 50_000
 const maxKept = 60
 
 const drawn = new Map<string, Promise<Drawn>>()
 
-/** Draws a diagram, once per colour scheme. Rejects if the source is not a diagram. */
+/** drawDiagram renders a diagram, once per color scheme. It rejects if the source is not a diagram. */
 export function drawDiagram(source: string, scheme: Scheme): Promise<Drawn> {
   const key = `${scheme}\n${source}`
   const known = drawn.get(key)
@@ -65,8 +65,8 @@ async function ask(source: string, scheme: Scheme): Promise<Drawn> {
 }
 
 /**
- * Opens the frame. It is sandboxed: an origin of its own, without the app's storage, that may load nothing and connect
- * to nothing. So the library is passed in.
+ * open creates the frame. It is sandboxed: it has a separate origin without the app's storage, cannot load anything and
+ * cannot connect to anything. So the library is passed in.
  */
 async function open(): Promise<MessagePort> {
   const element = document.createElement('iframe')
@@ -74,7 +74,7 @@ async function open(): Promise<MessagePort> {
   element.setAttribute('aria-hidden', 'true')
   element.tabIndex = -1
   element.src = '/diagram.html'
-  // It must be laid out, or texts in it could not be measured.
+  // The frame must be laid out, because otherwise texts in it could not be measured.
   Object.assign(element.style, {
     position: 'fixed',
     insetInlineStart: '-4000px',
@@ -116,8 +116,9 @@ const active = [
 ]
 
 /**
- * Whether a picture has neither active content nor external references. In the app they would be blocked; but it may be
- * saved and opened elsewhere. Checked on its text: if it were parsed, this page's policy would affect its styles.
+ * isInert reports whether a picture has neither active content nor external references. The app would block them, but
+ * the picture may be saved and opened in another program. It checks the text, because the page's policy would affect
+ * the styles of a parsed picture.
  */
 export function isInert(svg: string): boolean {
   const tags = svg.match(tag) ?? []
@@ -132,7 +133,7 @@ export function isInert(svg: string): boolean {
 const font =
   '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", "Yu Gothic UI", "Meiryo", system-ui, sans-serif'
 
-/** The app's colours from `tokens.css`: a picture cannot inherit them from the page. */
+/** configOf has the app's colors from `tokens.css`, because a picture cannot inherit them from the page. */
 function configOf(scheme: Scheme) {
   const dark = scheme === 'dark'
   const [paper, raised, ink, line, accent, wash] = dark

@@ -11,9 +11,9 @@ import { texts } from './texts'
 
 /** The common state of a block's elements. */
 export interface BlockState {
-  /** Whether the block is still being written. */
+  /** Whether more of the block will follow. */
   readonly growing: boolean
-  /** Draws citations; without it they are text. */
+  /** Renders citations; without it they are text. */
   readonly Citation: ComponentType<CitationProps> | undefined
   /** Renders formulas; null until the renderer has been loaded. */
   readonly Formula: ComponentType<FormulaProps> | null
@@ -21,7 +21,7 @@ export interface BlockState {
 
 export const BlockContext = createContext<BlockState>({ growing: false, Citation: undefined, Formula: null })
 
-/** Only the web and mail; a model's other URLs, relative ones included, are not trusted. */
+/** safeUrl accepts only web and mail URLs. Other URLs of a model, including relative ones, are not trusted. */
 export function safeUrl(url: string): string {
   return /^(?:https?:\/\/|mailto:)[^\s]/i.test(url) ? url : ''
 }
@@ -35,7 +35,7 @@ function Anchor({ href = '', children }: { href?: string | undefined; children?:
   )
 }
 
-/** Pictures are not loaded: a URL could leak the conversation to a third party. */
+/** Pictures are not loaded, because a URL could leak the conversation to a third party. */
 function Picture({ src, alt = '' }: { src?: string | undefined; alt?: string | undefined }) {
   const label = alt || texts.image
   return (
@@ -93,7 +93,7 @@ function Cite({ value, weak }: { value?: unknown; weak: boolean }) {
   return Citation ? <Citation index={index} weak={weak} /> : `[${index}]`
 }
 
-/** The number of a footnote, which is distinguished from a citation by its mark; null if it is none. */
+/** noteNumber returns the number of a footnote, which a mark distinguishes from a citation; null for other elements. */
 function noteNumber(value: unknown): number | null {
   const number = /^\^(\d+)/.exec(String(value))?.[1]
   return number === undefined ? null : Number(number)
@@ -117,7 +117,7 @@ function NoteLink({ index }: { index: number }) {
   )
 }
 
-/** The link from a note back to where the reader came from, or to its first reference. */
+/** The link from a note back to the reference that the reader followed, or to its first reference. */
 function NoteBack({ index }: { index: number }) {
   return (
     <button
@@ -152,7 +152,7 @@ function NoteMark({ value }: { value?: unknown }) {
   )
 }
 
-/** The box of a task, which cannot be changed. */
+/** The read-only checkbox of a task. */
 function Task({ checked }: { checked?: boolean | undefined }) {
   return <Checkbox checked={checked ?? false} disabled aria-label={checked ? texts.taskDone : texts.task} />
 }

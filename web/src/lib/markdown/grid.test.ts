@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toCsv, toTsv } from './grid'
 
-describe('a table as a spreadsheet takes it', () => {
+describe('a table for spreadsheets', () => {
   const grid = [
     ['部署', '備考'],
     ['営業"部"', '一行目\n二行目, 続き'],

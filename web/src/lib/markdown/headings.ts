@@ -15,7 +15,7 @@ function depthsOf(block: Block): readonly number[] {
     block.kind === 'text' ? block.source.matchAll(/^ {0,3}(?:(#{1,6})(?=[ \t]|$)|(=+|-+)[ \t]*$)/gm) : []
   const depths = [...lines].flatMap(([, marks, underline], at) => {
     if (marks !== undefined) return marks.length
-    // A line of dashes alone is a rule.
+    // A line of only dashes is a rule.
     return at === 0 && block.source.trimStart().startsWith(underline ?? '')
       ? []
       : underline?.startsWith('=')
@@ -26,12 +26,12 @@ function depthsOf(block: Block): readonly number[] {
   return depths
 }
 
-/** Returns the path of a heading, outermost first: it closes deeper and equal ones. */
+/** enter returns the path of a heading, outermost first. The heading closes deeper and equal ones. */
 function enter(above: readonly number[], depth: number): number[] {
   return [...above.filter((other) => other < depth), depth]
 }
 
-/** Returns, for each block, the depths of the headings that its text is under, such as `1,3`. */
+/** headingsAbove returns, for each block, the depths of the headings above its text, such as `1,3`. */
 export function headingsAbove(blocks: readonly Block[]): string[] {
   let above: readonly number[] = []
   return blocks.map((block) => {
@@ -42,8 +42,8 @@ export function headingsAbove(blocks: readonly Block[]): string[] {
 }
 
 /**
- * Gives each heading the level below the heading that it is under: a text may begin with `###`, or leave levels out,
- * which would mislead people who jump by headings. How it looks follows what was written.
+ * rehypeHeadings gives each heading the level below its parent heading. A text may begin with `###` or skip levels,
+ * which would mislead readers who navigate by headings. The appearance follows the original level.
  */
 export function rehypeHeadings(above: string) {
   return () => (tree: Root) => {

@@ -21,7 +21,7 @@ import vbnet from 'highlight.js/lib/languages/vbnet'
 import xml from 'highlight.js/lib/languages/xml'
 import yaml from 'highlight.js/lib/languages/yaml'
 
-// The languages that offices ask about. Each costs 1–3 KB; rehype-highlight would bring 37 of them.
+// The languages that offices use. Each adds 1–3 KB; rehype-highlight would add 37 of them.
 const languages = {
   bash,
   cpp,
@@ -49,7 +49,7 @@ for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(
 hljs.registerAliases(['vba', 'vbs'], { languageName: 'vbnet' })
 hljs.registerAliases(['zsh'], { languageName: 'bash' })
 
-/** A piece of code: plain, or a token with a colour. */
+/** Part is a piece of code: plain text, or a token with a color. */
 export type Part = string | { readonly scope: string; readonly parts: readonly Part[] }
 
 interface Scope {
@@ -58,8 +58,8 @@ interface Scope {
 }
 
 /**
- * The code as highlighted parts, or plain if the language is unknown. The parts come from the tokens themselves, so no
- * HTML is generated or injected.
+ * highlight returns the code as highlighted parts, or plain if the language is unknown. The parts come from the tokens
+ * themselves, so no HTML is generated or injected.
  */
 export function highlight(code: string, language: string): readonly Part[] {
   if (hljs.getLanguage(language) === undefined) return [code]

@@ -17,14 +17,14 @@ describe('a text as HTML for other programs', () => {
     expect(await toHtml(source)).toContain(expected)
   })
 
-  it('has tables with borders and alignment, in which nothing is calculated', async () => {
+  it('has tables with borders and alignment, without formulas', async () => {
     const html = await toHtml('| 品番 | 数 |\n| --- | ---: |\n| =1+1 | 3 |')
     expect(html).toContain('<table border="1"')
     expect(html).toContain("<td>'=1+1</td>")
     expect(html).toContain('<td align="right">3</td>')
   })
 
-  it('has no classes, no styles, and nothing that runs', async () => {
+  it('has no classes, no styles and no active content', async () => {
     const html = await toHtml(
       '<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1)) ![絵](https://evil.example/p.png)\n\n```js\n1\n```',
     )

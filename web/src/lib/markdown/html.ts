@@ -10,8 +10,8 @@ import { rehypeTags } from './tags'
 import { texts } from './texts'
 
 /**
- * A Markdown text as HTML for Word, Outlook and Excel: semantic elements without classes, formulas as they were typed.
- * It is processed in the same steps as the rendered text.
+ * toHtml converts a Markdown text to HTML for Word, Outlook and Excel: semantic elements without classes, formulas as
+ * typed. It uses the same steps as the renderer.
  */
 export async function toHtml(text: string): Promise<string> {
   const split = splitBlocks(text)
@@ -36,7 +36,7 @@ function blockHtml(markdown: string, plugins: typeof remarkPlugins): string {
   const keep = () => (root: Root) => {
     tree = root
   }
-  // A pure function of its options: only its tree is used here.
+  // A pure function of its options; only its tree is used here.
   ReactMarkdown({
     children: markdown,
     remarkPlugins: plugins,
@@ -68,7 +68,7 @@ function write(node: Nodes): string {
   return empty.has(tagName) ? `<${tagName}>` : `<${tagName}${attributes(node)}>${inner}</${tagName}>`
 }
 
-/** Excel would evaluate a cell that begins with =: a leading apostrophe makes it text. */
+/** guard prepends an apostrophe to a cell that begins with =, because Excel would evaluate it. */
 function guard(node: Element): string {
   return /^t[hd]$/.test(node.tagName) && isFormula(cellText(node)) ? "'" : ''
 }

@@ -49,7 +49,7 @@ const names: ReadonlyMap<string, string> = new Map([
   ['yml', 'YAML'],
 ])
 
-/** The display name of a fence's language; '' if it has none. */
+/** languageName returns the display name of a fence's language; '' if it has none. */
 export function languageName(language: string): string {
   return names.get(language.toLowerCase()) ?? language
 }
@@ -85,7 +85,7 @@ const extensions: ReadonlyMap<string, string> = new Map([
   ['YAML', 'yaml'],
 ])
 
-/** Languages with separate file types but one name here. */
+/** Languages that have one display name but different file types. */
 const ownExtensions = new Set(['tsx', 'jsx', 'toml'])
 
 /** The file name extension for a language. */

@@ -5,12 +5,12 @@ import { LazyPart } from '@/lib/ui/lazyPart'
 import { Markdown, preloadMarkdown } from './Markdown'
 import { Rendered } from './Rendered'
 
-// KaTeX looks at this once, and happy-dom's documents have no doctype.
+// KaTeX checks this once, and happy-dom's documents have no doctype.
 Object.defineProperty(document, 'compatMode', { value: 'CSS1Compat' })
 
 beforeAll(async () => {
   await Promise.all([preloadMarkdown(), import('./math'), import('./highlight')])
-  // The large parts come on demand; bring them in so that every test sees the final picture.
+  // The large parts are loaded on demand. Load them so that every test sees the final result.
   render(<Rendered text={'$x$\n\n```ts\n1\n```'} />)
   await vi.waitFor(
     () => {
@@ -30,7 +30,7 @@ function html(text: string, growing = false): string {
   return innerHTML.replaceAll('<br/>', '<br>')
 }
 
-/** The visible text, with a sign for each formula. */
+/** visible returns the visible text, with a placeholder for each formula. */
 function visible(text: string, growing = false): string {
   const root = document.createElement('div')
   root.innerHTML = html(text, growing)
@@ -55,7 +55,7 @@ describe('Japanese', () => {
 })
 
 describe('blocks', () => {
-  it('draws tables, lists, tasks and headings', () => {
+  it('renders tables, lists, tasks and headings', () => {
     expect(html('| a | b |\n|---|--:|\n| 1<br>2 | x |')).toMatch(/<table>.*<td>1<br>2<\/td>/s)
     expect(html('- [x] 済\n- [ ] 未')).toMatch(
       /<input[^>]*aria-label="完了"[^>]*checked.*<input[^>]*aria-label="未完了"/s,
@@ -66,7 +66,7 @@ describe('blocks', () => {
     expect(levels('### 項\n\n本文\n\n題\n===\n\n---\n\n## 節')).toEqual([3, 3, 4])
   })
 
-  it('keeps lines as they were broken', () => {
+  it('keeps line breaks', () => {
     expect(html('拝啓\n時下ますます\n\n- 一\n  二\n\n> 三\n> 四')).toMatch(
       /拝啓<br>時下.*一<br>二.*三<br>四/s,
     )
@@ -74,11 +74,11 @@ describe('blocks', () => {
     expect(html('`a\nb`')).not.toContain('<br>')
   })
 
-  it('keeps the numbers of a list that code interrupts', () => {
+  it('keeps the numbers of a list that is interrupted by code', () => {
     expect(html('1. a\n\n```\nx\n```\n\n2. b')).toContain('<ol start="2">')
   })
 
-  it('follows links and footnotes to definitions in other blocks', () => {
+  it('resolves links and footnotes defined in other blocks', () => {
     const text =
       '[規程][r]と[r]、本文[^b]と[^a]。\n\n次の段落[^b]。\n\n[R]: https://example.com/r\n\n[^a]: 甲\n[^b]: 乙'
     const out = html(text)
@@ -91,7 +91,7 @@ describe('blocks', () => {
     expect(html('[x][r]\n\n[r]: javascript:alert(1)')).not.toContain('href')
   })
 
-  it('makes elements of a few tags, and of nothing else', () => {
+  it('creates elements for a few tags only', () => {
     expect(html('H<sub>2</sub>O <u>下線</u> <kbd>Ctrl</kbd> <ruby>紡<rt>つむぎ</rt></ruby>')).toContain(
       'H<sub>2</sub>O <u>下線</u> <kbd>Ctrl</kbd> <ruby>紡<rt>つむぎ</rt></ruby>',
     )
@@ -121,14 +121,14 @@ describe('blocks', () => {
     expect(html('> [!OTHER]\n> 本文')).not.toContain('data-alert')
   })
 
-  it('repairs a text that was cut off as one that grows', () => {
+  it('repairs a truncated text like a growing one', () => {
     const { container } = render(<Rendered text="これは**太" cut />)
     expect(container.querySelector('strong')?.textContent).toBe('太')
   })
 })
 
 describe('code', () => {
-  it('names the language, colours what it knows and keeps what it does not', () => {
+  it('names the language, highlights known ones and leaves others plain', () => {
     expect(html('```ts\nconst a = 1\n```')).toMatch(/TypeScript.*<span class="hljs-keyword">const<\/span>/s)
     expect(html('```klingon\nqo <b>\n```')).toMatch(/klingon.*qo &lt;b&gt;/s)
     expect(html('- a\n\n  ```py\n  x = 1\n  ```')).toMatch(/Python.*hljs-number/s)
@@ -162,15 +162,15 @@ describe('mathematics', () => {
     '`$x$`',
     '\\$x\\$',
     '```\n$x$\n```',
-  ])('is none: %s', (source) => {
+  ])('is text: %s', (source) => {
     expect(html(source)).not.toContain('katex')
   })
 
-  it('shows a formula that is wrong instead of failing', () => {
+  it('shows an invalid formula as text', () => {
     expect(html('$\\frac{1$ と')).toContain('\\frac{1')
   })
 
-  it('leads nowhere from a formula, and stays within bounds', () => {
+  it('has no links in formulas, and limits their size', () => {
     const out = html(
       '$\\href{javascript:alert(1)}{x}$ $\\includegraphics{https://evil.example/a.png}$ $\\rule{9999em}{9999em}$',
     )
@@ -216,11 +216,11 @@ describe('R68: adversarial Markdown', () => {
     '[x](\u0001javascript:alert(1))',
     '<javascript:alert(1)>',
     '[x][1]\n\n[1]: javascript:alert(1)',
-  ])('gives dead links: %s', (source) => {
+  ])('creates links without a target: %s', (source) => {
     expect(html(source)).not.toContain('href=')
   })
 
-  it('opens links in a new tab without telling where from', () => {
+  it('opens links in a new tab without a referrer', () => {
     expect(html('[社内](https://example.com/a?b=1&c=2)')).toContain(
       '<a href="https://example.com/a?b=1&amp;c=2" target="_blank" rel="noopener noreferrer">社内</a>',
     )
@@ -255,7 +255,7 @@ describe('R68: adversarial Markdown', () => {
     'a*',
     '[a](',
   ])(
-    'survives what is made to break it: %s',
+    'survives malicious input: %s',
     (piece) => {
       const stairs = Array.from({ length: 60 }, (_, i) => ' '.repeat(2 * i) + piece).join('\n')
       for (const text of [piece.repeat(1000), stairs]) {
@@ -278,7 +278,7 @@ describe('citations', () => {
     return [...container.querySelectorAll('cite')].map((cite) => cite.textContent).join()
   }
 
-  it('are drawn in paragraphs, headings, lists and tables, and never in code, formulas or links', async () => {
+  it('are rendered in paragraphs, headings, lists and tables, and never in code, formulas or links', async () => {
     expect(cited('規定です[1][2]。')).toBe('1,2')
     expect(cited('## 休暇[1]\n\n- 10日[2]\n  - 繰越[3]\n\n| 年 | 日数 |\n| - | - |\n| 1 | 10[4] |')).toBe(
       '1,2,3,4',
@@ -287,18 +287,18 @@ describe('citations', () => {
     expect(cited('`[1]` と [2](https://example.com) \n\n```\n[3]\n```\n\n    [4]')).toBe('')
   })
 
-  it('are no links and definitions where words follow them', () => {
+  it('are not links or definitions if words follow them', () => {
     expect(cited('10日です[1](第3条)。')).toBe('1')
     expect(cited('10日です[1]。\n\n[1]: 就業規則.pdf')).toBe('1,1')
     expect(cited('10日です[1]。\n\n[1]: https://example.com')).toBe('')
   })
 
-  it('are text where nothing draws them', () => {
+  it('are text without a component', () => {
     render(<Rendered text="規定です[1]。" />)
     expect(screen.getByText('規定です[1]。')).toBeTruthy()
   })
 
-  it('wait until they are whole while the text grows', () => {
+  it('are withheld until complete while the text grows', () => {
     expect(cited('規定です[1', true)).toBe('')
     expect(cited('規定です[1][3', true)).toBe('1')
     expect(cited('規定です[1]。', true)).toBe('1')
@@ -319,7 +319,7 @@ const answers = [
 
 // Hundreds of renderings each: slow on a busy machine, but correct.
 describe('while it grows', { timeout: 60_000 }, () => {
-  it.each(answers)('never shows what it takes back: %s', (answer) => {
+  it.each(answers)('never shows content that it later retracts: %s', (answer) => {
     const final = visible(answer)
     for (let length = 0; length <= answer.length; length++) {
       const prefix = answer.slice(0, length)
@@ -329,7 +329,7 @@ describe('while it grows', { timeout: 60_000 }, () => {
     expect(visible(answer, true)).toBe(final)
   })
 
-  it('renders only the last block anew', () => {
+  it('renders only the last block again', () => {
     const paragraphs = Array.from({ length: 40 }, (_, i) => `段落${i}の**文**です。${'あ'.repeat(40)}`)
     const answer = paragraphs.join('\n\n')
     const rendered: string[] = []
@@ -346,7 +346,7 @@ describe('while it grows', { timeout: 60_000 }, () => {
     expect(rendered.filter((source) => source.startsWith('段落0の')).length).toBeLessThan(12)
   })
 
-  it('shows the text as it is until the renderer is there, and after a failed load tries again', async () => {
+  it('shows plain text until the renderer is loaded, and retries after a failed load', async () => {
     let fail = true
     const part = new LazyPart(async () => {
       if (fail) throw new Error('offline')

@@ -12,8 +12,9 @@ export interface FormulaProps {
 }
 
 /**
- * A formula. KaTeX creates its elements itself and sets their styles one by one: from HTML, as with rehype-katex, they
- * would violate a content security policy without inline styles. An invalid formula is shown as it was typed.
+ * Formula renders a formula. KaTeX creates its elements itself and sets their styles one by one. From HTML, as with
+ * rehype-katex, the styles would violate a content security policy without inline styles. An invalid formula is shown
+ * as typed.
  */
 function Formula({ tex, display }: FormulaProps) {
   const place = useRef<HTMLElement>(null)
@@ -39,7 +40,7 @@ function Formula({ tex, display }: FormulaProps) {
   )
 }
 
-/** A displayed formula is a box that scrolls where it is too wide: it must be reachable by keyboard. */
+/** makeReachable makes a displayed formula focusable, because its box scrolls if it is too wide. */
 function makeReachable(box: HTMLElement | null): void {
   if (box === null) return
   box.tabIndex = 0
@@ -47,5 +48,5 @@ function makeReachable(box: HTMLElement | null): void {
   box.ariaLabel = texts.formula
 }
 
-/** What the renderer needs for formulas. */
+/** The renderer's extensions for formulas. */
 export const math = { remark: remarkMath, Formula }

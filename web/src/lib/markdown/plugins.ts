@@ -9,18 +9,19 @@ import { citationForm } from './weak'
 // A single tilde is a range in Japanese (10~20), not strikethrough.
 const strike = { singleTilde: false }
 
-/** The parser for every output; formulas are added to it. */
+/** The parser plugins for every output. Formulas are added to them. */
 export const remarkPlugins: NonNullable<Options['remarkPlugins']> = [
   [remarkGfm, strike],
   remarkCjkFriendly,
   [remarkCjkStrikethrough, strike],
 ]
 
-/** Nodes in which nothing is rewritten: code, links, formulas. */
+/** Nodes whose content is not rewritten: code, links, formulas. */
 const closed = new Set(['code', 'pre', 'a', 'math', 'svg'])
 
 /**
- * Preserves line breaks: in Japanese a line break is never a space, and models break lines on purpose (as in a letter).
+ * rehypeBreaks preserves line breaks. In Japanese a line break is never a space, and models break lines on purpose, as
+ * in a letter.
  */
 export function rehypeBreaks() {
   return (tree: Root) => {
@@ -31,7 +32,7 @@ export function rehypeBreaks() {
 }
 
 function lines(text: Text): ElementContent[] {
-  // Between blocks a line break is only layout of the source.
+  // Between blocks, a line break is only layout of the source.
   if (!text.value.includes('\n') || text.value.trim() === '') return [text]
   return text.value
     .split('\n')
@@ -82,8 +83,10 @@ function markAlert(quote: Element): void {
   quote.children = [title, ...quote.children.filter((child) => !(rest && child === first))]
 }
 
-/** Numbers the footnotes: `[^id]` becomes a button that leads to its note, `[^id]:` the number before the note,
- * which ends with a button that leads back. */
+/**
+ * rehypeNotes numbers the footnotes. `[^id]` becomes a button that leads to its note. `[^id]:` becomes the number
+ * before the note, which ends with a button that leads back.
+ */
 export function rehypeNotes(ids: readonly string[]) {
   return () => (tree: Root) => {
     if (ids.length === 0) return
@@ -93,7 +96,7 @@ export function rehypeNotes(ids: readonly string[]) {
   }
 }
 
-/** Ends each note with a button that leads back to where it is referred to. */
+/** withWaysBack ends each note with a button that leads back to its reference. */
 function withWaysBack(children: ElementContent[]): ElementContent[] {
   const out: ElementContent[] = []
   let open: Element | null = null
@@ -137,8 +140,8 @@ function notes(text: Text, ids: readonly string[]): ElementContent[] {
 }
 
 /**
- * Makes a citation of `[3]`, which may be marked as unsupported. Whether there is such a source is for the component to
- * know that draws it.
+ * rehypeCitations turns `[3]`, which may be marked as unsupported, into a citation. The component that renders it
+ * checks whether the source exists.
  */
 export function rehypeCitations() {
   return (tree: Root) => {

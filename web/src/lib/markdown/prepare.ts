@@ -1,16 +1,16 @@
 import type { Block } from './split'
 
-/** A block as input of the renderer, and the larger extensions that it needs. */
+/** Prepared is a block as input of the renderer, and the larger extensions that it needs. */
 export interface Prepared {
   readonly markdown: string
   readonly math: boolean
-  /** The language of its first fence, if any, to decide about highlighting. */
+  /** Whether its first fence has a language, which decides about highlighting. */
   readonly code: boolean
 }
 
 /**
- * Converts models' notation into Markdown that the renderer knows: `\( … \)` and `\[ … \]` become dollars, dollars that
- * mean money are escaped, and footnotes, which would need the whole text, stay as they were typed.
+ * prepare converts models' notation into Markdown that the renderer supports. `\( … \)` and `\[ … \]` become dollars,
+ * dollar signs of prices are escaped, and footnotes, which would need the whole text, stay as typed.
  */
 export function prepare(block: Block): Prepared {
   if (block.kind === 'math') {
@@ -31,7 +31,7 @@ function mathBody(source: string): string {
 }
 
 const fence = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([^\s`]*)/
-/** A number that begins like a link or a definition, but leads nowhere: a citation with words behind it. */
+/** A number that begins like a link or a definition, but has no address: a citation followed by words. */
 const cited = /^\[(\d{1,3})\](?=[(:](?![ \t]*<?(?:https?:|mailto:)))/i
 const footnote = /^([ \t>]*)\[\^([^\]\s]+)\]:/
 
@@ -99,7 +99,7 @@ class Writer {
       if (inner !== null && inner.trim() !== '' && !inner.includes('$')) {
         this.math = true
         const mark = next === '(' ? '$' : '$$'
-        // Delimiters on lines of their own stay there: that is displayed mathematics in a list.
+        // Delimiters on separate lines stay there, as for displayed mathematics in a list.
         const body = inner.startsWith('\n') ? inner : inner.trim()
         this.#copy(inner.length + 4, mark + body + mark)
         return
@@ -108,7 +108,7 @@ class Writer {
     this.#copy(2)
   }
 
-  /** A run of backticks and everything up to its closing run; an unclosed run is text. */
+  /** A run of backticks and everything up to its closing run. An unclosed run is text. */
   #span(mark: string): void {
     const run = this.#run(mark)
     const inner = this.#closing(mark, run)
@@ -126,9 +126,7 @@ class Writer {
     }
   }
 
-  /**
-   * Distinguishes `$x$` from prices: by Pandoc's rules, and because formulas contain no Japanese outside `\text{…}`.
-   */
+  /** Distinguishes `$x$` from prices by Pandoc's rules, and because formulas contain no Japanese outside `\text{…}`. */
   #isFormula(length: number): boolean {
     const inner = this.source.slice(this.#at + 1, this.#at + 1 + length)
     const after = this.source[this.#at + 2 + length] ?? ''

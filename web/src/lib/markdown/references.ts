@@ -1,8 +1,11 @@
 import type { Block } from './split'
 
-/** What a block needs from elsewhere in its text. Strings, so that a block is rendered again only if they change. */
+/**
+ * Reference contains the parts of other blocks that a block needs. They are strings, so that a block is rendered again
+ * only if they change.
+ */
 export interface Reference {
-  /** The definitions of the links that it refers to, as Markdown. */
+  /** The definitions of the block's links, as Markdown. */
   readonly definitions: string
   /** The footnotes of the text in order, one line each; empty for a block without footnotes. */
   readonly notes: string
@@ -24,16 +27,19 @@ const nothing: Mentions = { definitions: [], labels: [], notes: [], uses: [] }
 const none: Reference = { definitions: '', notes: '' }
 const known = new WeakMap<Block, Mentions>()
 
-/** A number without an address behind it is a citation at the beginning of a line. */
+/** A number without an address is a citation at the beginning of a line. */
 const cited = /^ {0,3}\[\d{1,3}\]:(?![ \t]*<?(?:https?:|mailto:))/i
 
-/** What each block needs from the others: definitions of links and footnotes may be anywhere in a text. */
+/**
+ * referencesOf returns the parts of other blocks that each block needs: definitions of links and footnotes may be
+ * anywhere in a text.
+ */
 export function referencesOf(blocks: readonly Block[]): readonly Reference[] {
   const all = blocks.map(mentionsOf)
   const definitions = new Map<string, string>()
   const written = new Set<string>()
   for (const one of all) {
-    // The first definition counts, as in CommonMark.
+    // The first definition takes precedence, as in CommonMark.
     for (const [name, line] of one.definitions) if (!definitions.has(name)) definitions.set(name, line)
     for (const name of one.notes) written.add(name)
   }

@@ -1,9 +1,9 @@
 import type { Block } from './split'
 
 /**
- * The last block of a text that is still being written, repaired to look as it will when its open syntax is closed:
- * open emphasis and code are closed, and ambiguous syntax (half a link, a formula, the first line of a table, a lone
- * `-`) is withheld until the deciding characters arrive. So nothing that has been shown changes its kind.
+ * repairTail repairs the last block of a growing text, so that it looks as it will when its open syntax is closed. It
+ * closes open emphasis and code. It withholds ambiguous syntax (half a link, a formula, the first line of a table, a
+ * lone `-`) until the deciding characters arrive. So no visible content changes its kind.
  */
 export function repairTail(block: Block): Block {
   const source = repairSource(block)
@@ -25,7 +25,7 @@ function isClosedMath(source: string): boolean {
   return body.endsWith('\\]')
 }
 
-/** The opening line of a fence is incomplete, or the last line may be its end: both are withheld. */
+/** repairCode withholds an incomplete opening line of a fence, and a last line that may be its end. */
 function repairCode(source: string): string {
   const fence = /^[ \t]*(`{3,}|~{3,})/.exec(source)
   if (fence === null) return source
@@ -59,7 +59,10 @@ function repairText(source: string): string {
   return startsTable(decided) ? repairTable(decided) : repairInline(decided)
 }
 
-/** A line of punctuation alone may become a rule, a heading's underline, a list item, a fence or a quotation. */
+/**
+ * withoutUndecidedLine withholds a line of only punctuation, which may become a rule, a heading's underline, a list
+ * item, a fence or a quotation.
+ */
 function withoutUndecidedLine(source: string): string {
   const start = source.lastIndexOf('\n') + 1
   if (!/^[ \t>]*(?:[-*+=_`~>#|: \t]+|\d{1,9}[.)]?[ \t]*)$/.test(source.slice(start))) return source
@@ -67,7 +70,10 @@ function withoutUndecidedLine(source: string): string {
   return isRule ? source : source.slice(0, Math.max(0, start - 1))
 }
 
-/** Lines with bars after a paragraph are also withheld until they are a table, which then is a block of its own. */
+/**
+ * withoutUndecidedTable withholds lines with bars after a paragraph until they are a table, which then is a separate
+ * block.
+ */
 function withoutUndecidedTable(source: string): string {
   if (startsTable(source) || source.endsWith('\n\n')) return source
   const lines = source.replace(/\n$/, '').split('\n')
@@ -83,7 +89,7 @@ function startsTable(source: string): boolean {
 }
 
 /**
- * A table is recognized at its second line: until then it is withheld, and an incomplete delimiter row is completed.
+ * repairTable withholds a table until its second line, which identifies it, and completes an incomplete delimiter row.
  */
 function repairTable(source: string): string {
   const [head = '', rule, ...rows] = source.split('\n')
@@ -100,13 +106,16 @@ function repairTable(source: string): string {
   return source.slice(0, last + 1) + repairInline(source.slice(last + 1))
 }
 
-/** Closes or hides what is open in the last paragraph, list item or cell. */
+/** repairInline closes or hides open syntax in the last paragraph, list item or cell. */
 function repairInline(source: string): string {
   const from = segmentStart(source)
   return source.slice(0, from) + new Tail(source.slice(from)).repair()
 }
 
-/** Emphasis does not span blank lines, list items, quotations or headings. */
+/**
+ * segmentStart returns the start of the last segment. Emphasis does not span blank lines, list items, quotations or
+ * headings.
+ */
 function segmentStart(source: string): number {
   let start = 0
   const boundary =
@@ -137,7 +146,7 @@ class Tail {
       if (char === '\\') {
         const formula = this.#formula(at)
         if (formula !== null) return formula
-        // A lone backslash at the end escapes a character that has not arrived.
+        // A single backslash at the end escapes a character that has not arrived.
         if (at === text.length - 1) return this.#close(text.slice(0, at))
         at += 2
       } else if (char === '`') {
@@ -168,7 +177,7 @@ class Tail {
     return this.#close(this.#hideBracket(text))
   }
 
-  /** Closes open syntax, innermost first. Open marks around nothing are removed. */
+  /** Closes open syntax, innermost first. It removes open marks around nothing. */
   #close(text: string): string {
     let closed = text.replace(/!$/, '')
     for (const mark of this.#open.toReversed()) {
@@ -198,7 +207,7 @@ class Tail {
     return this.#close(begun + mark + body.trimEnd() + mark)
   }
 
-  /** An open formula is withheld; money is not. */
+  /** Withholds an open formula, but not a price. */
   #dollars(at: number): number | string {
     const run = runLength(this.text, at)
     const close = closingRun(this.text, at + run, '$', run)
@@ -209,7 +218,7 @@ class Tail {
     return formula ? this.#close(this.text.slice(0, at)) : at + run
   }
 
-  /** Text in brackets may be a link, a picture or a citation: it is withheld, unless it gets long. */
+  /** Withholds text in brackets, which may be a link, a picture or a citation, unless it gets long. */
   #hideBracket(text: string): string {
     const start = this.#bracket
     return start === -1 || text.length - start > maxHidden ? text : text.slice(0, start)
@@ -218,14 +227,14 @@ class Tail {
   #afterBracket(at: number): number | string {
     if (this.#bracket === -1) return at + 1
     const start = this.#bracket
-    // The bracket is the last character so far: what follows decides.
+    // The bracket is the last character so far; the next one decides.
     if (at === this.text.length - 1) return at + 1
     this.#bracket = -1
     if (this.text[at + 1] !== '(') return at + 1
     const number = /^\[\d{1,3}$/.test(this.text.slice(start, at))
     if (number) {
       const address = addressStart(this.text.slice(at + 2))
-      // `[1](注)` is a citation with words behind it.
+      // `[1](注)` is a citation followed by words.
       if (address === false) return at + 1
       if (address === undefined) return this.#close(this.text.slice(0, start))
     }
@@ -235,7 +244,7 @@ class Tail {
     return this.#close(this.text.slice(0, start) + this.text.slice(start + 1, at))
   }
 
-  /** Half a tag or autolink is withheld until its end. */
+  /** Withholds an incomplete tag or autolink. */
   #angle(at: number): number | string {
     const inner = this.text.slice(at)
     const whole = /^<[^<>\n]*>/.exec(inner)
@@ -263,7 +272,7 @@ class Tail {
         this.#open.pop()
         return run > top.length ? this.#emphasisRest(at + top.length) : at + run
       }
-      // One `*` at the end of `**text` is the first half of its closing mark.
+      // A single `*` at the end of `**text` is the first half of its closing mark.
       if (after === undefined) return this.#close(this.text.slice(0, at))
     }
     if (after === undefined) return this.#close(this.text.slice(0, at))
@@ -291,7 +300,7 @@ function closingRun(text: string, from: number, mark: string, run: number): numb
   return -1
 }
 
-/** Whether a text begins with the address of a link; undefined while it may. */
+/** addressStart reports whether a text begins with the address of a link; undefined while undecided. */
 function addressStart(text: string): boolean | undefined {
   const begun = text.replace(/^[ \t]*<?/, '').toLowerCase()
   const schemes = ['https:', 'http:', 'mailto:']

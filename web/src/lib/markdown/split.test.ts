@@ -53,7 +53,7 @@ a + b
 const sources = (blocks: readonly Block[]) => blocks.map((block) => block.source.trimEnd())
 
 describe('splitBlocks', () => {
-  it('keeps every character but blank lines', () => {
+  it('keeps every character except blank lines', () => {
     const squeeze = (text: string) => text.replace(/\n+/g, '\n').trim()
     const blocks = splitBlocks(document)
     expect(squeeze(blocks.map((block) => block.source).join('\n'))).toBe(squeeze(document))
@@ -62,7 +62,7 @@ describe('splitBlocks', () => {
     }
   })
 
-  it('keeps lists, tables, fences and mathematics in one piece', () => {
+  it('keeps lists, tables, fences and mathematics whole', () => {
     const blocks = splitBlocks(document)
     expect(sources(blocks)).toContain('$$\nE = mc^2\n\nx\n$$')
     expect(sources(blocks)).toContain('\\[\na + b\n\\]')
@@ -71,7 +71,7 @@ describe('splitBlocks', () => {
     expect(sources(blocks)).toContain('- 一つ目\n- 二つ目\n\n  項目の続き\n\n1. 番号\n2. 番号')
   })
 
-  it('leaves mathematics inside a sentence in its sentence', () => {
+  it('leaves mathematics within a sentence in the sentence', () => {
     for (const text of ['\\[a\\] と b', '値は $$x$$ です', '$$x$$ です', '価格は $5 です']) {
       expect(splitBlocks(text)).toEqual([{ start: 0, source: text, kind: 'text' }])
     }
@@ -79,13 +79,13 @@ describe('splitBlocks', () => {
     expect(splitBlocks('\\[x\\]\n')[0]?.kind).toBe('math')
   })
 
-  it('takes all kinds of line ends', () => {
+  it('accepts all kinds of line breaks', () => {
     expect(sources(splitBlocks('a\r\n\r\nb\rc'))).toEqual(['a', 'b\nc'])
   })
 })
 
 describe('GrowingText', () => {
-  it('gives for every prefix what splitting anew would give', () => {
+  it('returns for every prefix the same blocks as a new split', () => {
     const odd = [
       'a\n\n    b\n\n- c\n\n    d\n\n\n    e\nf\n===\ng\n',
       '> a\nb\n\n> c\n```\nd\n',
@@ -100,14 +100,14 @@ describe('GrowingText', () => {
     }
   })
 
-  it('agrees with the complete text at its end, but for mathematics that never ended', () => {
+  it('agrees with the complete text at its end, except for unclosed mathematics', () => {
     expect(new GrowingText().update(document)).toEqual(splitBlocks(document))
     const open = '前\n\n$$\nx\n\n後'
     expect(new GrowingText().update(open).map((block) => block.kind)).toEqual(['text', 'math'])
     expect(splitBlocks(open).map((block) => block.kind)).toEqual(['text', 'text', 'text'])
   })
 
-  it('keeps settled blocks as they are', () => {
+  it('returns the same objects for settled blocks', () => {
     const growing = new GrowingText()
     const before = growing.update('一\n\n二\n\n三')
     const after = growing.update('一\n\n二\n\n三です\n\n四')
@@ -115,7 +115,7 @@ describe('GrowingText', () => {
     expect(after[0]).toBe(before[0])
   })
 
-  it('holds a text once, and not as it was at each of its blocks', () => {
+  it('stores a text once, not once per block', () => {
     setFlagsFromString('--expose-gc')
     const collect: () => void = runInNewContext('gc')
     const held = () => {
@@ -130,10 +130,10 @@ describe('GrowingText', () => {
       growing.update(text)
     }
     expect(growing.update(text)).toHaveLength(1000)
-    expect(held() - before).toBeLessThan(5_000_000) // A text for each block would be 38 MB.
+    expect(held() - before).toBeLessThan(5_000_000) // One text per block would be 38 MB.
   })
 
-  it('starts over when the text is another one', () => {
+  it('starts over for another text', () => {
     const growing = new GrowingText()
     growing.update('一\n\n二\n\n三')
     expect(sources(growing.update('別\n\n物'))).toEqual(['別', '物'])
@@ -141,7 +141,7 @@ describe('GrowingText', () => {
   })
 })
 
-describe('what belongs together', () => {
+describe('one block', () => {
   it.each<[string, readonly string[]]>([
     ['- a\n\n  b\n\n- c\n\nd', ['- a\n\n  b\n\n- c', 'd']],
     ['- a\n```\nx\n```\n- b', ['- a', '```\nx\n```', '- b']],

@@ -1,4 +1,4 @@
-/** A top-level piece of a Markdown text. `start` counts UTF-16 units from the beginning of the text. */
+/** Block is a top-level piece of a Markdown text. `start` counts UTF-16 units from the beginning of the text. */
 export interface Block {
   readonly start: number
   readonly source: string
@@ -6,25 +6,24 @@ export interface Block {
 }
 
 /**
- * Splits a complete text into its top-level blocks, in one pass over its lines. It splits only where the parts
- * certainly mean the same alone as together: what may belong together (a list and its paragraphs, lines without a blank
- * one between them) stays together for the renderer. Displayed mathematics, which Markdown does not know, is a block
- * from `$$` or `\[` at the start of a line to its end, across blank lines.
+ * splitBlocks splits a complete text into its top-level blocks, in one pass over its lines. It splits only where the
+ * parts have the same meaning separately as together. Parts that may belong together (a list and its paragraphs, lines
+ * without a blank line between them) stay together for the renderer. Displayed mathematics, which Markdown does not
+ * support, is a block from `$$` or `\[` at the start of a line to its end, across blank lines.
  */
 export function splitBlocks(text: string): readonly Block[] {
   return new Splitter(normalizeLines(text), 0, false).split()
 }
 
 /**
- * Splits a text that grows at its end, processing only what may still change: an incomplete line may end the block
- * before it or join it, so these are the last two blocks. While the text grows, an unclosed fence or formula extends to
- * its end.
+ * GrowingText splits a text that grows at its end. It processes only the last two blocks, because an incomplete line
+ * may end the block before it or join it. While the text grows, an unclosed fence or formula extends to its end.
  */
 export class GrowingText {
   #text = ''
   #blocks: readonly Block[] = []
 
-  /** The blocks of `text`; settled ones are the same objects as before. */
+  /** Returns the blocks of `text`. Settled blocks are the same objects as before. */
   update(raw: string): readonly Block[] {
     const text = normalizeLines(raw)
     if (text === this.#text) return this.#blocks
@@ -39,7 +38,8 @@ export class GrowingText {
 const marker = '(?:>|(?:[-*+]|\\d{1,9}[.)])[ \\t])'
 
 /**
- * No real text nests quotations and lists twenty levels deep; each level is a level of recursion in all later steps.
+ * No real text nests quotations and lists twenty levels deep, and each level is a level of recursion in all later
+ * steps.
  */
 const tooDeep = new RegExp(`^((?:[ \\t]*${marker}){20})(?:[ \\t]*${marker})+`, 'gm')
 
@@ -128,7 +128,7 @@ class Splitter {
       this.#shape = shapeOf(line)
     }
     this.#blank = false
-    // A heading or a rule is always the end of its block.
+    // A heading or a rule always ends its block.
     if (this.#shape === 'paragraph' && heading.test(line))
       this.#close(Math.min(this.#at + line.length + 1, this.text.length))
   }
@@ -136,7 +136,7 @@ class Splitter {
   #endsBefore(line: string): boolean {
     if (this.#shape === 'list') return this.#blank && !listItem.test(line) && !/^[ \t]/.test(line)
     if (this.#shape === 'indented') return !/^(?: {4}|\t)/.test(line)
-    // A list may directly follow a paragraph; the two look the same together and apart.
+    // A list may directly follow a paragraph. The two look the same together and apart.
     return this.#blank || heading.test(line)
   }
 
@@ -154,7 +154,7 @@ class Splitter {
     return this.text.length
   }
 
-  /** The end of the formula that begins here, or -1 if there is none: `\[a\] and more` is part of a sentence. */
+  /** The end of the formula that begins here, or -1 if it is not a formula: `\[a\] and more` is part of a sentence. */
   #mathEnd(line: string): number {
     const open = /^ {0,3}(\$\$|\\\[)/.exec(line)
     if (open === null) return -1
@@ -191,8 +191,8 @@ class Splitter {
 }
 
 /**
- * A piece of a text that does not keep the whole text alive. `slice` returns a view: each block of a growing text would
- * retain the text of that time, some 30 MB in total for an answer of 100 KB.
+ * copyOf returns a piece of a text that does not retain the whole text. `slice` returns a view: each block of a growing
+ * text would retain the text of that time, some 30 MB in total for an answer of 100 KB.
  */
 function copyOf(text: string, start: number, end: number): string {
   return ` ${text.slice(start, end)}`.slice(1)

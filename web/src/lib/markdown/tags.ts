@@ -3,7 +3,7 @@ import type { Element, ElementContent, Nodes, Root } from 'hast'
 /** The supported HTML tags; all others are text. */
 const tag = /<(\/?)(br|sub|sup|u|kbd|mark|ruby|rt|details|summary)((?<=details)[ \t]+open)?[ \t]*\/?>/gi
 
-/** Where a details element may be: in a paragraph it would be invalid HTML. */
+/** The elements that may contain a details element. In a paragraph it would be invalid HTML. */
 const roomy = new Set(['root', 'li', 'blockquote', 'details'])
 
 /** No real text nests deeper, and each level is a level of recursion in all later steps. */
@@ -30,8 +30,8 @@ function isHalf(piece: Piece): piece is Half {
 }
 
 /**
- * Creates elements from a few harmless tags, by name alone: no attribute but `open` is used. An unpaired tag is text;
- * in a text that is still `growing`, an open one is closed at the end.
+ * rehypeTags creates elements from a few harmless tags by name. It uses no attribute except `open`. An unpaired tag is
+ * text. In a text that is still `growing`, an open tag is closed at the end.
  */
 export function rehypeTags(growing: boolean) {
   return () => (tree: Root) => visit(tree, growing)

@@ -59,7 +59,7 @@ type Translated<T> = T extends string
 /** The texts of rendered answers, in some language. */
 export type MarkdownTexts = Translated<typeof japanese>
 
-/** The texts of rendered answers: Japanese ones, unless the program has set others. */
+/** The texts of rendered answers: Japanese, unless the program has set others. */
 export let texts: MarkdownTexts = japanese
 
 /** Sets the texts of rendered answers, for a program in another language. It must be called before the first answer. */

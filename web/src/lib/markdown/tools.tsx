@@ -4,9 +4,9 @@ import { download } from '@/lib/browser/download'
 import { texts } from './texts'
 import styles from './tools.module.css'
 
-/** Copies its content, and shows for two seconds whether that succeeded. */
+/** Copies the content, and shows for two seconds whether that succeeded. */
 export function CopyButton({ label, copy }: { label?: string; copy: () => Promise<void> }) {
-  const [said, setSaid] = useSaid()
+  const [said, setSaid] = useButtonText()
   const onClick = () => {
     copy().then(
       () => setSaid(texts.copied),
@@ -28,8 +28,8 @@ export function CopyButton({ label, copy }: { label?: string; copy: () => Promis
   )
 }
 
-/** A temporary label of a button, for two seconds. */
-function useSaid(): [string, (text: string) => void] {
+/** useButtonText returns a button's label that can be replaced for two seconds. */
+function useButtonText(): [string, (text: string) => void] {
   const [said, say] = useState('')
   useEffect(() => {
     if (said === '') return
@@ -51,7 +51,7 @@ interface SaveProps {
 
 /** Saves a file, or shows for two seconds that it failed. */
 export function SaveButton({ label, text, file }: SaveProps) {
-  const [said, say] = useSaid()
+  const [said, say] = useButtonText()
   const onClick = async () => {
     try {
       download(file.name, await file.body(), file.type)

@@ -1,4 +1,4 @@
-/** Follows an unsupported citation in a text that is rendered: an invisible separator, which Markdown takes for text. */
+/** The mark of an unsupported citation in a text to render: an invisible separator, which Markdown treats as text. */
 const mark = '\u2063'
 
 /** A citation, and its mark if it is unsupported. */

@@ -13,7 +13,7 @@ function feed(events: readonly Event[], from: Answer = emptyAnswer): { answer: A
 }
 
 describe('receive', () => {
-  it('takes an answer from start to end', () => {
+  it('accepts an answer from start to end', () => {
     const { answer, verdict } = feed(script(1, ['こん', 'にちは'], null))
     expect(verdict).toBe('done')
     expect(answer).toMatchObject({
@@ -51,7 +51,7 @@ describe('receive', () => {
     ])
   })
 
-  it('takes pages of the web, with no address but of the web', () => {
+  it('accepts web pages, and only web addresses', () => {
     const page = (id: string, url: string): Event => ({
       data: JSON.stringify({
         type: 'source-url',
@@ -92,13 +92,13 @@ describe('receive', () => {
     })
   })
 
-  it('knows that it is written anew when a later run takes the place of text that was there, until its end', () => {
+  it('reports that a later run replaces shown text, until its end', () => {
     const first = feed([event.start(1), event.delta(1, 3, '一')]).answer
     expect(first.rewriting).toBe(false)
     const second = feed([event.start(2), event.reset(2), event.delta(2, 3, '二')], first).answer
     expect(second).toMatchObject({ text: '二', rewriting: true })
     expect(feed([event.start(3), event.reset(3)], second).answer).toMatchObject({ text: '', rewriting: true })
-    // As when the earlier text was discarded before the later run was announced.
+    // As if the earlier text was discarded before the later run was announced.
     const lost = feed([event.delta(1, 9, '三')], first).answer
     expect(feed([event.start(2), event.delta(2, 3, '二')], lost).answer).toMatchObject({ rewriting: true })
     // A repeated run, and a run without any shown text, change nothing.
@@ -108,7 +108,7 @@ describe('receive', () => {
     expect(unseen).toMatchObject({ text: '二', rewriting: false })
   })
 
-  it('keeps what the model thinks apart from the text, and out of the cursor', () => {
+  it('keeps the reasoning separate from the text and the cursor', () => {
     const thinking = [
       event.start(1),
       event.reasoningStart(0),
@@ -130,7 +130,7 @@ describe('receive', () => {
     })
   })
 
-  it('takes what the model thinks from its start where it has no text, also of another run', () => {
+  it('accepts the reasoning from its start without text, also for another run', () => {
     const cut = feed([event.start(1), event.reasoningStart(0), event.reasoning('まず、')]).answer
     const again = feed(
       [event.start(1), event.reasoningStart(5000), event.reasoning('まず、次に。')],
@@ -150,14 +150,14 @@ describe('receive', () => {
     expect(reset).toMatchObject({ reasoning: '', thinking: null, text: '' })
   })
 
-  it('asks anew and keeps the text when a delta leaves a hole', () => {
+  it('requests a resync and keeps the text if a delta leaves a gap', () => {
     const { answer, verdict } = feed([event.start(1), event.delta(1, 3, 'あ'), event.delta(1, 9, 'う')])
     expect(verdict).toBe('resync')
     expect(answer.text).toBe('あ')
     expect(cursorOf(answer)).toBeNull()
   })
 
-  it('asks anew when a delta overlaps, when an id is missing, and when something is no part', () => {
+  it('requests a resync if a delta overlaps, an id is missing, or a part is invalid', () => {
     const begun = [event.start(1), event.delta(1, 6, 'あい')]
     for (const odd of [
       event.delta(1, 9, 'いう'),
@@ -173,14 +173,14 @@ describe('receive', () => {
     }
   })
 
-  it('starts over after a resync without ever splicing', () => {
+  it('starts over after a resync without joining texts', () => {
     const broken = feed([event.start(1), event.delta(1, 3, 'あ'), event.delta(1, 99, 'ん')]).answer
     const { answer, verdict } = feed(script(1, ['あ', 'いう'], null), broken)
     expect(verdict).toBe('done')
     expect(answer.text).toBe('あいう')
   })
 
-  it('passes over frames that came before', () => {
+  it('ignores repeated frames', () => {
     const a = event.delta(1, 3, 'あ')
     const b = event.delta(1, 6, 'い')
     const { answer, verdict } = feed([
@@ -199,7 +199,7 @@ describe('receive', () => {
     expect(answer.text).toBe('あいう')
   })
 
-  it('forgets the text of an older run only when that is announced', () => {
+  it('discards the text of an older run only after an announcement', () => {
     const first = feed([event.start(1), event.step('running'), event.delta(1, 6, '一回')]).answer
     const second = feed([event.start(2), event.reset(2), event.delta(2, 3, '二')], first).answer
     expect(second).toMatchObject({ run: 2, text: '二', bytes: 3, steps: [] })
@@ -207,14 +207,14 @@ describe('receive', () => {
       verdict: 'resync',
       answer: { text: '一回' },
     })
-    // Remaining events of the first run are late after that.
+    // Remaining events of the first run arrive late after that.
     expect(feed([event.delta(1, 9, '目')], second)).toMatchObject({
       verdict: 'continue',
       answer: { text: '二' },
     })
   })
 
-  it('does not believe an end that says another length', () => {
+  it('does not trust an end with another length', () => {
     for (const offset of [0, 3, 9]) {
       const { verdict } = feed([event.start(1), event.delta(1, 6, 'あい'), event.finish(1, offset)])
       expect(verdict).toBe('resync')
@@ -222,7 +222,7 @@ describe('receive', () => {
     expect(feed([event.start(1), event.delta(1, 6, 'あい'), event.done()]).verdict).toBe('resync')
   })
 
-  it('takes nothing after the end', () => {
+  it('accepts nothing after the end', () => {
     const { answer } = feed(script(1, ['終'], null))
     expect(receive(answer, { id: '1-6', data: event.delta(1, 6, '後').data }).answer).toBe(answer)
   })
@@ -242,7 +242,7 @@ describe('receive', () => {
     expect(answer.sources.map((source) => source.id)).toEqual(['a', 'b'])
   })
 
-  it('forgets them at a reset, and where a later run begins before there is any text', () => {
+  it('discards them at a reset, and if a later run begins before any text', () => {
     const cited = { index: 1, chunk_embedding_id: 'a', data_source_id: 'file', filename: '規則.pdf', page: 3 }
     const before = [event.start(1), event.step('running'), event.source('a', 1), event.citations(cited)]
     const nothing = { steps: [], sources: [], citations: null }
@@ -252,7 +252,7 @@ describe('receive', () => {
     expect(feed([event.start(2), event.reset(2)], written).answer).toMatchObject(nothing)
   })
 
-  it('takes what the check of the answer has found, as far as it has a form', () => {
+  it('accepts the valid results of the answer’s check', () => {
     const cited = {
       index: 1,
       chunk_embedding_id: 'a',
@@ -289,7 +289,7 @@ describe('receive', () => {
     expect(feed([event.start(1), event.other('data-citations')]).answer.citations).toBeNull()
   })
 
-  it('passes over parts it does not know, and names of the prototype', () => {
+  it('ignores unknown parts, and names of the prototype', () => {
     for (const type of ['reasoning-delta', 'constructor', '__proto__', 'toString']) {
       expect(feed([event.start(1), event.other(type)]).verdict).toBe('continue')
     }

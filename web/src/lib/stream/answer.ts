@@ -25,7 +25,7 @@ export type Outcome =
 
 /** The model's reasoning before the answer. */
 export interface Thinking {
-  /** When it began, in milliseconds since the epoch, by our clock. */
+  /** The start time, in milliseconds since the epoch, by the client's clock. */
   readonly startedAt: number
   /** Its duration; null while it continues. */
   readonly durationMs: number | null
@@ -39,28 +39,28 @@ export interface Answer {
   /** The run of the text; 0 until the server has announced one. */
   readonly run: number
   readonly text: string
-  /** UTF-8 bytes of `text`: our side of the cursor. */
+  /** The number of UTF-8 bytes of `text`: the client's cursor. */
   readonly bytes: number
   readonly thinking: Thinking | null
   /** The model's reasoning; cursors do not count it. */
   readonly reasoning: string
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
-  /** What the check of the answer has found; null until it is told. */
+  /** The results of the answer's check; null until received. */
   readonly citations: readonly AnswerCitation[] | null
-  /** The text that is proofread, with the changes so far; null for other answers. */
+  /** The text being proofread, with the changes so far; null for other answers. */
   readonly proofread: ReceivedProofreading | null
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   /** `[DONE]` has arrived: nothing more will follow. */
   readonly done: boolean
-  /** The text is no longer trusted: request without a cursor, and discard it at the next `start`. */
+  /** The text is no longer trusted. Request without a cursor, and discard the text at the next `start`. */
   readonly restart: boolean
-  /** Text of an earlier run was shown and has been discarded: a later run writes the answer again. */
+  /** Text of an earlier run was shown and has been discarded. A later run writes the answer again. */
   readonly rewriting: boolean
 }
 
-/** What the connection has to do after a frame. */
+/** The connection's next step after a frame. */
 export type Verdict = 'continue' | 'done' | 'resync'
 
 export interface Received {
@@ -88,16 +88,16 @@ export const emptyAnswer: Answer = {
   rewriting: false,
 }
 
-/** The `Last-Event-ID` to send, or null to request everything. */
+/** cursorOf returns the `Last-Event-ID` to send, or null to request everything. */
 export function cursorOf(answer: Answer): string | null {
   if (answer.restart || answer.run === 0 || answer.bytes === 0) return null
   return formatCursor({ run: answer.run, offset: answer.bytes })
 }
 
 /**
- * Processes one frame. The text only grows by bytes that continue it within one run; anything else (a gap, an overlap,
- * an unannounced change of run, a malformed frame) leaves the text unchanged and requests a new connection that starts
- * over. So the text is always a prefix of the server's text.
+ * receive processes one frame. The text only grows by bytes that continue it within one run. Anything else (a gap, an
+ * overlap, an unannounced change of run, a malformed frame) leaves the text unchanged and requests a new connection
+ * that starts over. So the text is always a prefix of the server's text.
  */
 export function receive(answer: Answer, frame: Frame): Received {
   if (answer.done) return { answer, verdict: 'done' }
@@ -130,7 +130,7 @@ export function receive(answer: Answer, frame: Frame): Received {
     case 'title':
       return keep({ ...answer, title: part.title })
     case 'done':
-      // An end without an outcome was not sent by our server: it comes from a proxy or a bug.
+      // An end without an outcome comes from a proxy or a bug, not from the server.
       if (answer.outcome === null || answer.restart) return resync(answer)
       return { answer: { ...answer, done: true }, verdict: 'done' }
     default:
@@ -138,13 +138,16 @@ export function receive(answer: Answer, frame: Frame): Received {
   }
 }
 
-/** Processes the records of a question and its answer from a call without a stream; null if they are malformed. */
+/**
+ * receiveExchange processes the records of a question and its answer from a call without a stream; null if they are
+ * malformed.
+ */
 export function receiveExchange(answer: Answer, exchange: unknown): Answer | null {
   const ids = decodeExchange(exchange)
   return ids && { ...answer, ...ids }
 }
 
-/** What comes before the text or beside it, empty. */
+/** The empty state of all parts except the text. */
 const preface = {
   thinking: null,
   reasoning: '',
@@ -166,7 +169,7 @@ function resync(answer: Answer): Received {
 
 function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): Answer {
   const rewriting = rewrites(answer, part.run ?? 0)
-  // Without a cursor the server sends all that precedes the text from its start, perhaps that of a later run.
+  // Without a cursor the server sends everything that precedes the text from its start, perhaps that of a later run.
   const again = answer.bytes === 0 ? { ...answer, ...preface } : answer
   const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : again
   return {
@@ -186,7 +189,7 @@ function grown(answer: Answer, id: string, delta: string): Received {
   if (!adopts && cursor.run !== answer.run) {
     return cursor.run < answer.run ? keep(answer) : resync(answer)
   }
-  // A frame that lies wholly within the text is a repetition: a run's text never changes.
+  // A frame that is entirely within the text is a repetition, because a run's text never changes.
   if (cursor.offset <= answer.bytes) return keep(answer)
   if (cursor.offset - utf8Length(delta) !== answer.bytes) return resync(answer)
   return keep({
@@ -199,7 +202,7 @@ function grown(answer: Answer, id: string, delta: string): Received {
 
 type ReasoningPart = Extract<AnswerPart, { type: `reasoning-${string}` }>
 
-/** The reasoning precedes the text, and is repeated as a whole or not at all. */
+/** thought adds reasoning. It precedes the text, and is repeated as a whole or not at all. */
 function thought(answer: Answer, part: ReasoningPart): Answer {
   switch (part.type) {
     case 'reasoning-start':
@@ -219,7 +222,7 @@ function thought(answer: Answer, part: ReasoningPart): Answer {
   }
 }
 
-/** Whether shown text is replaced by that of a later run, now or before. */
+/** rewrites reports whether shown text is replaced by that of a later run, now or before. */
 function rewrites(answer: Answer, run: number): boolean {
   return answer.rewriting || (answer.bytes > 0 && run > answer.run)
 }
@@ -229,7 +232,7 @@ type EndPart = Extract<AnswerPart, { type: 'finish' | 'abort' | 'error' }>
 function ended(answer: Answer, id: string, part: EndPart): Received {
   if (answer.restart) return resync(answer)
   const cursor = parseCursor(id)
-  // The last id is the length of the text: an end that does not match it is invalid.
+  // The last id is the length of the text. An end event with another length is invalid.
   if (cursor !== null && answer.run !== 0) {
     if (cursor.run < answer.run) return keep(answer)
     if (cursor.run > answer.run || cursor.offset !== answer.bytes) return resync(answer)
@@ -253,7 +256,10 @@ function outcomeOf(part: EndPart): Outcome {
   }
 }
 
-/** Steps and sources are repeated on every connection: the same id replaces, so there are no duplicates. */
+/**
+ * upsert adds or replaces an item. Steps and sources are repeated on every connection, and the same id replaces an
+ * item.
+ */
 function upsert<T extends { readonly id: string }>(list: readonly T[], item: T): readonly T[] {
   const at = list.findIndex((other) => other.id === item.id)
   if (at === -1) return [...list, item]

@@ -1,6 +1,6 @@
 /** Delays of reconnects, in milliseconds. */
 export interface BackoffPolicy {
-  /** Until the server has sent its own with `retry:`. */
+  /** The delay until the server has sent its own with `retry:`. */
   readonly firstMs: number
   readonly maxMs: number
 }
@@ -8,9 +8,9 @@ export interface BackoffPolicy {
 export const defaultBackoff: BackoffPolicy = { firstMs: 1000, maxMs: 10_000 }
 
 /**
- * The delay before attempt `attempt` (1 is the first reconnect). The server's `retry` is random for each connection, so
- * the first delay is used unchanged; later ones double, with jitter between half and whole, so that the clients of a
- * lost server do not all reconnect at the same time.
+ * backoff returns the delay before attempt `attempt` (1 is the first reconnect). The server's `retry` is random for
+ * each connection, so the first delay is used unchanged. Later ones double, with jitter between half and whole, so that
+ * the clients of a lost server do not all reconnect at the same time.
  */
 export function backoff(
   attempt: number,

@@ -50,7 +50,7 @@ afterEach(() => {
 })
 
 describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, () => {
-  it('gives back the text for any chunking and any cut of the wire', async () => {
+  it('returns the text for any chunking and any cut of the wire', async () => {
     for (let seed = 1; seed <= 120; seed++) {
       const random = seeded(seed)
       const text = randomText(random, 60)
@@ -68,7 +68,7 @@ describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, ()
     }
   })
 
-  it('cuts at every single byte of one short answer', async () => {
+  it('survives a cut at every single byte of a short answer', async () => {
     const deltas = ['こ', 'んに', 'ちは🧵']
     const length = encode(script(1, deltas, null)).length
     for (let cut = 0; cut <= length; cut++) {
@@ -82,7 +82,7 @@ describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, ()
     }
   })
 
-  it('commits a cursor only with the data it belongs to', async () => {
+  it('commits a cursor only with its data', async () => {
     // The connection breaks after the id line of the second delta: its text has not arrived.
     const head = encode([event.start(1), event.delta(1, 3, 'あ')])
     const torn = new TextEncoder().encode('id: 1-6\n')
@@ -96,7 +96,7 @@ describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, ()
     expect(connection.answer.text).toBe('あい')
   })
 
-  it('follows the next run of a generation that was taken over', async () => {
+  it('follows the next run of a generation that another server continues', async () => {
     const { connection, ended } = open((call, index) =>
       index === 0
         ? streamResponse(streamOf([encode([event.start(1), event.delta(1, 6, '古い')])], 'break'))
@@ -106,7 +106,7 @@ describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, ()
     expect(connection.answer).toMatchObject({ run: 2, text: '新しい答え' })
   })
 
-  it('gives up on a server that never makes sense', async () => {
+  it('gives up on a server that keeps sending inconsistent events', async () => {
     const { calls, ended } = open(() => streamResponse(encode([event.start(1), event.delta(1, 9, 'あ')])))
     const ending = await ended
     expect(ending).toMatchObject({ kind: 'failed', failure: { kind: 'protocol' } })
@@ -114,13 +114,13 @@ describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, ()
   })
 })
 
-describe('what the server answers', () => {
-  it('ends when there is nothing more', async () => {
+describe('the server’s response', () => {
+  it('ends when nothing is left', async () => {
     const { ended } = open(() => new Response(null, { status: 204 }), attach)
     expect(await ended).toEqual({ kind: 'gone' })
   })
 
-  it('hands a refusal over without trying again', async () => {
+  it('reports a refusal without a retry', async () => {
     const { calls, ended } = open(() =>
       problemResponse(409, {
         status: 409,
@@ -144,7 +144,7 @@ describe('what the server answers', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('hands a question over without its answer, however often that takes', async () => {
+  it('delivers a question without its answer, however many attempts it needs', async () => {
     const exchange = { question: { id: 'question' }, answer: { id: 'answer', thread_id: 'thread' } }
     const { connection, calls, ended } = open((_, index) => {
       if (index === 0) throw new TypeError('network error')
@@ -163,7 +163,7 @@ describe('what the server answers', () => {
     )
   })
 
-  it('does not ask again after an internal error, but goes on with an answer that has begun', async () => {
+  it('does not retry after an internal error, except for an answer that has begun', async () => {
     const refused = open(() => problemResponse(500, { code: 'internal' }))
     expect(await refused.ended).toMatchObject({ kind: 'failed', failure: { code: 'internal' } })
     expect(refused.calls).toHaveLength(1)
@@ -178,7 +178,7 @@ describe('what the server answers', () => {
     expect(never.calls).toHaveLength(7)
   })
 
-  it('waits as long as Retry-After says, and nothing wakes it before', async () => {
+  it('waits for the time in Retry-After, and ignores wake-ups', async () => {
     vi.useFakeTimers()
     const { calls, deps, ended, states } = open((_, index) =>
       index === 0 ? problemResponse(429, { code: 'rate_limited' }, { 'retry-after': '7' }) : whole('済'),
@@ -193,7 +193,7 @@ describe('what the server answers', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('gives the question back when the wait would be too long', async () => {
+  it('returns the question if the wait would be too long', async () => {
     const { ended } = open(() => problemResponse(503, { code: 'overloaded' }, { 'retry-after': '120' }))
     expect(await ended).toMatchObject({
       kind: 'failed',
@@ -201,7 +201,7 @@ describe('what the server answers', () => {
     })
   })
 
-  it('takes a page in between for a lost line', async () => {
+  it('treats an intermediary’s page as a lost connection', async () => {
     const { ended, calls } = open((_, index) =>
       index === 0
         ? new Response('<html>sign in to the hotel</html>', { headers: { 'content-type': 'text/html' } })
@@ -212,8 +212,8 @@ describe('what the server answers', () => {
   })
 })
 
-describe('lines that break', () => {
-  it('honours the retry the server names, then doubles it', async () => {
+describe('a broken connection', () => {
+  it('uses the server’s retry, then doubles it', async () => {
     vi.useFakeTimers()
     const retry = new TextEncoder().encode('retry: 2400\n\n')
     const { calls, connection } = open(
@@ -251,7 +251,7 @@ describe('lines that break', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('replaces a line on which nothing comes for 40 s, and hears heartbeats', async () => {
+  it('is replaced after 40 s without data; heartbeats count as data', async () => {
     vi.useFakeTimers()
     let controller: ReadableStreamDefaultController<Uint8Array> | undefined
     const body = new ReadableStream<Uint8Array>({
@@ -276,7 +276,7 @@ describe('lines that break', () => {
     expect(await ended).toEqual({ kind: 'done' })
   })
 
-  it('leaves a lively line alone when the tab comes back, and replaces a quiet one', async () => {
+  it('is replaced when the tab returns only if it was silent', async () => {
     vi.useFakeTimers()
     const { calls, deps, connection } = open(() =>
       streamResponse(streamOf([encode([event.start(1)])], 'hang')),
@@ -297,7 +297,7 @@ describe('lines that break', () => {
     expect(calls[2]?.signal.aborted).toBe(true)
   })
 
-  it('gives the question back when it cannot be handed over, and holds on once it is', async () => {
+  it('returns a question that cannot be delivered, and keeps retrying a delivered one', async () => {
     vi.useFakeTimers()
     const backoff = { firstMs: 1000, maxMs: 10_000 }
     const lost = open(
@@ -324,7 +324,7 @@ describe('lines that break', () => {
     expect(taken.connection.answer.text).toBe('届く')
   })
 
-  it('leaves quietly when closed', async () => {
+  it('closes silently', async () => {
     const { connection, ended, finished, calls } = open(() =>
       streamResponse(streamOf([encode([event.start(1)])], 'hang')),
     )

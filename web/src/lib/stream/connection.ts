@@ -13,7 +13,7 @@ export type StreamRequest =
 
 /** The environment of a connection; tests replace it. */
 export interface ConnectionDeps {
-  /** Authenticates the call, and renews an expired token by itself. */
+  /** Authenticates the call, and renews an expired token. */
   readonly fetch: typeof fetch
   readonly wake: WakeSource
   readonly now: () => number
@@ -35,7 +35,9 @@ export type Ending =
 
 export interface ConnectionListener {
   readonly onAnswer: (answer: Answer) => void
-  /** `busyUntil` is when an overloaded server wants the next attempt, in milliseconds since the epoch. */
+  /**
+   * `busyUntil` is the time of the next attempt that an overloaded server requested, in milliseconds since the epoch.
+   */
   readonly onState: (state: ConnectionState, busyUntil: number | null) => void
   readonly onEnd: (ending: Ending) => void
 }
@@ -79,10 +81,10 @@ const contentType = 'text/event-stream'
 const passingStatuses = new Set([408, 425, 429, 502, 503, 504])
 
 /**
- * The connection for one answer: connects, resumes at the cursor whenever the connection breaks, and ends with the
- * answer complete or with a reason. fetch-event-source parses the stream; when to connect, with which cursor and when
- * to stop is decided here, because its defaults (closing in hidden tabs, committing an id before its data has arrived,
- * repeating the call after every close) do not suit.
+ * Connection is the connection for one answer. It connects, resumes at the cursor after each failure, and ends with the
+ * complete answer or with a reason. fetch-event-source parses the stream. Connection itself decides when to connect,
+ * with which cursor, and when to stop, because the library's defaults (closing in hidden tabs, committing an id before
+ * its data has arrived, repeating the call after every close) do not suit.
  */
 export class Connection {
   #answer: Answer
@@ -94,7 +96,7 @@ export class Connection {
   #retryMs: number | null = null
   #failures = 0
   #resyncs = 0
-  /** The length of the text at the last protocol error: progress is anything beyond. */
+  /** The length of the text at the last protocol error. Progress is any text beyond it. */
   #nonsenseAt = -1
   #startedAt = 0
 
@@ -125,7 +127,7 @@ export class Connection {
     }
   }
 
-  /** Leaves without stopping the generation. */
+  /** Closes the connection without stopping the generation. */
   close(): void {
     this.#closed = true
     this.#stopAttempt?.({ kind: 'lost' })
@@ -165,7 +167,9 @@ export class Connection {
     }
   }
 
-  /** Starts over without a cursor: at once the first time, later with a delay, and not for ever. */
+  /**
+   * Starts over without a cursor: at once the first time, later with a delay, and at most a limited number of times.
+   */
   async #afterNonsense(): Promise<Ending | null> {
     if (this.#answer.bytes > this.#nonsenseAt) this.#resyncs = 0
     this.#nonsenseAt = Math.max(this.#nonsenseAt, this.#answer.bytes)
@@ -193,7 +197,7 @@ export class Connection {
     return backoff(this.#failures, this.#retryMs, this.deps.random, this.policy.backoff)
   }
 
-  /** The server has accepted the question: from now on broken connections are always retried. */
+  /** Reports whether the server has accepted the question. From then on broken connections are always retried. */
   #accepted(): boolean {
     return this.request.kind === 'attach' || this.#answer.messageId !== null
   }
@@ -212,7 +216,7 @@ export class Connection {
     this.listener.onState(state, busyUntil)
   }
 
-  /** Waits; unless the server set the time, a wake-up ends the wait early. */
+  /** Waits. Unless the server set the time, a wake-up ends the wait early. */
   #wait(ms: number, wakeable = true): Promise<void> {
     if (this.#closed) return Promise.resolve()
     this.#enter('waiting', wakeable ? null : this.deps.now() + ms)
@@ -293,7 +297,7 @@ export class Connection {
     return { method: 'POST', headers, body: this.request.body, cache: 'no-store' }
   }
 
-  /** Null when the response is a stream of ours. */
+  /** Returns null if the response is an answer stream. */
   async #judge(response: Response): Promise<Attempt | null> {
     if (response.status === 204) return { kind: 'gone' }
     if (!response.ok) {
@@ -301,7 +305,7 @@ export class Connection {
     }
     if (response.status === 202) return this.#taken(await response.json())
     const type = response.headers.get('content-type') ?? ''
-    // A 200 that is not an event stream comes from an intermediary (a captive portal).
+    // A 200 response that is not an event stream comes from an intermediary, such as a captive portal.
     if (!type.startsWith(contentType)) return { kind: 'lost' }
     return null
   }

@@ -13,7 +13,7 @@ it('counts bytes as the encoder writes them', () => {
   }
 })
 
-it('reads cursors and nothing else', () => {
+it('accepts only cursors', () => {
   expect(parseCursor('1-0')).toEqual({ run: 1, offset: 0 })
   expect(parseCursor('12-3456')).toEqual({ run: 12, offset: 3456 })
   for (const id of [

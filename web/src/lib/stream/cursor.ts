@@ -9,7 +9,7 @@ export interface Cursor {
 
 const cursorForm = /^([1-9]\d{0,8})-(0|[1-9]\d{0,14})$/
 
-/** Reads `<run>-<offset>`; anything else is null, never a guess. */
+/** parseCursor parses `<run>-<offset>`. It returns null for anything else. */
 export function parseCursor(id: string): Cursor | null {
   const match = cursorForm.exec(id)
   if (match === null) return null
@@ -21,8 +21,8 @@ export function formatCursor(cursor: Cursor): string {
 }
 
 /**
- * The number of bytes `text` has in UTF-8, without encoding it. A lone surrogate counts as the
- * three bytes of U+FFFD, as `TextEncoder` would write it.
+ * utf8Length returns the number of bytes of `text` in UTF-8, without encoding it. A lone surrogate counts as the three
+ * bytes of U+FFFD, as `TextEncoder` would write it.
  */
 export function utf8Length(text: string): number {
   let bytes = 0

@@ -2,8 +2,8 @@ import { count, type Fields, fields, isFields, text } from './fields'
 import { decodeChange, decodeProofread, decodeProofreadText, type ProofreadPart } from './proofread'
 
 /**
- * The parts of an answer stream on the wire (the AI SDK's UI message stream, version 1, with our `data-*` parts),
- * decoded and validated. Whatever arrives, only these shapes reach the rest of the app.
+ * Decodes and validates the parts of an answer stream (the AI SDK's UI message stream, version 1, with additional
+ * `data-*` parts). Only these types reach the rest of the app, whatever the server sends.
  */
 
 /** One complete server-sent event. */
@@ -14,44 +14,44 @@ export interface Frame {
 
 export type StepStatus = 'pending' | 'running' | 'success' | 'failed'
 
-/** What the assistant does before it writes. */
+/** AnswerStep is a step before the answer, such as a search. */
 export interface AnswerStep {
   readonly id: string
   readonly kind: string
   readonly status: StepStatus
-  /** A text for people, shown as it is, e.g. `要約中 3/12`. */
+  /** A text for the user, shown unchanged, such as `要約中 3/12`. */
   readonly detail: string
   readonly done: number
-  /** 0 where it cannot be counted. */
+  /** 0 if unknown. */
   readonly total: number
 }
 
 /** A passage of a document or a page of the web that the answer may cite as `[index]`. */
 export interface AnswerSource {
-  /** The passage's, or the page's. */
+  /** The id of the passage or of the web page. */
   readonly id: string
   readonly index: number
   readonly title: string
   readonly filename: string
   readonly mediaType: string
   readonly page: number | null
-  /** Of a page of the web, as the two that follow; empty if they are not known. */
+  /** For a web page only, like the next two fields; empty if unknown. */
   readonly url: string | null
   readonly site: string
-  /** As 2026-09-01. */
+  /** In the form 2026-09-01. */
   readonly publishedOn: string
-  /** Of a passage: the document, and where in it the passage stands. */
+  /** For a passage only: the document and the passage's position in it. */
   readonly dataSourceId: string
   readonly locator: string
 }
 
-/** What the check of an answer has found of a passage: whether the sentences that cite it are supported. */
+/** Support is the result of an answer's check for a source: whether it supports the sentences that cite it. */
 export type Support = 'strong' | 'weak'
 
-/** A passage or a page that the answer cites, or, without `support`, one that was consulted and is not cited. */
+/** AnswerCitation is a passage or a page that the answer cites or, without `support`, one that was only consulted. */
 export interface AnswerCitation {
   readonly index: number
-  /** Empty, as the other id, where the document belongs to the skill and the person may not open it. */
+  /** Empty, like the other id, if the document belongs to the skill and the user may not open it. */
   readonly passageId: string
   /** Empty for a page. */
   readonly dataSourceId: string
@@ -61,7 +61,10 @@ export interface AnswerCitation {
   readonly score: number
   readonly quote: string
   readonly support: Support | null
-  /** Which occurrences of `[index]` in the text are unsupported, from 0; null for all of a weak one. */
+  /**
+   * The unsupported occurrences of `[index]` in the text, from 0; null if all occurrences of a weak one are
+   * unsupported.
+   */
   readonly weakOccurrences: readonly number[] | null
   /** Whether the file was deleted after the answer. */
   readonly deleted: boolean
@@ -75,7 +78,7 @@ export interface AnswerUsage {
   readonly outputTokens: number
 }
 
-/** The title of the answer's thread at a time: a later one takes precedence. */
+/** ThreadTitle is the title of the answer's thread at a time. A later one takes precedence. */
 export interface ThreadTitle {
   readonly text: string
   readonly updatedAt: string
@@ -94,7 +97,7 @@ export type AnswerPart =
   | { readonly type: 'citations'; readonly citations: readonly AnswerCitation[] }
   | ProofreadPart
   | { readonly type: 'delta'; readonly delta: string }
-  /** The model is thinking; for this time so far. */
+  /** The model is thinking, with the time elapsed so far. */
   | { readonly type: 'reasoning-start'; readonly elapsedMs: number }
   | { readonly type: 'reasoning-delta'; readonly delta: string }
   | { readonly type: 'reasoning-end'; readonly durationMs: number | null }
@@ -109,7 +112,7 @@ export type AnswerPart =
       readonly retryable: boolean
     }
   | { readonly type: 'done' }
-  /** Known to others, or from a newer server: skipped. */
+  /** A part for other clients, or from a newer server: skipped. */
   | { readonly type: 'ignored' }
   /** Malformed: the stream can no longer be trusted. */
   | { readonly type: 'broken' }
@@ -118,7 +121,7 @@ const ignored: AnswerPart = { type: 'ignored' }
 const broken: AnswerPart = { type: 'broken' }
 const done: AnswerPart = { type: 'done' }
 
-/** Decodes the data of one event. An event without data (a heartbeat, `retry:`) is ignored. */
+/** decodePart decodes the data of one event. It ignores an event without data (a heartbeat, `retry:`). */
 export function decodePart(data: string): AnswerPart {
   if (data === '') return ignored
   if (data === '[DONE]') return done
@@ -175,7 +178,7 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   }),
 }
 
-/** The ids of a question and its answer in an `Exchange`; null if it is malformed. */
+/** decodeExchange returns the ids of a question and its answer in an `Exchange`; null if it is malformed. */
 export function decodeExchange(
   value: unknown,
 ): { messageId: string; userMessageId: string; threadId: string } | null {
@@ -200,7 +203,7 @@ function decodeStart(f: Fields): AnswerPart {
   }
 }
 
-/** Our server's additions to a part of the AI SDK. */
+/** ours returns the server's additions to a part of the AI SDK. */
 function ours(f: Fields): Fields {
   return fields(fields(f.providerMetadata).tsumugi)
 }
@@ -231,7 +234,7 @@ function decodeSource(f: Fields): AnswerPart {
       title,
       filename: text(f.filename) || title,
       mediaType: text(f.mediaType),
-      // 0 stands for a file that has no pages.
+      // 0 means that the file has no pages.
       page: count(place.page) || count(f.page) || null,
       url: httpUrl(text(f.url)),
       site: text(place.site),
@@ -280,7 +283,7 @@ function isStepStatus(status: string): status is StepStatus {
   return status === 'pending' || status === 'running' || status === 'success' || status === 'failed'
 }
 
-/** Only web URLs, because a source is shown as a link. */
+/** httpUrl accepts only web URLs, because a source is shown as a link. */
 export function httpUrl(value: string): string | null {
   return /^https?:\/\//i.test(value) ? value : null
 }

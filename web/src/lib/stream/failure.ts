@@ -5,10 +5,10 @@ export interface FieldError {
 }
 
 /**
- * Why a stream was given up. `kind` says what can be done about it:
+ * Why a stream was given up. `kind` determines what the user can do:
  * - `problem`: the server refused (RFC 9457); `code` is its stable name, e.g. `thread_busy`
- * - `network`: the question could not be handed over at all; sending it again is safe
- * - `protocol`: what the server sends makes no sense, also when asked anew
+ * - `network`: the question could not be delivered; sending it again is safe
+ * - `protocol`: the server's events stayed inconsistent after several attempts
  */
 export class StreamFailure extends Error {
   override readonly name = 'StreamFailure'
@@ -32,7 +32,7 @@ export class StreamFailure extends Error {
 
 const problemLimit = 64 * 1024
 
-/** Parses the problem document of a refused call; a response without one still gets a code. */
+/** readProblem parses the problem document of a refused call. A response without one results in a generic code. */
 export async function readProblem(response: Response, nowMs: number): Promise<StreamFailure> {
   const body = await readFields(response)
   const text = (name: string) => (typeof body[name] === 'string' ? (body[name] as string) : '')
@@ -72,7 +72,7 @@ function fieldErrors(value: unknown): readonly FieldError[] | undefined {
   )
 }
 
-/** `Retry-After` in milliseconds, from seconds or an HTTP date (RFC 9110, 10.2.3). */
+/** retryAfter returns `Retry-After` in milliseconds, from seconds or an HTTP date (RFC 9110, 10.2.3). */
 export function retryAfter(value: string | null, nowMs: number): number | null {
   if (value === null) return null
   const trimmed = value.trim()

@@ -1,4 +1,4 @@
-/** What arrives is unknown; these read it without trusting it. */
+/** Fields is unvalidated input. The functions below read values from it. */
 export type Fields = Readonly<Record<string, unknown>>
 
 export function isFields(value: unknown): value is Fields {

@@ -1,6 +1,6 @@
-/** The clock of paints; tests replace it. */
+/** FrameSource is the clock of paints; tests replace it. */
 export interface FrameSource {
-  /** Calls back once, before the next paint, or soon when nothing is painted (a hidden tab). */
+  /** Calls back once, before the next paint, or soon if nothing is painted (a hidden tab). */
   readonly request: (callback: () => void) => () => void
   readonly now: () => number
 }
@@ -32,8 +32,8 @@ export const browserFrames: FrameSource = {
 }
 
 /**
- * Batches changes between paints into one commit: any number of `schedule` calls lead to one commit on a frame, and
- * commits are at least `intervalMs` apart, because each parses the block that is being written.
+ * FrameCommitter batches changes between paints into one commit. Any number of `schedule` calls lead to one commit on a
+ * frame. Commits are at least `intervalMs` apart, because each parses the growing block.
  */
 export class FrameCommitter {
   #cancel: (() => void) | null = null
@@ -49,14 +49,14 @@ export class FrameCommitter {
     if (this.#cancel === null) this.#cancel = this.frames.request(() => this.#onFrame())
   }
 
-  /** Commits now; a commit that was scheduled is part of it. */
+  /** Commits now, including a scheduled commit. */
   flush(): void {
     this.stop()
     this.#lastAt = this.frames.now()
     this.commit()
   }
 
-  /** Cancels what was scheduled. */
+  /** Cancels a scheduled commit. */
   stop(): void {
     this.#cancel?.()
     this.#cancel = null

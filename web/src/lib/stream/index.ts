@@ -1,7 +1,7 @@
 /**
- * Reads answers while they are written: every byte once, whatever the network does. `events` decodes the wire, `answer`
- * is the state machine, `connection` maintains one connection to the server, `registry` holds the answers of this tab
- * and puts them into atoms, `slots` shares the browser's few connections with other tabs. Imports nothing of the app.
+ * Reads running answers: every byte once, whatever the network does. `events` decodes the wire format, `answer` is the
+ * state machine, `connection` maintains one connection to the server, `registry` holds the answers of this tab and puts
+ * them into atoms, and `slots` shares the browser's few connections with other tabs. It imports nothing from the app.
  */
 export { type Answer, emptyAnswer, type Outcome, type Thinking } from './answer'
 export {

@@ -1,6 +1,6 @@
 /**
- * A `fetch` that reports every chunk of a response's body as it is read. The event-stream parser skips heartbeat
- * comments silently; this detects them.
+ * observeBytes returns a `fetch` that reports every chunk of a response's body as it is read. The event-stream parser
+ * skips heartbeat comments silently; observeBytes detects them.
  */
 export function observeBytes(inner: typeof fetch, onBytes: () => void): typeof fetch {
   return async (input, init) => {

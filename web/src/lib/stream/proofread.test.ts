@@ -32,7 +32,7 @@ const start = (run: number) => ({
 })
 
 describe('a proofreading', () => {
-  it('is read as the server writes it', () => {
+  it('is parsed as the server writes it', () => {
     const { proofread, outcome, done } = feed(golden)
     expect(proofread).toMatchObject({
       text: '明日の会議に行ます。\n🧵を持参下さい。',
@@ -48,11 +48,11 @@ describe('a proofreading', () => {
     expect([outcome?.kind, done]).toEqual(['finished', true])
   })
 
-  it('is the same when every connection breaks after an event', () => {
+  it('is the same if every connection breaks after an event', () => {
     for (let cut = 1; cut < golden.length - 1; cut++) {
       const before = feed(golden.slice(0, cut))
       const text = before.bytes > 0
-      // What stands beside the text is sent again; the text goes on at the cursor.
+      // The server repeats the parts other than the text. The text continues at the cursor.
       const rest = golden.filter(({ data }) => !text || !data.includes('text-delta'))
       expect(feed(rest, before).proofread).toEqual(feed(golden).proofread)
     }
@@ -65,7 +65,7 @@ describe('a proofreading', () => {
     expect(proofread?.changes.map(({ after }) => after)).toEqual(['編', '木'])
   })
 
-  it('begins again with another run', () => {
+  it('starts over with another run', () => {
     const delta = { id: '1-3', data: JSON.stringify({ type: 'text-delta', id: '0', delta: '絹' }) }
     const reset = part('data-reset', { run: 2 })
     const before = feed([start(1), block(0, '絹'), change(1, '衣'), delta])
@@ -80,7 +80,7 @@ describe('a proofreading', () => {
     ])
   })
 
-  it('says what was left out, and what could not be read', () => {
+  it('reports rejected proposals and unchecked ranges', () => {
     const end = part('data-proofread', {
       changes: 0,
       dropped: 3,
@@ -96,11 +96,11 @@ describe('a proofreading', () => {
     ['an end before its start', { id: 1, start: 5, end: 1, kind: 'typo' }],
     ['no range', { id: 1, kind: 'typo' }],
     ['nothing', null],
-  ])('takes no change with %s', (_, data) => {
+  ])('accepts no change with %s', (_, data) => {
     expect(decodePart(part('data-change', data).data)).toEqual({ type: 'ignored' })
   })
 
-  it('is not trusted without its blocks in order', () => {
+  it('is not trusted if its blocks are out of order', () => {
     expect(decodePart(part('data-proofread-text', { text: '絹' }).data)).toEqual({ type: 'broken' })
     expect(decodePart(part('data-proofread-text', { index: 0 }).data)).toEqual({ type: 'broken' })
     expect(feed([start(1), change(1, '衣')]).proofread).toBeNull()

@@ -1,6 +1,6 @@
 import { count, type Fields, fields, text } from './fields'
 
-/** What a change to a text is about, in the order in which kinds are listed. */
+/** changeKinds are the kinds of changes, in the order of the list. */
 export const changeKinds = ['typo', 'variation', 'honorific', 'wordy', 'fact'] as const
 
 export type ChangeKind = (typeof changeKinds)[number]
@@ -11,24 +11,24 @@ export interface TextRange {
   readonly end: number
 }
 
-/** A change that is proposed to a text: `before` stands at its range. */
+/** Change is a proposed change to a text: it replaces `before` at its range. */
 export interface Change extends TextRange {
-  /** From 1 on, in the order of publication. */
+  /** Starts at 1, in the order of publication. */
   readonly id: number
   readonly before: string
   readonly after: string
   readonly kind: ChangeKind
   readonly reason: string
-  /** Only the writer can decide it: it is applied only where it is accepted. */
+  /** Only the author can decide it, so it is applied only if accepted. */
   readonly question?: boolean
 }
 
-/** A text that is proofread, and what has been found so far. */
+/** Proofreading is a text being proofread, with the results so far. */
 export interface Proofreading {
   readonly text: string
   /** In the order of publication. */
   readonly changes: readonly Change[]
-  /** How many proposals of the model did not match the text. */
+  /** The number of the model's proposals that did not match the text. */
   readonly dropped: number
   /** The ranges that could not be proofread. */
   readonly unchecked: readonly TextRange[]
@@ -48,7 +48,9 @@ export interface ReceivedProofreading extends Proofreading {
   readonly blocks: readonly string[]
 }
 
-/** Adds a part. Parts are repeated on every connection: the same index, and the same id, replaces. */
+/**
+ * withProofread adds a part. Parts are repeated on every connection, and the same index or id replaces an earlier one.
+ */
 export function withProofread(
   known: ReceivedProofreading | null,
   part: ProofreadPart,
@@ -57,7 +59,7 @@ export function withProofread(
     case 'proofread-text':
       return withBlock(known, part.index, part.text)
     case 'change':
-      // A change without a text says nothing.
+      // A change without a text is ignored.
       return known && withChange(known, part.change)
     case 'proofread':
       return known && { ...known, dropped: part.dropped, unchecked: part.unchecked }

@@ -80,7 +80,7 @@ afterEach(() => {
 })
 
 describe('AnswerStreams', () => {
-  it('gathers what came between two paints into one change of the text', async () => {
+  it('batches text between two paints into one change', async () => {
     const { fetch, write } = liveServer()
     const { store, streams, paint, text } = setup(fetch)
     const live = streams.send('r1', { request_id: 'r1' })
@@ -101,7 +101,7 @@ describe('AnswerStreams', () => {
     expect(text(live)).toBe('あいうえ')
   })
 
-  it('tells start, title and end once, with the final text in place', async () => {
+  it('reports start, title and end once, with the final text in place', async () => {
     const { fetch, write } = liveServer()
     const { streams, seen, text, view } = setup(fetch)
     const live = streams.send('r1', {})
@@ -115,7 +115,7 @@ describe('AnswerStreams', () => {
     expect(streams.find('r1')).toBe(live)
   })
 
-  it('says when the text has come to a halt, until it goes on or ends', async () => {
+  it('reports stalled text until it continues or ends', async () => {
     const { fetch, write } = liveServer()
     const { streams, paint, view } = setup(fetch)
     const live = streams.send('r1', {})
@@ -134,7 +134,7 @@ describe('AnswerStreams', () => {
     paint()
     await wait(3900)
     expect(view(live).stalled).toBe(false)
-    // Events without text are no progress.
+    // Events without text do not count as progress.
     await write(0, event.step('success'))
     await wait(200)
     expect(view(live)).toMatchObject({ stalled: true, line: 'open' })
@@ -152,7 +152,7 @@ describe('AnswerStreams', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('asks nothing twice, and asks again when told to after a failure', async () => {
+  it('sends each question once, and retries on request after a failure', async () => {
     const { fetch, calls } = fakeFetch(() => new Response('{"code":"thread_busy"}', { status: 409 }))
     const { streams, view } = setup(fetch)
     const first = streams.send('r1', { a: 1 })
@@ -166,7 +166,7 @@ describe('AnswerStreams', () => {
     expect(view(second).ending).not.toBeNull()
   })
 
-  it('goes on reading when nobody watches, and shows all of it on return', async () => {
+  it('continues to read unwatched answers, and shows all text on return', async () => {
     const { fetch, calls, write } = liveServer()
     const { streams, paint, text } = setup(fetch)
     const live = streams.attach('answer', 'thread')
@@ -184,7 +184,7 @@ describe('AnswerStreams', () => {
     expect(streams.running('thread')).toEqual([live])
   })
 
-  it('keeps four connections, lets go of the longest unwatched, and resumes it by its cursor', async () => {
+  it('keeps four connections, closes the longest unwatched one, and resumes it by its cursor', async () => {
     const { fetch, calls, write } = liveServer()
     const { streams, paint, text } = setup(fetch)
     const lives = ['a', 'b', 'c', 'd', 'e'].map((id) => streams.attach(id, 'thread'))
@@ -206,7 +206,7 @@ describe('AnswerStreams', () => {
     expect(connected(calls)).toBe(4)
   })
 
-  it('rests in a tab hidden for a minute, and resumes what is watched', async () => {
+  it('closes its connections in a tab hidden for a minute, and resumes watched ones', async () => {
     const { fetch, calls, write } = liveServer()
     const { streams, hide } = setup(fetch)
     const live = streams.send('r1', {})
@@ -227,7 +227,7 @@ describe('AnswerStreams', () => {
     expect(calls.at(-1)).toMatchObject({ method: 'GET', cursor: '1-6' })
   })
 
-  it('keeps the old text on the screen while it asks anew', async () => {
+  it('keeps the old text on the screen during a resync', async () => {
     const { fetch, calls, write } = liveServer()
     const { streams, paint, text } = setup(fetch)
     const live = streams.send('r1', {})
@@ -247,7 +247,7 @@ describe('AnswerStreams', () => {
     expect(text(live)).toBe('あい')
   })
 
-  it('lets go of everything at the end', async () => {
+  it('closes everything at the end', async () => {
     const { fetch, calls } = liveServer()
     const { streams } = setup(fetch)
     const live = streams.send('r1', {})
@@ -302,7 +302,7 @@ describe('R17: tabs that share the slots of a browser', () => {
     return { live, leave }
   }
 
-  it('keep to four streams; a question without one is handed over, and streams when it can', async () => {
+  it('are limited to four streams; a question without one is delivered, and streams later', async () => {
     const { tab, write, calls, streaming } = browser()
     const tabs = Array.from({ length: 7 }, tab)
     const asked = []
@@ -325,7 +325,7 @@ describe('R17: tabs that share the slots of a browser', () => {
     expect(streaming()).toEqual([])
   })
 
-  it('serve the one that is looked at first, and take up a hidden one where it was', async () => {
+  it('serve the visible tab first, and resume a hidden one at its position', async () => {
     const { tab, write, calls, streaming } = browser()
     const tabs = Array.from({ length: 5 }, tab)
     const asked = []
@@ -350,7 +350,7 @@ describe('R17: tabs that share the slots of a browser', () => {
     expect(tabs[0]?.text(asked[0]?.live as LiveAnswer)).toBe('あい')
   })
 
-  it('do not take back what they have given while they are hidden', async () => {
+  it('do not take back released slots while hidden', async () => {
     const { tab, write, streaming, channels } = browser()
     const hidden = tab()
     await ask(hidden, 'r0')
@@ -366,14 +366,14 @@ describe('R17: tabs that share the slots of a browser', () => {
     expect(streaming()).toEqual(['/v1/message/m-r0/stream'])
   })
 
-  it('learn from elsewhere that an answer without a stream has ended', async () => {
+  it('receive the end of an answer without a stream from another source', async () => {
     const { tab, write } = browser()
     const tabs = Array.from({ length: 5 }, tab)
     for (const [index, each] of tabs.entries()) await ask(each, `r${index}`)
     const [first, last] = [tabs[0], tabs[4]]
     last?.streams.conclude('m-r4')
     expect(last?.seen).toEqual(['start r4', 'end r4 gone '])
-    // An answer with a stream learns it from the stream.
+    // An answer with a stream receives it from the stream.
     await write('m-r0', event.start(1, 'm-r0'), event.delta(1, 3, 'あ'))
     first?.streams.conclude('m-r0')
     expect(first?.seen).toEqual(['start r0'])
@@ -382,7 +382,7 @@ describe('R17: tabs that share the slots of a browser', () => {
     expect(first?.seen).toEqual(['start r0', 'end r0 done あ'])
   })
 
-  it('leave the line with the answer that nobody looks at any more', async () => {
+  it('leave the queue with an answer that is no longer watched', async () => {
     const { tab, write, streaming } = browser()
     const tabs = Array.from({ length: 6 }, tab)
     const asked = []
@@ -396,7 +396,7 @@ describe('R17: tabs that share the slots of a browser', () => {
     expect(streaming()).toContain('/v1/message/m-r4/stream')
   })
 
-  it('tell when a server that is busy wants to be asked again', async () => {
+  it('report when a busy server must be retried', async () => {
     const busy = () => new Response('{"code":"busy"}', { status: 503, headers: { 'retry-after': '4' } })
     const { fetch, calls } = fakeFetch((_, index) =>
       index === 0 ? busy() : new Response(null, { status: 204 }),
@@ -414,7 +414,7 @@ describe('R17: tabs that share the slots of a browser', () => {
 })
 
 describe('FrameCommitter', () => {
-  it('commits at once when flushed, and not again for what was scheduled before', () => {
+  it('commits at once when flushed, and drops the scheduled commit', () => {
     const callbacks = new Set<() => void>()
     const commit = vi.fn()
     const committer = new FrameCommitter(

@@ -14,7 +14,7 @@ import { FrameCommitter, type FrameSource } from './frames'
 import type { Proofreading } from './proofread'
 import type { Release, Slots, SlotsDeps } from './slots'
 
-/** A live answer's state beside its text. Changes rarely; compare by identity. */
+/** AnswerView is a live answer's state other than its text. It changes rarely; compare by identity. */
 export interface AnswerView {
   readonly messageId: string | null
   readonly userMessageId: string | null
@@ -33,7 +33,7 @@ export interface AnswerView {
   readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   readonly line: ConnectionState
-  /** When an overloaded server is tried again, in milliseconds since the epoch. */
+  /** The time of the next attempt at an overloaded server, in milliseconds since the epoch. */
   readonly busyUntil: number | null
   /** Its result for this client; null while it is running. */
   readonly ending: Ending | null
@@ -50,10 +50,10 @@ export interface LiveAnswer {
 
 /** Callbacks for events that concern more than the answer's own screen. */
 export interface StreamObserver {
-  /** The server has accepted the question; ids are known. Once per answer. */
+  /** The server has accepted the question, and the ids are known. Called once per answer. */
   readonly onStart?: (live: LiveAnswer, view: AnswerView) => void
   readonly onTitle?: (live: LiveAnswer, view: AnswerView) => void
-  /** Ended for any reason but leaving. The text is final. */
+  /** The answer ended for any reason except closing. The text is final. */
   readonly onEnd?: (live: LiveAnswer, view: AnswerView, text: string) => void
 }
 
@@ -73,7 +73,7 @@ export interface RegistryDeps {
 const hiddenMs = 60_000
 /** A running answer without new text for this time is shown as stalled. */
 const stallMs = 4000
-/** Ended answers stay until their stored messages have certainly replaced them. */
+/** The maximum number of ended answers. They stay until their stored messages have certainly replaced them. */
 const maxEnded = 32
 
 interface Entry {
@@ -101,10 +101,10 @@ interface Entry {
 }
 
 /**
- * All live answers of this tab, whichever screen is shown. Leaving a thread stops nothing: its answer is still read
- * here, and returning shows it at once. Each stream uses one of the browser's few slots. Visible answers come first:
- * streams that are not visible, here or in a hidden tab, release theirs; text and cursor stay, and they resume later. A
- * question never waits for a slot: without one it is delivered by a short call.
+ * AnswerStreams holds all live answers of this tab, on every screen. Leaving a thread stops nothing: the tab continues
+ * to read its answer, and returning shows it at once. Each stream uses one of the browser's few slots. Visible answers
+ * have priority: streams that are not visible, here or in a hidden tab, release their slots. They keep text and cursor,
+ * and resume later. A question never waits for a slot: without one it is delivered by a short call.
  */
 export class AnswerStreams {
   readonly #entries = new Map<string, Entry>()
@@ -135,7 +135,7 @@ export class AnswerStreams {
     return entry.live
   }
 
-  /** Joins a running answer. Connects when it is watched. */
+  /** Joins a running answer. It connects when the answer is watched. */
   attach(messageId: string, threadId: string): LiveAnswer {
     const known = this.#find(messageId)
     if (known !== undefined && known.ending === null) return known.live
@@ -172,14 +172,14 @@ export class AnswerStreams {
     }
   }
 
-  /** Handles a live event that an answer has ended, for an answer without a stream at the moment. */
+  /** Handles a live event about the end of an answer that has no stream at the moment. */
   conclude(messageId: string): void {
     const entry = this.#find(messageId)
     if (entry === undefined || entry.ending !== null || entry.line === 'open') return
     this.#onEnd(entry, { kind: 'gone' })
   }
 
-  /** Drops everything: for signing out, and tests. */
+  /** Drops everything, for signing out and for tests. */
   close(): void {
     this.#unsubscribe?.()
     clearTimeout(this.#hiddenTimer)
@@ -239,7 +239,7 @@ export class AnswerStreams {
     })
   }
 
-  /** A slot for a stream, or null if none is available. Only visible answers wait for one. */
+  /** Returns a slot for a stream, or null if none is available. Only visible answers wait for one. */
   async #slotFor(entry: Entry, signal: AbortSignal): Promise<Release | null> {
     const free = await this.#slots.tryTake()
     const asking = entry.answer.messageId === null
@@ -265,7 +265,7 @@ export class AnswerStreams {
     return entry.watchers > 0 && !this.#hidden
   }
 
-  /** The stream here that can best wait: the one that was visible least recently. */
+  /** Returns the stream here that was visible least recently, which can best wait. */
   #spare(): Entry | undefined {
     return [...this.#entries.values()]
       .filter((entry) => entry.slot !== null && entry.answer.messageId !== null && !this.#watched(entry))
@@ -343,7 +343,7 @@ export class AnswerStreams {
     if (!sameView(view, store.get(entry.view))) store.set(entry.view, view)
   }
 
-  /** Waits for more text, from now on. */
+  /** Restarts the timer for more text. */
   #expect(entry: Entry): void {
     clearTimeout(entry.patience)
     entry.stalled = false
@@ -358,7 +358,7 @@ export class AnswerStreams {
     return this.deps.store.get(entry.view)
   }
 
-  /** Closes a stream; its text and cursor stay. */
+  /** Closes a stream. Its text and cursor stay. */
   #detach(entry: Entry | undefined): void {
     if (entry === undefined) return
     this.#disconnect(entry)
@@ -400,7 +400,7 @@ export class AnswerStreams {
       this.#connectWatched()
       return
     }
-    // Others come first now: stop waiting for a slot.
+    // Other tabs have priority now: stop waiting for a slot.
     for (const entry of this.#entries.values()) this.#withdraw(entry)
     this.#hiddenTimer = setTimeout(() => this.#rest(), hiddenMs)
   }
@@ -418,7 +418,7 @@ function requestFor(entry: Entry): StreamRequest {
   return { kind: 'attach', url: `/v1/message/${encodeURIComponent(messageId ?? '')}/stream` }
 }
 
-/** The state of a stream beside the answer itself. */
+/** Progress is the state of a stream other than the answer itself. */
 type Progress = Pick<Entry, 'line' | 'busyUntil' | 'ending' | 'stalled'>
 
 const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, stalled: false }
@@ -448,7 +448,7 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
   }
 }
 
-/** A placeholder for an answer without a stream. */
+/** awaitedAnswer returns a placeholder for an answer without a stream. */
 export function awaitedAnswer(key: string): LiveAnswer {
   return { key, textAtom: atom(''), reasoningAtom: atom(''), viewAtom: atom(viewOf(emptyAnswer)) }
 }

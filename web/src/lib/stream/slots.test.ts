@@ -25,7 +25,7 @@ function browser() {
 const never = new AbortController().signal
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
-/** Requests a slot in the background; `got` tells whether it was granted. */
+/** Requests a slot in the background; `got` is set once it is granted. */
 function take(slots: LockSlots, signal = never) {
   const state: { got: Release | null | undefined } = { got: undefined }
   void slots.take(signal).then((release) => {
@@ -42,7 +42,7 @@ afterEach(() => {
 })
 
 describe('the slots of a browser', () => {
-  it('are four, over all tabs, and go to the next in line', async () => {
+  it('are four over all tabs, and are granted in order', async () => {
     const tab = browser()
     const [one, two] = [tab(), tab()]
     const held: (Release | null)[] = []
@@ -58,13 +58,13 @@ describe('the slots of a browser', () => {
     await settle()
     expect(first.got).toBeTypeOf('function')
     expect(second.got).toBeUndefined()
-    // Nothing overtakes a waiting tab.
+    // No tab overtakes a waiting tab.
     first.got?.()
     expect(await two.slots.tryTake()).toBeNull()
     expect(second.got).toBeTypeOf('function')
   })
 
-  it('are told of when they become free, also to the tabs that do not wait', async () => {
+  it('that become free are announced to all tabs, even those that do not wait', async () => {
     const tab = browser()
     const [one, two] = [tab(), tab()]
     const release = await one.slots.tryTake()
@@ -75,7 +75,7 @@ describe('the slots of a browser', () => {
     expect(two.deps.onFree).toHaveBeenCalledOnce()
   })
 
-  it('leave the line when what they were for is gone', async () => {
+  it('are no longer requested after an abort', async () => {
     const tab = browser()
     const { slots } = tab()
     const held = await Promise.all([1, 2, 3, 4].map(() => slots.tryTake()))
@@ -92,7 +92,7 @@ describe('the slots of a browser', () => {
     expect(await slots.take(AbortSignal.abort())).toBeNull()
   })
 
-  it('are given up by one tab that can spare one, and not by all', async () => {
+  it('are released by one tab that can spare one, not by all', async () => {
     const tab = browser()
     const yields: string[] = []
     const hidden = ['a', 'b'].map((name) => {
@@ -119,7 +119,7 @@ describe('the slots of a browser', () => {
     expect(yields).toEqual(['a'])
   })
 
-  it('are asked for again while one waits: tabs that were looked at may be hidden now', async () => {
+  it('are requested again while a tab waits, because other tabs may have been hidden', async () => {
     const tab = browser()
     let hidden = false
     const held: Release[] = []

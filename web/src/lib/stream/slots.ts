@@ -5,9 +5,9 @@ export type Release = () => void
 
 /** The slots for answer streams, shared by all tabs of a browser. */
 export interface Slots {
-  /** A slot if one is free and no tab is waiting for it. */
+  /** Returns a slot if one is free and no tab is waiting for it. */
   tryTake(): Promise<Release | null>
-  /** A slot in turn; tabs that can spare one are asked to. Null once `signal` is aborted. */
+  /** Waits for a slot, and asks tabs that can spare one. Null once `signal` is aborted. */
   take(signal: AbortSignal): Promise<Release | null>
   close(): void
 }
@@ -34,28 +34,28 @@ export interface SlotsDeps {
   readonly locks: Locks
   readonly channel: SlotChannel | null
   readonly id: string
-  /** Whether there is a stream here that can wait. */
+  /** Whether a stream here can wait. */
   readonly spare: () => boolean
-  /** Gives up one that can wait. */
+  /** Releases the slot of a stream that can wait. */
   readonly yield: () => void
-  /** A slot has become free, here or elsewhere. */
+  /** A slot has become free in any tab. */
   readonly onFree: () => void
 }
 
 /**
- * Browsers allow six connections to a host over HTTP/1.1, over all tabs: streams take four of them, so that room is
- * left for everything else.
+ * Browsers allow six connections to a host over HTTP/1.1, over all tabs. Streams take four of them, so that two are
+ * left for other requests.
  */
 export const slotCount = 4
 
-/** The interval at which a waiting tab asks again: another tab may have been hidden or closed meanwhile. */
+/** The interval at which a waiting tab asks again, because another tab may have been hidden or closed meanwhile. */
 const askAgainMs = 2000
 
-/** Slots are browser locks, so that a crashed tab releases its own. */
+/** LockSlots uses browser locks as slots, so that a crashed tab releases its own. */
 export class LockSlots implements Slots {
   #waiting = 0
   #asking: ReturnType<typeof setInterval> | undefined
-  /** Whether an offer was accepted since the last request: one is enough for the first tab in the queue. */
+  /** Whether an offer was accepted since the last request. One is enough for the first tab in the queue. */
   #answered = false
 
   constructor(private readonly deps: SlotsDeps) {
@@ -99,7 +99,7 @@ export class LockSlots implements Slots {
     this.deps.channel?.close()
   }
 
-  /** Resolves when the lock is held, with the function that releases it; with null if it is not available. */
+  /** Resolves with the function that releases the lock once it is held, or with null if it is not available. */
   #request(
     name: string,
     options: { readonly ifAvailable?: boolean; readonly signal?: AbortSignal },

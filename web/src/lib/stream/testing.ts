@@ -136,7 +136,7 @@ export function encode(events: readonly Event[]): Uint8Array {
   return new TextEncoder().encode(lines.join(''))
 }
 
-/** What a server sends, by the contract, for one run of one answer after a cursor. */
+/** script returns the server's events, by the contract, for one run of one answer after a cursor. */
 export function script(run: number, deltas: readonly string[], cursor: string | null): Event[] {
   const asked = cursor === null ? null : parseCursor(cursor)
   const total = utf8Length(deltas.join(''))
@@ -167,7 +167,7 @@ export interface Call {
   readonly signal: AbortSignal
 }
 
-/** A `fetch` that passes each call to `answer` and records it. */
+/** fakeFetch returns a `fetch` that passes each call to `answer` and records it. */
 export function fakeFetch(answer: (call: Call, index: number) => Response | Promise<Response>): {
   fetch: typeof fetch
   calls: Call[]

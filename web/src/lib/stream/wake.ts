@@ -1,7 +1,9 @@
 /** The kinds of events after which a connection should be checked. */
 export type WakeReason = 'online' | 'visible' | 'restored'
 
-/** Calls back when the machine, the tab or the network comes back; returns the function that unsubscribes. */
+/**
+ * WakeSource calls back when the machine, the tab or the network returns. It returns the function that unsubscribes.
+ */
 export type WakeSource = (listener: (reason: WakeReason) => void) => () => void
 
 /** The browser's own events. */

@@ -6,7 +6,7 @@ interface CheckboxProps extends Omit<ComponentPropsWithoutRef<'input'>, 'type' |
   readonly indeterminate?: boolean
 }
 
-/** A check box. Its label is around it, or in `aria-label`. */
+/** A checkbox. Its label is around it, or in `aria-label`. */
 export function Checkbox({ indeterminate = false, ...rest }: CheckboxProps) {
   return (
     <input

@@ -10,7 +10,7 @@ function element(left: number, top: number, width: number, height: number): HTML
   return one
 }
 
-describe('what floats', () => {
+describe('a floating box', () => {
   beforeEach(() => {
     vi.spyOn(document.documentElement, 'clientWidth', 'get').mockReturnValue(800)
     vi.spyOn(document.documentElement, 'clientHeight', 'get').mockReturnValue(600)
@@ -35,14 +35,14 @@ describe('what floats', () => {
     stop()
   })
 
-  it('stands where it should in a dialog that begins elsewhere', () => {
+  it('has the right position in a dialog with another origin', () => {
     const box = element(50, 60, 200, 100)
     keepBeside(box, element(300, 10, 40, 30), 'bottom', 'start')()
     expect(box.style.left).toBe('250px')
     expect(box.style.top).toBe('-14px')
   })
 
-  it('says when what it belongs to has gone', () => {
+  it('reports that its anchor was removed', () => {
     const gone = vi.fn()
     const anchor = element(0, 0, 40, 30)
     const stop = keepBeside(element(0, 0, 20, 20), anchor, 'bottom', 'start', gone)

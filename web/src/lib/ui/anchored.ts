@@ -8,9 +8,8 @@ const margin = 8
 const opposite = { top: 'bottom', bottom: 'top', left: 'right', right: 'left' } as const
 
 /**
- * Places a box (position: fixed at 0, 0) beside its anchor, on the other side if there is more space, and keeps it
- * there. --room is the available height. onGone is called if the anchor is removed or hidden. The returned function
- * stops it.
+ * keepBeside keeps a box (position: fixed at 0, 0) next to its anchor, on the side with more space. --room is the
+ * available height. It calls onGone if the anchor is removed or hidden. The returned function stops it.
  */
 export function keepBeside(
   box: HTMLElement,

@@ -1,6 +1,6 @@
 /**
- * Moves the focus to the composer where there is a keyboard, also from a button that goes away when it is pressed. On a
- * phone this would raise the keyboard over the page.
+ * focusComposer moves the focus to the composer on devices with a keyboard, also from a button that disappears when
+ * pressed. On a phone this would open the on-screen keyboard.
  */
 export function focusComposer(): void {
   if (window.matchMedia('(pointer: coarse)').matches) return

@@ -17,20 +17,20 @@ describe('dates', () => {
     [at(2026, 1, 1), '1月1日'],
     [at(2025, 3, 4), '2025年3月4日'],
     [at(2025, 12, 31, 23), '2025年12月31日'],
-  ])('say %s as %s', (date, text) => {
+  ])('format %s as %s', (date, text) => {
     expect(formatDate(date.toISOString(), now)).toBe(text)
   })
 
-  it('say nothing for what is no date', () => {
+  it('format an invalid date as an empty text', () => {
     expect(formatDate('', now)).toBe('')
   })
 
-  it('give the whole date for a tooltip', () => {
+  it('have a complete form for a tooltip', () => {
     expect(formatFull(at(2025, 3, 4, 14, 5).toISOString())).toBe('2025年3月4日 14:05')
     expect(formatFull('no date')).toBe('')
   })
 
-  it('give the time without a leading zero', () => {
+  it('format the time without a leading zero', () => {
     expect(formatTime(at(2026, 3, 5, 9, 5).toISOString())).toBe('9:05')
     expect(formatTime(at(2026, 3, 5, 0, 0).toISOString())).toBe('0:00')
   })
@@ -42,7 +42,7 @@ describe('dates', () => {
     [at(2026, 3, 3), '過去7日間'],
     [at(2026, 2, 26, 23), '過去7日間'],
     [at(2026, 2, 25), 'それ以前'],
-  ])('stand in groups: %s under %s', (date, group) => {
+  ])('belong to groups: %s to %s', (date, group) => {
     expect(dateGroup(date.toISOString(), now)).toBe(group)
   })
 

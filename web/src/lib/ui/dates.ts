@@ -1,5 +1,5 @@
-// By hand and not with Intl: there is one language, and creating a formatter costs more than formatting the first page
-// of threads.
+// By hand instead of Intl, because there is one language, and creating a formatter costs more than formatting the first
+// page of threads.
 
 /** A relative date in the local time zone: 今日 14:05, 昨日, 3月4日, 2025年3月4日. */
 export function formatDate(iso: string, now = new Date()): string {
@@ -25,7 +25,7 @@ export function formatFull(iso: string): string {
   return `${date.getFullYear()}年${date.getMonth() + 1}月${date.getDate()}日 ${formatTime(iso)}`
 }
 
-/** A day without a time, as the server writes it: 2026年9月1日 for 2026-09-01. */
+/** formatDay formats a date without a time from the API: 2026年9月1日 for 2026-09-01. */
 export function formatDay(day: string): string {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []
   return year === undefined ? '' : `${year}年${Number(month)}月${Number(date)}日`
@@ -42,7 +42,7 @@ export function dateGroup(iso: string, now = new Date()): DateGroup {
   return days <= 7 ? '過去7日間' : 'それ以前'
 }
 
-/** A greeting that fits the hour. */
+/** greeting returns a greeting for the time of day. */
 export function greeting(now = new Date()): string {
   const hour = now.getHours()
   if (hour >= 4 && hour < 11) return 'おはようございます'

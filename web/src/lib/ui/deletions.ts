@@ -4,9 +4,9 @@ import { ApiError } from '@/lib/api'
 import { store } from './store'
 import { dismissToast, offerUndo, toastFailure, UNDO_MS } from './toast'
 
-/** A kind of things that can be deleted. */
+/** Deletable is a kind of item that can be deleted. */
 export interface Deletable {
-  /** Deletes one on the server. */
+  /** Deletes an item on the server. */
   readonly remove: (id: string) => Promise<void>
   /** Called after deletion on the server, to remove the item from the lists. */
   readonly onGone: (ids: readonly string[]) => void
@@ -16,13 +16,13 @@ export interface Deletable {
 interface Deletion {
   readonly ids: Set<string>
   readonly timer: ReturnType<typeof setTimeout>
-  /** The toast that offers to undo it. */
+  /** The id of the toast with the undo button. */
   readonly toast: number
 }
 
 /**
- * Deletions that can be undone for a while: the item is hidden at once, and deleted on the server when the time is
- * over, at the latest when the page closes. If that fails it is shown again.
+ * Deletions deletes items with undo. An item is hidden at once, and deleted on the server when the time to undo expires
+ * or the page closes. If that fails, the item is shown again.
  */
 export class Deletions {
   readonly #what: Deletable
@@ -39,8 +39,7 @@ export class Deletions {
   }
 
   /**
-   * Deletes an item after the time to undo it. `onRestore` is called if it is undone, so that the app can return to the
-   * item's page.
+   * Deletes items after the time to undo. `onRestore` is called on undo, so that the app can return to the item's page.
    */
   delete(ids: readonly string[], onRestore?: () => void): void {
     const wanted = ids.filter((id) => !this.has(id))
@@ -59,7 +58,7 @@ export class Deletions {
     window.addEventListener('pagehide', this.flush)
   }
 
-  /** Cancels a deletion: it was undone, or the item was deleted or changed elsewhere. */
+  /** Cancels a deletion after an undo, or after the item was deleted or changed in another tab. */
   callOff(id: string): void {
     const deletion = this.#find(id)
     if (deletion === undefined) return
@@ -83,10 +82,10 @@ export class Deletions {
     return [...this.#pending].find(({ ids }) => ids.has(id))
   }
 
-  /** Ends the time in which a deletion can be undone. */
+  /** Ends the time to undo a deletion. */
   #end(deletion: Deletion): void {
     clearTimeout(deletion.timer)
-    // A toast under the pointer stays, but its action is no longer available.
+    // A toast under the pointer stays, but its action is disabled.
     dismissToast(deletion.toast)
     this.#pending.delete(deletion)
   }
@@ -97,7 +96,7 @@ export class Deletions {
     const results = await Promise.allSettled(ids.map(this.#what.remove))
     const failed = ids.filter((_, at) => {
       const result = results[at]
-      // It was deleted elsewhere already, which is no error.
+      // Another tab has already deleted the item, which is not an error.
       return (
         result?.status === 'rejected' && !(result.reason instanceof ApiError && result.reason.status === 404)
       )

@@ -1,4 +1,7 @@
 import { createContext } from 'react'
 
-/** The frame of a page: none, the frame of /home (header above), or a layout that has the page's main element. */
+/**
+ * FrameContext is the frame of a page: none, the frame of /home (header above), or a layout with the page's main
+ * element.
+ */
 export const FrameContext = createContext<'none' | 'home' | 'main'>('none')

@@ -9,15 +9,15 @@ describe('the input method guard', () => {
     ['the standard sign', { isComposing: true }],
     ["React's event", { nativeEvent: { isComposing: true } }],
     ['key code 229, as Safari sends it', { isComposing: false, keyCode: 229 }],
-  ])('knows a composing key by %s', (_, event) => {
+  ])('recognizes a composing key by %s', (_, event) => {
     expect(new Ime().isComposing(event)).toBe(true)
   })
 
-  it('lets other keys through', () => {
+  it('accepts other keys', () => {
     expect(new Ime().isComposing({ isComposing: false, keyCode: 13 })).toBe(false)
   })
 
-  it('holds a plain Enter in the tick in which a composition ended', () => {
+  it('ignores a plain Enter in the tick in which a composition ended', () => {
     const guard = new Ime()
     const stop = guard.watch(document)
     document.body.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }))
@@ -30,8 +30,8 @@ describe('the input method guard', () => {
   })
 })
 
-describe('an Enter that means "do it"', () => {
-  it('is neither a break nor a conversion', () => {
+describe('an Enter that submits', () => {
+  it('is neither a line break nor the end of a conversion', () => {
     expect(isEnter({ key: 'Enter', shiftKey: false, keyCode: 13 })).toBe(true)
     expect(isEnter({ key: 'Enter', shiftKey: true, keyCode: 13 })).toBe(false)
     expect(isEnter({ key: 'Enter', keyCode: 229 })).toBe(false)

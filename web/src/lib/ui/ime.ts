@@ -6,14 +6,14 @@ export interface KeyEventLike {
 }
 
 /**
- * Distinguishes keys for an input method from keys for the app. Three signs are needed: `isComposing` (the standard),
+ * Ime distinguishes keys for an input method from keys for the app. It needs three signs: `isComposing` (the standard),
  * key code 229 (Safari sends the confirming Enter with it, after the composition has ended), and a composition that
  * ended within this tick (older WebKit and some Android keyboards send a plain Enter right after).
  */
 export class Ime {
   #justEnded = false
 
-  /** Observes compositions below `target`; the returned function stops it. */
+  /** Observes compositions below `target`. The returned function stops it. */
   watch(target: EventTarget): () => void {
     const onEnd = () => {
       this.#justEnded = true
@@ -39,7 +39,7 @@ export class Ime {
 /** The app's only instance. `main.tsx` attaches it to the document. */
 export const ime = new Ime()
 
-/** Whether this Enter means "submit": not a line break (Shift), not a conversion. */
+/** isEnter reports whether this Enter submits: it is neither a line break (Shift) nor the end of a conversion. */
 export function isEnter(event: KeyEventLike & { key: string; shiftKey?: boolean }): boolean {
   return event.key === 'Enter' && event.shiftKey !== true && !ime.isComposing(event)
 }

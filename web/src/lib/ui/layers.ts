@@ -5,12 +5,12 @@ import { store } from '@/lib/ui/store'
 const open = atom<readonly HTMLElement[]>([])
 
 /**
- * The topmost modal dialog, or null. Floating elements (menus, tooltips, toasts) must be inside it: everything outside
- * is below it and inert.
+ * The topmost modal dialog, or null. Floating elements (menus, tooltips, toasts) must be inside it, because everything
+ * outside is below it and inert.
  */
 export const layerAtom = atom((get) => get(open).at(-1) ?? null)
 
-/** Makes a modal dialog the layer on top while it is shown. */
+/** useLayer makes a modal dialog the topmost layer while it is shown. */
 export function useLayer(dialog: RefObject<HTMLElement | null>, shown: boolean): void {
   useEffect(() => {
     const element = dialog.current

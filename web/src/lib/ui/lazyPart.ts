@@ -11,11 +11,11 @@ export class LazyPart<T> {
     this.#import = load
   }
 
-  /** Loads it once. A failed load is retried by the next call. */
+  /** Loads the chunk once. The next call retries a failed load. */
   load(): Promise<void> {
     this.#loading ??= this.#import().then(
       async (value) => {
-        // Waiting components are rendered in a task of their own: together with the chunk's initialization it would
+        // Waiting components render in a separate task, because together with the chunk's initialization they would
         // delay a frame.
         await new Promise((next) => setTimeout(next))
         this.#value = value
@@ -41,11 +41,11 @@ export class LazyPart<T> {
   snapshot = (): T | null => this.#value
 }
 
-/** The chunk if it is loaded; otherwise null, and it is loaded if needed. */
+/** useLazyPart returns the chunk if it is loaded; otherwise null. It loads the chunk if needed. */
 export function useLazyPart<T>(part: LazyPart<T>, needed: boolean): T | null {
   const value = useSyncExternalStore(part.subscribe, part.snapshot, part.snapshot)
   useEffect(() => {
-    // Without it the text is readable as it is; the next use retries.
+    // The text is readable without it; the next use retries.
     if (needed && value === null) part.load().catch(() => {})
   }, [part, needed, value])
   return needed ? value : null

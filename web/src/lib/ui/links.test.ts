@@ -12,7 +12,7 @@ it.each<[string, string[]]>([
   ['一行目\nhttps://example.com\n三行目', ['https://example.com']],
   ['javascript:alert(1) ftp://x https:// http://', []],
   ['<https://example.com>"https://example.org"', ['https://example.com', 'https://example.org']],
-])('finds the addresses in %j', (text, links) => {
+])('finds the URLs in %j', (text, links) => {
   const parts = linkParts(text)
   expect(parts.map((part) => part.text).join('')).toBe(text)
   expect(parts.filter((part) => part.link).map((part) => part.text)).toEqual(links)

@@ -1,13 +1,13 @@
-/** A part of a plain text: words, or an address that can be opened. */
+/** TextPart is a part of a plain text: words, or a URL. */
 export interface TextPart {
   readonly text: string
   readonly link: boolean
 }
 
-// ASCII only: in Japanese, the sentence goes on right after an address, without a space.
+// ASCII only, because in Japanese the sentence continues right after a URL, without a space.
 const address = /https?:\/\/[\x21\x23-\x3b\x3d\x3f-\x7e]+/g
 
-/** Splits a plain text at the addresses in it. */
+/** linkParts splits a plain text at its URLs. */
 export function linkParts(text: string): TextPart[] {
   const parts: TextPart[] = []
   let done = 0
@@ -22,7 +22,7 @@ export function linkParts(text: string): TextPart[] {
   return parts
 }
 
-// What ends the sentence, or closes a parenthesis that was opened before the address, is no part of it.
+// trimmed removes punctuation that ends the sentence, or closes a parenthesis opened before the URL.
 function trimmed(found: string): string {
   const end = found.replace(/[.,;:!?'*]+$/, '')
   return end.endsWith(')') && !end.includes('(') ? trimmed(end.slice(0, -1)) : end

@@ -1,4 +1,4 @@
-/** A text normalized for searching: width, kana and case are unified. */
+/** fold normalizes a text for searching: it unifies width, kana and case. */
 export function fold(text: string): string {
   return text
     .normalize('NFKC')
@@ -6,7 +6,7 @@ export function fold(text: string): string {
     .replace(/[\u30a1-\u30f6]/g, (char) => String.fromCharCode(char.charCodeAt(0) - 0x60))
 }
 
-/** Whether every word of the query occurs in one of the texts. */
+/** matches reports whether every word of the query occurs in one of the texts. */
 export function matches(query: string, ...texts: readonly string[]): boolean {
   const words = fold(query).split(/\s+/).filter(Boolean)
   const text = fold(texts.join('\n'))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { percentOf, readCount } from './numbers'
 
-describe('a number that a person types', () => {
+describe('a typed number', () => {
   it.each([
     ['1000', 1000],
     [' 1,000 ', 1000],
@@ -18,7 +18,7 @@ describe('a number that a person types', () => {
   })
 })
 
-describe('shares', () => {
+describe('percentages', () => {
   it.each([
     [0, 50, 0],
     [1, 10_000_000, 1],
@@ -27,7 +27,7 @@ describe('shares', () => {
     [12_000_000, 10_000_000, 120],
     [0, 0, 0],
     [3, 0, 100],
-  ])('are parts of a whole: %d of %d is %d%%', (part, whole, percent) => {
+  ])('are fractions of a whole: %d of %d is %d%%', (part, whole, percent) => {
     expect(percentOf(part, whole)).toBe(percent)
   })
 })

@@ -1,4 +1,6 @@
-/** A share in whole percent: never 100% before the whole is reached, nor 0% of a positive amount. */
+/**
+ * percentOf returns a fraction in whole percent: never 100% before the whole is reached, nor 0% of a positive amount.
+ */
 export function percentOf(part: number, whole: number): number {
   if (whole <= 0) return part > 0 ? 100 : 0
   const percent = (part / whole) * 100
@@ -7,7 +9,7 @@ export function percentOf(part: number, whole: number): number {
   return Math.floor(percent)
 }
 
-/** The whole number that a person has typed, in full or half width, with or without commas; undefined for others. */
+/** readCount parses a typed whole number, in full or half width, with or without commas; undefined for invalid text. */
 export function readCount(text: string): number | undefined {
   const digits = text.normalize('NFKC').replace(/[,\s]/g, '')
   return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined

@@ -10,7 +10,7 @@ function Page({ onDraw }: { onDraw: (state: State) => void }) {
   return null
 }
 
-it('a second change before the first is drawn keeps both', async () => {
+it('a second change before the first is rendered keeps both', async () => {
   let change: State[1] = () => {}
   const onDraw = (state: State) => {
     change = state[1]

@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'react'
 import { useSearchParams } from 'react-router'
 
 /**
- * The query of the URL, and its setter. Unlike the router's own setter, it starts from changes that are not rendered
- * yet, so that a quick second change does not undo the first.
+ * useQueryState returns the query of the URL, and its setter. Unlike the router's own setter, it starts from changes
+ * that are not rendered yet, so that a quick second change does not undo the first.
  */
 export function useQueryState(): readonly [
   params: URLSearchParams,

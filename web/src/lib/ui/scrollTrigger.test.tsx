@@ -24,7 +24,7 @@ describe('the throttle', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('lets one call through a second, and makes up for the last one', () => {
+  it('lets one call through per second, and runs the last delayed one', () => {
     const run = vi.fn()
     const throttle = new Throttle(run, SCROLL_PAUSE)
     throttle.call()
@@ -41,7 +41,7 @@ describe('the throttle', () => {
     expect(run).toHaveBeenCalledTimes(3)
   })
 
-  it('drops what is waiting', () => {
+  it('drops a delayed call', () => {
     const run = vi.fn()
     const throttle = new Throttle(run, SCROLL_PAUSE)
     throttle.call()
@@ -85,7 +85,7 @@ describe('the scroll trigger', () => {
     vi.useRealTimers()
   })
 
-  it('watches a margin of 100 px, only while there may be more', () => {
+  it('observes a margin of 100 px, only while there may be more', () => {
     const { rerender } = render(<List enabled={false} onNear={() => {}} count={0} />)
     expect(observers).toHaveLength(0)
     rerender(<List enabled onNear={() => {}} count={10} />)
@@ -107,7 +107,7 @@ describe('the scroll trigger', () => {
     expect(onNear).toHaveBeenCalledTimes(2)
   })
 
-  it('waits for somebody to scroll where it is to, however near the end is', () => {
+  it('waits for the user to scroll if configured, even if the end is near', () => {
     const onNear = vi.fn()
     const { rerender, container } = render(<List enabled onNear={onNear} count={10} afterScroll />)
     observers[0]?.near()

@@ -1,12 +1,12 @@
 import { type RefObject, useEffect, useRef, useState } from 'react'
 
-/** How near the end must be before more is loaded, in pixels. */
+/** The distance from the end that triggers loading, in pixels. */
 export const SCROLL_MARGIN = 100
 
-/** The least time between two triggers, in milliseconds. */
+/** The minimum time between two triggers, in milliseconds. */
 export const SCROLL_PAUSE = 1000
 
-/** Calls a function at most once in `pause` ms; a call that is too early is delayed until the time is up. */
+/** Throttle calls a function at most once in `pause` ms. A call that is too early is delayed. */
 export class Throttle {
   readonly #run: () => void
   readonly #pause: number
@@ -18,7 +18,7 @@ export class Throttle {
     this.#pause = pause
   }
 
-  /** Runs now, or once the pause is over. */
+  /** Runs now, or after the pause. */
   call = (): void => {
     if (this.#timer !== undefined) {
       this.#waiting = true
@@ -43,7 +43,7 @@ export class Throttle {
 
 /** The options of a scroll trigger. */
 export interface ScrollTrigger {
-  /** Whether there may be more to load; a disabled trigger observes nothing. */
+  /** Whether there may be more to load. A disabled trigger observes nothing. */
   enabled: boolean
   /** Called when the sentinel is near, at most once a second, and again while it stays near. */
   onNear: () => void
@@ -51,13 +51,13 @@ export interface ScrollTrigger {
   edge?: 'start' | 'end'
   /** Changes when more has been loaded, so that a sentinel that is still near triggers again. */
   count: number
-  /** Waits for the user to scroll, however near the sentinel is; again after each load. */
+  /** Waits for the user to scroll, even if the sentinel is near; again after each load. */
   afterScroll?: boolean
 }
 
 /**
- * Loads more when the returned sentinel comes within 100 px of the visible part of its scroll container, at most once a
- * second. Put `sentinel` on an empty element at the end (or start) of the list.
+ * useScrollTrigger loads more when the returned sentinel comes within 100 px of the visible part of its scroll
+ * container, at most once a second. Put `sentinel` on an empty element at the end (or start) of the list.
  */
 export function useScrollTrigger<E extends HTMLElement>(
   root: RefObject<HTMLElement | null>,

@@ -11,7 +11,7 @@ const KEY = 'tsumugiSendKey'
 
 const chosen = atom<SendKey | null>(readChoice())
 
-/** Sets the sending key, here and for the next visit. */
+/** setSendKey sets the sending key and stores it on this device. */
 export function setSendKey(choice: SendKey): void {
   localStorage.setItem(KEY, choice)
   store.set(chosen, choice)
@@ -27,8 +27,8 @@ export function followSendKey(target: Window): () => void {
 }
 
 /**
- * The sending key on this device: as chosen, otherwise Enter, except on a touch screen, whose keyboard has no other way
- * to break a line.
+ * useSendKey returns the sending key on this device. The default is Enter, except on a touch screen, whose keyboard has
+ * no other key for a line break.
  */
 export function useSendKey(): SendKey {
   const touch = useMedia('(pointer: coarse)')
@@ -42,7 +42,7 @@ export function sendKeys(sendKey: SendKey): { readonly send: string; readonly br
     : { send: keys('mod', 'Enter'), break: 'Enter' }
 }
 
-/** Whether a key sends. The Enter of a conversion never does; Ctrl/⌘ and Enter always do. */
+/** isSend reports whether a key sends. The Enter of a conversion never does; Ctrl/⌘ and Enter always do. */
 export function isSend(event: KeyEventLike & KeyState, sendKey: SendKey): boolean {
   if (event.key !== 'Enter' || event.shiftKey || ime.isComposing(event)) return false
   return sendKey === 'enter' || event.ctrlKey || event.metaKey

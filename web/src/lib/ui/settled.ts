@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react'
 
-/** How long typing must pause before the server is asked, in milliseconds. */
+/** The pause in typing before the server is queried, in milliseconds. */
 const PAUSE_MS = 150
 
-/** What is typed, once typing has paused. An emptied field counts at once. */
+/** useSettled returns the typed text after a pause in typing. It returns an emptied field at once. */
 export function useSettled(value: string): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

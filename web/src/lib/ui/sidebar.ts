@@ -8,10 +8,10 @@ const KEY = 'tsumugiSidebar'
 
 const folded = atom(localStorage.getItem(KEY) === 'folded')
 
-/** Whether the column with the thread list is folded away on a wide screen. */
+/** Whether the column with the thread list is folded on a wide screen. */
 export const sidebarFoldedAtom = atom((get) => get(folded))
 
-/** Folds the column away or back, here and for the next visit. */
+/** foldSidebar folds or unfolds the column, and stores that on this device. */
 export function foldSidebar(fold: boolean): void {
   if (fold) localStorage.setItem(KEY, 'folded')
   else localStorage.removeItem(KEY)

@@ -1,7 +1,7 @@
 import { atom } from 'jotai'
 import { store } from '@/lib/ui/store'
 
-/** The theme a person chose; `system` follows the device. */
+/** Theme is the user's theme; `system` follows the device. */
 export type Theme = 'system' | 'light' | 'dark'
 
 // Also read by public/theme.js before the first paint.
@@ -12,7 +12,7 @@ const chosen = atom<Theme>(readTheme())
 /** The chosen theme. */
 export const themeAtom = atom((get) => get(chosen))
 
-/** Chooses a theme, here and for the next visit. */
+/** setTheme sets the theme and stores it on this device. */
 export function setTheme(theme: Theme): void {
   if (theme === 'system') localStorage.removeItem(KEY)
   else localStorage.setItem(KEY, theme)

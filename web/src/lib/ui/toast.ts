@@ -1,15 +1,15 @@
 import { atom } from 'jotai'
 import { store } from '@/lib/ui/store'
 
-/** A short message at the foot of the screen, with at most one action. */
+/** Toast is a short message at the bottom of the screen, with at most one action. */
 export interface Toast {
   id: number
   message: string
   tone: 'plain' | 'danger' | 'success'
-  /** Its thread: the toast is removed when that is opened. */
+  /** The id of the toast's thread. The toast is removed when the thread is opened. */
   threadId?: string
   action?: { label: string; run: () => void }
-  /** How long it stays, in milliseconds; it stays longer under the pointer or the focus. */
+  /** How long it stays, in milliseconds. It stays longer under the pointer or the focus. */
   duration: number
 }
 
@@ -29,13 +29,13 @@ export function toast(message: string, options: Partial<Omit<Toast, 'id' | 'mess
     id: lastId,
     message,
   }
-  // A repeated message replaces the previous one, unless each has an action.
+  // A repeated message replaces the previous one, unless one of them has an action.
   const others = store.get(toasts).filter((other) => item.action || other.action || other.message !== message)
   store.set(toasts, [...others.slice(-2), item])
   return item.id
 }
 
-/** How long something can be undone, in milliseconds. */
+/** The time to undo, in milliseconds. */
 export const UNDO_MS = 6000
 
 /** Shows a message with 元に戻す. */

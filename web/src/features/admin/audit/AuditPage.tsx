@@ -24,10 +24,10 @@ import { actionOf, actorOf, changesOf, targetOf } from './describe'
 
 const words = texts.audit
 const NAMES = ['q', 'action', 'from', 'to'] as const
-/** The number up to which the API counts entries. */
+/** The maximum count that the API returns. */
 const MAX = 10_000
 
-/** The audit log: who did what to whom, when, and from where. */
+/** The audit log: actor, action, target, time and origin of each entry. */
 export function AuditPage() {
   const url = useUrlState()
   const { data, isError, isPlaceholderData, refetch } = useQuery({
@@ -66,7 +66,7 @@ export function AuditPage() {
   )
 }
 
-// The days in the URL are in the reader's time zone; the API takes points in time.
+// The days in the URL are in the reader's time zone; the API expects timestamps.
 function queryOf(url: UrlState): AuditQuery {
   const q = url.get('q')
   const action = url.get('action')
@@ -75,7 +75,7 @@ function queryOf(url: UrlState): AuditQuery {
   return { ...(q && { q }), ...chosen(action), ...(from && { from }), ...(to && { to }) }
 }
 
-// One choice in the URL: an action, or all of a kind.
+// The URL has one parameter for an action or for a group of actions.
 function chosen(action: string): AuditQuery {
   if (action === 'sign_in' || action === 'administration') return { kind: action }
   return action ? { action } : {}

@@ -16,7 +16,7 @@ const event = (change: Partial<AuditEvent>): AuditEvent => ({
 })
 
 describe('an entry of the audit log', () => {
-  it('says a change in words', () => {
+  it('describes a change in words', () => {
     const details = [
       { field: 'role', before: 'general-user', after: 'organization-admin' },
       { field: 'state', before: 'active', after: 'inactive' },
@@ -51,7 +51,7 @@ describe('an entry of the audit log', () => {
     ])
   })
 
-  it('says what a contract was set to', () => {
+  it('describes the terms of a contract', () => {
     const details = [
       { field: 'tokens', before: '10000000', after: '20000000' },
       { field: 'ends_on', after: '2027-03-31' },
@@ -62,21 +62,21 @@ describe('an entry of the audit log', () => {
     ])
   })
 
-  it('says one side of what was made or taken away', () => {
+  it('has one value for a creation or removal', () => {
     const invited = [{ field: 'role', after: 'general-user' }]
     expect(changesOf(event({ action: 'member.invite', details: invited }))).toEqual(['役割：一般ユーザー'])
     const removed = [{ field: 'name', before: '鈴木' }]
     expect(changesOf(event({ action: 'member.remove', details: removed }))).toEqual(['名前：鈴木'])
   })
 
-  it('shows what it does not know as it is', () => {
+  it('shows unknown values unchanged', () => {
     expect(actionOf('new.thing')).toBe('new.thing')
     expect(changesOf(event({ details: [{ field: 'colour', before: 'a', after: 'b' }] }))).toEqual([
       'colour：a → b',
     ])
   })
 
-  it('names who did it', () => {
+  it('names the actor', () => {
     const actor = { actor_name: '管理 花子', actor_email: 'admin@example.co.jp' }
     expect(actorOf(event(actor))).toEqual({ name: '管理 花子', account: 'admin@example.co.jp' })
     expect(actorOf(event({ actor_kind: 'operator', actor_name: 'root' }))).toEqual({
@@ -87,7 +87,7 @@ describe('an entry of the audit log', () => {
     expect(actorOf(event({ actor_kind: 'unknown' })).name).toBe('未認証の操作者')
   })
 
-  it('says how a sign-in failed, and how often', () => {
+  it('describes how and how often a sign-in failed', () => {
     const failed = event({
       action: 'session.fail',
       actor_kind: 'unknown',
@@ -106,7 +106,7 @@ describe('an entry of the audit log', () => {
 })
 
 describe('the period', () => {
-  it('begins and ends at midnight where the reader is', () => {
+  it('begins and ends at midnight in the reader’s time zone', () => {
     expect(startOfDay('2026-11-21')).toBe(new Date(2026, 10, 21).toISOString())
     expect(startOfDay('2026-11-30', 1)).toBe(new Date(2026, 11, 1).toISOString())
     expect(startOfDay('yesterday')).toBeUndefined()

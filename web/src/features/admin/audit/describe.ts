@@ -14,17 +14,17 @@ export function actorOf(event: AuditEvent): { name: string; account: string | un
   return { name: actor_name || actor_email || '', account: actor_name && actor_email }
 }
 
-/** The action in a few words; an unknown action by its own name. */
+/** actionOf returns the action in a few words, or the name of an unknown action. */
 export function actionOf(action: string): string {
   return words.actions[action] ?? action
 }
 
-/** The target. An address that was tried and belongs to no member is not recorded. */
+/** targetOf returns the target. The log has no address for a sign-in attempt with an unknown address. */
 export function targetOf(event: AuditEvent): string {
   return event.target_label || (event.actor_kind === 'unknown' ? words.nobody : '')
 }
 
-/** The changes, one line per field, as in 「役割：一般ユーザー → 管理者」, and how often it happened. */
+/** changesOf returns the changes, one line per field, as in 「役割：一般ユーザー → 管理者」, and the number of occurrences. */
 export function changesOf(event: AuditEvent): string[] {
   const times = event.last_at ? [words.times(formatNumber(event.times), formatFull(event.last_at))] : []
   return [...fieldsOf(event), ...times]

@@ -15,7 +15,10 @@ import { PolicySection } from './PolicySection'
 
 const words = texts.connections
 
-/** What is connected to the members' accounts, the way to end it, and whether they may make personal access tokens. */
+/**
+ * The connections to the members' accounts, which can be ended here, and whether members may create personal access
+ * tokens.
+ */
 export function ConnectionsPage() {
   const [ending, setEnding] = useState<Connection | null>(null)
   return (

@@ -13,7 +13,7 @@ import { texts } from '../texts'
 
 const words = texts.connections.policy
 
-/** Whether members may make personal access tokens. */
+/** Whether members may create personal access tokens. */
 export function PolicySection() {
   const { data, isError, refetch } = useQuery(connectionPolicyQuery)
   const [asking, setAsking] = useState(false)

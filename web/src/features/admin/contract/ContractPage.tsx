@@ -19,7 +19,7 @@ import { Usage } from './Usage'
 import { UsageCsv } from './UsageCsv'
 
 const words = texts.contract
-/** The number of days before its end from which a contract shows a warning. */
+/** A contract that ends within this number of days shows a warning. */
 const ENDING_DAYS = 30
 
 /** The contract: its terms, and its usage by day, by member and by model. */
@@ -43,7 +43,7 @@ export function ContractPage() {
   )
 }
 
-/** The last day of the usage. */
+/** today returns the last day of the usage. */
 function today({ usage, starts_on }: Contract): string {
   return usage.at(-1)?.date ?? starts_on
 }

@@ -13,7 +13,7 @@ import { type Measure, tokensOf } from './usage'
 const words = texts.contract.usage
 const measures: readonly Measure[] = ['tokens', 'messages']
 
-/** The usage by day as a chart, with the same numbers in a table beside it. */
+/** The usage by day as a chart and as a table. */
 export function Usage({ days }: { days: readonly DayUsage[] }) {
   const [measure, setMeasure] = useState<Measure>('tokens')
   const unused = days.every((day) => day.messages === 0 && tokensOf(day) === 0)

@@ -7,7 +7,7 @@ import { tokensOf } from './usage'
 
 const words = texts.contract.usage
 
-/** The heads of the columns of UsageCells. */
+/** The column headings of UsageCells. */
 export function UsageHead() {
   return (
     <>
@@ -27,7 +27,7 @@ export function UsageHead() {
   )
 }
 
-/** The usage in a line of a table. */
+/** The usage in a row of a table. */
 export function UsageCells({
   of,
 }: {

@@ -11,7 +11,7 @@ const days: DayUsage[] = [
   { date: '2026-11-21', messages: 12, input_tokens: 34_000, output_tokens: 5_600 },
 ]
 
-it('says each day’s numbers as the arrow keys go along it', () => {
+it('announces each day’s numbers on arrow keys', () => {
   render(<UsageChart days={days} measure="tokens" />)
   const chart = screen.getByRole('slider')
   const said = () => chart.getAttribute('aria-valuetext')

@@ -10,8 +10,8 @@ const words = texts.contract.usage
 const EVERY = 5
 
 /**
- * A bar for each day. The chart is one tab stop: the arrow keys move from day to day like on a slider, and each day
- * shows its numbers, as does the day under the pointer.
+ * A chart with a bar for each day. It is one tab stop: the arrow keys move between days as on a slider. The selected or
+ * hovered day shows its numbers.
  */
 export function UsageChart({ days, measure }: { days: readonly DayUsage[]; measure: Measure }) {
   const [shown, setShown] = useState<number | null>(null)

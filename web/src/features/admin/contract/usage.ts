@@ -3,7 +3,7 @@ import type { DayUsage } from '@/lib/api'
 /** The quantity that a chart of the usage shows. */
 export type Measure = 'tokens' | 'messages'
 
-/** Read and written together. */
+/** Input and output tokens together. */
 export function tokensOf(usage: { input_tokens: number; output_tokens: number }): number {
   return usage.input_tokens + usage.output_tokens
 }
@@ -14,8 +14,8 @@ export function heightOf(day: DayUsage, measure: Measure): number {
 }
 
 /**
- * The grid lines of a chart: from 0 up to the first round number that is not below the highest bar, at most five, all
- * of them integers.
+ * ticksFor returns the grid lines of a chart: integers from 0 to the first round number that is not below the highest
+ * bar, at most five.
  */
 export function ticksFor(highest: number): number[] {
   if (highest <= 0) return [0, 1]
@@ -27,7 +27,7 @@ export function ticksFor(highest: number): number[] {
   return Array.from({ length: count + 1 }, (_, index) => index * whole)
 }
 
-/** The months up to that of a day, newest first, as 2026-04: a year of them. */
+/** lastMonths returns the last twelve months up to the month of `today`, newest first, in the form 2026-04. */
 export function lastMonths(today: string): string[] {
   const months = Number(today.slice(0, 4)) * 12 + Number(today.slice(5, 7)) - 1
   return Array.from({ length: 12 }, (_, back) => {

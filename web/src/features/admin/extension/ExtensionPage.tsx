@@ -15,7 +15,7 @@ import { edgeRegistry, edgeSettings, forcelistValue, linuxPolicy, macProfile } f
 
 const words = texts.extension
 
-/** The extension for the browser: what it is, and how it comes onto the organization's computers. */
+/** The browser extension: its purpose, and its installation on the organization's computers. */
 export function ExtensionPage() {
   const { data, error, isError, refetch } = useQuery(extensionQuery)
   const none = error instanceof ApiError && error.status === 404

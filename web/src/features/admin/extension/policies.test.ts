@@ -21,7 +21,7 @@ test('a profile is well-formed XML', () => {
   expect(found.querySelector('array string')?.textContent).toBe(forcelistValue(extension))
 })
 
-test('the policies of Edge name the extension and its updates, at the places that the guide tells', () => {
+test('the policies of Edge contain the extension and its update URL at the documented keys', () => {
   const [, key, value] = /^\[(.+)\]\n"1"="(.+)"$/m.exec(edgeRegistry(extension)) ?? []
   expect(value).toBe(forcelistValue(extension))
   expect(JSON.parse(edgeSettings(extension))).toEqual({

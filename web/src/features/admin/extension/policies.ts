@@ -1,11 +1,11 @@
 import type { Extension } from '@/lib/api'
 
-/** The value of Chromium's policy ExtensionInstallForcelist. */
+/** forcelistValue returns the value of Chromium's policy ExtensionInstallForcelist. */
 export function forcelistValue({ id, update_url }: Extension): string {
   return `${id};${update_url}`
 }
 
-/** The key of Edge's policies in the registry of Windows. */
+/** The key of Edge's policies in the Windows registry. */
 const edgeKey = String.raw`HKEY_LOCAL_MACHINE\SOFTWARE\Policies\Microsoft\Edge`
 
 /** A registry file with Edge's policy ExtensionInstallForcelist. */
@@ -18,7 +18,7 @@ export function edgeRegistry(extension: Extension): string {
   ].join('\n')
 }
 
-/** The value of Edge's policy ExtensionSettings, which replaces ExtensionInstallForcelist where it is used. */
+/** edgeSettings returns the value of Edge's policy ExtensionSettings, which overrides ExtensionInstallForcelist. */
 export function edgeSettings({ id, update_url }: Extension): string {
   return JSON.stringify({
     [id]: { installation_mode: 'force_installed', update_url, override_update_url: true },

@@ -13,10 +13,10 @@ import { Rated } from './Reviews'
 
 const words = texts.feedback.detail
 
-/** The question and the answer that a person has sent with their rating. */
+/** The question and the answer of a rating. */
 export function Detail({ review, onClose }: { review: OrganizationFeedback; onClose: () => void }) {
   const { data, error, refetch } = useQuery(feedbackTextQuery(review.id))
-  // The person may have withdrawn it, or taken the text back, since the list was loaded.
+  // The user may have withdrawn the rating or its text since the list was loaded.
   const gone = data ? !data.with_text : error instanceof ApiError && error.status === 404
   return (
     <Dialog

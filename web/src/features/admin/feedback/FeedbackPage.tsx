@@ -27,7 +27,7 @@ import { SkillTable } from './SkillTable'
 const words = texts.feedback
 const NAMES = ['q', 'rating', 'skill_id', 'from', 'to'] as const
 
-/** The ratings of answers: how many of each skill, and each with its comment. */
+/** The ratings of answers: the numbers by skill, and each rating with its comment. */
 export function FeedbackPage() {
   const url = useUrlState()
   const query = queryOf(url)
@@ -59,7 +59,7 @@ export function FeedbackPage() {
   )
 }
 
-// The days in the URL are in the reader's time zone; the API takes points in time.
+// The days in the URL are in the reader's time zone; the API expects timestamps.
 function queryOf(url: UrlState): FeedbackQuery {
   const q = url.get('q')
   const rating = url.get('rating')

@@ -72,7 +72,7 @@ function Line({ review, onOpen }: { review: OrganizationFeedback; onOpen: () => 
 
 const icons = { good: ThumbsUp, bad: ThumbsDown } as const
 
-/** A rating in a word. */
+/** A rating in one word. */
 export function Rated({ rating }: { rating: OrganizationFeedback['rating'] }) {
   const Icon = icons[rating]
   return (

@@ -13,7 +13,7 @@ import styles from './Feedback.module.css'
 
 const words = texts.feedback
 
-/** How often the answers of each skill were rated good and bad in a period. */
+/** The numbers of good and bad ratings by skill in a period. */
 export function SkillTable({ period }: { period: Pick<FeedbackQuery, 'from' | 'to'> }) {
   const { data, isError, isPlaceholderData, refetch } = useQuery({
     ...skillFeedbackQuery(period),

@@ -15,7 +15,7 @@ import styles from './InstructionsPage.module.css'
 
 const words = texts.instructions
 
-/** The instructions that every skill of the organization is told. */
+/** The organization's instructions for every skill. */
 export function InstructionsPage() {
   const { data, isError, refetch } = useQuery(guidanceQuery)
   return (

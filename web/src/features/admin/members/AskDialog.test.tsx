@@ -20,7 +20,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-it('asks before somebody is invited to a password, and then closes', async () => {
+it('asks before inviting a member to set a password, and then closes', async () => {
   const server = vi.fn<typeof fetch>(async () => new Response(null, { status: 204 }))
   vi.stubGlobal('fetch', server)
   const onClose = vi.fn()
@@ -35,7 +35,7 @@ it('asks before somebody is invited to a password, and then closes', async () =>
   expect(await request.json()).toEqual({ user_id: 'm' })
 })
 
-it('names the skills that keep files of a member before they are removed', async () => {
+it('lists the skills that use files of a member before removing the member', async () => {
   const items = [{ skill_id: 's', skill_name: '規程の相談', filenames: ['人事内規.md', '補足.md'] }]
   const server = vi.fn<typeof fetch>(async () => Response.json({ items }))
   vi.stubGlobal('fetch', server)

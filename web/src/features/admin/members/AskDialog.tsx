@@ -8,17 +8,17 @@ import { remove, resend, signOut, unlink } from './changes'
 import styles from './Dialogs.module.css'
 
 const questions = {
-  /** Before a member is removed: what is deleted with them. */
+  /** Before removing a member: lists the data that will be deleted. */
   remove: { words: texts.removing, danger: true, act: remove },
-  /** Before a member whom single sign-on has added is invited to a password. */
+  /** Before inviting a member from single sign-on to set a password. */
   password: {
     words: texts.givingPassword,
     danger: false,
     act: (member: Member) => resend(member, 'password'),
   },
-  /** Before all sessions of a member end. */
+  /** Before ending all sessions of a member. */
   'sign-out': { words: texts.signingOut, danger: false, act: signOut },
-  /** Before the identity provider's name for a member is forgotten. */
+  /** Before removing a member's link to the identity provider. */
   unlink: { words: texts.unlinking, danger: true, act: unlink },
 } as const
 
@@ -28,7 +28,7 @@ interface AskDialogProps {
   onClose: () => void
 }
 
-/** Asks for confirmation before an action on a member, and names its consequences. */
+/** Asks for confirmation before an action on a member and explains its consequences. */
 export function AskDialog({ question, member, onClose }: AskDialogProps) {
   const { words, danger, act } = questions[question]
   const removes = question === 'remove'

@@ -15,7 +15,7 @@ import { typedTokens } from './limit'
 
 const words = texts.memberLimit
 
-/** How many tokens each member may use a month, and the way to change it. Shows nothing until it is loaded. */
+/** The monthly token limit of each member, with a button to change it. Empty until loaded. */
 export function DefaultLimit() {
   const { data } = useQuery(memberLimitQuery)
   const [open, setOpen] = useState(false)

@@ -53,7 +53,7 @@ describe('the form of a member', () => {
     )
   const save = () => userEvent.click(screen.getByRole('button', { name: '保存する' }))
 
-  it('sends only what is different, and closes', async () => {
+  it('sends only changes, and closes', async () => {
     reply(200, { ...member, role: 'organization-admin' })
     show()
     await userEvent.selectOptions(screen.getByLabelText('役割'), '管理者')
@@ -64,7 +64,7 @@ describe('the form of a member', () => {
     expect(await request.json()).toEqual({ role: 'organization-admin' })
   })
 
-  it('sends a limit of the member, and none that is no number', async () => {
+  it('sends the member’s limit, but no invalid number', async () => {
     reply(200, member)
     show()
     screen.getByRole('option', { name: '組織の上限に従う（50,000トークン）' })
@@ -80,7 +80,7 @@ describe('the form of a member', () => {
     })
   })
 
-  it('asks for a name, and sends nothing without one', async () => {
+  it('requires a name before sending', async () => {
     show()
     await userEvent.clear(screen.getByLabelText('名前'))
     await save()
@@ -89,7 +89,7 @@ describe('the form of a member', () => {
     expect(server).not.toHaveBeenCalled()
   })
 
-  it('says what the server refuses, and stays open with what was entered', async () => {
+  it('shows the server’s refusal, and keeps the input', async () => {
     reply(409, { detail: '有効な特権管理者が一人もいなくなります。', code: 'conflict' })
     show()
     await userEvent.selectOptions(screen.getByLabelText('状態'), '停止中')
@@ -99,7 +99,7 @@ describe('the form of a member', () => {
     expect(onClose).not.toHaveBeenCalled()
   })
 
-  it('shows the roles that an administrator may not give, with the reason', () => {
+  it('shows the roles that an administrator may not grant, with the reason', () => {
     show({ ...me, role: 'organization-admin' })
     expect((screen.getByRole('option', { name: '特権管理者' }) as HTMLOptionElement).disabled).toBe(true)
     expect(screen.getByText('管理者の役割を付けられるのは、特権管理者だけです。')).toBeTruthy()

@@ -22,7 +22,7 @@ interface Values extends LimitValues {
   state: Member['state']
 }
 
-/** Changes a member's name, role, state and limit. What the reader may not change is shown, with the reason. */
+/** Changes a member's name, role, state and limit. Fields that the reader may not change are shown with the reason. */
 export function EditDialog({ me, member, onClose }: { me: Me; member: Member; onClose: () => void }) {
   const [values, setValues] = useState<Values>({ ...member, ...limitOf(member.tokens) })
   const [error, setError] = useState<unknown>(null)
@@ -161,7 +161,7 @@ function Account({ member }: { member: Member }) {
   )
 }
 
-/** The changes; null if there are none. */
+/** The changes; null if nothing changed. */
 function changeOf(member: Member, values: Values): UserEditRequest | null {
   const name = values.name.trim()
   const change: UserEditRequest = {

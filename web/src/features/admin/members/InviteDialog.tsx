@@ -11,7 +11,7 @@ import { InviteResults } from './InviteResults'
 const words = texts.inviting
 const WAYS = ['one', 'many'] as const
 
-/** What the parts of the dialog are given. */
+/** The properties of both forms in the dialog. */
 export interface InviteProps {
   me: Me
   /** The number of free seats; undefined while unknown. */
@@ -53,7 +53,7 @@ export function InviteDialog(props: InviteProps) {
   )
 }
 
-/** The frame of both ways. */
+/** The frame of both forms. */
 export function InviteFrame({
   wide = false,
   ways,

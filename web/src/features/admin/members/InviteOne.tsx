@@ -28,7 +28,7 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
   const [busy, setBusy] = useState(false)
   const email = useRef<HTMLInputElement>(null)
   const name = useRef<HTMLInputElement>(null)
-  // The same key until the input changes, so that a call that may have succeeded is not repeated.
+  // The same key until the input changes, so that a retry of a call that may have succeeded has no effect.
   const key = useRef(crypto.randomUUID() as string)
   const form = useId()
 
@@ -57,7 +57,7 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
         toast(words.invited(clean.name), { tone: 'success' })
         return onClose()
       }
-      // A failed call is made again under a new key, so that it is not answered with the stored result.
+      // A failed call is retried with a new key, because the server would repeat the stored result.
       key.current = crypto.randomUUID()
       fail({ email: `${words.results[answer?.result ?? 'failed']}。` })
     } catch (cause) {

@@ -63,7 +63,7 @@ export function InviteResults({ people, onClose, onMore }: InviteResultsProps) {
   )
 }
 
-/** Sends once when it is first shown, and on request again what is left or has failed. */
+/** Sends once when first shown. On request, it sends the remaining and the failed invitations again. */
 function useSending(people: readonly NewMember[]) {
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>(() =>
     people.map((person) => ({ person, result: null })),
@@ -72,7 +72,7 @@ function useSending(people: readonly NewMember[]) {
   const [error, setError] = useState<unknown>(null)
   const run = useRef<InviteRun>(null)
 
-  // `before` has the results that stay while others are sent again.
+  // `before` has the results to keep.
   const send = useCallback(async (next: InviteRun, before: readonly Outcome[]) => {
     run.current = next
     const show = (now: readonly Outcome[]) => {

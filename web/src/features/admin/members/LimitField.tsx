@@ -15,7 +15,7 @@ interface LimitFieldProps {
   onChange: (next: Partial<LimitValues>) => void
 }
 
-/** How many tokens a member may use a month. */
+/** The monthly token limit of a member. */
 export function LimitField({ values, disabled, error, onChange }: LimitFieldProps) {
   const { data } = useQuery(memberLimitQuery)
   const all = data && (data.tokens === undefined ? words.none : words.count(formatNumber(data.tokens)))

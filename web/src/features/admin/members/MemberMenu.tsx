@@ -30,7 +30,7 @@ interface MemberMenuProps extends MemberActions {
 export function MemberMenu({ member, singleSignOn, refused, ...actions }: MemberMenuProps) {
   const { onEdit, onRemove, onResend, onGivePassword, onSignOut, onUnlink } = actions
   const invitation = invitationFor(member, singleSignOn)
-  // A dialog opens after the menu has returned the focus to its button, so that the dialog restores it there.
+  // A dialog opens after the menu has returned the focus to its button. The dialog then restores the focus there.
   const next = useRef<((member: Member) => void) | null>(null)
   const openNext = () => {
     const open = next.current

@@ -34,7 +34,7 @@ type Open =
   | { kind: 'edit' | 'remove' | 'password' | 'sign-out' | 'unlink'; member: Member }
   | null
 
-/** The list of members, and the ways to invite, change and remove them. */
+/** The list of members, with the dialogs to invite, change and remove them. */
 export function MembersPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   const { data: contract } = useQuery(contractQuery)

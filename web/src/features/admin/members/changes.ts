@@ -13,7 +13,7 @@ export function reason(cause: unknown): string {
   return cause instanceof ApiError ? cause.detail : new ApiError(500, {}).detail
 }
 
-/** Sends an invitation again, or the one to a password, and shows the result. */
+/** resend sends an invitation or a request to set a password again, and shows the result. */
 export async function resend(member: Member, kind: 'again' | 'password' = 'again'): Promise<void> {
   const { sent, notSent } = words.sending[kind]
   try {
@@ -46,7 +46,7 @@ export async function unlink(member: Member): Promise<void> {
   }
 }
 
-// The focus was in the removed line.
+// The focus was in the removed row.
 function catchFocus(): void {
   requestAnimationFrame(() => {
     if (document.activeElement === document.body)
@@ -66,7 +66,7 @@ export async function remove(member: Member): Promise<void> {
     await admin.removeMember(member.id)
     toast(words.removed(member.name), { tone: 'success' })
   } catch (cause) {
-    // Another administrator was faster; the result is the same.
+    // Another administrator has already removed the member.
     if (cause instanceof ApiError && cause.status === 404) return await refreshMembers()
     toastFailure(words.notRemoved(member.name, reason(cause)), () => void remove(member))
   }

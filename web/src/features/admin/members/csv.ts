@@ -2,8 +2,8 @@
 export const MAX_FILE_BYTES = 1 << 20
 
 /**
- * The text of a file as spreadsheets write it: UTF-8 or UTF-16 with a byte order mark, UTF-8 without one, or else
- * Shift_JIS, in which Excel in Japan saves CSV. Throws a TypeError if it is none of them.
+ * decodeText decodes a file from a spreadsheet: UTF-8 or UTF-16 with a byte order mark, UTF-8 without one, or
+ * Shift_JIS, which Excel in Japan uses for CSV. It throws a TypeError for anything else.
  */
 export function decodeText(bytes: Uint8Array): string {
   for (const encoding of [encodingByMark(bytes) ?? 'utf-8', 'shift_jis']) {
@@ -11,7 +11,7 @@ export function decodeText(bytes: Uint8Array): string {
       const text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
       if (!text.includes('\0')) return text
     } catch {
-      // The next one may fit.
+      // Try the next encoding.
     }
   }
   throw new TypeError('not a text')
@@ -32,8 +32,8 @@ export interface CsvLine {
 }
 
 /**
- * The lines of a pasted list or a CSV file (RFC 4180, with tabs, semicolons or the full-width comma as well), without
- * empty ones. A quoted cell may hold separators and line breaks; a quote that is never closed ends with the text.
+ * readCsv parses a pasted list or a CSV file (RFC 4180, with tabs, semicolons or full-width commas as well), without
+ * empty lines. A quoted cell may contain separators and line breaks. An unclosed quote extends to the end of the text.
  */
 export function readCsv(text: string): CsvLine[] {
   const separator = separatorOf(text)

@@ -17,7 +17,7 @@ function keys() {
 }
 
 describe('inviting a list of people', () => {
-  it('takes a hundred a call, each with a key of its own', async () => {
+  it('sends a hundred people per call, each call with its own key', async () => {
     const invite = vi.fn(async (users: NewMember[]) => invited(users))
     const run = new InviteRun(people(201), invite, keys())
     const progress: number[] = []
@@ -28,7 +28,7 @@ describe('inviting a list of people', () => {
     expect(run.outcomes.every((item) => item.result === 'invited')).toBe(true)
   })
 
-  it('stops where a call fails, and goes on there with the same key', async () => {
+  it('stops at a failed call, and continues there with the same key', async () => {
     const invite = vi.fn(async (users: NewMember[], _key: string) => invited(users))
     invite.mockResolvedValueOnce(invited(people(100))).mockRejectedValueOnce(new ApiError(0, {}))
     const run = new InviteRun(people(150), invite, keys())
@@ -39,7 +39,7 @@ describe('inviting a list of people', () => {
     expect(run.outcomes.filter((item) => item.result === null)).toHaveLength(0)
   })
 
-  it('leaves out the lines that the server refuses, and sends the others as another call', async () => {
+  it('leaves out lines that the server refuses, and sends the others as another call', async () => {
     const invite = vi.fn(async (users: NewMember[], _key: string) => invited(users))
     const problem = { errors: [{ field: 'users[1].email', message: '使えないアドレスです。' }] }
     invite.mockRejectedValueOnce(new ApiError(400, problem))

@@ -3,7 +3,7 @@ import { ApiError, type Invitation, type NewMember } from '@/lib/api'
 /** The maximum number of people per call. */
 export const BATCH = 100
 
-/** The result for one person of a list: the server's result, a refusal of the line, or none yet. */
+/** Outcome is the result for one person of a list: the server's result, the refusal of the line, or none yet. */
 export interface Outcome {
   readonly person: NewMember
   readonly result: Invitation['result'] | 'refused' | null
@@ -12,7 +12,7 @@ export interface Outcome {
 }
 
 interface Batch {
-  /** Sent with every attempt for the same people, so that none of them is invited twice. */
+  /** Sent with every attempt for the same people, so that each is invited only once. */
   readonly key: string
   readonly at: readonly number[]
 }
@@ -20,8 +20,8 @@ interface Batch {
 type Invite = (users: NewMember[], key: string) => Promise<Invitation[]>
 
 /**
- * Invites a list of people, a hundred per call. It stops at the first call that fails, and continues from there when it
- * is run again, with the same key for the same people, because the failed call may have succeeded on the server.
+ * InviteRun invites a list of people, a hundred per call. It stops at the first failed call, and the next run continues
+ * there. It sends the same key for the same people, because the failed call may have succeeded on the server.
  */
 export class InviteRun {
   readonly #invite: Invite
@@ -55,7 +55,7 @@ export class InviteRun {
       } catch (cause) {
         const refused = refusedLines(cause)
         if (refused.size === 0) throw cause
-        // Without the refused lines it is a new call; nothing of the refused one was executed.
+        // Without the refused lines it is a new call. The server did not execute the refused one.
         this.#batches = [
           ...this.#split(at.filter((_, index) => !refused.has(index))),
           ...this.#batches.slice(1),
@@ -87,7 +87,7 @@ export class InviteRun {
   }
 }
 
-/** The lines for which a call was refused, with the reason: fields such as `users[3].email`. */
+/** refusedLines returns the refused lines of a call with the reasons, from fields such as `users[3].email`. */
 function refusedLines(cause: unknown): Map<number, string> {
   const lines = new Map<number, string>()
   if (!(cause instanceof ApiError) || cause.status !== 400) return lines

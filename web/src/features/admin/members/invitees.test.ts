@@ -17,32 +17,32 @@ describe('the text of a file', () => {
     expect(decodeText(bytes)).toBe('鈴木,a')
   })
 
-  it('is none in a picture or a workbook', () => {
+  it('is rejected for a picture or a workbook', () => {
     expect(() => decodeText(Uint8Array.of(0x50, 0x4b, 3, 4, 0x14, 0, 8, 0))).toThrow(TypeError)
     expect(() => decodeText(Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0xff, 0xfd))).toThrow(TypeError)
   })
 })
 
 describe('the lines of a table', () => {
-  it('keep what is quoted together, and know where they stand', () => {
+  it('keep quoted cells together, and have line numbers', () => {
     expect(readCsv('a,"b, ""c""\nd",e\r\n\r\n , \nf;g\n')).toEqual([
       { line: 1, cells: ['a', 'b, "c"\nd', 'e'] },
       { line: 5, cells: ['f', 'g'] },
     ])
   })
 
-  it('are separated by tabs where there are any', () => {
+  it('are separated by tabs if there are any', () => {
     expect(readCsv('a, b\tc')).toEqual([{ line: 1, cells: ['a, b', 'c'] }])
   })
 
-  it('end with the text, also within a quote', () => {
+  it('end with the text, even within a quote', () => {
     expect(readCsv('"a,b')).toEqual([{ line: 1, cells: ['a,b'] }])
     expect(readCsv('')).toEqual([])
   })
 })
 
 describe('a list of people', () => {
-  it('is understood in any order without a heading', () => {
+  it('is parsed in any order without a heading', () => {
     const text = [
       'hanako@example.co.jp, 鈴木　花子, 管理者',
       '山田 太郎,taro@example.co.jp',
@@ -60,7 +60,7 @@ describe('a list of people', () => {
     expect(read(text).map((item) => item.assumedName)).toEqual([false, false, false, false, true])
   })
 
-  it('is understood by its heading', () => {
+  it('is parsed by its heading', () => {
     const text = '社員番号\t姓\t名\t権限\tメールアドレス\n001\t鈴木\t花子\t特権管理者\thanako@example.co.jp'
     expect(read(text).map(brief)).toEqual([
       ['hanako@example.co.jp', '鈴木 花子', 'organization-super-admin', undefined],
@@ -70,13 +70,13 @@ describe('a list of people', () => {
     ])
   })
 
-  it('takes full-width addresses as they are meant', () => {
+  it('accepts full-width addresses', () => {
     expect(read('ｈａｎａｋｏ＠example.co.jp，鈴木').map(brief)).toEqual([
       ['hanako@example.co.jp', '鈴木', 'general-user', undefined],
     ])
   })
 
-  it('says what is wrong, line by line', () => {
+  it('has an error for each invalid line', () => {
     const text = `鈴木 花子\na@b\nA@example.com,A\na@example.com,B\nc@example.com,${'長'.repeat(101)}\nd@example.com,D\u202e`
     expect(read(text).map(({ line, error }) => [line, error])).toEqual([
       [1, 'メールアドレスがありません。'],
@@ -89,13 +89,13 @@ describe('a list of people', () => {
     expect(read('email,role\na@example.com,部長')[0]?.error).toBe('「部長」という役割はありません。')
   })
 
-  it('gives no administrators’ roles for those who may not', () => {
+  it('grants no administrators’ roles for users who may not', () => {
     expect(read('a@example.com,A,管理者', false)[0]?.error).toBe(
       '管理者の役割を付けられるのは、特権管理者だけです。',
     )
   })
 
-  it('has an end', () => {
+  it('has a maximum length', () => {
     const text = Array.from({ length: MOST_INVITEES + 1 }, (_, at) => `u${at}@example.com`).join('\n')
     const people = read(text)
     expect(people.filter((item) => item.error)).toHaveLength(1)
@@ -103,7 +103,7 @@ describe('a list of people', () => {
   })
 })
 
-describe('the word of a role', () => {
+describe('the name of a role', () => {
   it.each([
     ['General User', 'general-user'],
     ['メンバー', 'general-user'],
@@ -113,7 +113,7 @@ describe('the word of a role', () => {
     ['Super Admin', 'organization-super-admin'],
     ['system-admin', null],
     ['部長', null],
-  ])('%s means %s', (word, role) => {
+  ])('%s is %s', (word, role) => {
     expect(roleOf(word)).toBe(role)
   })
 })

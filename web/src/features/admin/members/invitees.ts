@@ -16,13 +16,13 @@ export interface Invitee {
   readonly email: string
   readonly name: string
   readonly role: Role
-  /** The list has no name, so it is derived from the address. */
+  /** Whether the list has no name, so that it is derived from the address. */
   readonly assumedName: boolean
-  /** Why this person cannot be invited. */
+  /** Why this person cannot be invited; undefined if possible. */
   readonly error: string | undefined
 }
 
-/** How a list is read. */
+/** ListOptions controls the parsing of a list. */
 export interface ListOptions {
   /** The role of lines without one. */
   readonly role: Role
@@ -78,7 +78,10 @@ export function readInvitees(text: string, options: ListOptions): Invitee[] {
   })
 }
 
-/** Why one person cannot be invited; undefined if they can. `seen` has the lines of the preceding addresses. */
+/**
+ * problemOf returns why a person cannot be invited; undefined if possible. `seen` has the lines of the preceding
+ * addresses.
+ */
 export function problemOf(
   { email, name, role }: NewMember,
   mayGrant: boolean,
@@ -96,13 +99,13 @@ export function problemOf(
   return undefined
 }
 
-/** The role that a word of a list names; null if there is none. */
+/** roleOf returns the role for a word in a list; null for other words. */
 export function roleOf(word: string): Role | null {
   const plain = plainly(word)
   return roleWords.find(([, pattern]) => pattern.test(plain))?.[0] ?? null
 }
 
-// The server decides; only what cannot be an address is rejected here.
+// The server validates; reject only text that cannot be an address.
 function isAddress(email: string): boolean {
   return email.length <= MOST_EMAIL && /^[\x21-\x3f\x41-\x7e]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(email)
 }
@@ -127,7 +130,7 @@ function byColumns({ cells }: CsvLine, columns: readonly Column[]): Parts {
   return { email: addressOf(of('email')), name: tidy(name), role: tidy(of('role')) }
 }
 
-// Without a heading: the cell with an @ is the address, a cell that names a role is the role, the others are the name.
+// Without a heading: a cell with an @ is the address, the name of a role is the role, and the rest is the name.
 function byLooks({ cells }: CsvLine): Parts {
   const rest = cells.filter((cell) => cell !== '')
   const email = takeFrom(rest, (cell) => /[@＠]/.test(cell))
@@ -145,7 +148,7 @@ function takeFrom(cells: string[], wanted: (cell: string) => boolean): string {
   return at < 0 ? '' : (cells.splice(at, 1)[0] ?? '')
 }
 
-/** A typed address: full-width characters stand for ASCII. */
+/** addressOf normalizes a typed address: it converts full-width characters to ASCII. */
 function addressOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -154,7 +157,7 @@ function addressOf(text: string): string {
     .replace(/^mailto:/i, '')
 }
 
-/** A name with single plain spaces. */
+/** tidy returns a name with single ASCII spaces. */
 export function tidy(text: string): string {
   return text
     .replace(/^["“”]+|["“”]+$/g, '')

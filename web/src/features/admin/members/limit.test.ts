@@ -6,7 +6,7 @@ const own: MemberTokens = { used: 10, rule: 'own', limit: 500 }
 const byDefault: MemberTokens = { used: 10, rule: 'default', limit: 9000 }
 
 describe('the limit of a member', () => {
-  it('is unchanged as it was loaded', () => {
+  it('has no change right after loading', () => {
     for (const tokens of [own, byDefault, { used: 0, rule: 'none' } as const]) {
       expect(limitChange(tokens, limitOf(tokens))).toEqual({})
     }

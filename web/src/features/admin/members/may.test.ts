@@ -6,7 +6,7 @@ const me = (role: Role): Me => ({ id: 'me', role }) as Me
 const member = (change: Partial<Member>): Member =>
   ({ id: 'm', role: 'general-user', state: 'active', ...change }) as Member
 
-describe('who may change whom', () => {
+describe('changing members', () => {
   it.each([
     ['organization-admin', 'general-user', true],
     ['organization-admin', 'organization-admin', false],
@@ -19,7 +19,7 @@ describe('who may change whom', () => {
     expect(whyNot(me(actor), member({ role })) === undefined).toBe(allowed)
   })
 
-  it('nobody themself', () => {
+  it('is refused for the user’s own account', () => {
     expect(whyNot(me('organization-super-admin'), member({ id: 'me' }))).toContain('ご自身')
   })
 })
@@ -35,30 +35,25 @@ describe('the state of a member', () => {
   })
 })
 
-describe('what can be sent to a member', () => {
+describe('the invitation of a member', () => {
   const invited = { invited_at: '2026-11-01T00:00:00Z' } as const
   const federated = { auth_type: 'federated_idp', last_signed_in_at: '2026-11-02T00:00:00Z' } as const
   it.each([
     ['an invited one', invited, false, 'again'],
-    ['an invited one of single sign-on', { ...invited, auth_type: 'federated_idp' }, true, 'again'],
+    ['an invited federated one', { ...invited, auth_type: 'federated_idp' }, true, 'again'],
     ['one with a password', { auth_type: 'cognito' }, false, undefined],
-    ['one of single sign-on that is on', federated, true, undefined],
-    ['one of single sign-on that is not known', federated, undefined, undefined],
-    ['one of single sign-on that is off', federated, false, 'password'],
+    ['a federated one with single sign-on', federated, true, undefined],
+    ['a federated one with unknown single sign-on', federated, undefined, undefined],
+    ['a federated one without single sign-on', federated, false, 'password'],
     [
-      'an invited one of single sign-on that is off',
+      'an invited federated one without single sign-on',
       { ...invited, auth_type: 'federated_idp' },
       false,
       'password',
     ],
+    ['an administrator without a link', { ...federated, role: 'organization-admin' }, true, 'password'],
     [
-      'an administrator whom it does not know',
-      { ...federated, role: 'organization-admin' },
-      true,
-      'password',
-    ],
-    [
-      'an administrator whom it knows',
+      'an administrator with a link',
       { ...federated, role: 'organization-admin', sso_linked: true },
       true,
       undefined,

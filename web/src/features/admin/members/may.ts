@@ -6,7 +6,10 @@ const { why } = texts.members
 /** The roles of an organization, in ascending order. */
 export const ROLES: readonly Role[] = ['general-user', 'organization-admin', 'organization-super-admin']
 
-/** The displayed state of a member: one who has not signed in since the invitation is still invited. */
+/**
+ * stateOf returns the displayed state of a member. A member who has not signed in since the invitation is still
+ * invited.
+ */
 export function stateOf(member: Member): MemberFilter {
   if (member.state === 'inactive') return 'inactive'
   const { invited_at: invited, last_signed_in_at: last } = member
@@ -15,9 +18,9 @@ export function stateOf(member: Member): MemberFilter {
 }
 
 /**
- * What can be sent to a member: the invitation once more, a first password if they cannot sign in without one, or
- * nothing. They cannot if single sign-on was switched off, or if it does not know them yet and links administrators by
- * their password only. `singleSignOn` is undefined while unknown.
+ * invitationFor returns the mail that can be sent to a member: the invitation again, a request to set a password if
+ * they cannot sign in without one, or none. They cannot if single sign-on was switched off, or if it has not linked
+ * them yet and links administrators only by their password. `singleSignOn` is undefined while unknown.
  */
 export function invitationFor(
   member: Member,
@@ -34,7 +37,9 @@ export function mayGrant(me: Me): boolean {
   return me.role === 'organization-super-admin'
 }
 
-/** Why one member may not change or remove another; undefined if they may. The server decides by the same rules. */
+/**
+ * whyNot returns why one member may not change or remove another; undefined if allowed. The server uses the same rules.
+ */
 export function whyNot(me: Me, member: Member): string | undefined {
   if (member.id === me.id) return why.self
   if (member.role === 'system-admin') return why.system

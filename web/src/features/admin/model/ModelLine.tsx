@@ -21,7 +21,7 @@ interface ModelLineProps {
   readonly onChange: (change: Partial<Decision>) => void
 }
 
-/** A model of the server, with what the organization decides on it. */
+/** A model of the server, with the organization's settings for it. */
 export function ModelLine({ model, decision, standard, onAllow, onStandard, onChange }: ModelLineProps) {
   const { provider, given_name, given_note, available, sees, thinking, context_tokens } = model
   const { allowed, name, note } = decision

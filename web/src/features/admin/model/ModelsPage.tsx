@@ -22,7 +22,7 @@ import { NoModel } from './NoModel'
 
 const words = texts.models
 
-/** The models of the server: which of them the members may choose, and what these are called. */
+/** The models of the server: their availability to members and their display names. */
 export function ModelsPage() {
   const connected = useQuery(configQuery).data?.model_connected ?? true
   const { data, isError, refetch } = useQuery({ ...modelsQuery, enabled: connected })

@@ -10,12 +10,12 @@ it('keeps the default among the allowed models', () => {
   expect(withAllowed(decisions('a', 'a'), 'b', true)).toEqual(decisions('a', 'ab'))
   expect(withAllowed(decisions('a', 'abc'), 'a', false)).toEqual(decisions('b', 'bc'))
   expect(withAllowed(decisions('c', 'ac'), 'a', false)).toEqual(decisions('c', 'c'))
-  // Nothing is left to be the default; the first one that is allowed again becomes it.
+  // No allowed model is left. The next allowed one becomes the default.
   expect(withAllowed(decisions('c', 'c'), 'c', false)).toEqual(decisions('c', ''))
   expect(withAllowed(decisions('c', ''), 'b', true)).toEqual(decisions('b', 'b'))
 })
 
-it('sends of each model what an organization decides', () => {
+it('sends the organization’s settings for each model', () => {
   const model = { provider: 'p', given_name: 'A', available: null, sees: true, context_tokens: 8000 }
   const loaded = {
     default_id: 'a',

@@ -1,6 +1,6 @@
 import type { OrganizationModels, OrganizationModelsRequest } from '@/lib/api'
 
-/** What an organization decides on the models of its server, in their order. */
+/** Decisions are the organization's settings for the models of its server, in order. */
 export type Decisions = OrganizationModelsRequest
 
 export function decisionsOf({ default_id, models }: OrganizationModels): Decisions {
@@ -10,7 +10,9 @@ export function decisionsOf({ default_id, models }: OrganizationModels): Decisio
   }
 }
 
-/** Allows a model or not. The default is one that is allowed: the first one if it was withdrawn. */
+/**
+ * withAllowed allows or forbids a model. If the default model is forbidden, the first allowed one becomes the default.
+ */
 export function withAllowed({ default_id, models }: Decisions, id: string, allowed: boolean): Decisions {
   const next = models.map((model) => (model.id === id ? { ...model, allowed } : model))
   const remains = next.some((model) => model.id === default_id && model.allowed)

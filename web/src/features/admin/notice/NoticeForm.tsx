@@ -15,9 +15,9 @@ import { Preview } from './Preview'
 
 const words = texts.notice
 
-/** Writes a notice, a new one or a copy, or changes one. */
+/** A form to write a new notice, to copy one or to change one. */
 export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice; copied?: boolean }) {
-  // The form keeps the notice with which it was opened, whatever is loaded meanwhile.
+  // The form keeps the notice as it was when it was opened.
   const [notice] = useState(copied ? undefined : loaded)
   const [opened] = useState(() => initialValues(loaded, copied))
   const [values, setValues] = useState(opened)
@@ -31,7 +31,7 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
   const navigate = useNavigate()
   const way = notice?.state === 'published' ? 'save' : values.from === '' ? 'now' : 'later'
 
-  // After rendering: then the fields show their errors.
+  // After rendering, so that the fields show their errors.
   useEffect(() => {
     if (failures > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [failures])
@@ -91,7 +91,7 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
   )
 }
 
-// A new notice is added once, however often the same is sent; what was changed after a failure is another request.
+// Repeated sending adds a new notice once. Changed input after a failure is another request.
 function useStore(notice: ManagedNotice | undefined): (draft: NoticeDraft) => Promise<ManagedNotice> {
   const request = useRef({ of: '', id: '' })
   return (draft) => {

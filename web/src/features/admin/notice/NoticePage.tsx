@@ -15,7 +15,7 @@ import { NoticeForm } from './NoticeForm'
 
 const words = texts.notice
 
-/** A new notice, or a copy of the one that `from` in the URL names. */
+/** A new notice, or a copy of the notice in the parameter `from` of the URL. */
 export function NewNoticePage() {
   const from = useSearchParams()[0].get('from')
   return (
@@ -29,7 +29,7 @@ export function NewNoticePage() {
   )
 }
 
-/** A notice: to be changed, or only shown. */
+/** A notice, editable or read-only. */
 export function NoticePage() {
   const { noticeId = '' } = useParams()
   const state = useQuery(noticeQuery(noticeId)).data
@@ -60,7 +60,7 @@ function Loaded({ id, children }: { id: string; children: (notice: ManagedNotice
   const { data, error, refetch } = useQuery(noticeQuery(id))
   if (data !== undefined) return children(data)
   if (error === null) return <BoxesLoading heights={[300, 120]} />
-  // An id that is none is 400.
+  // The API responds with 400 to an invalid id.
   const missing = error instanceof ApiError && (error.status === 404 || error.status === 400)
   return missing ? <EmptyState title={words.missing} /> : <ErrorState onRetry={() => void refetch()} />
 }

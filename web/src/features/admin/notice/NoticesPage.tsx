@@ -16,7 +16,7 @@ import styles from './Notice.module.css'
 
 const words = texts.notices
 
-/** The notices to the members, with their state; those of the administrators can be ended or deleted here. */
+/** The notices to the members with their state. Administrators can end or delete their own here. */
 export function NoticesPage() {
   const [ending, setEnding] = useState<ManagedNotice | null>(null)
   const ways = ending?.state === 'scheduled' ? words.deleting : words.ending

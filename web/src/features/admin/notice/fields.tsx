@@ -9,7 +9,7 @@ const words = texts.notice
 const { fields } = words
 
 interface NoticeFieldsProps {
-  /** The notice that is changed. */
+  /** The notice being changed. */
   notice: ManagedNotice | undefined
   values: NoticeValues
   errors: NoticeErrors
@@ -94,7 +94,7 @@ function Choices({ notice, values, errors, onChange }: NoticeFieldsProps) {
 function Times({ notice, values, errors, onChange }: NoticeFieldsProps) {
   const published = notice?.state === 'published'
   const from = published ? fields.fixed : notice ? fields.fromScheduled : fields.fromHint
-  // In words: a browser shows the fields in its own language.
+  // In words, because a browser shows the fields in its own language.
   const inWords = (value: string) => {
     const at = fromJapan(value)
     return at && formatJapan(at)

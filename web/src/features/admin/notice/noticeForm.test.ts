@@ -24,7 +24,7 @@ const values = (changes: Partial<NoticeValues> = {}): NoticeValues => ({
 })
 
 describe('the form of a notice', () => {
-  it('shows times in Japan, and sends those that were not changed as they are', () => {
+  it('shows times in Japan, and sends unchanged ones as they were', () => {
     const opened = initialValues(notice)
     expect([opened.from, opened.to]).toEqual(['2026-12-01T09:30', '2026-12-29T00:00'])
     expect(requestOf(opened, notice)).toMatchObject({
@@ -40,7 +40,7 @@ describe('the form of a notice', () => {
     )
   })
 
-  it('copies what was written, without its times', () => {
+  it('copies the text without the times', () => {
     expect(initialValues(notice, true)).toEqual(values({ body: '本文' }))
     expect(same(initialValues(notice), initialValues(notice, true))).toBe(false)
     expect(same(values(), values())).toBe(true)
@@ -62,11 +62,11 @@ describe('the form of a notice', () => {
       { ...notice, published_at: '2026-11-01T00:00:00Z', state: 'published' },
       [],
     ],
-  ])('says what is wrong with one %s', (_, changes, of, wrong) => {
+  ])('has an error for one %s', (_, changes, of, wrong) => {
     expect(Object.keys(checkValues(values(changes), of, now))).toEqual(wrong)
   })
 
-  it('puts the errors of the server at their fields', () => {
+  it('assigns the server’s errors to fields', () => {
     const cause = new ApiError(400, {
       errors: [
         { field: 'ends_at', message: '遅すぎます。' },

@@ -7,7 +7,7 @@ const words = texts.notice.errors
 /** The API's limits, in characters. */
 export const limits = { title: 200, body: 2000 } as const
 
-/** The values of the form. Times are those of Japan, as the fields have them; '' for none. */
+/** NoticeValues are the values of the form. Times are in Japan's time zone in the format of the fields; '' for none. */
 export interface NoticeValues {
   title: string
   body: string
@@ -21,7 +21,7 @@ export interface NoticeValues {
 /** Errors by field. */
 export type NoticeErrors = { [K in keyof NoticeValues]?: string | undefined }
 
-/** The values with which the form is opened: empty, a notice's, or those of one that is copied. */
+/** initialValues returns the initial values of the form: empty, of a notice, or of a copied notice. */
 export function initialValues(notice?: ManagedNotice, copied = false): NoticeValues {
   return {
     title: notice?.title ?? '',
@@ -40,7 +40,8 @@ export function same(a: NoticeValues, b: NoticeValues): boolean {
 }
 
 /**
- * The request for the values. A time that was not changed is sent as it was stored: the fields have no seconds.
+ * requestOf returns the request for the values. An unchanged time is sent as stored, because the fields have no
+ * seconds.
  */
 export function requestOf(values: NoticeValues, notice?: ManagedNotice): NoticeDraft {
   const at = (value: string, stored: string | undefined) =>
@@ -58,7 +59,7 @@ export function requestOf(values: NoticeValues, notice?: ManagedNotice): NoticeD
   }
 }
 
-/** The errors that are found before anything is sent. */
+/** checkValues returns the errors that are found before sending. */
 export function checkValues(values: NoticeValues, notice?: ManagedNotice, now = Date.now()): NoticeErrors {
   const errors: NoticeErrors = {}
   const draft = requestOf(values, notice)
@@ -85,7 +86,7 @@ const names: Readonly<Record<string, keyof NoticeValues>> = {
   ends_at: 'to',
 }
 
-/** The server's errors by field; `rest` are those that fit none. */
+/** serverErrors returns the server's errors by field. `rest` contains the others. */
 export function serverErrors(cause: unknown): { errors: NoticeErrors; rest: string } {
   if (!(cause instanceof ApiError)) return { errors: {}, rest: new ApiError(500, {}).detail }
   const errors: NoticeErrors = {}

@@ -8,9 +8,9 @@ interface ConfirmDialogProps {
   /** The labels of the confirming and the cancelling button. */
   confirm: string
   cancel?: string
-  /** The action is destructive. */
+  /** Whether the action is destructive. */
   danger?: boolean
-  /** The action is in progress; the dialog stays until it is closed. */
+  /** Whether the action is in progress. */
   busy?: boolean
   onConfirm: () => void
   onClose: () => void

@@ -5,7 +5,7 @@ import { toast, toastFailure } from '@/lib/ui/toast'
 import { texts } from '../texts'
 import styles from './CopyValue.module.css'
 
-/** A value to be copied to another system exactly. */
+/** A value to copy exactly to another system. */
 export function CopyValue({ label, value }: { label: string; value: string }) {
   const [copied, setCopied] = useState(false)
   useEffect(() => {

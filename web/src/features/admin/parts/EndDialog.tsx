@@ -6,13 +6,13 @@ import { ConfirmDialog } from './ConfirmDialog'
 interface EndDialogProps {
   words: { confirm: string; end: string; ended: string; notEnded: string }
   end: () => Promise<unknown>
-  /** The query to read again once it has ended. */
+  /** The query key to invalidate afterwards. */
   changes: readonly string[]
   onClose: () => void
   children: ReactNode
 }
 
-/** Asks whether something is to be ended, ends it, and says whether it did. Render it only while it is open. */
+/** Asks for confirmation before something is ended, ends it, and shows the result. Render it only while it is open. */
 export function EndDialog({ words, end, changes, onClose, children }: EndDialogProps) {
   const [busy, setBusy] = useState(false)
   const confirm = async () => {

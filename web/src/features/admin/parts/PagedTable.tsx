@@ -13,7 +13,7 @@ interface PagedTableProps<Item, Key extends QueryKey> {
   query: (page: number) => UseQueryOptions<Counted<Item>, Error, Counted<Item>, Key>
   /** The name of the table. */
   caption: string
-  /** What is said in place of an empty list. */
+  /** The text in place of an empty list. */
   none: string
   /** The cells of the head. */
   head: ReactNode
@@ -21,7 +21,7 @@ interface PagedTableProps<Item, Key extends QueryKey> {
   row: (item: Item) => ReactNode
 }
 
-/** A list as a table, a page at a time; the page is in the URL. */
+/** A list as a table with pages. The page number is in the URL. */
 export function PagedTable<Item, Key extends QueryKey>(props: PagedTableProps<Item, Key>) {
   const url = useUrlState()
   const { data, isError, isPlaceholderData, refetch } = useQuery({

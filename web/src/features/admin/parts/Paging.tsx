@@ -9,7 +9,7 @@ import type { UrlState } from '../urlState'
 import styles from './Paging.module.css'
 
 /**
- * The range of a list that is shown, with links to the previous and next page. A page after the last leads to the last.
+ * The displayed range of a list, with links to the previous and next page. A page after the last one leads to the last.
  */
 export function Paging({ url, total, shown }: { url: UrlState; total: number; shown: number }) {
   const navigate = useNavigate()

@@ -5,7 +5,7 @@ import styles from './Period.module.css'
 
 const words = texts.period
 
-/** The days from and to which a list is shown, in the URL. */
+/** The first and the last day of the list, stored in the URL. */
 export function Period({ url }: { url: UrlState }) {
   return (
     <div className={styles.period} role="group" aria-label={words.label}>

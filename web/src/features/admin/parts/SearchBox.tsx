@@ -19,7 +19,7 @@ export function SearchBox({
   const [text, setText] = useState(value)
   const sent = useRef(value)
 
-  // The URL was changed by something else: going back, or 条件を消す.
+  // Other navigation has changed the URL: going back, or 条件を消す.
   useEffect(() => {
     if (value === sent.current) return
     sent.current = value

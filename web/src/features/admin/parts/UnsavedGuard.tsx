@@ -4,7 +4,7 @@ import { ConfirmDialog } from './ConfirmDialog'
 import styles from './Page.module.css'
 
 /**
- * Asks for confirmation before a page with unsaved changes is left, within the app or by closing it, unless `released`.
+ * Asks for confirmation before leaving a page with unsaved changes, within the app or by closing it, unless `released`.
  */
 export function UnsavedGuard({
   dirty,

@@ -22,7 +22,7 @@ const words = texts.retention
 const MIN_DAYS = 30
 const MAX_DAYS = 3650
 
-/** After how many days threads are deleted. */
+/** The number of days after which threads are deleted. */
 export function RetentionPage() {
   const { data, isError, refetch } = useQuery(retentionQuery)
   return (
@@ -43,7 +43,7 @@ function Form({ loaded }: { loaded: number | undefined }) {
   const [wrong, setWrong] = useState(false)
   const released = useRef(false)
   const days = on ? readDays(typed) : undefined
-  // What is no number of days can be submitted, so that it is said what is wrong.
+  // Allow submitting invalid input so that the error is shown.
   const dirty = on ? days === undefined || days !== saved : saved !== undefined
 
   const submit = (event: FormEvent) => {
@@ -117,7 +117,7 @@ function Form({ loaded }: { loaded: number | undefined }) {
   )
 }
 
-/** What a number of days would delete now. */
+/** The number of threads that a retention of `days` would delete now. */
 function Preview({ days }: { days: number }) {
   const { data, isError } = useQuery(retentionPreviewQuery(useDeferredValue(days)))
   return (

@@ -6,7 +6,7 @@ import styles from './Saml.module.css'
 
 const words = texts.saml.idp
 
-/** The certificates that may sign a response of the identity provider, and their expiry. */
+/** The accepted signing certificates of the identity provider, and their expiry. */
 export function Certificates({ certificates }: { certificates: SamlConfig['idp_certificates'] }) {
   return (
     <ul className={styles.certificates}>

@@ -48,7 +48,7 @@ export function SamlEditPage() {
 }
 
 function Form({ config: loaded }: { config: SamlConfig }) {
-  // The form keeps the values with which it was opened, whatever is loaded meanwhile.
+  // The form keeps the values as they were when it was opened.
   const [config] = useState(loaded)
   const [values, setValues] = useState(() => initialValues(config))
   const [errors, setErrors] = useState<SamlErrors>({})
@@ -60,7 +60,7 @@ function Form({ config: loaded }: { config: SamlConfig }) {
   const navigate = useNavigate()
   const request = requestOf(config, values)
 
-  // After rendering: then the fields show their errors.
+  // After rendering, so that the fields show their errors.
   useEffect(() => {
     if (failures > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [failures])

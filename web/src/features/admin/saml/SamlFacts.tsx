@@ -46,7 +46,7 @@ export function ServiceProvider({ config }: { config: SamlConfig }) {
   )
 }
 
-// On this server under the name by which it was opened: a browser saves only files from the page's own origin.
+// Under the name that the page was opened with, because a browser saves only files from the page's own origin.
 function pathOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : url
 }
@@ -79,7 +79,7 @@ export function IdentityProvider({ config }: { config: SamlConfig }) {
   )
 }
 
-/** The attributes that are read from an assertion, and whose assertions are accepted. */
+/** The attributes of an assertion, and the accepted domains. */
 export function Attributes({ config }: { config: SamlConfig }) {
   const { attributes } = words
   return (

@@ -51,12 +51,12 @@ export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: b
   )
 }
 
-/** Redirects to the identity provider; the result is shown after the return. */
+/** startTest redirects to the identity provider. The result is shown after the return. */
 export async function startTest(): Promise<void> {
   try {
     const { url } = await admin.startSamlTest()
     window.location.assign(url)
-    // This page stays until the other one has loaded.
+    // Never resolves, because the browser is leaving the page.
     await new Promise(() => {})
   } catch (cause) {
     toastFailure(messageOf(cause), () => void startTest())

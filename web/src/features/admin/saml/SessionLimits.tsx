@@ -20,7 +20,7 @@ const KINDS = ['single_sign_on', 'password'] as const
 const IDLE = [15, 30, 60, 240, 480, 1440, 10080, 43200]
 const MAX = [60, 480, 720, 1440, 10080, 20160, 43200]
 
-/** How long sessions last: administrators can see it, super-admins can set it. */
+/** The maximum durations of sessions: administrators can see them, super-admins can set them. */
 export function SessionLimitsSection({ mayEdit }: { mayEdit: boolean }) {
   const { data, isError, refetch } = useQuery(sessionLimitsQuery)
   return (
@@ -105,7 +105,7 @@ function Form({ saved }: { saved: SessionLimits }) {
   )
 }
 
-// The current value may be none of these choices: the API accepts any.
+// The current value may be missing from these choices, because the API accepts any.
 function choices(usual: number[], current: number, most: number) {
   const all = [...new Set([...usual, current])].filter((minutes) => minutes <= most).sort((a, b) => a - b)
   return all.map((minutes) => (

@@ -14,7 +14,9 @@ import { startTest } from './SamlStatus'
 
 const words = texts.saml.result
 
-/** The result of a test: whether it would have signed in, as whom, and what the identity provider has sent. */
+/**
+ * The result of a test: whether the sign-in would have succeeded, its user, and the data from the identity provider.
+ */
 export function TestResult({ id, mayTest }: { id: string; mayTest: boolean }) {
   const { data: test, isError, refetch } = useQuery(samlTestQuery(id))
   const [busy, setBusy] = useState(false)

@@ -1,7 +1,7 @@
 import type { SamlConfig } from '@/lib/api'
 import { daysUntil } from '../format'
 
-/** The number of days before a certificate's expiry from which there is a warning. */
+/** The page shows a warning if a certificate expires within this number of days. */
 export const WARNING_DAYS = 30
 
 /** The remaining validity of a certificate. */
@@ -15,7 +15,7 @@ export function validityOf(notAfter: string, now = Date.now()): Validity {
   return days < WARNING_DAYS ? { kind: 'expiring', days } : { kind: 'fine' }
 }
 
-/** The latest expiry of all certificates: until then people can sign in. '' if there is none. */
+/** lastDay returns the latest expiry of all certificates, which is the end of sign-in; '' without certificates. */
 export function lastDay(config: SamlConfig): string {
   return (
     config.idp_certificates

@@ -244,7 +244,7 @@ function AttributeField({ label, hint, common, value, error, onChange }: Attribu
   )
 }
 
-/** The mail domains that may sign in, out of the organization's. */
+/** The mail domains that may sign in, chosen from the organization's domains. */
 export function DomainFields({ config, values, errors, onChange }: FieldsProps) {
   const id = useId()
   const { allowed_email_domains: allowed } = config

@@ -5,8 +5,8 @@ export const MAX_METADATA = 256 * 1024
 export type Glance = { kind: 'empty' | 'not-xml' | 'not-metadata' } | { kind: 'found'; entityId: string }
 
 /**
- * A preview of pasted metadata, so that a wrong file is noticed at once. The server decides. Parsed by hand and not by
- * DOMParser, which for invalid XML creates a page with styles that the content security policy reports.
+ * glanceAt returns a preview of pasted metadata, so that a wrong file is noticed at once. The server validates it. It
+ * uses no DOMParser, which for invalid XML creates a page with styles that the content security policy reports.
  */
 export function glanceAt(xml: string): Glance {
   const text = xml.replace(/^\ufeff/, '').trim()

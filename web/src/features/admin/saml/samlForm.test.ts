@@ -32,7 +32,7 @@ const metadata = `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:met
 </md:EntityDescriptor>`
 
 describe('the form of the single sign-on', () => {
-  it('changes nothing as long as nothing is changed', () => {
+  it('has no changes initially', () => {
     expect(requestOf(config, initialValues(config))).toBeNull()
     expect(isDirty(config, { ...initialValues(config), way: 'fields' })).toBe(false)
     expect(isDirty(config, { ...initialValues(config), ssoUrl: 'x' })).toBe(true)
@@ -44,7 +44,7 @@ describe('the form of the single sign-on', () => {
     expect(requestOf(fresh, initialValues(fresh))).toEqual({ email_domains: ['example.co.jp', 'example.jp'] })
   })
 
-  it('sends only what is different, and only of the way that is shown', () => {
+  it('sends only changes, and only of the visible way of entry', () => {
     const values = { ...initialValues(config), xml: metadata, entityId: 'other', emailAttribute: ' mail ' }
     expect(requestOf(config, values)).toEqual({ idp_metadata_xml: metadata, email_attribute: 'mail' })
     expect(requestOf(config, { ...values, way: 'fields' })).toEqual({
@@ -56,7 +56,7 @@ describe('the form of the single sign-on', () => {
     })
   })
 
-  it('asks for what is missing', () => {
+  it('requires missing values', () => {
     const nothing = { ...initialValues(fresh), domains: [] }
     expect(checkValues(fresh, nothing)).toEqual({
       xml: 'IDプロバイダーのメタデータ（XML）を入力してください。',
@@ -71,7 +71,7 @@ describe('the form of the single sign-on', () => {
     expect(checkValues(config, initialValues(config))).toEqual({})
   })
 
-  it('puts the server’s objections under their fields', () => {
+  it('shows the server’s errors at their fields', () => {
     const cause = new ApiError(400, {
       errors: [
         { field: 'idp_certificates[0]', message: '証明書を読み取れません。' },
@@ -89,7 +89,7 @@ describe('the form of the single sign-on', () => {
 })
 
 describe('pasted metadata', () => {
-  it('is known by its identity provider', () => {
+  it('shows its identity provider', () => {
     expect(glanceAt(metadata)).toEqual({ kind: 'found', entityId: 'https://idp.example' })
     const service = metadata.replaceAll('IDPSSO', 'SPSSO')
     expect(glanceAt(service)).toEqual({ kind: 'not-metadata' })
@@ -108,7 +108,7 @@ describe('pasted metadata', () => {
 describe('certificates', () => {
   const block = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'
 
-  it('are taken one by one', () => {
+  it('are split from pasted text', () => {
     expect(splitCertificates(`${block}\n${block}\n`)).toEqual([block, block])
     expect(splitCertificates(' MIIC ')).toEqual(['MIIC'])
     expect(splitCertificates('\n')).toEqual([])
@@ -119,7 +119,7 @@ describe('certificates', () => {
     expect(certificateText(Uint8Array.of(0x30, 0x82, 1, 2))).toContain('MIIBAg==')
   })
 
-  it('warn 30 days before their end', () => {
+  it('show a warning 30 days before they expire', () => {
     const now = Date.parse('2026-11-21T00:00:00Z')
     expect(validityOf('2026-12-22T00:00:00Z', now)).toEqual({ kind: 'fine' })
     expect(validityOf('2026-12-20T00:00:00Z', now)).toEqual({ kind: 'expiring', days: 29 })

@@ -7,7 +7,7 @@ const words = texts.samlEdit
 
 /** The values of the single sign-on form. */
 export interface SamlValues {
-  /** How the identity provider is entered: by metadata, or field by field. */
+  /** The way of entry: by metadata, or field by field. */
   readonly way: 'metadata' | 'fields'
   readonly xml: string
   readonly entityId: string
@@ -19,7 +19,7 @@ export interface SamlValues {
   readonly domains: readonly string[]
 }
 
-/** The fields of the form that may be wrong. */
+/** SamlErrors are the error messages by field. */
 export type SamlErrors = Partial<Record<keyof SamlValues, string>>
 
 /** The initial form. */
@@ -46,7 +46,7 @@ export function isDirty(config: SamlConfig, values: SamlValues): boolean {
   return JSON.stringify({ ...values, way: initial.way }) !== JSON.stringify(initial)
 }
 
-/** The changes of the form; null if there are none. Only the visible way of entry counts. */
+/** The changes of the form; null if nothing changed. Only the visible way of entry counts. */
 export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPutRequest | null {
   const certificates = splitCertificates(values.certificates)
   const email = values.emailAttribute.trim()
@@ -65,7 +65,7 @@ export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPut
   return Object.keys(request).length > 0 ? request : null
 }
 
-/** The errors that are found before anything is sent. */
+/** checkValues returns the errors that are found before sending. */
 export function checkValues(config: SamlConfig, values: SamlValues): SamlErrors {
   const errors: SamlErrors = {}
   if (values.way === 'metadata') {
@@ -96,7 +96,7 @@ const names: ReadonlyArray<readonly [RegExp, keyof SamlValues]> = [
   [/^email_domains/, 'domains'],
 ]
 
-/** The server's errors by visible field; `rest` are those that fit none. */
+/** serverErrors returns the server's errors by visible field. `rest` contains the others. */
 export function serverErrors(cause: unknown, way: SamlValues['way']): { errors: SamlErrors; rest: string } {
   if (!(cause instanceof ApiError)) return { errors: {}, rest: new ApiError(500, {}).detail }
   const errors: SamlErrors = {}

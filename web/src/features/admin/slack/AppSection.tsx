@@ -13,7 +13,7 @@ import styles from './Slack.module.css'
 
 const words = texts.slack.app
 
-/** The first step: the app at Slack, made from a manifest. With socketOnly it begins with Socket Mode. */
+/** The first step: create the app in Slack from a manifest. With socketOnly, it starts with Socket Mode. */
 export function AppSection({ socketOnly }: { socketOnly: boolean }) {
   const [socket, setSocket] = useState(socketOnly)
   const { data: manifest, isError, refetch } = useQuery(slackManifestQuery(socket))
@@ -36,7 +36,7 @@ export function AppSection({ socketOnly }: { socketOnly: boolean }) {
       {manifest === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
       {manifest === undefined && !isError && <Skeleton height={220} radius={8} />}
       {manifest !== undefined && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
         <pre className={styles.manifest} tabIndex={0} role="region" aria-label={words.manifest}>
           {manifest}
         </pre>

@@ -10,7 +10,7 @@ import styles from './Slack.module.css'
 
 const words = texts.slack.install
 
-/** The third step: the app is added to the workspace, over Slack. */
+/** The third step: install the app in the workspace through Slack. */
 export function InstallSection({ config }: { config: SlackConfig }) {
   const [busy, setBusy] = useState(false)
   const { client_id, client_secret, signing_secret, app_token } = config.credentials

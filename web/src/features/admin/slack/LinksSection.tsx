@@ -13,7 +13,7 @@ import { texts } from '../texts'
 
 const words = texts.slack.links
 
-/** The members who are linked with Slack, and the way to end a link. */
+/** The members who are linked with Slack, with a button to end a link. */
 export function LinksSection({ mayEdit }: { mayEdit: boolean }) {
   const [ending, setEnding] = useState<SlackMemberLink | null>(null)
   return (

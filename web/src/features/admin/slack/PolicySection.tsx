@@ -15,7 +15,7 @@ import { messageOf } from './message'
 
 const words = texts.slack.policy
 
-/** What Slack may be used for. */
+/** The allowed uses of Slack. */
 export function PolicySection({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {
   return (
     <Section title={words.title}>

@@ -16,7 +16,7 @@ import { ValuesSection } from './ValuesSection'
 
 const words = texts.slack
 
-/** The organization's Slack: its state, the steps to connect it, what it may be used for, and who is linked. */
+/** The organization's Slack settings: the state, the steps to connect it, the allowed uses, and the linked members. */
 export function SlackPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   const { data: config, isError, refetch } = useQuery(slackQuery)
@@ -31,7 +31,7 @@ export function SlackPage() {
   )
 }
 
-/** What came of the installation from which the browser comes back. */
+/** The result of the installation after Slack redirects back. */
 function Returned() {
   const [params] = useSearchParams()
   const error = params.get('error')

@@ -12,7 +12,7 @@ import styles from './Slack.module.css'
 
 const words = texts.slack
 
-/** Whether Slack is connected; super-admins try it and end it here. */
+/** Whether Slack is connected. Super-admins can test and end the connection. */
 export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {
   const [ending, setEnding] = useState(false)
   const [busy, setBusy] = useState(false)

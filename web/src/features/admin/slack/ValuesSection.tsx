@@ -30,7 +30,7 @@ const unchanged: Record<Name, string> = {
   bot_token: '',
 }
 
-/** The second step: what the app's page at Slack shows. Stored secrets are not shown again. */
+/** The second step: the values from the app's page in Slack. Stored secrets are not shown again. */
 export function ValuesSection({ config }: { config: SlackConfig }) {
   const [values, setValues] = useState(unchanged)
   const [error, setError] = useState<unknown>(null)

@@ -3,7 +3,7 @@ import { texts } from '../texts'
 const words = texts.slack.policy
 const MAX_CHANNELS = 200
 
-/** The channel ids in a text: one on a line, or with commas between; full-width letters as they are meant. */
+/** channelsOf returns the channel ids in a text, separated by line breaks or commas. It accepts full-width letters. */
 export function channelsOf(text: string): string[] {
   const ids = text
     .normalize('NFKC')
@@ -12,7 +12,7 @@ export function channelsOf(text: string): string[] {
   return [...new Set(ids.filter((id) => id !== ''))]
 }
 
-/** What is wrong with a text of channel ids, for a person. */
+/** wrongChannel returns an error message for a text of channel ids; undefined if valid. */
 export function wrongChannel(text: string): string | undefined {
   const ids = channelsOf(text)
   const wrong = ids.find((id) => !/^[CG][A-Z0-9]{2,20}$/.test(id))

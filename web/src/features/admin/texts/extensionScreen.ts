@@ -1,4 +1,4 @@
-/** The extension for the browser, and how it comes onto the organization's computers. */
+/** The browser extension, and its installation on the organization's computers. */
 export const extensionScreen = {
   extension: {
     title: 'ブラウザー拡張機能',

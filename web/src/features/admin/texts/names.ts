@@ -1,6 +1,6 @@
 import type { ContractStatus, Invitation, MemberFilter, Role } from '@/lib/api'
 
-/** The names of the API's values on every admin screen. */
+/** The names of API values on all admin screens. */
 
 export const roles: Record<Role, string> = {
   'general-user': '一般ユーザー',

@@ -1,4 +1,4 @@
-/** The screen of how long threads are kept. */
+/** The screen of the retention of threads. */
 export const retentionScreen = {
   retention: {
     title: 'チャットの保存期間',

@@ -1,4 +1,4 @@
-/** Single sign-on, and how long sessions last. */
+/** Single sign-on, and the maximum durations of sessions. */
 export const samlScreens = {
   saml: {
     title: 'シングルサインオン',

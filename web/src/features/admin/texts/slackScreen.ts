@@ -1,4 +1,4 @@
-/** The organization's Slack. */
+/** The screen of the organization's Slack settings. */
 export const slackScreen = {
   slack: {
     title: 'Slack',

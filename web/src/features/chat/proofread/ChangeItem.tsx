@@ -6,27 +6,27 @@ import styles from './Proofread.module.css'
 import { aroundOf, type Decision } from './review'
 import { texts } from './texts'
 
-/** What can be done with a change. The same object for as long as the list is shown. */
+/** ChangeActions are the operations on a change. The object keeps its identity as long as the list is shown. */
 export interface ChangeActions {
   readonly select: (id: number) => void
-  /** The same decision again leaves the change open. */
+  /** Repeating the same decision reopens the change. */
   readonly toggle: (id: number, decision: Decision) => void
 }
 
 interface ItemProps {
   readonly change: Change
-  /** The whole text. */
+  /** The complete text, not only the paragraph of the change. */
   readonly text: string
   readonly decision: Decision | undefined
   readonly selected: boolean
-  /** Whether Tab leads here: to one of the list, however long that is. */
+  /** Whether Tab can focus this item. Exactly one item of the list is in the tab order. */
   readonly reachable: boolean
-  /** Not while the text is still being proofread. */
+  /** False while the server is still proofreading the text. */
   readonly decidable: boolean
   readonly actions: ChangeActions
 }
 
-/** A change in the list. */
+/** ChangeItem is an entry in the list of changes. */
 export const ChangeItem = memo(function ChangeItem({ text, selected, ...rest }: ItemProps) {
   const { change, decision, reachable, decidable, actions } = rest
   const tabIndex = reachable ? 0 : -1
@@ -57,7 +57,7 @@ export const ChangeItem = memo(function ChangeItem({ text, selected, ...rest }: 
   )
 })
 
-/** What a change is: its kind, the words with those around them, and the reason. */
+/** ChangeText shows the kind of a change, the affected words in their context, and the reason. */
 export function ChangeText({ change, text }: { change: Change; text: string }) {
   const { kind, question, before, after, reason } = change
   const around = aroundOf(text, change)
@@ -84,7 +84,9 @@ export function ChangeText({ change, text }: { change: Change; text: string }) {
   )
 }
 
-/** The two decisions about a change. Where there is nothing to replace, one only says that it was checked. */
+/**
+ * Decide shows the buttons to accept and refuse a change. A change without a replacement can only be marked as checked.
+ */
 export function Decide({
   change,
   decision,

@@ -15,7 +15,7 @@ interface PanelProps {
   readonly saving: ProofreadViewProps['saving']
 }
 
-/** The changes, by kind, with what is decided about each, and the decisions about all of them. */
+/** ChangePanel lists the changes, filtered by kind, with their decisions and the buttons that decide all of them. */
 export function ChangePanel({ text, changes, review, saving }: PanelProps) {
   const { decisions, onDecide, shown, selected, actions, open } = review
   const { accepted, refused } = tally(changes, decisions)
@@ -58,7 +58,7 @@ export function ChangePanel({ text, changes, review, saving }: PanelProps) {
   )
 }
 
-/** Which kind of changes is listed. */
+/** Filter selects the kind of changes in the list. */
 function Filter({ changes, review }: { changes: readonly Change[]; review: Review }) {
   const kinds = [...countKinds(changes)]
   if (kinds.length < 2) return null
@@ -76,7 +76,7 @@ function Filter({ changes, review }: { changes: readonly Change[]; review: Revie
   )
 }
 
-/** Decides all changes that are listed. */
+/** Bulk decides all listed changes. */
 function Bulk({ review: { kind, decideAll } }: { review: Review }) {
   const name = kind === null ? null : texts.kinds[kind]
   return (

@@ -8,7 +8,7 @@ import styles from './Proofread.module.css'
 import { texts } from './texts'
 import type { Review } from './useReview'
 
-/** The selected change at the foot of a narrow screen. */
+/** ChangeSheet shows the selected change at the bottom of a narrow screen. */
 export function ChangeSheet({
   text,
   changes,

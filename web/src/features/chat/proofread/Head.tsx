@@ -19,7 +19,7 @@ interface HeadProps extends ProofreadViewProps {
   readonly roomy: boolean
 }
 
-/** How many changes there are, how the text is shown, and what can be done with the result. */
+/** Head shows the number of changes, the view mode and the actions on the corrected text. */
 export function Head(props: HeadProps) {
   const { changes, writing, roomy } = props
   return (
@@ -49,7 +49,7 @@ function ModeSwitch() {
   )
 }
 
-/** The text that results: to be copied, or saved for Word. */
+/** Result has the actions on the corrected text: copy it, or save it as a Word file. */
 function Result({ proofread, changes, decisions, onSave }: HeadProps) {
   const copy = () =>
     copyText(resultOf(proofread.text, changes, decisions)).then(

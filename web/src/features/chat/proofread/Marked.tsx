@@ -4,19 +4,21 @@ import type { Mode } from './mode'
 import styles from './Proofread.module.css'
 import { type Decision, type Paragraph, segmentsOf } from './review'
 
-/** Which text a mark stands in: the one before, the one after, or both in one. */
+/** Side is the text that contains a mark: the original, the corrected text, or both combined. */
 type Side = 'before' | 'after' | 'both'
 
 interface RowProps {
   readonly paragraph: Paragraph
-  /** The decisions of the paragraph's changes, in their order. */
+  /** The decisions about the paragraph's changes, in the order of the changes. */
   readonly decisions: readonly (Decision | undefined)[]
-  /** The change that is selected, if it is in this paragraph. */
+  /** The id of the selected change, if this paragraph contains it. */
   readonly selected: number | null
   readonly mode: Mode
 }
 
-/** A paragraph: in one, or as it was and as it becomes. Rendered anew only when something in it changes. */
+/**
+ * Row shows a paragraph, either combined or as original and correction. It renders only when one of its props changes.
+ */
 export const Row = memo(
   function Row({ mode, ...rest }: RowProps) {
     if (mode === 'joined') return <Side {...rest} side="both" />
@@ -68,7 +70,7 @@ interface MarkProps {
   readonly side: Side
 }
 
-/** A change in its text. One that was refused, and a question that is open, leave the text as it was. */
+/** Mark shows a change within its text. Refused changes and open questions leave the original text in place. */
 function Mark({ change, decision, side }: MarkProps) {
   const { before, after, question } = change
   if (decision === 'refused') return <span className={styles.kept}>{before}</span>

@@ -3,7 +3,7 @@ import type { Proofreading } from '@/lib/stream'
 import styles from './Proofread.module.css'
 import { texts } from './texts'
 
-/** The result of a proofreading without corrections, with the number of characters that were checked. */
+/** NothingFound reports a proofreading without corrections and the number of characters that were checked. */
 export function NothingFound({ proofread: { text, unchecked } }: { proofread: Proofreading }) {
   const checked = unchecked.reduce(
     (left, { start, end }) => left - lengthOf(text.slice(start, end)),
@@ -22,7 +22,7 @@ function lengthOf(text: string): number {
   return [...text].length
 }
 
-/** What of the model's proposals was left out, and what of the text could not be proofread. */
+/** Notes reports the rejected proposals of the model and the parts of the text that could not be proofread. */
 export function Notes({ proofread, note }: { proofread: Proofreading; note: string }) {
   const { text, dropped, unchecked } = proofread
   if (dropped === 0 && unchecked.length === 0 && note === '') return null
@@ -44,7 +44,7 @@ export function Notes({ proofread, note }: { proofread: Proofreading; note: stri
   )
 }
 
-/** The first words of a part, without line ends. */
+/** beginningOf returns the first words of a part, without line breaks. */
 function beginningOf(part: string): string {
   return [...part.slice(0, 60).trim().replace(/\s+/g, ' ')].slice(0, 20).join('')
 }

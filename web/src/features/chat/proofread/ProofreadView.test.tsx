@@ -31,7 +31,7 @@ const change = (
   }
 }
 
-// In the order of publication.
+// In the order in which the server sends them.
 const changes = [
   change(1, '下さい', 'ください', 'variation'),
   change(2, '行ま', '行きま', 'typo'),
@@ -46,7 +46,7 @@ interface ShownProps {
   readonly at?: DecisionLists
 }
 
-/** The view over decisions that are kept here, as the conversation keeps them. */
+/** Shown renders the view and holds its decisions, as the conversation does. */
 function Shown({ proofread: given = proofread, writing = false, at }: ShownProps) {
   const [decided, setDecided] = useState(at)
   last = decided
@@ -88,7 +88,7 @@ afterEach(() => {
 })
 
 describe('a proofread text', () => {
-  it('shows what was written and what becomes of it side by side, or in one', () => {
+  it('shows the original and the corrected text side by side, or combined', () => {
     render(<Shown />)
     const side = (name: string) =>
       [...document.querySelectorAll(`[data-side="${name}"]`)].map((element) => element.textContent).join('\n')
@@ -100,7 +100,7 @@ describe('a proofread text', () => {
     expect(document.querySelectorAll('[data-side="both"] ins')).toHaveLength(2)
   })
 
-  it('lists its changes in the order of the text, and by kind', () => {
+  it('lists its changes in text order, and filters them by kind', () => {
     render(<Shown />)
     expect(items().map((entry) => entry.dataset.item)).toEqual(['2', '3', '1', '4'])
     fireEvent.click(screen.getByRole('button', { name: '表記ゆれ 1' }))
@@ -109,7 +109,7 @@ describe('a proofread text', () => {
     expect(items()).toHaveLength(4)
   })
 
-  it('has each change accepted, refused and left open again', () => {
+  it('lets the reader accept, refuse and reopen each change', () => {
     render(<Shown />)
     const accept = within(item(1)).getByRole('button', { name: '採用する' })
     fireEvent.click(accept)
@@ -118,11 +118,11 @@ describe('a proofread text', () => {
     expect(last).toEqual({ accepted: [], refused: [1] })
     fireEvent.click(within(item(1)).getByRole('button', { name: '採用しない' }))
     expect(last).toEqual({ accepted: [], refused: [] })
-    // There is nothing to refuse where nothing is proposed.
+    // A question without a replacement cannot be refused.
     expect(within(item(4)).queryByRole('button', { name: '採用しない' })).toBeNull()
   })
 
-  it('has all accepted but the questions, all restored, and that undone', () => {
+  it('accepts all changes except questions, restores all, and undoes that', () => {
     render(<Shown at={{ accepted: [], refused: [3] }} />)
     fireEvent.click(screen.getByRole('button', { name: 'すべて採用' }))
     expect(last).toEqual({ accepted: [1, 2, 3], refused: [] })
@@ -134,14 +134,14 @@ describe('a proofread text', () => {
     expect(last).toEqual({ accepted: [1, 2, 3], refused: [] })
   })
 
-  it('has those of one kind accepted where only they are listed', () => {
+  it('accepts only the listed kind of changes', () => {
     render(<Shown />)
     fireEvent.click(screen.getByRole('button', { name: '誤字 1' }))
     fireEvent.click(screen.getByRole('button', { name: '誤字をすべて採用' }))
     expect(last).toEqual({ accepted: [2], refused: [] })
   })
 
-  it('copies what results', async () => {
+  it('copies the corrected text', async () => {
     render(<Shown at={{ accepted: [], refused: [3] }} />)
     fireEvent.click(screen.getByRole('button', { name: '校正後の文章をコピー' }))
     expect(copied).toHaveBeenCalledWith(
@@ -149,7 +149,7 @@ describe('a proofread text', () => {
     )
   })
 
-  it('is gone through by keys, and decided', () => {
+  it('is navigated and decided by keyboard', () => {
     render(<Shown />)
     press('j')
     expect([selected(), document.activeElement?.getAttribute('aria-label')]).toEqual([
@@ -168,7 +168,7 @@ describe('a proofread text', () => {
     expect(screen.getByRole('status').textContent).toBe('不採用にしました。未確認は2件です。')
   })
 
-  it('leaves keys alone that are typed, composed, held with others or meant for a dialog', () => {
+  it('ignores keys in fields, during composition, with modifiers and while a dialog is open', () => {
     render(<Shown />)
     press('j', screen.getByLabelText('欄'))
     fireEvent.keyDown(document.body, { key: 'j', isComposing: true })
@@ -183,13 +183,13 @@ describe('a proofread text', () => {
     expect(selected()).toBe('2')
   })
 
-  it('selects what is chosen in the text', () => {
+  it('selects a change on a click in the text', () => {
     render(<Shown />)
     fireEvent.click(document.querySelector('[data-mark="1"] del') as Element)
     expect(selected()).toBe('1')
   })
 
-  it('can be reached by Tab at one change, however many there are', () => {
+  it('has one change in the tab order', () => {
     render(<Shown />)
     const stops = () => items().filter((entry) => entry.querySelector('[tabindex="0"]'))
     expect(stops().map((entry) => entry.dataset.item)).toEqual(['2'])
@@ -198,7 +198,7 @@ describe('a proofread text', () => {
     expect(stops().map((entry) => entry.dataset.item)).toEqual(['3'])
   })
 
-  it('can be looked at and not decided while it is written', () => {
+  it('is read-only while the server proofreads it', () => {
     render(<Shown writing />)
     expect(screen.getByText('修正が必要な箇所が4件あります')).toBeTruthy()
     expect(screen.queryByRole('button', { name: '採用する' })).toBeNull()
@@ -208,7 +208,7 @@ describe('a proofread text', () => {
     expect([selected(), last]).toEqual(['2', undefined])
   })
 
-  it('says that there is nothing to change, what was left out and what was not read', () => {
+  it('reports that no change is needed, rejected proposals and unchecked parts', () => {
     const none = { ...proofread, changes: [], dropped: 2 }
     const { rerender } = render(<Shown proofread={none} writing />)
     expect(screen.getByText('文章を確認しています')).toBeTruthy()
@@ -220,7 +220,7 @@ describe('a proofread text', () => {
     expect(screen.getByText(/^「まず最初に、資料を持参下さい。 参加費は…」からの/)).toBeTruthy()
   })
 
-  it('has a sheet for a change where there is no room beside the text', () => {
+  it('shows a change in a sheet if the screen is too narrow for two columns', () => {
     vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(360)
     render(<Shown />)
     expect(screen.queryByRole('button', { name: '並べて表示' })).toBeNull()

@@ -19,21 +19,21 @@ import { useShowSelected } from './useShowSelected'
 export interface ProofreadViewProps {
   readonly proofread: Proofreading
   readonly decided?: DecisionLists | undefined
-  /** How far the decisions are stored, once there are any. */
+  /** State of saving the decisions; undefined before the first decision. */
   readonly saving?: 'saving' | 'retrying' | 'saved' | undefined
-  /** What the server says of every proofreading; may be empty. */
+  /** The server's note on every proofreading; may be empty. */
   readonly note?: string
-  /** While the text is still being proofread, changes can be looked at and not be decided. */
+  /** True while the server is still proofreading the text. The reader can then view changes but not decide them. */
   readonly writing: boolean
   readonly onDecide: (decided: DecisionLists) => void
-  /** Saves the text as a Word file, with the decisions. */
+  /** Saves the text as a Word file that reflects the decisions. */
   readonly onSave: (changes: WordChanges) => Promise<void>
 }
 
-/** How a Word file has the changes: to be seen and decided there, or as part of its text. */
+/** WordChanges is the form of the changes in a Word file: tracked changes to decide in Word, or applied to the text. */
 export type WordChanges = 'tracked' | 'applied'
 
-/** A text that is proofread: what was written and what becomes of it, and the changes, each to be decided. */
+/** ProofreadView shows the original and the corrected text, and the changes for the reader to decide. */
 export function ProofreadView(props: ProofreadViewProps) {
   const { proofread, decided, saving, note = '', writing, onDecide } = props
   const { text } = proofread
@@ -48,7 +48,7 @@ export function ProofreadView(props: ProofreadViewProps) {
 
   const onClick = ({ target }: MouseEvent) => {
     const mark = target instanceof Element && target.closest('[data-mark]')
-    // Words that are being marked, to be copied, are not chosen.
+    // A click that ends a text selection does not select a change.
     if (mark && document.getSelection()?.isCollapsed !== false) select(Number(mark.getAttribute('data-mark')))
   }
   return (
@@ -96,7 +96,7 @@ interface TextProps {
   readonly roomy: boolean
 }
 
-/** The text, by paragraphs. Where there is no room beside each other, before and after stand in one. */
+/** Text shows the paragraphs. On a narrow screen, original and correction are combined. */
 function Text({ text, changes, decisions, selected, roomy }: TextProps) {
   const chosen = useAtomValue(modeAtom)
   const mode = roomy ? chosen : 'joined'

@@ -30,17 +30,17 @@ const all = [typo, unit, variation, fact]
 const none: Decisions = new Map()
 
 describe('the changes of a text', () => {
-  it('stand in its order, whatever order they came in', () => {
+  it('are sorted by their position in the text', () => {
     expect(sortChanges({ text, changes: [fact, variation, unit, typo] })).toEqual(all)
   })
 
-  it('are left out where the text says otherwise, or where another one stands', () => {
+  it('are left out if they do not match the text or overlap another change', () => {
     const wrong = { ...typo, id: 9, start: 1, end: 3 }
     const over = { ...variation, id: 8, start: variation.start + 1, end: variation.end, before: 'さい' }
     expect(sortChanges({ text, changes: [wrong, typo, variation, over] })).toEqual([typo, variation])
   })
 
-  it('cut it into what stays and what changes', () => {
+  it('split the text into unchanged and changed segments', () => {
     expect(segmentsOf(text, 0, [typo, variation])).toEqual([
       '会議に',
       typo,
@@ -60,7 +60,7 @@ describe('the changes of a text', () => {
     ])
   })
 
-  it('are shown with the words around them, of their own line and in whole characters', () => {
+  it('have context from their own line, cut at whole characters', () => {
     expect(aroundOf(text, typo)).toEqual({ before: '会議に', after: 'す。' })
     expect(aroundOf(text, variation)).toEqual({ before: '🧵を持参', after: '。売上は120億円です。' })
     expect(aroundOf('絹'.repeat(30), { start: 20, end: 21 })).toEqual({
@@ -71,23 +71,23 @@ describe('the changes of a text', () => {
   })
 })
 
-describe('what results', () => {
-  it('has what is open, and no open question', () => {
+describe('the corrected text', () => {
+  it('contains open changes, but no open questions', () => {
     expect(resultOf(text, all, none)).toBe('会議に行きます。\n\n🧵を持参ください。売上は120億円です。')
   })
 
-  it('has a question that is accepted, and nothing that is refused', () => {
+  it('contains accepted questions and no refused changes', () => {
     const decisions = decisionsOf({ accepted: [4], refused: [1] })
     expect(resultOf(text, all, decisions)).toBe('会議に行ます。\n\n🧵をご持参ください。売上は120億円です。')
   })
 
-  it('is the text as it was once all is refused, and open questions stay open', () => {
+  it('equals the original after all changes are refused, and open questions stay open', () => {
     const refused = refuseAll(decisionsOf({ accepted: [4], refused: [] }), all)
     expect(resultOf(text, all, refused)).toBe(text)
     expect(listsOf(refused)).toEqual({ accepted: [], refused: [1, 2, 4] })
   })
 
-  it('has no question after all is accepted, unless it was accepted by itself', () => {
+  it('contains a question after accepting all only if it was accepted individually', () => {
     expect(listsOf(acceptAll(none, all))).toEqual({ accepted: [1, 2], refused: [] })
     expect(listsOf(acceptAll(decisionsOf({ accepted: [4], refused: [1] }), all))).toEqual({
       accepted: [1, 2, 4],
@@ -95,7 +95,7 @@ describe('what results', () => {
     })
   })
 
-  it('is open again when a decision is taken back', () => {
+  it('treats a change as open again after its decision is withdrawn', () => {
     const refused = decide(none, 1, 'refused')
     expect(listsOf(refused)).toEqual({ accepted: [], refused: [1] })
     expect(decide(refused, 1, null).size).toBe(0)
@@ -110,7 +110,7 @@ describe('paragraphs', () => {
     expect(paragraphs.map(({ start }) => start)).toEqual([0, 8, 9])
   })
 
-  it('hold a line end at which something changes', () => {
+  it('span several lines if a change contains a line break', () => {
     const join: Change = { ...typo, id: 7, start: 7, end: 9, before: '\n\n', after: '' }
     expect(paragraphsOf(text, [join])).toEqual([{ start: 0, text, changes: [join] }])
     expect(paragraphsOf('', [])).toEqual([{ start: 0, text: '', changes: [] }])

@@ -1,11 +1,11 @@
 import { type Change, type ChangeKind, changeKinds, type Proofreading, type TextRange } from '@/lib/stream'
 
-/** What the reader has decided of a change; a change that is not in a map of decisions is open. */
+/** Decision is the reader's decision about a change. A change that is missing from Decisions is open. */
 export type Decision = 'accepted' | 'refused'
 
 export type Decisions = ReadonlyMap<number, Decision>
 
-/** The decisions as the server has them. */
+/** DecisionLists are the decisions in the format of the API. */
 export interface DecisionLists {
   readonly accepted: readonly number[]
   readonly refused: readonly number[]
@@ -24,12 +24,12 @@ export function listsOf(decisions: Decisions): DecisionLists {
   return { accepted: having('accepted'), refused: having('refused') }
 }
 
-/** Whether a change is in the text that results: open ones are, except questions. */
+/** isApplied reports whether the corrected text contains a change: open changes are applied, except questions. */
 export function isApplied({ question }: Change, decision: Decision | undefined): boolean {
   return decision === 'accepted' || (decision === undefined && question !== true)
 }
 
-/** The changes that stand in the text as they say, in its order; those that overlap one before are left out. */
+/** sortChanges returns the changes that match the text, in text order, without those that overlap an earlier one. */
 export function sortChanges({ text, changes }: Pick<Proofreading, 'text' | 'changes'>): readonly Change[] {
   let end = 0
   return [...changes]
@@ -41,10 +41,10 @@ export function sortChanges({ text, changes }: Pick<Proofreading, 'text' | 'chan
     })
 }
 
-/** A part of a text: as it was, or with a change. */
+/** Segment is a part of a text: unchanged, or a change. */
 export type Segment = string | Change
 
-/** A text cut at its changes. `offset` is where it stands in the whole text. */
+/** segmentsOf splits a text at its changes. `offset` is the position of `text` in the complete text. */
 export function segmentsOf(text: string, offset: number, changes: readonly Change[]): readonly Segment[] {
   const segments: Segment[] = []
   let at = offset
@@ -57,7 +57,7 @@ export function segmentsOf(text: string, offset: number, changes: readonly Chang
   return segments
 }
 
-/** The text that results from the decisions. */
+/** resultOf returns the corrected text for the decisions. */
 export function resultOf(text: string, changes: readonly Change[], decisions: Decisions): string {
   return segmentsOf(text, 0, changes)
     .map((part) => {
@@ -67,14 +67,14 @@ export function resultOf(text: string, changes: readonly Change[], decisions: De
     .join('')
 }
 
-/** A paragraph of the text with its changes; with a change across a line end, several lines. */
+/** Paragraph is a line of the text with its changes. A change that contains a line break joins several lines. */
 export interface Paragraph {
   readonly start: number
   readonly text: string
   readonly changes: readonly Change[]
 }
 
-/** The paragraphs of a text. `changes` are sorted. */
+/** paragraphsOf splits a text into paragraphs. `changes` must be sorted. */
 export function paragraphsOf(text: string, changes: readonly Change[]): readonly Paragraph[] {
   const paragraphs: Paragraph[] = []
   let next = 0
@@ -96,25 +96,25 @@ function lineEnd(text: string, from: number): number {
   return at === -1 ? text.length : at
 }
 
-/** How many changes there are of each kind, without those of which there are none. */
+/** countKinds returns the number of changes of each kind that occurs. */
 export function countKinds(changes: readonly Change[]): ReadonlyMap<ChangeKind, number> {
   const counts = changeKinds.map((kind) => [kind, changes.filter((change) => change.kind === kind).length])
   return new Map((counts as [ChangeKind, number][]).filter(([, count]) => count > 0))
 }
 
-/** The decisions when all of some changes are accepted. A question stays as it is: only the reader can answer it. */
+/** acceptAll accepts `changes`. It does not change questions, because only the reader can answer them. */
 export function acceptAll(decisions: Decisions, changes: readonly Change[]): Decisions {
   const all = changes.filter(({ question }) => question !== true)
   return new Map([...decisions, ...all.map(({ id }) => [id, 'accepted'] as const)])
 }
 
-/** The decisions when the text of some changes is to be as it was; a question that is open is so already. */
+/** refuseAll refuses `changes`. It skips open questions, which do not affect the text. */
 export function refuseAll(decisions: Decisions, changes: readonly Change[]): Decisions {
   const applied = changes.filter((change) => isApplied(change, decisions.get(change.id)))
   return new Map([...decisions, ...applied.map(({ id }) => [id, 'refused'] as const)])
 }
 
-/** The decisions with one more; null leaves the change open. */
+/** decide returns the decisions with one more; null reopens the change. */
 export function decide(decisions: Decisions, id: number, decision: Decision | null): Decisions {
   const next = new Map(decisions)
   if (decision === null) next.delete(id)
@@ -122,12 +122,12 @@ export function decide(decisions: Decisions, id: number, decision: Decision | nu
   return next
 }
 
-/** How much of the text is shown around a change, in characters. */
+/** Length of the context on either side of a change, in characters. */
 const aroundMax = 12
 
-/** What stands in the line of a change before and after it, cut short. */
+/** aroundOf returns the context of a change within its line, truncated to aroundMax characters on either side. */
 export function aroundOf(text: string, { start, end }: TextRange): { before: string; after: string } {
-  // One more than is shown, of characters that are two units long.
+  // One character more than is shown, each up to two UTF-16 units long.
   const most = 2 * (aroundMax + 1)
   const line = text.lastIndexOf('\n', start - 1) + 1
   const before = [...text.slice(Math.max(line, start - most), start)]

@@ -5,7 +5,7 @@ const n = (count: number) => count.toLocaleString('ja-JP')
 
 const decisions: Readonly<Record<Decision, string>> = { accepted: '採用', refused: '不採用' }
 
-/** The words of a proofread text. */
+/** Texts of the proofreading view. */
 export const texts = {
   label: '校正の結果',
   reading: '文章を確認しています',

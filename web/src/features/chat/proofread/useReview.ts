@@ -7,19 +7,19 @@ import { texts } from './texts'
 
 export interface Review {
   readonly decisions: Decisions
-  /** Undefined while nothing can be decided. */
+  /** Undefined while the changes are read-only. */
   readonly onDecide: ((decisions: Decisions) => void) | undefined
-  /** The kind of changes that are listed; null for all. */
+  /** The kind of changes in the list; null for all. */
   readonly kind: ChangeKind | null
   readonly setKind: (kind: ChangeKind | null) => void
-  /** The changes that are listed, in the order of the text. */
+  /** The listed changes, in text order. */
   readonly shown: readonly Change[]
   readonly selected: number | null
   readonly select: (id: number | null) => void
-  /** Selects the next change, or the one before. */
+  /** Selects the next or the previous change. */
   readonly step: (by: 1 | -1) => void
   readonly actions: ChangeActions
-  /** Decides the selected change, and goes on to the next. */
+  /** Decides the selected change and selects the next one. */
   readonly decideSelected: (decision: Decision) => void
   readonly decideAll: (decision: Decision) => void
   /** The last decision in words, for screen readers. */
@@ -27,7 +27,7 @@ export interface Review {
   readonly open: number
 }
 
-/** What the reader looks at and decides. `changes` are sorted. */
+/** useReview holds the reader's selection, filter and decisions. `changes` must be sorted. */
 export function useReview(
   changes: readonly Change[],
   decisions: Decisions,
@@ -70,7 +70,7 @@ export function useReview(
     toast(words(count), { action: { label: texts.undo, run: () => onDecide(decisions) } })
   }
 
-  // The list is not rendered anew for actions that are the same.
+  // Stable actions prevent the list from rendering again.
   const latest = useRef({ select, toggle })
   useLayoutEffect(() => {
     latest.current = { select, toggle }
@@ -99,7 +99,7 @@ export function useReview(
   }
 }
 
-/** How many changes are accepted, and how many refused. */
+/** tally returns the numbers of accepted and refused changes. */
 export function tally(
   changes: readonly Change[],
   decisions: Decisions,
@@ -108,7 +108,7 @@ export function tally(
   return { accepted: having('accepted'), refused: having('refused') }
 }
 
-/** How many questions are open: the result leaves them as they were. */
+/** openQuestions counts the open questions, which leave the text unchanged. */
 export function openQuestions(changes: readonly Change[], decisions: Decisions): number {
   return changes.filter((change) => !decisions.has(change.id) && !isApplied(change, undefined)).length
 }

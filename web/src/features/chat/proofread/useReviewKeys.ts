@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useEffectEvent } from 'react'
 import { ime } from '@/lib/ui/ime'
 import type { Review } from './useReview'
 
-/** The keys of a review: on the whole page while nothing is typed, for the last text that is proofread on it. */
+/** useReviewKeys handles the keyboard shortcuts of the last proofread text on the page, except while the user types. */
 export function useReviewKeys(view: RefObject<HTMLElement | null>, review: Review): void {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     const box = view.current
@@ -33,7 +33,7 @@ function actionOf(key: string, review: Review, inside: boolean): (() => void) | 
       return () => review.decideSelected('accepted')
     case 'r':
       return () => review.decideSelected('refused')
-    // Elsewhere the arrows scroll.
+    // Outside of the list, the arrow keys scroll the page.
     case 'arrowdown':
       return inside ? () => review.step(1) : null
     case 'arrowup':
@@ -43,7 +43,7 @@ function actionOf(key: string, review: Review, inside: boolean): (() => void) | 
   }
 }
 
-/** Whether no dialog or menu is open, and no other text is proofread further down. */
+/** isOnTop reports whether no dialog or menu is open and no other proofread text follows on the page. */
 function isOnTop(box: HTMLElement): boolean {
   if (document.querySelector('dialog[open], [role="menu"]')) return false
   return [...document.querySelectorAll('[data-proofread]')].at(-1) === box

@@ -1,9 +1,9 @@
 import { type RefObject, useLayoutEffect, useState } from 'react'
 
-/** From this width on the list of changes stands beside the text, in pixels. */
+/** The minimum width for two columns, in pixels. */
 const roomyFrom = 800
 
-/** Whether an element is wide enough for two columns. */
+/** useRoomy reports whether an element is wide enough for two columns. */
 export function useRoomy(element: RefObject<HTMLElement | null>): boolean {
   const [roomy, setRoomy] = useState(false)
   useLayoutEffect(() => {

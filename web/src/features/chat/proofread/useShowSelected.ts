@@ -1,8 +1,8 @@
 import { type RefObject, useEffect } from 'react'
 
 /**
- * Brings the selected change into view: its mark in the text and, where the list stands beside it and scrolls by itself,
- * its entry, which gets the focus.
+ * useShowSelected scrolls to the selected change: to its mark in the text and, in the two-column layout, to its list
+ * entry, which also receives the focus.
  */
 export function useShowSelected(
   view: RefObject<HTMLElement | null>,
@@ -16,7 +16,7 @@ export function useShowSelected(
     const list = item?.closest<HTMLElement>('[data-list]')
     if (roomy && item && list) {
       scrollWithin(list, item)
-      // The keys go on from there, and screen readers tell what it is.
+      // Keyboard navigation continues from the focused entry, and screen readers announce it.
       if (!item.contains(document.activeElement))
         item.querySelector<HTMLElement>('button')?.focus({ preventScroll: true })
     }
@@ -25,7 +25,7 @@ export function useShowSelected(
   }, [view, selected, roomy])
 }
 
-/** Scrolls a list, and nothing around it. */
+/** scrollWithin scrolls only the list, not its ancestors. */
 function scrollWithin(list: HTMLElement, item: HTMLElement): void {
   const inside = list.getBoundingClientRect()
   const box = item.getBoundingClientRect()
@@ -33,7 +33,7 @@ function scrollWithin(list: HTMLElement, item: HTMLElement): void {
   else if (box.bottom > inside.bottom) list.scrollTop += box.bottom - inside.bottom
 }
 
-/** Whether an element is on the screen, and not under what sticks to the edges of it. */
+/** isVisible reports whether an element is in the viewport and not covered by a sticky element. */
 function isVisible(element: Element): boolean {
   const { top, left, width, height } = element.getBoundingClientRect()
   const hit = document.elementFromPoint(left + Math.min(width, 4) / 2, top + Math.min(height, 8) / 2)
