@@ -8,10 +8,11 @@ import (
 	"unicode"
 )
 
-// Support says how far a passage holds what is said of it.
+// Support is the degree to which passages support the sentence that cites them.
 type Support string
 
-// Strong: the passages hold each number, date and article of the sentence, and share words with it. Weak: they do not.
+// Strong means that the cited passages contain each number, date and article number of the sentence and share words
+// with it. Weak means that they do not.
 const (
 	Strong Support = "strong"
 	Weak   Support = "weak"
@@ -22,23 +23,23 @@ type Claim struct {
 	Text    string
 	Cites   []Cite
 	Support Support
-	Missing []string // The numbers, dates and articles that no cited passage has, as the sentence writes them.
+	Missing []string // The numbers, dates and article numbers of Text that no cited passage contains, as written.
 }
 
 // Cite is a citation in a text.
 type Cite struct {
-	Index      int // The number of the passage.
-	Occurrence int // Counts the same citation in the whole text, including code, from 0.
+	Index      int // The citation number of the passage.
+	Occurrence int // Counts equal citations in the whole text, including code, from 0.
 }
 
-// Verdict is the result of a check for one passage.
+// Verdict is the result of Check for one passage.
 type Verdict struct {
-	Support Support // Weak if one of its citations is.
-	Weak    []int   // The occurrences of its citations that are weak, in their order.
+	Support Support // Weak if any of its citations is weak.
+	Weak    []int   // The occurrences of its weak citations, in ascending order.
 }
 
-// least is how much of a sentence's words must be in the passages that it cites, and from how many pairs of characters
-// on this says anything.
+// A sentence is weak if the cited passages contain less than the fraction least of its pairs of characters. The check
+// needs at least fewestPair pairs.
 const (
 	least      = 0.12
 	fewestPair = 6
@@ -46,8 +47,8 @@ const (
 
 var citationForm = regexp.MustCompile(`\[([0-9]{1,3})\]`)
 
-// Check compares each cited sentence of an answer, which a Guard has passed, with the passages that it cites. A
-// citation belongs to the sentence before it.
+// Check compares each sentence with citations to the cited passages. text must be the output of a Guard. A citation
+// belongs to the sentence before it.
 func Check(text string, passages []Passage) []Claim {
 	texts := make(map[int]string, len(passages))
 	for _, p := range passages {
@@ -72,7 +73,7 @@ func Check(text string, passages []Passage) []Claim {
 	return claims
 }
 
-// occurrences returns the citations in a text by their offsets. The values count equal citations, from 0.
+// occurrences maps the offset of each citation in a text to the number of equal citations before it.
 func occurrences(text string) map[int]int {
 	byOffset, count := make(map[int]int), make(map[string]int)
 	for _, match := range citationForm.FindAllStringIndex(text, -1) {
@@ -83,7 +84,7 @@ func occurrences(text string) map[int]int {
 	return byOffset
 }
 
-// Supports returns the verdict on each cited passage.
+// Supports returns the verdict for each cited passage.
 func Supports(claims []Claim) map[int]Verdict {
 	verdicts := make(map[int]Verdict)
 	for _, claim := range claims {
@@ -101,7 +102,7 @@ func Supports(claims []Claim) map[int]Verdict {
 	return verdicts
 }
 
-// compare looks for what the claim states in the folded text of the passages that it cites.
+// compare sets Missing and Support from the folded text of the cited passages.
 func (c *Claim) compare(passage string) {
 	held := make(map[string]bool)
 	for _, f := range facts(passage, false) {
@@ -124,11 +125,11 @@ func (c *Claim) compare(passage string) {
 	}
 }
 
-// listMark is what stands before an item of a list, or the text of a heading.
+// listMark matches the marker at the beginning of a list item or heading.
 var listMark = regexp.MustCompile(`^\s*(?:#+\s*|[-*+]\s+)?(?:\*\*)?(?:[(（]?[0-9]{1,2}[)）.．、]\s*|[①-⑳]\s*)?`)
 
-// strange reports whether a sentence shares next to no words with the passage. Sentences in another language than the
-// passage share none and are not judged by this.
+// strange reports whether a sentence shares almost no words with the passage. It returns false if the passage has no
+// kanji or katakana, because sentences in another language cannot be compared.
 func strange(said, passage string) bool {
 	pairs, found := 0, 0
 	var last rune
@@ -144,18 +145,17 @@ func strange(said, passage string) bool {
 	return pairs >= fewestPair && float64(found) < least*float64(pairs) && strings.ContainsFunc(passage, meaningful)
 }
 
-// meaningful reports whether a character carries meaning by itself: kanji and katakana.
+// meaningful reports whether a character carries meaning by itself, as kanji and katakana do.
 func meaningful(r rune) bool { return unicode.In(r, unicode.Han, unicode.Katakana) || r == 'ー' }
 
-// sentence is a sentence without its code. at has, for each of its bytes, the offset of its character in the whole
-// text.
+// sentence is a sentence without its code. For each byte of text, at has the offset of its character in the whole text.
 type sentence struct {
 	text string
 	at   []int
 }
 
-// sentences cuts a Markdown text into sentences, without code, as a Guard knows it. Citations after the mark that ends
-// a sentence belong to it; a row of a table is one sentence.
+// sentences splits a Markdown text into sentences and drops code, which it detects like Guard. Citations after the mark
+// that ends a sentence belong to that sentence. A table row is one sentence.
 func sentences(text string) []sentence {
 	var out []sentence
 	var f fence

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 )
 
-// book is a document of so many passages, in chapters of ten.
+// book returns a document with the given number of passages, in chapters of ten.
 func book(document, passages int) (list []answer.Found) {
 	for i := range passages {
 		list = append(list, answer.Found{
@@ -30,7 +30,7 @@ func book(document, passages int) (list []answer.Found) {
 	return list
 }
 
-// noter is a model that notes the first sentence of each source, and every second line of notes.
+// noter is a fake model. It notes the first sentence of each source, and every second line of notes.
 type noter struct {
 	calls   atomic.Int64
 	now     atomic.Int64
@@ -79,8 +79,8 @@ func condenser(n *noter, part, last int, told func(done, total int)) answer.Cond
 	return answer.Condenser{Note: n.note, Size: utf8.RuneCountInString, Part: part, Last: last, AtOnce: 4, Told: told}
 }
 
-// TestCondense: a book of 300 pages. Each part is noted once, in order; the steps rise; the numbers lead to the
-// passages that the notes are of.
+// TestCondense condenses a document of 300 pages. Each part must be noted once, in order, the progress must increase,
+// and the citations must refer to the passages of the notes.
 func TestCondense(t *testing.T) {
 	t.Parallel()
 	n := &noter{}
@@ -116,7 +116,7 @@ func TestCondense(t *testing.T) {
 		}
 	}
 	if strings.Contains(notes.Text, "次のとおり") || strings.Contains(notes.Text, "[99] [") {
-		t.Error("what is no note is kept")
+		t.Error("an introductory line was not dropped")
 	}
 	for _, asked := range n.asked {
 		if size := utf8.RuneCountInString(asked); size > 12_000 {
@@ -125,7 +125,7 @@ func TestCondense(t *testing.T) {
 	}
 }
 
-// TestCondenseInRounds: notes that are still too long are gone over until they fit.
+// TestCondenseInRounds verifies that notes that are too long are condensed repeatedly until they fit.
 func TestCondenseInRounds(t *testing.T) {
 	t.Parallel()
 	n := &noter{}
@@ -146,7 +146,7 @@ func TestCondenseInRounds(t *testing.T) {
 	}
 }
 
-// TestSectionsEndAtHeadings, and none has text of two documents.
+// TestSectionsEndAtHeadings also verifies that no section has text of two documents.
 func TestSectionsEndAtHeadings(t *testing.T) {
 	t.Parallel()
 	n := &noter{}
@@ -167,8 +167,9 @@ func TestSectionsEndAtHeadings(t *testing.T) {
 	}
 }
 
-// TestOneFailureEndsIt, and so does the end of the context; nothing goes on after it.
-func TestOneFailureEndsIt(t *testing.T) {
+// TestCondenseStopsAtFirstError also verifies that Condense stops when its context is canceled, and leaves no call
+// running.
+func TestCondenseStopsAtFirstError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	n := &noter{failing: func(text string) error {
@@ -181,7 +182,7 @@ func TestOneFailureEndsIt(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if n.now.Load() != 0 {
-		t.Errorf("%d calls go on", n.now.Load())
+		t.Errorf("%d calls still run", n.now.Load())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan struct{}, 8)
@@ -197,7 +198,8 @@ func TestOneFailureEndsIt(t *testing.T) {
 	}
 }
 
-// TestR83_NotesAreNotTrusted: what a document has a model note closes no fence, and cites nothing else.
+// TestR83_NotesAreNotTrusted verifies that a model's notes cannot close an element of the prompt or cite other
+// passages.
 func TestR83_NotesAreNotTrusted(t *testing.T) {
 	t.Parallel()
 	c := condenser(&noter{}, 2000, 10_000, nil)

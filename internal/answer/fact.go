@@ -8,15 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fact is a number, a date or the number of an article that a text states, and how else it may be written: any of these
-// is the same fact.
+// fact is a number, a date or an article number in a text, together with its equivalent spellings. Two facts are equal
+// if they share a key.
 type fact struct {
-	text string   // As it stands, folded.
+	text string   // As written, after fold.
 	keys []string // Such as "20", "4月1日", "第12条".
 }
 
 var (
-	// number is a numeral in digits or kanji, with its scale, as in 1億2,000万, 3.5 or 二十.
+	// numeral matches a number in digits or kanji with its scale, such as 1億2,000万, 3.5 or 二十.
 	numeral = `(?:[0-9][0-9,]*(?:\.[0-9]+)?|[〇一二三四五六七八九十百千]+)` +
 		`(?:[百千万億兆]+(?:[0-9][0-9,]*(?:\.[0-9]+)?|[〇一二三四五六七八九十百千]+)?)*`
 
@@ -27,16 +27,17 @@ var (
 	numberForm  = regexp.MustCompile(numeral)
 )
 
-// eras are the years before the first of each era.
+// eras maps each era to the year before its first year.
 var eras = map[string]int{"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
 
-// counted follow a small number that the writer has counted, as in 次の3点: it need not stand in a passage.
+// counted are the counter words after a small number that the writer counted, as in 次の3点. The passage need not contain
+// that number.
 var counted = []string{"つ", "点", "種類", "通り", "とおり", "段階", "ステップ", "パターン", "項目"}
 
-// units make a numeral in kanji a number: 一 alone is more often a part of a word.
+// units are the characters after which a numeral in kanji is a number. Without a unit, 一 is usually part of a word.
 const units = "条項号章節年月日時分秒週人円個回件名歳才割%点階度倍台枚冊本株"
 
-// fold returns a text as facts are read from it: NFKC, and without spaces between the characters of a number.
+// fold normalizes text for facts: it applies NFKC and removes spaces between the characters of a number.
 func fold(text string) string {
 	text = norm.NFKC.String(text)
 	return spaceInNumber.ReplaceAllString(text, "$1$2")
@@ -44,15 +45,15 @@ func fold(text string) string {
 
 var spaceInNumber = regexp.MustCompile(`([0-9月第]) +([年月日条項号円人%万億0-9])`)
 
-// facts returns what a folded text states. claim leaves out what the writer may have counted, and words with kanji that
-// are numerals.
+// facts returns the facts in a folded text. With claim, it skips numbers that the writer may have counted and kanji
+// numerals without a unit.
 func facts(text string, claim bool) []fact {
 	var found []fact
 	take := func(form *regexp.Regexp, read func(groups []string) []string) {
 		text = form.ReplaceAllStringFunc(text, func(match string) string {
 			found = append(found, fact{match, read(form.FindStringSubmatch(match))})
 			if claim {
-				return "\n" // It is no number besides.
+				return "\n" // Do not read it again as a number.
 			}
 			return match
 		})
@@ -67,7 +68,7 @@ func facts(text string, claim bool) []fact {
 	})
 	take(slashForm, func(g []string) []string { return []string{trim(g[2]) + "月" + trim(g[3]) + "日"} })
 	take(dayForm, func(g []string) []string { return []string{plain(g[1]) + "月" + plain(g[2]) + "日"} })
-	if !claim { // The year of 2024/4/1 is a number, too.
+	if !claim { // Read the year of 2024/4/1 as a number too.
 		text = slashForm.ReplaceAllString(text, "$1 $2 $3")
 	}
 	for _, at := range numberForm.FindAllStringIndex(text, -1) {
@@ -80,8 +81,8 @@ func facts(text string, claim bool) []fact {
 	return found
 }
 
-// Figures returns the values of the numbers in a text, in order: of those in digits, and of those in kanji before a
-// unit. 1,200, １２００ and 千二百円 are the same.
+// Figures returns the values of the numbers in a text, in order: numbers in digits, and numbers in kanji before a unit.
+// The value of 1,200, １２００ and 千二百円 is "1200".
 func Figures(text string) []string {
 	text = fold(text)
 	var values []string
@@ -106,8 +107,8 @@ func isCounted(match, rest string) bool {
 	return false
 }
 
-// spellings returns what a number may be looked for as: its value, its digits without the scale (a table may say
-// 単位:千円), and tenths as percent.
+// spellings returns the keys of a number: its value, its digits without the scale (a table may state 単位:千円), and for
+// tenths (割) the percentage.
 func spellings(match, rest string) []string {
 	keys := []string{plain(match)}
 	if digits := strings.TrimRight(match, "百千万億兆"); digits != match && hasDigit(digits) && len(digits) > 1 {
@@ -121,7 +122,7 @@ func spellings(match, rest string) []string {
 	return keys
 }
 
-// plain returns the value of a numeral in digits, without separators: 1億2,000万 is 120000000.
+// plain returns the value of a numeral in digits without separators: 120000000 for 1億2,000万.
 func plain(match string) string {
 	if match == "" {
 		return ""

@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxHeld is how many characters of a possible citation are held back at most.
+// maxHeld is the largest number of characters of a possible citation that Guard holds back.
 const maxHeld = 12
 
-// Guard normalizes the citations of an answer while it is streamed. [1], 【2】, ［３］, [1, 2], [1-3] and [出典1] become [1],
-// [2], [3], [1][2], [1][2][3] and [1]; numbers of no passage are dropped. Text in code is left as it is, as is anything
-// else in brackets: links, footnotes, check boxes.
+// Guard normalizes the citations of an answer while it is streamed. It replaces [1], 【2】, ［３］, [1, 2], [1-3] and [出典1]
+// with [1], [2], [3], [1][2], [1][2][3] and [1], and drops numbers that no passage has. It leaves code unchanged, and
+// all other text in brackets: links, footnotes, check boxes.
 //
-// What it returns does not depend on how the text is cut into pieces. It holds back 12 characters at most.
+// The output does not depend on how the text is split into pieces. Guard holds back at most 12 characters.
 type Guard struct {
-	known map[int]bool // The numbers of passages.
+	known map[int]bool // The citation numbers of the passages.
 
-	held  []rune // An opening bracket and what follows, while it may be a citation.
-	last  rune   // The character before.
-	open  bool   // What has passed ends with what may begin a citation.
+	held  []rune // An opening bracket and the characters after it, while they may be a citation.
+	last  rune   // The character before held.
+	open  bool   // The text written so far ends with a possible beginning of a citation.
 	fence fence
 	ticks ticks
 }
 
-// NewGuard returns a Guard that lets the numbers of the passages pass.
+// NewGuard returns a Guard that accepts citations of the passages.
 func NewGuard(passages []Passage) *Guard {
 	g := &Guard{known: make(map[int]bool, len(passages)), last: '\n'}
 	g.fence.start()
@@ -34,7 +34,7 @@ func NewGuard(passages []Passage) *Guard {
 	return g
 }
 
-// Write takes the next piece of the answer, which is valid UTF-8, and returns what may be shown.
+// Write adds the next piece of the answer, which must be valid UTF-8, and returns the text that can be shown.
 func (g *Guard) Write(piece string) string {
 	var out strings.Builder
 	for _, r := range piece {
@@ -43,19 +43,19 @@ func (g *Guard) Write(piece string) string {
 	return out.String()
 }
 
-// Close returns what is still held back. The Guard must not be used after it.
+// Close returns the text that is still held back. Do not use the Guard after Close.
 func (g *Guard) Close() string {
 	var out strings.Builder
 	g.release(&out, 0)
 	return out.String()
 }
 
-// next takes a character.
+// next processes one character.
 func (g *Guard) next(out *strings.Builder, r rune) {
 	if len(g.held) > 0 {
 		switch {
 		case g.complete():
-			g.release(out, r) // r tells a link from a citation.
+			g.release(out, r) // r decides between a link and a citation.
 		case closes(r) || mayCite(r) && len(g.held) < maxHeld:
 			g.held = append(g.held, r)
 			return
@@ -70,7 +70,8 @@ func (g *Guard) next(out *strings.Builder, r rune) {
 	g.pass(out, r)
 }
 
-// release writes what is held: as citations, if it is one and what follows makes it no link.
+// release writes the held characters: as normalized citations, or unchanged if they are not a citation or next makes
+// them a link.
 func (g *Guard) release(out *strings.Builder, next rune) {
 	if len(g.held) == 0 {
 		return
@@ -88,12 +89,12 @@ func (g *Guard) release(out *strings.Builder, next rune) {
 			dropped = false
 		}
 	}
-	if dropped && g.open { // Or what is left of [9[8]] would be a citation.
+	if dropped && g.open { // Without [8], the rest of [9[8]] would be a citation.
 		g.pass(out, '—')
 	}
 }
 
-// pass writes characters and follows what code they begin or end.
+// pass writes characters and updates the state of code blocks and code spans.
 func (g *Guard) pass(out *strings.Builder, text ...rune) {
 	for _, r := range text {
 		out.WriteRune(r)
@@ -102,7 +103,7 @@ func (g *Guard) pass(out *strings.Builder, text ...rune) {
 		switch {
 		case g.fence.inside():
 			g.ticks = ticks{}
-		case before && r != '\n': // A second run of backticks on the line: it is a code span and no fence.
+		case before && r != '\n': // A second run of backticks on the line makes it a code span instead of a fence.
 			g.ticks = ticks{open: g.fence.count, run: 1}
 		default:
 			g.ticks.next(r, g.last)
@@ -113,17 +114,17 @@ func (g *Guard) pass(out *strings.Builder, text ...rune) {
 	g.held = g.held[:0]
 }
 
-// inCode reports whether the next character stands in code.
+// inCode reports whether the next character is in code.
 func (g *Guard) inCode() bool { return g.fence.inside() || g.ticks.inside() }
 
-// complete reports whether what is held has its closing bracket.
+// complete reports whether the held characters end with a closing bracket.
 func (g *Guard) complete() bool { return closes(g.held[len(g.held)-1]) }
 
 func opens(r rune) bool { return r == '[' || r == '【' || r == '［' }
 
 func closes(r rune) bool { return r == ']' || r == '】' || r == '］' }
 
-// mayCite reports whether a character may stand in a citation.
+// mayCite reports whether a citation can contain the character.
 func mayCite(r rune) bool {
 	return digit(r) >= 0 || strings.ContainsRune(" ,、，・-–~〜～†:：", r) || strings.ContainsRune("出典資料文献番号参照注source", r)
 }
@@ -139,10 +140,10 @@ func digit(r rune) int {
 	return -1
 }
 
-// labels are what models write before the number of a source.
+// labels are the words that models write before the number of a source.
 var labels = []string{"出典番号", "資料番号", "出典", "資料", "文献", "参照", "source", "番号"}
 
-// numbers returns the numbers of what is held, if it is a citation.
+// numbers returns the numbers in the held characters. ok is false if they are not a citation.
 func (g *Guard) numbers() (numbers []int, ok bool) {
 	text := string(g.held)
 	_, width := utf8.DecodeRuneInString(text)
@@ -184,7 +185,7 @@ func cutRange(text string) (from, to string, ok bool) {
 	return text[:i], text[i+width:], true
 }
 
-// number returns the value of one to three digits. More are a year, or something else that is no citation.
+// number returns the value of one to three digits. Longer numbers, such as years, are not citations.
 func number(text string) (int, bool) {
 	n, count := 0, 0
 	for _, r := range text {
@@ -197,22 +198,22 @@ func number(text string) (int, bool) {
 	return n, count >= 1 && count <= 3
 }
 
-// fence follows fenced code blocks, line by line.
+// fence tracks fenced code blocks, line by line.
 type fence struct {
-	mark   rune // What the open fence is made of; 0 outside.
-	length int  // Of the open fence.
+	mark   rune // The character of the open fence; 0 outside a block.
+	length int  // The length of the open fence.
 
-	// Of the line so far:
-	indent bool // Nothing but what may stand before a fence.
-	run    rune // The character of its first run, if that may be a fence,
-	count  int  // and its length.
-	tail   bool // Something other than space follows the run.
-	tick   bool // A backtick is in what follows.
+	// State of the current line:
+	indent bool // The line so far has only characters that may precede a fence.
+	run    rune // The character of the first run, if it may be a fence.
+	count  int  // The length of the first run.
+	tail   bool // A character other than space follows the run.
+	tick   bool // A backtick follows the run.
 }
 
 func (f *fence) start() { f.indent, f.run, f.count, f.tail, f.tick = true, 0, 0, false, false }
 
-// inside reports whether the next character stands in a fenced block, or on the line that opens or closes one.
+// inside reports whether the next character is in a fenced block, or on the line that opens or closes one.
 func (f *fence) inside() bool { return f.mark != 0 || f.count >= 3 && !f.tick }
 
 func (f *fence) next(r rune) {
@@ -242,11 +243,11 @@ func (f *fence) endLine() {
 	}
 }
 
-// ticks follows code spans: a run of backticks opens one, the next run of the same length closes it, and the end of a
-// paragraph ends what was never closed.
+// ticks tracks code spans. A run of backticks opens a span and the next run of the same length closes it. The end of
+// the paragraph closes a span without a closing run.
 type ticks struct {
-	open int // The length of the run that opened the span; 0 outside.
-	run  int // The length of the run so far.
+	open int // The length of the run that opened the span; 0 outside a span.
+	run  int // The length of the current run.
 }
 
 func (t *ticks) next(r, last rune) {
@@ -260,7 +261,7 @@ func (t *ticks) next(r, last rune) {
 	}
 }
 
-// settled returns what is open if the run so far is all there is of it.
+// settled returns the value of open if the current run ends here.
 func (t *ticks) settled() int {
 	switch {
 	case t.run == 0:
@@ -273,5 +274,5 @@ func (t *ticks) settled() int {
 	return t.open
 }
 
-// inside reports whether the next character, if it is no backtick, stands in a code span.
+// inside reports whether the next character is in a code span, unless it is a backtick.
 func (t *ticks) inside() bool { return t.settled() > 0 }

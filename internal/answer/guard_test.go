@@ -12,7 +12,7 @@ import (
 // three are the passages 1 to 3.
 var three = []answer.Passage{{Index: 1}, {Index: 2}, {Index: 3}}
 
-// guarded returns a text that was cut into pieces as it passes a Guard.
+// guarded returns the output of a Guard for the pieces of a text.
 func guarded(passages []answer.Passage, pieces ...string) string {
 	g := answer.NewGuard(passages)
 	var out strings.Builder
@@ -75,7 +75,7 @@ func TestR81_CitationsAreNormalized(t *testing.T) {
 	}
 }
 
-// TestR81_LittleIsHeldBack: a citation that never comes does not hold the text up.
+// TestR81_LittleIsHeldBack verifies that an unfinished citation does not delay the text.
 func TestR81_LittleIsHeldBack(t *testing.T) {
 	t.Parallel()
 	g := answer.NewGuard(three)
@@ -89,7 +89,7 @@ func TestR81_LittleIsHeldBack(t *testing.T) {
 	}
 }
 
-// FuzzR81_Guard: what passes does not depend on how it is cut, and names passages only.
+// FuzzR81_Guard verifies that the output does not depend on how the text is split, and cites only passages.
 func FuzzR81_Guard(f *testing.F) {
 	f.Add("第3条のとおり20日です[1]。【9】`[9]`\n```\n[2]\n```\n[1-3]", uint64(1))
 	f.Add("[[[1]]] ［１］(x) [1]:\n[1]: x", uint64(2))

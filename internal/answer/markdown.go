@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Escape escapes a line of text from outside, so that Markdown shows it literally, without emphasis, links, HTML or
-// formulas, and without a heading or list at its beginning. Line ends become spaces.
+// Escape escapes a line of untrusted text so that Markdown shows it literally, without emphasis, links, HTML, formulas,
+// headings or lists. It replaces line ends with spaces.
 func Escape(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + 8)
@@ -20,7 +20,7 @@ func Escape(text string) string {
 		case '\\', '`', '*', '[', ']', '<', '$', '~', '|':
 			b.WriteByte('\\')
 		case '_':
-			// Inside a word it is no emphasis, and file names stay readable.
+			// Markdown ignores underscores inside a word. File names remain readable without backslashes.
 			if i == 0 || i+1 == len(runes) || !inWord(runes[i-1]) || !inWord(runes[i+1]) {
 				b.WriteByte('\\')
 			}
@@ -42,7 +42,7 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// EscapeLines is Escape for a text of several lines, which it keeps.
+// EscapeLines escapes a text of several lines and preserves its line breaks.
 func EscapeLines(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {

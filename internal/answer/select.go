@@ -10,21 +10,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Found is a passage that a search has found, and its place.
+// Found is a search result: a passage and its position.
 type Found struct {
 	Passage
-	ID       string // Of the passage.
-	Document int    // Position of its document among those that were searched.
-	Ordinal  int    // Position in the document.
+	ID       string // The passage's id.
+	Document int    // Position of its document in the list of searched documents.
+	Ordinal  int    // Position of the passage in its document.
 	Score    float64
 }
 
-// A document is clearly relevant from this part of the best score on.
+// relevant is the fraction of the best score from which a document is clearly relevant.
 const relevant = 0.6
 
-// Select returns the passages that a model is told, numbered from 1 in the order of the documents: the best ones of
-// found, which are the best first, as far as their costs fit into a budget, and at least one of each document that is
-// clearly relevant. beside returns the passages before and after one; those of the best are taken while there is room.
+// Select returns the passages for a prompt, numbered from 1 in the order of the documents. found must be sorted, best
+// first. Select takes the best passages until their costs exceed the budget, and first the best passage of each
+// document that is clearly relevant. beside returns the passages before and after a passage; Select adds those of
+// clearly relevant passages while the budget allows.
 func Select(found []Found, budget int, cost func(Passage) int, beside func(Found) []Found) []Found {
 	type place struct{ document, ordinal int }
 	taken := make(map[place]bool)
@@ -60,13 +61,14 @@ func Select(found []Found, budget int, cost func(Passage) int, beside func(Found
 	return chosen
 }
 
-// Query returns what is searched for: the question and, where it leans on the one before, that too. それはいつまで？ says
-// nothing without it, and what it leans on may lean itself; 申請期限は？ may stand alone or not, and weighs more than the
-// one before. earlier are the person's questions, the last one first.
+// Query returns the search query for a question. earlier are the person's previous questions, the last one first. A
+// question that refers to the previous one, such as それはいつまで？, is searched together with it; the previous question may
+// itself refer to its predecessor, and at most two are added. A question that may or may not be independent, such as
+// 申請期限は？, is repeated to weigh more than the previous one.
 func Query(question string, earlier []string) string {
 	query := question
 	for _, before := range earlier[:min(len(earlier), 2)] {
-		follows, short := goesOn(question), len(termsOf(question)) < fewestTerms
+		follows, short := isFollowUp(question), len(termsOf(question)) < fewestTerms
 		switch {
 		case follows && short:
 			query = before + "\n" + query
@@ -80,29 +82,29 @@ func Query(question string, earlier []string) string {
 	return query
 }
 
-// following are words that a question begins with when it goes on from the one before.
+// following are words at the beginning of a question that refer to the previous question.
 var following = []string{
 	"それ", "その", "そこ", "これ", "この", "ここ", "あれ", "あの", "では", "じゃあ", "じゃ、", "ほかに", "他に", "また", "さらに", "もっと", "つまり",
 }
 
 const (
-	fewestTerms   = 4 // From so many terms on a question stands alone.
-	weightOfShort = 3 // Of a question that may lean on the one before, against that.
+	fewestTerms   = 4 // A question with this many terms is independent.
+	weightOfShort = 3 // The weight of a short question relative to the previous one.
 )
 
-// goesOn reports whether a question goes on from the one before, or says nothing by itself.
-func goesOn(question string) bool {
+// isFollowUp reports whether a question refers to the previous one or has no terms.
+func isFollowUp(question string) bool {
 	question = strings.TrimSpace(question)
 	return len(termsOf(question)) == 0 ||
 		slices.ContainsFunc(following, func(word string) bool { return strings.HasPrefix(question, word) })
 }
 
-// asking are words of a question that say nothing of what it is about.
+// asking are common words in questions that do not describe the subject.
 var asking = strings.NewReplacer("教えて", " ", "説明", " ", "場合", " ", "方法", " ", "何", " ", "場所", " ", "資料", " ", "文書", " ",
 	"記載", " ", "内容", " ")
 
-// Covered returns how much of what a question is about stands in a passage, from 0 to 1. It is 1 for a question that
-// says too little to tell.
+// Covered returns the fraction of the question's terms that occur in a passage, from 0 to 1. It returns 1 for a
+// question with fewer than two terms.
 func Covered(question string, p Passage) float64 {
 	wanted := termsOf(asking.Replace(norm.NFKC.String(question)))
 	if len(wanted) < 2 {
@@ -118,7 +120,7 @@ func Covered(question string, p Passage) float64 {
 	return float64(found) / float64(len(wanted))
 }
 
-// termsOf returns the pairs of kanji and katakana of a text, and its words and numbers in other letters but hiragana.
+// termsOf returns the pairs of adjacent kanji and katakana in a text, and its words and numbers in ASCII.
 func termsOf(text string) map[string]bool {
 	terms := make(map[string]bool)
 	var last rune

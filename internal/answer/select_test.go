@@ -27,8 +27,8 @@ func TestSelect(t *testing.T) {
 	for budget, want := range map[int]string{
 		0:   "",
 		150: "1/5",
-		250: "0/7 1/5",     // One of each relevant document before a second of one.
-		350: "0/7 1/4 1/5", // Then what stands beside the best.
+		250: "0/7 1/5",     // One passage of each relevant document precedes a second one.
+		350: "0/7 1/4 1/5", // Then the neighbours of the best passage.
 		450: "0/7 1/4 1/5 1/6",
 		550: "0/7 1/2 1/4 1/5 1/6",
 	} {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Fields of the messages in the header of a CRX3 file, from Chromium's components/crx_file/crx3.proto.
+// Field numbers of the header messages of a CRX3 file, from Chromium's components/crx_file/crx3.proto.
 const (
 	fieldSHA256WithRSA = 2     // CrxFileHeader: AsymmetricKeyProof.
 	fieldSignedData    = 10000 // CrxFileHeader: SignedData.
@@ -21,10 +21,10 @@ const (
 	fieldCRXID         = 1     // SignedData.
 )
 
-// idBytes is how much of a public key's hash identifies an extension.
+// idBytes is the number of hash bytes that identify an extension.
 const idBytes = 16
 
-// pack returns a CRX3 file: a ZIP archive behind a header that is signed with the key.
+// pack returns a CRX3 file: a header signed with the key, followed by a ZIP archive.
 func pack(key *rsa.PrivateKey, archive []byte) ([]byte, error) {
 	public, err := publicKey(key)
 	if err != nil {
@@ -57,7 +57,7 @@ func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
 }
 
-// publicKey returns a public key as Chromium hashes it and manifests name it.
+// publicKey returns the public key in the encoding that Chromium hashes and that manifests contain.
 func publicKey(key *rsa.PrivateKey) ([]byte, error) {
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
@@ -66,7 +66,7 @@ func publicKey(key *rsa.PrivateKey) ([]byte, error) {
 	return public, nil
 }
 
-// extensionID returns the id that Chromium gives to an extension: the hash of its public key in the letters a to p.
+// extensionID returns Chromium's id of an extension: the hash of its public key in letters from a to p.
 func extensionID(public []byte) string {
 	hash := sha256.Sum256(public)
 	id := make([]byte, 0, 2*idBytes)

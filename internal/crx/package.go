@@ -1,8 +1,8 @@
-// Package crx packs the Chrome extension for an installation: as a signed CRX file that browsers install by
-// policy and update by themselves, and as an archive that a person loads by hand.
+// Package crx packages the Chrome extension for an installation: as a signed CRX file, which browsers install by policy
+// and update automatically, and as a ZIP archive for manual installation.
 //
-// The server signs with a key of its own, created by its first start, so that the id of the extension stays the same
-// and belongs to this installation alone. It declares the Store that it needs.
+// The server signs with a key that it creates at its first start. The id of the extension therefore never changes and
+// is unique to the installation. The package declares the Store that it requires.
 package crx
 
 import (
@@ -39,31 +39,31 @@ const (
 	ZIPPath     = "/extension/tsumugi.zip"
 )
 
-// Release is what a store knows of the extension of an installation.
+// Release is the stored data of an installation's extension.
 type Release struct {
 	PrivateKey string // PKCS #8 in PEM.
 	Build      int    // From 1.
 }
 
-// Store keeps the key of an installation, and counts its builds.
+// Store stores the signing key of an installation and counts the builds.
 type Store interface {
-	// ExtensionRelease returns the release with the digest given: with a key that it has created if there was none, and
-	// as the next build if the last digest was another one.
+	// ExtensionRelease returns the release for a digest. It calls create to create the key if there is none, and
+	// increments the build if the digest differs from the last one.
 	ExtensionRelease(ctx context.Context, digest [32]byte, create func() (string, error)) (Release, error)
 }
 
-// Package is the extension as this installation delivers it.
+// Package is the extension of this installation.
 type Package struct {
 	ID        string // 32 letters from a to p.
-	Version   string // As in manifest.json, with the build as its last part.
-	ServerURL string // The server's address, without a slash at its end.
+	Version   string // As in manifest.json, with the build as the last part.
+	ServerURL string // The server's URL, without trailing slash.
 	Updates   []byte // Update manifest: see developer.chrome.com/docs/extensions/how-to/distribute/host-on-linux.
 
-	// Files returns the extension as files, which the first call packs.
+	// Files returns the packed extension. The first call packs it.
 	Files func() (Files, error)
 }
 
-// Files are the forms in which the extension is installed.
+// Files contains the packed extension in both forms.
 type Files struct {
 	CRX []byte // Signed.
 	ZIP []byte
@@ -72,11 +72,11 @@ type Files struct {
 // Origin returns the origin of the extension's requests.
 func (p *Package) Origin() string { return "chrome-extension://" + p.ID }
 
-// keyBits is the length of the signing key, as Chromium itself makes them.
+// keyBits is the length of the signing key. Chromium uses the same length.
 const keyBits = 2048
 
-// New packs the built extension, whose manifest.json is at the root of files. publicURL is where people and browsers
-// reach the server. It returns ErrNotBuilt if there are no files.
+// New prepares the built extension, whose manifest.json is at the root of files. publicURL is the server's URL for
+// people and browsers. New returns ErrNotBuilt if there are no files.
 func New(ctx context.Context, store Store, files fs.FS, publicURL string) (*Package, error) {
 	contents, err := read(files)
 	if err != nil {
@@ -97,7 +97,7 @@ func New(ctx context.Context, store Store, files fs.FS, publicURL string) (*Pack
 	return build(key, release.Build, contents, publicURL)
 }
 
-// build packs the files of a release.
+// build prepares the package of a release.
 func build(key *rsa.PrivateKey, number int, contents map[string][]byte, publicURL string) (*Package, error) {
 	public, err := publicKey(key)
 	if err != nil {
@@ -111,7 +111,7 @@ func build(key *rsa.PrivateKey, number int, contents map[string][]byte, publicUR
 	if p.Version, err = manifest.number(number); err != nil {
 		return nil, err
 	}
-	manifest["key"] = base64.StdEncoding.EncodeToString(public) // Gives it the same id when it is loaded by hand.
+	manifest["key"] = base64.StdEncoding.EncodeToString(public) // Makes the id the same for manual installation.
 	manifest["update_url"] = publicURL + UpdatesPath
 	if contents["manifest.json"], err = json.MarshalIndent(manifest, "", "  "); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func parseManifest(data []byte) (manifest, error) {
 	return m, nil
 }
 
-// number sets the version of a build and returns it. Browsers install a version only over a lower one.
+// number sets the version of a build and returns it. Browsers update only to a higher version.
 func (m manifest) number(build int) (string, error) {
 	version, _ := m["version"].(string)
 	if strings.Count(version, ".") != 2 {
@@ -174,7 +174,7 @@ func (m manifest) number(build int) (string, error) {
 	return version, nil
 }
 
-// archive returns a ZIP archive. The same files make the same archive.
+// archive returns a ZIP archive. Equal files result in an identical archive.
 func archive(contents map[string][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -196,7 +196,7 @@ func archive(contents map[string][]byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// updates returns the manifest from which browsers learn of a new version.
+// updates returns the update manifest for browsers.
 func updates(id, version, codebase string) ([]byte, error) {
 	type check struct {
 		Codebase string `xml:"codebase,attr"`
@@ -214,7 +214,7 @@ func updates(id, version, codebase string) ([]byte, error) {
 	return append([]byte(xml.Header), append(data, '\n')...), err
 }
 
-// createKey returns a new key as a store keeps it.
+// createKey returns a new key in its stored form.
 func createKey() (string, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 )
 
-// memory is a Store.
+// memory is a Store in memory.
 type memory struct {
 	release crx.Release
 	digest  [32]byte
@@ -76,7 +76,7 @@ func newPackage(t *testing.T, store crx.Store, worker string) packed {
 	return packed{p, files}
 }
 
-// open returns the files of an archive.
+// open returns the files in an archive.
 func open(t *testing.T, archive []byte) map[string]string {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
@@ -140,7 +140,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// idOf returns an extension's id: the first half of the hash of its public key, in hexadecimal digits from a to p.
+// idOf returns an extension's id: the first half of the hash of its public key, in hexadecimal with the digits a to p.
 func idOf(public []byte) string {
 	hash := sha256.Sum256(public)
 	var id strings.Builder
@@ -202,7 +202,7 @@ func TestCRXIsSigned(t *testing.T) {
 	}
 }
 
-func TestVersionGrowsWithTheFiles(t *testing.T) {
+func TestChangedFilesIncreaseTheVersion(t *testing.T) {
 	t.Parallel()
 	store := &memory{}
 	first, again, other := newPackage(t, store, "one"), newPackage(t, store, "one"), newPackage(t, store, "two")
@@ -217,7 +217,7 @@ func TestVersionGrowsWithTheFiles(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNotTheExtension(t *testing.T) {
+func TestInvalidExtensionFiles(t *testing.T) {
 	t.Parallel()
 	_, err := crx.New(t.Context(), &memory{}, fstest.MapFS{".gitkeep": {}}, "https://tsumugi.example")
 	if !errors.Is(err, crx.ErrNotBuilt) {
@@ -232,15 +232,15 @@ func TestFilesThatAreNotTheExtension(t *testing.T) {
 	}
 }
 
-// independentCRX writes a CRX file with npm's crx3: of an archive, with a key, into a third file. It prints the id.
+// independentCRX is a script that uses crx3 from npm to write a CRX file from an archive and a key. It prints the id.
 const independentCRX = `
 const [archive, keyPath, crxPath] = process.argv.slice(1)
 const file = require('crx3/lib/crx3stream')(crxPath, { keyPath })
 require('fs').createReadStream(archive).pipe(file).on('finish', () => console.log(file.crx.encodedAppId))
 `
 
-// TestAnotherLibraryWritesTheSameCRX: the signature (PKCS #1 v1.5) has no random part, so an independent library with
-// the same archive and key has the same header, signature and id.
+// TestAnotherLibraryWritesTheSameCRX compares with an independent library. The signature (PKCS #1 v1.5) has no random
+// part, so that the same archive and key must result in the same header, signature and id.
 func TestAnotherLibraryWritesTheSameCRX(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

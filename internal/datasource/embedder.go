@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	turnPassages  = 512              // Embedded in a turn, so that a long file delays others little.
-	batchPassages = 64               // Embedded, stored and told at once.
-	embedLease    = 10 * time.Second // A server silent for longer has lost its turn.
-	askTimeout    = 2 * time.Second  // For the vector of a question. Without it passages are found by words alone.
-	askPause      = 30 * time.Second // No vector is asked for so long after that failed.
+	turnPassages  = 512              // Passages of one turn. It limits the delay that a long file causes for others.
+	batchPassages = 64               // Passages that are embedded, stored and reported together.
+	embedLease    = 10 * time.Second // A server loses its turn after being silent for this time.
+	askTimeout    = 2 * time.Second  // For the vector of a question. After it, the search uses words only.
+	askPause      = 30 * time.Second // Pause after a failure, during which no question is embedded.
 )
 
-// Embedding configures what passages mean. The zero value finds them by their words alone.
+// Embedding configures semantic search. The zero value disables it, so that search uses words only.
 type Embedding struct {
-	Embedder Embedder // Nil for none.
+	Embedder Embedder // Nil disables semantic search.
 	Model    EmbeddingModel
-	// How often it is looked for passages without vectors, and what pauses after failures begin with. Default 15 s.
+	// Interval of searching for passages without vectors, and the first pause after a failure. Default 15 s.
 	Rest time.Duration
 }
 
@@ -40,8 +40,8 @@ func (e Embedding) Questions(ctx context.Context, questions []string) ([][]float
 	return e.embed(ctx, texts)
 }
 
-// Passages returns a vector of unit length for each passage of a data source: of its text and, as with its words, of
-// title and headings.
+// Passages returns a vector of unit length for each passage of a data source. Like the index, it includes the title and
+// the headings in the text of a passage.
 func (e Embedding) Passages(ctx context.Context, filename string, chunks []Chunk) ([][]float32, error) {
 	title := strings.TrimSuffix(filename, path.Ext(filename)) + "\n"
 	texts := make([]string, len(chunks))
@@ -63,19 +63,20 @@ func (e Embedding) embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, err
 }
 
-// embedder embeds passages in the background, and questions when they are asked.
+// embedder computes the vectors of passages in the background, and those of questions on request.
 //
-// Whatever is wrong with vectors, passages are found by their words: while the embedder is away or slow, until all
-// passages that are searched have vectors of this server's model, and where vectors have not shown to find more.
+// Search always works by words. It does so without vectors while the Embedder is unavailable or slow, while some of the
+// searched passages have no vector of this server's model, and unless measurements have shown that vectors improve the
+// results.
 type embedder struct {
 	service *Service
 	cfg     Embedding
 	woken   chan struct{} // Holds a value while there may be passages to embed.
 	state   atomic.Pointer[ModelState]
-	away    atomic.Int64 // Until when, in Unix nanoseconds, no question is embedded.
+	away    atomic.Int64 // End of the pause for questions, in Unix nanoseconds.
 }
 
-// wake has run look now.
+// wake makes run check for work at once.
 func (e *embedder) wake() {
 	select {
 	case e.woken <- struct{}{}:
@@ -83,7 +84,7 @@ func (e *embedder) wake() {
 	}
 }
 
-// run embeds what has no vectors until the context ends.
+// run embeds passages without vectors until the context is canceled.
 func (e *embedder) run(ctx context.Context) {
 	if e.cfg.Embedder == nil {
 		return
@@ -124,7 +125,8 @@ func (e *embedder) work(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// turn embeds the passages of a turn. One that was deleted meanwhile, or that another server goes on with, is no error.
+// turn embeds the passages of a turn. It returns no error if the data source was deleted or another server has taken
+// over.
 func (e *embedder) turn(ctx context.Context, turn EmbeddingTurn) error {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -143,7 +145,7 @@ func (e *embedder) turn(ctx context.Context, turn EmbeddingTurn) error {
 	return errors.Join(err, e.service.store.PauseEmbedding(pause, turn, e.cfg.Rest))
 }
 
-// keep renews the lease of a turn until the context ends.
+// keep renews the lease of a turn until the context is canceled.
 func (e *embedder) keep(ctx context.Context, turn EmbeddingTurn, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(embedLease / 4)
 	defer tick.Stop()
@@ -159,7 +161,7 @@ func (e *embedder) keep(ctx context.Context, turn EmbeddingTurn, cancel context.
 	}
 }
 
-// embed stores vectors of the passages of a turn, batch by batch.
+// embed computes and stores the vectors of a turn in batches.
 func (e *embedder) embed(ctx context.Context, turn EmbeddingTurn) error {
 	told := time.Now()
 	for from := 0; from < len(turn.Chunks); from += batchPassages {
@@ -186,16 +188,16 @@ func (e *embedder) embed(ctx context.Context, turn EmbeddingTurn) error {
 	return nil
 }
 
-// meaning is what a question means, being asked for.
+// meaning is a pending vector of a question.
 type meaning struct {
-	embedder *embedder // Nil if it does not matter.
+	embedder *embedder // Nil if vectors are not used.
 	state    ModelState
-	ctx      context.Context //nolint:containedctx // Of one Retrieve.
+	ctx      context.Context //nolint:containedctx // The context of one Retrieve.
 	end      context.CancelFunc
-	vector   chan []float32 // Receives one, or nil.
+	vector   chan []float32 // Receives one vector, or nil.
 }
 
-// ask begins to embed a question. end must be called.
+// ask starts to embed a question. The caller must call end.
 func (e *embedder) ask(ctx context.Context, query string) meaning {
 	m := meaning{end: func() {}}
 	state := e.state.Load()
@@ -214,7 +216,7 @@ func (e *embedder) ask(ctx context.Context, query string) meaning {
 			return
 		}
 		m.vector <- nil
-		if ctx.Err() == nil && !errors.Is(limited.Err(), context.Canceled) { // It is still wanted.
+		if ctx.Err() == nil && !errors.Is(limited.Err(), context.Canceled) { // The caller still needs the vector.
 			e.away.Store(time.Now().Add(askPause).UnixNano())
 			e.service.log.WarnContext(ctx, "passages are found by words alone for a while", "model", e.cfg.Model.Name,
 				"err", err)
@@ -223,7 +225,7 @@ func (e *embedder) ask(ctx context.Context, query string) meaning {
 	return m
 }
 
-// fuse adds to the scores of passages what they mean, if that is known of all of them in time.
+// fuse adds the similarities to the scores, if all vectors are available in time.
 func (m meaning) fuse(owner Owner, of []Indexed, scores [][]float64) {
 	if m.embedder == nil || len(of) == 0 {
 		return
@@ -243,14 +245,14 @@ func (m meaning) fuse(owner Owner, of []Indexed, scores [][]float64) {
 	index.Fuse(scores, similarities, m.state.Weight)
 }
 
-// vectorKey names the vectors of a data source, of this server's model.
+// vectorKey identifies the vectors of a data source for this server's model.
 type vectorKey struct {
 	source  uuid.UUID
 	reading int64
 }
 
-// openVectors returns the vectors of data sources, from memory where they are there. ok is false if some are missing,
-// or if they are more than may be kept in memory.
+// openVectors returns the vectors of data sources and caches them in memory. ok is false if some are missing, or if
+// they exceed the size of the cache.
 func (s *Service) openVectors(ctx context.Context, owner Owner, of []Indexed, modelID int) (vectors []index.Vectors,
 	ok bool, _ error,
 ) {

@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// embedFunc is an embedder that is a function of each text, and fails while it is away.
+// embedFunc is an embedder that computes each vector with a function, and fails while it is unavailable.
 type embedFunc struct {
 	vector func(text string) []float32
 	away   atomic.Bool
@@ -51,7 +51,7 @@ func embedding(e datasource.Embedder, model string) datasource.Config {
 	}}
 }
 
-// matters is a vector of what a text is about: words are m, the number of a matter, and a letter for the way it is put.
+// matters returns the vector of a text's topics. A word consists of m, a topic number, and a letter for its synonym.
 func matters(text string) []float32 {
 	v := make([]float32, 60)
 	for word := range strings.FieldsSeq(text) {
@@ -64,9 +64,9 @@ func matters(text string) []float32 {
 	return v
 }
 
-// manual is a text of 60 paragraphs: each on a matter, which every sentence puts in another way.
+// manual returns a text of 60 paragraphs. Each is about one topic, with a different synonym in each sentence.
 func manual() string {
-	r := rand.New(rand.NewPCG(2, 2)) //nolint:gosec // The same each time.
+	r := rand.New(rand.NewPCG(2, 2)) //nolint:gosec // Reproducible.
 	var b strings.Builder
 	for matter := range 60 {
 		for sentence := range 8 {
@@ -80,7 +80,7 @@ func manual() string {
 	return b.String()
 }
 
-// manuals uploads four of them, and waits until they are read.
+// manuals uploads four manuals and waits until they are read.
 func (f *fixture) manuals() []uuid.UUID {
 	f.t.Helper()
 	var files [][2]string
@@ -90,7 +90,7 @@ func (f *fixture) manuals() []uuid.UUID {
 	return f.read(f.ann, files...)
 }
 
-// weight waits until the weight of a model was measured over most passages, so that it is not measured again.
+// weight waits until the weight of a model was measured over most passages, so that no further measurement follows.
 func (f *fixture) weight(model string) (weight float64) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -145,8 +145,9 @@ func ids(found []datasource.Retrieved) (list []uuid.UUID) {
 	return list
 }
 
-// TestR80_MeaningIsFoundOnceItHasShownToHelp: until then, and while the embedder is away, by words.
-func TestR80_MeaningIsFoundOnceItHasShownToHelp(t *testing.T) {
+// TestR80_VectorsAreUsedOnceTheyImproveResults verifies search by words until the measurement and while the embedder is
+// unavailable.
+func TestR80_VectorsAreUsedOnceTheyImproveResults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	model := &embedFunc{vector: matters}
@@ -161,7 +162,7 @@ func TestR80_MeaningIsFoundOnceItHasShownToHelp(t *testing.T) {
 		t.Fatalf("words that are in no passage find %+v", byWords)
 	}
 	var found []datasource.Retrieved
-	f.until(func() bool { // The weight reaches the server with its next look.
+	f.until(func() bool { // The server reads the weight at its next check.
 		found = f.retrieve(s, f.ann, sources[:1], "m33z m33z")
 		return len(found) > 0
 	})
@@ -188,11 +189,11 @@ func TestR80_MeaningIsFoundOnceItHasShownToHelp(t *testing.T) {
 	calls := model.calls.Load()
 	f.retrieve(s, f.ann, sources, "m33a")
 	if model.calls.Load() != calls {
-		t.Error("it is asked again at once")
+		t.Error("the embedder was called again during the pause")
 	}
 }
 
-// TestR80_NoiseChangesNothing: the same passages in the same order with the same scores.
+// TestR80_NoiseChangesNothing verifies that random vectors do not change passages, order or scores.
 func TestR80_NoiseChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -210,8 +211,8 @@ func TestR80_NoiseChangesNothing(t *testing.T) {
 	}
 }
 
-// TestR80_ModelsAreNeverMixed: with another model passages are found by words until all have its vectors; what the
-// first one gave stays for servers that still use it, and goes a day later.
+// TestR80_ModelsAreNeverMixed verifies that search uses words until all passages have vectors of the new model. Vectors
+// of the first model remain for servers that still use it, and are removed one day later.
 func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -225,7 +226,7 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	longer := &embedFunc{vector: func(text string) []float32 { return append(matters(text), 0, 0) }}
 	longer.away.Store(true)
 	f.exec(`INSERT INTO embedding_models (name, query_prefix, passage_prefix, weight, measured)
-		VALUES ('second', 'query: ', 'passage: ', 1, 1000)`) // Known to be good.
+		VALUES ('second', 'query: ', 'passage: ', 1, 1000)`) // A weight that was measured before.
 	second := f.serviceWith(f.db, embedding(longer, "second"))
 	f.start(second)
 	f.until(func() bool { return longer.calls.Load() > 0 })
@@ -238,7 +239,7 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 		}
 	}
 	longer.away.Store(false)
-	f.exec(`UPDATE embeddings SET not_before = now()`) // The pause is over.
+	f.exec(`UPDATE embeddings SET not_before = now()`) // Skip the pause.
 	another := f.serviceWith(f.db, embedding(longer, "second"))
 	f.start(another)
 	f.embedded("second")
@@ -261,8 +262,8 @@ func (f *fixture) count(sql string) (n int) {
 	return n
 }
 
-// TestEmbeddingIsTakenOver: a server dies after its first batch, and another one goes on from there. Progress is told,
-// and the file could be used all the time.
+// TestEmbeddingIsTakenOver verifies that another server continues after the last batch of a dead server. The test also
+// checks the progress, and that the file remains searchable.
 func TestEmbeddingIsTakenOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -283,7 +284,7 @@ func TestEmbeddingIsTakenOver(t *testing.T) {
 	}
 	told, err := f.db.PutVectors(t.Context(), dead, put)
 	if err != nil || told.Stage != datasource.StageEmbedding || told.Done != 2 || told.Status != datasource.Success {
-		t.Fatalf("%v, told %+v", err, told)
+		t.Fatalf("%v, progress %+v", err, told)
 	}
 	if got := f.retrieve(f.Service, f.ann, []uuid.UUID{source}, "m33a"); len(got) == 0 {
 		t.Error("nothing is found while it is embedded")
@@ -307,11 +308,11 @@ func TestEmbeddingIsTakenOver(t *testing.T) {
 	}
 	f.must(f.Delete(t.Context(), f.ann, source))
 	if n := f.count(`SELECT count(*) FROM embedding_vectors`); n != 0 {
-		t.Errorf("%d vectors are left of what was deleted", n)
+		t.Errorf("%d vectors of the deleted data source remain", n)
 	}
 }
 
-// TestVectorsOfAnotherLengthAreRefused: somebody has put another model behind the same name.
+// TestVectorsOfAnotherLengthAreRefused replaces the model behind a name.
 func TestVectorsOfAnotherLengthAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

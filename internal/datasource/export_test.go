@@ -1,4 +1,4 @@
 package datasource
 
-// LongestCommon returns where the longest part of a text stands that a passage has too.
+// LongestCommon exports longestCommon.
 func LongestCommon(text, passage string) (from, to int) { return longestCommon(text, passage) }

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxFilename bounds a name, in characters.
+// maxFilename is the largest length of a name, in characters.
 const maxFilename = 255
 
-// cleanFilename returns a name that is safe to show and to download: without folders, control characters and
-// bidirectional controls. It is "" if nothing is left. Decomposed names, as macOS sends them, are composed.
+// cleanFilename returns a name that is safe to display and to download: without folders, control characters and
+// bidirectional controls. It returns "" if nothing remains. It composes decomposed characters, which macOS sends.
 func cleanFilename(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
@@ -27,7 +27,7 @@ func cleanFilename(name string) string {
 		return ""
 	}
 	if runes := []rune(name); len(runes) > maxFilename {
-		// The end says what it is.
+		// Keep the end with the extension.
 		const end = 16
 		name = string(runes[:maxFilename-end-1]) + "…" + string(runes[len(runes)-end:])
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// fixture is a database with two people, a folder, and a service that reads nothing before Start.
+// fixture is a database with two people, a folder, and a service that was not started.
 type fixture struct {
 	t   *testing.T
 	db  *store.DB
@@ -38,7 +38,7 @@ type fixture struct {
 	more chan struct{} // Guarded by mu. Closed with the next event.
 }
 
-// told is an event that Events received.
+// told is an event received by Events.
 type told struct {
 	owner   datasource.Owner
 	source  datasource.Source
@@ -75,7 +75,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// service returns another server's service on the same folder.
+// service returns the service of another server that shares the folder.
 func (f *fixture) service(db datasource.Store) *datasource.Service {
 	f.t.Helper()
 	return f.serviceWith(db, datasource.Config{})
@@ -125,7 +125,7 @@ func (f *fixture) upload(owner datasource.Owner, name, content string) (datasour
 	return source, created
 }
 
-// await waits until the events so far are enough, and returns them.
+// await waits until enough returns true for the events so far, and returns the events.
 func (f *fixture) await(enough func(all []told) bool) []told {
 	f.t.Helper()
 	deadline := time.After(time.Minute)
@@ -139,12 +139,12 @@ func (f *fixture) await(enough func(all []told) bool) []told {
 		select {
 		case <-more:
 		case <-deadline:
-			f.t.Fatalf("told %+v", all)
+			f.t.Fatalf("events %+v", all)
 		}
 	}
 }
 
-// of returns the events of a data source from a revision on, in the order of the revisions.
+// of returns the events of a data source from a revision, ordered by revision.
 func of(id uuid.UUID, since int, all []told) (list []datasource.Source) {
 	for _, event := range all {
 		if event.source.ID == id && event.source.Revision >= since {
@@ -155,7 +155,7 @@ func of(id uuid.UUID, since int, all []told) (list []datasource.Source) {
 	return list
 }
 
-// ended waits for the end of the reading of a data source that waits, and returns its events.
+// ended waits for the end of the reading of a queued data source, and returns its events.
 func (f *fixture) ended(source datasource.Source) []datasource.Source {
 	f.t.Helper()
 	return of(source.ID, source.Revision, f.await(func(all []told) bool {
@@ -172,7 +172,7 @@ func statuses(list []datasource.Source) (statuses []datasource.Status) {
 	return statuses
 }
 
-// files returns the names of all stored files, temporary ones included.
+// files returns the names of all stored files, including temporary ones.
 func (f *fixture) files() (names []string) {
 	f.t.Helper()
 	f.must(filepath.WalkDir(f.dir, func(_ string, entry os.DirEntry, err error) error {
@@ -204,7 +204,7 @@ func (f *fixture) awaitFiles(ids ...uuid.UUID) {
 	}
 }
 
-// exec runs SQL that no method of the store offers.
+// exec runs SQL for which the store has no method.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -214,7 +214,7 @@ func (f *fixture) exec(sql string, args ...any) {
 	f.must(err)
 }
 
-// chunks returns the text of a data source's chunks.
+// chunks returns the texts of a data source's chunks.
 func (f *fixture) chunks(id uuid.UUID) []string {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)

@@ -13,13 +13,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Bounds of looking at pages and documents while people wait.
+// Limits for viewing pages and documents while people wait.
 const (
-	lookers     = 2               // At once on this server.
-	lookTimeout = 5 * time.Second // For one of them.
-	placeBytes  = 4 << 20         // Of the places of passages that are cached.
+	lookers     = 2               // Concurrent views on this server.
+	lookTimeout = 5 * time.Second // Wait for a free view.
+	placeBytes  = 4 << 20         // Size of the cache of passage places.
 	rectBytes   = 40
-	pageBytes   = 32 << 20 // Of the pictures of pages that are cached.
+	pageBytes   = 32 << 20 // Size of the cache of page pictures.
 )
 
 // pageKey identifies a picture of a page. The file of a data source never changes.
@@ -30,9 +30,9 @@ type pageKey struct {
 
 var errNoPage = fault.Errorf(fault.NotFound, "ページが見つかりません。")
 
-// RenderPage returns a page of a person's data source, from 1, as a PNG that is width pixels wide. fault.NotFound says
-// that there is none, or that its format has no pages to look at; fault.Unavailable that too many people look at pages
-// now.
+// RenderPage returns a page of a person's data source, from 1, as a PNG with the given width in pixels. The error has
+// the code fault.NotFound if the page does not exist or the format has no pages to view, and fault.Unavailable if too
+// many people are viewing pages.
 func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, page, width int) (picture []byte,
 	err error,
 ) {
@@ -54,9 +54,9 @@ func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, pag
 	return picture, err
 }
 
-// Locate returns where a passage stands on its page: nothing if its format has no pages to look at, or less than half
-// of it is found there. fault.Unavailable says that too many people look at pages now. The caller has just found the
-// passage, and may see it.
+// Locate returns the rectangles of a passage on its page. It returns none if the format has no pages to view, or if
+// less than half of the passage is found. The error has the code fault.Unavailable if too many people are viewing
+// pages. The caller must have checked that the owner may see the passage.
 func (s *Service) Locate(ctx context.Context, owner Owner, passage Passage) ([]extract.Rect, error) {
 	if rects, found := s.places.Get(passage.ID); found {
 		return rects, nil
@@ -65,14 +65,14 @@ func (s *Service) Locate(ctx context.Context, owner Owner, passage Passage) ([]e
 	switch {
 	case err == nil:
 		s.places.Put(passage.ID, rects, rectBytes*len(rects))
-	case errors.Is(err, errNoPage), fault.CodeOf(err) == fault.Conflict: // Or too slow to look at just now.
+	case errors.Is(err, errNoPage), fault.CodeOf(err) == fault.Conflict: // Or too slow to read at the moment.
 		return nil, nil
 	}
 	return rects, err
 }
 
-// findPlace asks where a passage stands. Its offsets are right if the page still reads as it did, which a newer program
-// need not promise; else the passage is searched for.
+// findPlace locates a passage. Its offsets are valid if the page still has the same text, which may change with a newer
+// version of the extractor. Otherwise, findPlace searches for the passage.
 func (s *Service) findPlace(ctx context.Context, owner Owner, passage Passage) ([]extract.Rect, error) {
 	place, err := s.locate(ctx, owner, passage, passage.Start, passage.End)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Service) locate(ctx context.Context, owner Owner, passage Passage, from
 	return place, err
 }
 
-// characters counts those of a text that are no white space.
+// characters returns the number of characters that are not white space.
 func characters(text string) (n int) {
 	for _, r := range text {
 		if !unicode.IsSpace(r) {
@@ -117,7 +117,7 @@ func characters(text string) (n int) {
 	return n
 }
 
-// longestCommon returns where, in bytes, the longest part of a text stands that a passage has too, white space aside.
+// longestCommon returns the byte range of the longest part of a text that also occurs in passage, ignoring white space.
 func longestCommon(text, passage string) (from, to int) {
 	var want []rune
 	for _, r := range passage {
@@ -150,7 +150,7 @@ func longestCommon(text, passage string) (from, to int) {
 	return from, to
 }
 
-// findPaged returns a data source that has pages to look at, when they can be read.
+// findPaged returns a data source if its format has pages to view.
 func (s *Service) findPaged(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	source, err := s.Find(ctx, owner, id)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Service) findPaged(ctx context.Context, owner Owner, id uuid.UUID) (Sou
 	return source, s.extractor.Prepare(ctx, source.Filename)
 }
 
-// open opens the file of a data source once there is room to read it while a person waits.
+// open waits for a free view and opens the file of a data source.
 func (s *Service) open(ctx context.Context, id uuid.UUID, use func(io.Reader) error) error {
 	patience := time.NewTimer(lookTimeout)
 	defer patience.Stop()

@@ -18,12 +18,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// locator counts how often it is asked for a place, and shows pages changed as if a newer program had read them.
+// locator counts calls of Locate, and simulates pages whose text a newer program extracts differently.
 type locator struct {
 	extracttest.InProcess
 	asked  atomic.Int32
 	change atomic.Pointer[func(page string) string]
-	hidden atomic.Bool // All text stands beside the page.
+	hidden atomic.Bool // All text is outside of the page.
 }
 
 func (l *locator) Locate(ctx context.Context, name string, file io.Reader, page, from, to int) (extract.Place, error) {
@@ -69,13 +69,13 @@ func TestPassagesAreLocated(t *testing.T) {
 		"the page reads otherwise": {passage(0), func(page string) string {
 			return strings.Replace(page, "年次", "第二条\n年 次", 1)
 		}, false, []extract.Rect{extracttest.Rect(2)}, 2},
-		"half of it is there": {passage(0), func(page string) string {
+		"half of the passage": {passage(0), func(page string) string {
 			return strings.Replace(page, "申請は三日前までに行う", "以下余白", 1)
 		}, false, []extract.Rect{extracttest.Rect(2)}, 2},
-		"less is there":           {passage(0), func(string) string { return "表紙\f年次有給休暇は十日とする。申請" }, false, nil, 1},
-		"nothing is there":        {passage(0), func(string) string { return "表紙\f" }, false, nil, 1},
-		"it stands beside a page": {passage(0), nil, true, nil, 1},
-		"a format without pages":  {passage(1), nil, false, nil, 0},
+		"less than half":           {passage(0), func(string) string { return "表紙\f年次有給休暇は十日とする。申請" }, false, nil, 1},
+		"empty page":               {passage(0), func(string) string { return "表紙\f" }, false, nil, 1},
+		"text outside of the page": {passage(0), nil, true, nil, 1},
+		"a format without pages":   {passage(1), nil, false, nil, 0},
 	} {
 		s := service()
 		found.asked.Store(0)
@@ -84,7 +84,7 @@ func TestPassagesAreLocated(t *testing.T) {
 			found.change.Store(&test.change)
 		}
 		found.hidden.Store(test.hidden)
-		for range 2 { // The second time from memory.
+		for range 2 { // The second call uses the cache.
 			got, err := s.Locate(t.Context(), f.ann, test.passage)
 			if err != nil || !slices.Equal(got, test.want) || found.asked.Load() != test.asked {
 				t.Errorf("%s: %+v after %d questions, error %v", name, got, found.asked.Load(), err)
@@ -93,7 +93,7 @@ func TestPassagesAreLocated(t *testing.T) {
 	}
 }
 
-// renderer counts the pictures of pages that it makes.
+// renderer counts the rendered pages.
 type renderer struct {
 	extracttest.InProcess
 	made atomic.Int32
@@ -104,7 +104,7 @@ func (r *renderer) RenderPage(ctx context.Context, name string, file io.Reader, 
 	return r.InProcess.RenderPage(ctx, name, file, page, width)
 }
 
-// TestPicturesOfPagesAreMadeOnce renders each page once per width. Each request checks the right to see the file.
+// TestPicturesOfPagesAreMadeOnce renders each page once for each width. Each request checks the right to see the file.
 func TestPicturesOfPagesAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -132,7 +132,7 @@ func TestPicturesOfPagesAreMadeOnce(t *testing.T) {
 	}
 }
 
-func TestPagesThatArePicturesAreNamed(t *testing.T) {
+func TestPicturePagesAreListed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.start(f.Service)
@@ -175,7 +175,7 @@ func FuzzLongestCommon(f *testing.F) {
 		if !utf8.ValidString(text[from:to]) || !strings.Contains(squeezed(passage), found) {
 			t.Fatalf("%q is not in %q", found, passage)
 		}
-		for at := range squeezed(passage) { // No part is longer.
+		for at := range squeezed(passage) { // No longer part is common.
 			rest := []rune(squeezed(passage)[at:])
 			if n := utf8.RuneCountInString(found) + 1; n <= len(rest) &&
 				strings.Contains(squeezed(text), string(rest[:n])) {

@@ -14,18 +14,19 @@ import (
 )
 
 const (
-	measureFrom   = 100             // Passages with vectors, before anything is measured.
-	measurePeople = 5               // Whose data sources are asked, drawn at random.
-	measureTrials = 200             // Questions, of all of them together.
-	measureMost   = 4000            // Passages of one person that are asked.
-	measureLease  = 5 * time.Minute // For one server to measure.
+	measureFrom   = 100             // Passages with vectors required for a measurement.
+	measurePeople = 5               // People whose data sources are used, at random.
+	measureTrials = 200             // Total number of questions.
+	measureMost   = 4000            // Largest number of passages of one person.
+	measureLease  = 5 * time.Minute // Lease of one server for the measurement.
 )
 
-// measureIfDue measures what vectors are worth, once their number has doubled since, and reports whether it did.
+// measureIfDue measures the weight of vectors if their number has doubled since the last measurement, and reports
+// whether it did.
 //
-// The questions are the corpus's own: a sentence is taken out of its passage, and the passage without it must be found
-// among the others (an inverse cloze task). Words have as hard a time with it as a person's question whose words are
-// not the document's.
+// The questions are taken from the corpus: a sentence is removed from its passage, and the search must find the
+// remaining passage among the others (an inverse cloze task). The question then shares few words with its passage, like
+// a person's question that uses other words than the document.
 func (e *embedder) measureIfDue(ctx context.Context) bool {
 	state := e.state.Load()
 	if state == nil || state.Embedded < measureFrom || state.Embedded < 2*state.Measured {
@@ -45,13 +46,13 @@ func (e *embedder) measureIfDue(ctx context.Context) bool {
 		err = e.service.store.PutWeight(ctx, state.ID, weight, state.Embedded)
 	}
 	if err != nil && ctx.Err() == nil {
-		e.service.log.WarnContext(ctx, "what vectors are worth is measured later",
+		e.service.log.WarnContext(ctx, "datasource: measuring the weight of vectors failed, retrying",
 			"model", e.cfg.Model.Name, "err", err)
 	}
 	return err == nil
 }
 
-// measure asks questions of some people's data sources.
+// measure evaluates questions about some people's data sources.
 func (e *embedder) measure(ctx context.Context, state ModelState, sample map[Owner][]uuid.UUID) (weight float64,
 	_ error,
 ) {
@@ -69,13 +70,13 @@ func (e *embedder) measure(ctx context.Context, state ModelState, sample map[Own
 	return weight, nil
 }
 
-// cloze is a question: a sentence that was taken out of a passage.
+// cloze is a question: a sentence removed from a passage.
 type cloze struct {
 	document, passage int
 	sentence          string
 }
 
-// tryOut asks questions of one person's data sources.
+// tryOut evaluates questions about one person's data sources.
 func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, ids []uuid.UUID, count int) (
 	[]index.Trial, error,
 ) {
@@ -99,22 +100,22 @@ func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, id
 			return nil, err
 		}
 		if len(d.Chunks)*d.Vectors.Dimensions != len(d.Vectors.Values) {
-			return nil, nil // Read again just now.
+			return nil, nil // It was read again meanwhile.
 		}
 		documents[i] = d
 	}
 	return e.cfg.Try(ctx, documents, count)
 }
 
-// Document is what is searched of a data source.
+// Document is the searchable content of a data source.
 type Document struct {
 	Filename string
 	Chunks   []Chunk
 	Vectors  index.Vectors // Of the chunks.
 }
 
-// Try asks documents questions that are drawn from them, at most count, and returns what became of them by words alone
-// and with vectors. The documents stay as they are.
+// Try draws at most count questions from documents, and evaluates the search by words alone and with vectors. It does
+// not modify documents.
 func (e Embedding) Try(ctx context.Context, documents []Document, count int) ([]index.Trial, error) {
 	documents = slices.Clone(documents)
 	for i, d := range documents {
@@ -128,7 +129,7 @@ func (e Embedding) Try(ctx context.Context, documents []Document, count int) ([]
 	for i, q := range questions {
 		sentences[i] = q.sentence
 	}
-	for i, d := range documents { // What is left of the passages has other vectors.
+	for i, d := range documents { // Recompute the vectors of the shortened passages.
 		var left []Chunk
 		for _, q := range questions {
 			if q.document == i {
@@ -166,7 +167,7 @@ func (e Embedding) Try(ctx context.Context, documents []Document, count int) ([]
 	return trials, nil
 }
 
-// collectionOf returns the words of documents as they are searched.
+// collectionOf builds the searchable indexes of documents.
 func collectionOf(documents []Document) (index.Collection, error) {
 	packed := make([]index.Packed, len(documents))
 	c := index.Collection{Part: func(document, part int) []byte { return packed[document].Parts[part] }}
@@ -181,7 +182,7 @@ func collectionOf(documents []Document) (index.Collection, error) {
 	return c, nil
 }
 
-// drawQuestions takes sentences out of passages, at most count and of one passage in four.
+// drawQuestions removes sentences from passages, at most count and from at most one passage in four.
 func drawQuestions(documents []Document, count int) (drawn []cloze) {
 	var all []cloze
 	for i, d := range documents {
@@ -201,7 +202,7 @@ func drawQuestions(documents []Document, count int) (drawn []cloze) {
 	return drawn
 }
 
-// longestSentence returns the sentence of a passage that says most, "" if what would be left says too little.
+// longestSentence returns the longest suitable sentence of a passage, "" if the rest of the passage would be too short.
 func longestSentence(text string) (longest string) {
 	const least, most, left = 12, 120, 60 // Characters.
 	rest := text

@@ -12,22 +12,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// MaxPassing is the largest file that ReadPassing reads, in bytes. It is held in memory while it is read.
+// MaxPassing is the largest size of a file for ReadPassing, in bytes. The whole file is held in memory.
 const MaxPassing = 20 << 20
 
-// Bounds of reading files that are not kept, while people wait.
+// Limits for reading files that are not stored, while people wait.
 const (
-	passing         = 4               // At once on this server, from the first byte of the file to its last page.
-	passingPatience = 5 * time.Second // For one of them.
+	passing         = 4               // Concurrent files on this server, from the first byte to the last page.
+	passingPatience = 5 * time.Second // Wait for a free reader.
 	passingTime     = time.Minute     // For the extractor.
 )
 
-// passingName is the filename of a file that is not kept.
+// passingName is the filename of a file that is not stored.
 const passingName = "page.pdf"
 
-// ReadPassing returns the pages of a PDF file that is not kept: what a person looks at in the browser. fault.TooLarge
-// says that it is larger than MaxPassing, fault.Unavailable that too many files are being read, fault.Invalid that it
-// cannot be read, with the reason. An error of content is returned as it is.
+// ReadPassing returns the pages of a PDF file that is not stored, such as a file that a person views in the browser.
+// The error has the code fault.TooLarge for a file larger than MaxPassing, fault.Unavailable if too many files are
+// being read, and fault.Invalid with the reason for an unreadable file. Errors of content are returned unchanged.
 func (s *Service) ReadPassing(ctx context.Context, content io.Reader) ([]extract.Page, error) {
 	patience := time.NewTimer(passingPatience)
 	defer patience.Stop()
@@ -59,7 +59,7 @@ func (s *Service) ReadPassing(ctx context.Context, content io.Reader) ([]extract
 		return nil
 	})
 	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
-		// Reasons are those of files that people have uploaded.
+		// The reasons mention an upload, which does not apply here.
 		return nil, fault.InvalidField("file", "%s", strings.Replace(wrong.Reason, "アップロードして", "お試し", 1))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

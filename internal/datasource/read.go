@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// maxAttempts bounds how often a file is tried, so that one that crashes servers stops doing so.
+// maxAttempts limits the attempts to read a file, because a file may crash servers.
 const maxAttempts = 5
 
 // endTimeout bounds storing a result, which takes a few seconds for the largest files.
@@ -33,11 +33,11 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		how := PutBack{After: pause * time.Duration(reading.Attempt*reading.Attempt), Counts: true}
 		switch why := context.Cause(ctx); {
-		case errors.Is(why, errGaveWay):
+		case errors.Is(why, errInterrupted):
 			how = PutBack{Slow: true}
 		case errors.Is(why, context.DeadlineExceeded):
 			how.Slow = true
-		case why != nil: // This server stops, or has lost the reading.
+		case why != nil: // This server is stopping or has lost the reading.
 			how = PutBack{}
 		}
 		source, err = s.putBack(ctx, reading, how)
@@ -46,13 +46,14 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	case err == nil:
 		s.events.SourceChanged(reading.Owner, source)
 		s.embedder.wake()
-	case fault.CodeOf(err) != fault.NotFound: // Its lease runs out.
-		s.log.WarnContext(ctx, "the result of a reading could not be stored", "data_source_id", reading.ID, "err", err)
+	case fault.CodeOf(err) != fault.NotFound: // The lease expires.
+		s.log.WarnContext(ctx, "datasource: storing the result of a reading failed", "data_source_id", reading.ID,
+			"err", err)
 	}
 }
 
-// end stores the result of a reading, even if the reading is cancelled meanwhile: the renewal of leases may see that it
-// has ended before its own reader does.
+// end stores the result of a reading even if the reading is canceled meanwhile. The renewal of leases can detect the
+// end of the reading before the reader itself.
 func (s *Service) end(ctx context.Context, reading Reading, found Found) (Source, error) {
 	if err := ctx.Err(); err != nil {
 		return Source{}, err
@@ -68,7 +69,7 @@ func (s *Service) putBack(ctx context.Context, reading Reading, how PutBack) (So
 	return s.store.PutBack(ctx, reading, how)
 }
 
-// find reads a file. The result may be a failure.
+// find reads a file. The result can be a failure.
 func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	if reading.Attempt > maxAttempts {
 		return Found{Failure: unreadable}, nil
@@ -83,8 +84,8 @@ func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	if ctx.Err() != nil {
 		return Found{}, err
 	}
-	s.log.WarnContext(ctx, "a data source could not be read", "data_source_id", reading.ID, "attempt", reading.Attempt,
-		"err", err)
+	s.log.WarnContext(ctx, "datasource: reading a file failed", "data_source_id", reading.ID,
+		"attempt", reading.Attempt, "err", err)
 	if reading.Attempt == maxAttempts {
 		return Found{Failure: unreadable}, nil
 	}
@@ -118,9 +119,9 @@ func (s *Service) extract(ctx context.Context, reading Reading) (Found, error) {
 	return found, nil
 }
 
-// picturedNotice says which pages of a file are pictures, "" if none is.
+// picturedNotice lists the pages of a file that are pictures, "" if there are none.
 func picturedNotice(pages []extract.Page) string {
-	const most = 5 // Ranges that are told.
+	const most = 5 // Ranges in the text.
 	var ranges []string
 	count := 0
 	for i := 0; i < len(pages); i++ {
@@ -157,15 +158,15 @@ func buildIndex(filename string, chunks []Chunk) index.Packed {
 	return index.Build(strings.TrimSuffix(filename, path.Ext(filename)), passages)
 }
 
-// progress reports the progress of a reading at intervals. It is used by one goroutine.
+// progress reports the progress of a reading at intervals. It is not safe for concurrent use.
 type progress struct {
 	service *Service
 	reading Reading
-	last    time.Time // Of the last report.
+	last    time.Time // Time of the last report.
 }
 
-// tell stores and reports the progress, unless it did so within the interval. The error says that the reading is no
-// longer the current one.
+// tell stores and reports the progress unless the interval since the last report is too short. It returns an error if
+// the reading is no longer the current one.
 func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error {
 	if time.Since(p.last) < p.service.readers.cfg.Told {
 		return nil

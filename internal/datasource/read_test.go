@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// TestEachFileIsReadByOneServer of two that share the queue.
+// TestEachFileIsReadByOneServer runs two servers that share the queue.
 func TestEachFileIsReadByOneServer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -45,7 +45,7 @@ func TestEachFileIsReadByOneServer(t *testing.T) {
 	}
 }
 
-func TestFailedReadingIsRetriedAndEnds(t *testing.T) {
+func TestFailedReadingIsRetried(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	source, _ := f.upload(f.ann, "a.txt", "消えるファイル")
@@ -54,17 +54,17 @@ func TestFailedReadingIsRetriedAndEnds(t *testing.T) {
 	all := f.ended(source)
 	if last := all[len(all)-1]; last.Status != datasource.Failed || !strings.Contains(last.Failure, "管理者") ||
 		len(all) != 1+2*5 {
-		t.Errorf("told %v, ended as %+v", statuses(all), last)
+		t.Errorf("events %v, ended as %+v", statuses(all), last)
 	}
 }
 
-// TestReadingThatCrashesServersIsGivenUp: at the sixth attempt the file is not read.
-func TestReadingThatCrashesServersIsGivenUp(t *testing.T) {
+// TestFileThatCrashesServersFails verifies that the sixth attempt does not read the file.
+func TestFileThatCrashesServersFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	source, _ := f.upload(f.ann, "a.txt", "読めるはずのファイル")
 	for range 5 {
-		_, found, err := f.db.NextReading(t.Context(), false, 0) // And then the server is gone.
+		_, found, err := f.db.NextReading(t.Context(), false, 0) // Then the server dies.
 		if f.must(err); !found {
 			t.Fatal("nothing waits")
 		}
@@ -76,10 +76,10 @@ func TestReadingThatCrashesServersIsGivenUp(t *testing.T) {
 	}
 }
 
-// unprepared is an extractor whose Prepare waits until the test closes prepared.
+// unprepared is an extractor whose Prepare blocks until the test closes prepared.
 type unprepared struct {
 	extracttest.InProcess
-	limited  chan bool // Takes, for each call that waits, whether its time is limited.
+	limited  chan bool // Receives for each blocked call whether its context has a deadline.
 	prepared chan struct{}
 }
 
@@ -98,7 +98,8 @@ func (u unprepared) Prepare(ctx context.Context, _ string) error {
 	}
 }
 
-// TestPreparingDoesNotCountForAFile: compiling code begins with the service, and no time limit covers waiting for it.
+// TestPreparingDoesNotCountForAFile verifies that compilation starts with the service and that no time limit includes
+// it.
 func TestPreparingDoesNotCountForAFile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -136,10 +137,10 @@ func TestPreparingDoesNotCountForAFile(t *testing.T) {
 	f.must(<-passing)
 }
 
-// slowly is an extractor whose pages each wait for the test.
+// slowly is an extractor that waits for the test before each page.
 type slowly struct {
 	extracttest.InProcess
-	read chan struct{} // Takes a value for each page.
+	read chan struct{} // Receives a value for each page.
 }
 
 func (s slowly) Extract(ctx context.Context, _ string, _ io.Reader, page func(extract.Page, int) error) error {
@@ -156,7 +157,7 @@ func (s slowly) Extract(ctx context.Context, _ string, _ io.Reader, page func(ex
 	return nil
 }
 
-// TestProgressStopAndReadAgain: a reading reports its progress, ends when it is stopped, and begins again.
+// TestProgressStopAndReadAgain verifies that a reading reports its progress, ends when it is stopped, and starts again.
 func TestProgressStopAndReadAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Config tunes how files are read. The zero value of a field means its default.
+// Config configures reading. A zero field means its default.
 type Config struct {
 	Places int           // Files that this server reads at once. Default 2.
 	Person int64         // Storage limit of a person, in bytes. Default 5 GiB.
@@ -22,8 +22,8 @@ type Config struct {
 	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
 	Cache  int           // Memory for cached indexes, in bytes. Default 64 MiB.
 
-	Embedding Embedding // What passages mean. By default they are found by their words alone.
-	// How much of vectors is kept in memory, and compared with a question, in bytes. Default 256 MiB.
+	Embedding Embedding // By default, search uses words only.
+	// Memory for cached vectors and largest size of the vectors of one search, in bytes. Default 256 MiB.
 	Vectors int
 }
 
@@ -59,19 +59,19 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Why a reading ends before its time.
+// Reasons to cancel a reading.
 var (
-	errGaveWay  = errors.New("datasource: interrupted for another person's file")
-	errStopping = errors.New("datasource: the server stops")
-	errLost     = errors.New("datasource: deleted, or taken over by another server")
+	errInterrupted = errors.New("datasource: interrupted for another person's file")
+	errStopping    = errors.New("datasource: the server stops")
+	errLost        = errors.New("datasource: deleted, or taken over by another server")
 )
 
-// readers read queued files, a few at a time.
+// readers read queued files with limited concurrency.
 //
-// The store decides which file is next, for all servers together. A slow file delays nobody: one place of each server
-// is reserved for files that are not known to be slow. When slow files hold all places nevertheless, because they were
-// not known, the one that began last is interrupted for a person without a running reading. That happens to a file
-// once, because it is known to be slow afterwards.
+// The store selects the next file for all servers. A slow file must not delay other people: each server reserves one
+// place for files that are not known to be slow. If slow files nevertheless occupy all places, because they were not
+// known, readers interrupt the most recently started one for a person without a running reading. This happens at most
+// once for each file, because the file is known to be slow afterwards.
 type readers struct {
 	service *Service
 	cfg     Config
@@ -81,10 +81,10 @@ type readers struct {
 	running map[uuid.UUID]*current // Guarded by mu.
 }
 
-// current is a reading that runs here.
+// current is a reading in progress on this server.
 type current struct {
 	Reading
-	began  time.Time // Zero while it is prepared. Guarded by the mu of readers.
+	began  time.Time // Zero during preparation. Guarded by the mu of readers.
 	cancel context.CancelCauseFunc
 	leaves bool // It is being interrupted for another file. Guarded by the mu of readers.
 }
@@ -93,7 +93,7 @@ func newReaders(s *Service, cfg Config) *readers {
 	return &readers{service: s, cfg: cfg, woken: make(chan struct{}, 1), running: make(map[uuid.UUID]*current)}
 }
 
-// wake wakes run.
+// wake makes run check for work at once.
 func (r *readers) wake() {
 	select {
 	case r.woken <- struct{}{}:
@@ -101,7 +101,7 @@ func (r *readers) wake() {
 	}
 }
 
-// run reads until the context ends, and waits for what it has begun.
+// run reads files until the context is canceled, and then waits for the running readings.
 func (r *readers) run(ctx context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -109,7 +109,7 @@ func (r *readers) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := r.begin(ctx, &work); err != nil && ctx.Err() == nil {
-			r.service.log.WarnContext(ctx, "the next data source could not be claimed and is tried again", "err", err)
+			r.service.log.WarnContext(ctx, "datasource: claiming the next file failed, retrying", "err", err)
 		}
 		select {
 		case <-tick.C:
@@ -120,7 +120,7 @@ func (r *readers) run(ctx context.Context) {
 	}
 }
 
-// begin begins readings while there is room.
+// begin starts readings until all places are occupied.
 func (r *readers) begin(ctx context.Context, work *sync.WaitGroup) error {
 	for ctx.Err() == nil {
 		free, quick := r.room()
@@ -142,7 +142,7 @@ func (r *readers) next(ctx context.Context, quick bool) (Reading, bool, error) {
 	return r.service.store.NextReading(ctx, quick, r.cfg.Lease)
 }
 
-// room returns how many places are free, and whether they are for quick files only.
+// room returns the number of free places, and whether they are reserved for quick files.
 func (r *readers) room() (free int, quick bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,12 +155,12 @@ func (r *readers) room() (free int, quick bool) {
 	return r.cfg.Places - len(r.running), slow >= max(1, r.cfg.Places-1)
 }
 
-// isSlow reports whether a reading is known to be slow. The caller holds mu.
+// isSlow reports whether a reading is known to be slow. The caller must hold mu.
 func (r *readers) isSlow(c *current) bool {
 	return c.Slow || !c.began.IsZero() && time.Since(c.began) >= r.cfg.Quick
 }
 
-// makeRoom interrupts a slow reading if all are slow and a person without a running reading waits.
+// makeRoom interrupts a slow reading if all are slow and a person without a running reading is waiting.
 func (r *readers) makeRoom(ctx context.Context) error {
 	if r.last() == nil {
 		return nil
@@ -175,13 +175,13 @@ func (r *readers) makeRoom(ctx context.Context) error {
 		r.mu.Lock()
 		c.leaves = true
 		r.mu.Unlock()
-		c.cancel(errGaveWay)
+		c.cancel(errInterrupted)
 	}
 	return nil
 }
 
-// last returns the reading that began last of those that may be interrupted. There is none while another one is being
-// interrupted, or is quick.
+// last returns the most recently started reading that may be interrupted. It returns nil if a reading is already being
+// interrupted, or if one is quick.
 func (r *readers) last() (last *current) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,9 +196,9 @@ func (r *readers) last() (last *current) {
 	return last
 }
 
-// start reads a file in a goroutine of its own.
+// start reads a file in a new goroutine.
 func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGroup) {
-	// The cause tells the end of ctx from other reasons.
+	// The cause distinguishes the cancellation of ctx from other reasons.
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopped := context.AfterFunc(ctx, func() { cancel(errStopping) })
 	c := &current{Reading: reading, cancel: cancel}
@@ -221,8 +221,8 @@ func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGro
 	})
 }
 
-// prepare waits until files of a reading's format can be read. That time does not count for the reading: it is not slow
-// because of it. If it fails, so does the reading.
+// prepare waits until the reader of the file's format is ready. This time does not count towards the duration of the
+// reading. If the preparation fails, the reading fails too.
 func (r *readers) prepare(ctx context.Context, c *current) {
 	if err := r.service.extractor.Prepare(ctx, c.Filename); err != nil && ctx.Err() == nil {
 		r.service.log.WarnContext(ctx, "datasource: preparing to read files failed", "err", err)
@@ -232,8 +232,8 @@ func (r *readers) prepare(ctx context.Context, c *current) {
 	c.began = time.Now()
 }
 
-// keep renews the leases of the readings of this server until the context ends. It cancels those that were deleted, or
-// taken over by another server.
+// keep renews the leases of the readings on this server until the context is canceled. It cancels readings that were
+// deleted or taken over by another server.
 func (r *readers) keep(ctx context.Context) {
 	tick := time.NewTicker(r.cfg.Poll)
 	defer tick.Stop()
@@ -244,7 +244,7 @@ func (r *readers) keep(ctx context.Context) {
 			return
 		}
 		if err := r.renew(ctx); err != nil && ctx.Err() == nil {
-			r.service.log.WarnContext(ctx, "leases of readings could not be renewed", "err", err)
+			r.service.log.WarnContext(ctx, "datasource: renewing leases failed", "err", err)
 		}
 	}
 }

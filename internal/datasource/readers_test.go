@@ -17,8 +17,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// queue is a store and its files for synctest: people without a running reading first, then in order of arrival. The
-// order between people is the database's, and is tested there.
+// queue is a store with files for synctest. It serves people without a running reading first, and then in order of
+// arrival. Tests of the database cover the fairness between people.
 type queue struct {
 	datasource.Store
 	datasource.Files
@@ -26,7 +26,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []datasource.Reading               // Guarded by mu.
 	running map[uuid.UUID]datasource.Reading   // Guarded by mu.
-	took    map[uuid.UUID]time.Duration        // How long each file takes.
+	took    map[uuid.UUID]time.Duration        // Reading time of each file.
 	ended   map[uuid.UUID]time.Time            // Guarded by mu.
 	back    map[uuid.UUID][]datasource.PutBack // Guarded by mu.
 	tell    func()                             // Guarded by mu.
@@ -40,7 +40,7 @@ func newQueue() *queue {
 	}
 }
 
-// add queues a file of a person that takes a time to read.
+// add queues a person's file with the given reading time.
 func (q *queue) add(person uuid.UUID, takes time.Duration) uuid.UUID {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +55,7 @@ func (q *queue) add(person uuid.UUID, takes time.Duration) uuid.UUID {
 	return id
 }
 
-// idle reports whether a person has no running reading. mu must be held.
+// idle reports whether a person has no running reading. The caller must hold mu.
 func (q *queue) idle(person uuid.UUID) bool {
 	for _, r := range q.running {
 		if r.Owner.UserID == person {
@@ -147,7 +147,7 @@ func (q *queue) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
 	return io.NopCloser(&slowFile{ctx: ctx, takes: q.took[id]}), nil
 }
 
-// slowFile takes a time to be read.
+// slowFile is a file with a reading time.
 type slowFile struct {
 	ctx   context.Context
 	takes time.Duration
@@ -167,7 +167,7 @@ func (f *slowFile) Read(p []byte) (int, error) {
 	}
 }
 
-// start reads the files until stop is called.
+// start starts to read the files. stop stops it.
 func (q *queue) start() (stop func()) {
 	s := datasource.NewService(q, q, extracttest.InProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
 	s.Start()
@@ -175,7 +175,7 @@ func (q *queue) start() (stop func()) {
 	return s.Stop
 }
 
-// since returns how long after a time files were read.
+// since returns the times from began to the end of each file's reading.
 func (q *queue) since(began time.Time, ids ...uuid.UUID) (took []time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -185,9 +185,9 @@ func (q *queue) since(began time.Time, ids ...uuid.UUID) (took []time.Duration) 
 	return took
 }
 
-// TestSlowFilesDelayNobody: twenty files of one person that take eight seconds each, and then a small one of another,
-// at any time.
-func TestSlowFilesDelayNobody(t *testing.T) {
+// TestSlowFilesDoNotDelayOthers queues twenty files of one person that take eight seconds each, and later a small file
+// of another person.
+func TestSlowFilesDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	for _, later := range []time.Duration{
 		0, time.Second, 2500 * time.Millisecond, 3900 * time.Millisecond,
@@ -209,16 +209,17 @@ func TestSlowFilesDelayNobody(t *testing.T) {
 			if took := q.since(began.Add(later), small)[0]; took < 0 || took > 3500*time.Millisecond {
 				t.Errorf("a small file %v later took %v", later, took)
 			}
-			// Nothing is lost, and no more is read twice than one of the slow ones.
+			// No file is lost, and at most one of the slow files is read twice.
 			all := q.since(began, slow...)
 			if last := slices.Max(all); slices.Min(all) <= 0 || last > 100*time.Second || len(q.back) > 1 {
-				t.Errorf("a small file %v later: the slow ones took %v, %d gave way", later, last, len(q.back))
+				t.Errorf("a small file %v later: the slow files took %v, %d were interrupted", later, last, len(q.back))
 			}
 		})
 	}
 }
 
-// TestSlowFileIsInterruptedOnce, and read to its end, however many small files of others follow.
+// TestSlowFileIsInterruptedOnce verifies that an interrupted file is then read to its end, regardless of further small
+// files.
 func TestSlowFileIsInterruptedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -246,8 +247,8 @@ func TestSlowFileIsInterruptedOnce(t *testing.T) {
 	})
 }
 
-// TestReadingEndsWithItsServer and is queued again at once. One that exceeds its time limit counts as an attempt and is
-// known to be slow.
+// TestReadingEndsWithItsServer verifies that a stopped server queues its reading again at once. A reading that exceeds
+// its time limit counts as an attempt and is known to be slow.
 func TestReadingEndsWithItsServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestReadingEndsWithItsServer(t *testing.T) {
 	})
 }
 
-// TestLostReadingIsCancelled when its file was deleted or taken over by another server.
+// TestLostReadingIsCancelled covers a deleted file and a file taken over by another server.
 func TestLostReadingIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

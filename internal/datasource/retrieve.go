@@ -11,25 +11,25 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// MaxSearched is how many data sources are searched together, and a thread may have.
+// MaxSearched is the largest number of data sources of one search, and of a thread.
 const MaxSearched = 20
 
-// Found passages that stand beside each other differ by this in their ordinals.
+// neighbour is the difference between the ordinals of adjacent passages.
 const neighbour = 1
 
-// Retrieved is a passage that was found, with its neighbours.
+// Retrieved is a passage found by a search, and its neighbours.
 type Retrieved struct {
 	Passage
 	Score         float64
 	Before, After *Passage // Nil at the beginning and the end of the data source.
 }
 
-// errReread says that a data source was read again or deleted during a search.
+// errReread means that a data source was read again or deleted during a search.
 var errReread = errors.New("datasource: read again meanwhile")
 
-// Retrieve returns the k passages of some data sources that fit a query best, best first, of all their passages:
-// nothing is approximated. By which words they have, and by what they mean as far as that has shown to help: see
-// embedder. Data sources that are not the owner's, that are not read, or that are gone are passed over.
+// Retrieve returns the k best passages of data sources for a query, best first. The search is exact over all passages.
+// It compares words, and also vectors if they improve the results (see embedder). Retrieve ignores data sources that
+// belong to another person, were not read, or no longer exist.
 func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int) ([]Retrieved,
 	error,
 ) {
@@ -51,7 +51,7 @@ func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UU
 	return s.describe(ctx, owner, opened.of, index.Best(scores, k))
 }
 
-// describe returns the passages of hits, and their neighbours.
+// describe returns the passages of hits and their neighbours.
 func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits []index.Hit) ([]Retrieved, error) {
 	if len(hits) == 0 {
 		return nil, nil
@@ -78,7 +78,7 @@ func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits 
 	found := make([]Retrieved, 0, len(hits))
 	for _, h := range hits {
 		id := of[h.Document].ID
-		if p := at[place{id, h.Passage}]; p != nil { // Else deleted just now.
+		if p := at[place{id, h.Passage}]; p != nil { // Otherwise it was deleted meanwhile.
 			found = append(found, Retrieved{
 				Passage: *p, Score: h.Score, Before: at[place{id, h.Passage - neighbour}],
 				After: at[place{id, h.Passage + neighbour}],
@@ -88,7 +88,7 @@ func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits 
 	return found, nil
 }
 
-// indexKey names a part of an index, or its head, which is cached opened.
+// indexKey identifies a part of an index, or its decoded head, in the cache.
 type indexKey struct {
 	source  uuid.UUID
 	reading int64
@@ -97,7 +97,7 @@ type indexKey struct {
 
 const headPart = -1
 
-// openedIndexes are the indexes of data sources, as far as a query reads them.
+// openedIndexes contains the parts of indexes that a query needs.
 type openedIndexes struct {
 	of        []Indexed
 	documents []*index.Document
@@ -112,8 +112,8 @@ func (o openedIndexes) collection() index.Collection {
 	}}
 }
 
-// openIndexes reads what a query needs, from memory where it is there. That the data sources are there, and the
-// owner's, is asked each time.
+// openIndexes returns the index parts for a query and caches them in memory. It checks the existence and the owner of
+// the data sources at each call.
 func (s *Service) openIndexes(ctx context.Context, owner Owner, ids []uuid.UUID, query index.Query) (openedIndexes,
 	error,
 ) {
@@ -141,7 +141,7 @@ func (s *Service) tryOpen(ctx context.Context, owner Owner, ids []uuid.UUID, que
 	return o, s.openParts(ctx, owner, &o, query)
 }
 
-// openHeads opens the heads of indexes. An index that is not of this version is built anew.
+// openHeads opens the heads of indexes. It rebuilds an index of another version.
 func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) error {
 	var missing []Indexed
 	for i, of := range o.of {
@@ -178,7 +178,7 @@ func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) 
 	return nil
 }
 
-// openParts reads those parts of indexes that a query needs.
+// openParts reads the index parts that a query needs.
 func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, query index.Query) error {
 	missing, any := make([][]int, len(o.of)), false
 	for i, of := range o.of {
@@ -214,8 +214,8 @@ func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, 
 	return nil
 }
 
-// rebuild builds the index of a data source that has none of this version, from its passages. One of an older version
-// is replaced; servers of a newer one keep theirs.
+// rebuild builds the index of a data source from its passages if it has none of this version. It replaces an older
+// index in the store, but not a newer one, which other servers use.
 func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i int) error {
 	of := o.of[i]
 	chunks, err := s.store.ListChunks(ctx, owner, of)
@@ -237,13 +237,13 @@ func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i 
 		return nil
 	}
 	if err := s.store.ReplaceIndex(ctx, owner, of, packed); err != nil && fault.CodeOf(err) != fault.NotFound {
-		s.log.WarnContext(ctx, "an index is stored later", "data_source_id", of.ID, "err", err)
+		s.log.WarnContext(ctx, "datasource: storing a rebuilt index failed", "data_source_id", of.ID, "err", err)
 	}
 	return nil
 }
 
-// Beginnings returns the first passages of data sources, at most each of them, in order. Those that are gone, or were
-// read again meanwhile, may be missing.
+// Beginnings returns up to each first passages of data sources, in order. It may omit data sources that were deleted or
+// read again meanwhile.
 func (s *Service) Beginnings(ctx context.Context, owner Owner, of []Source, each int) ([]Passage, error) {
 	ids, ordinals := make([]uuid.UUID, len(of)), make([][]int, len(of))
 	for i, source := range of {

@@ -35,7 +35,7 @@ func (f *fixture) retrieve(s *datasource.Service, owner datasource.Owner, ids []
 	return found
 }
 
-// rules are office rules of three articles, each a passage of its own.
+// rules returns office rules of three articles. Each article is a separate passage.
 func rules(name string, days int) string {
 	rest := strings.Repeat("この規程に定めのない事項は別に定める。", 10)
 	return fmt.Sprintf("# %s\n\n第1条（目的） %sの目的を定める。%s\n第2条（休暇） 年次有給休暇は%d日とする。%s\n第3条（申請） 三日前までに上長に申請する。%s\n",
@@ -59,7 +59,7 @@ func TestRetrieve(t *testing.T) {
 	}
 	if best.Before == nil || best.After == nil || best.Before.Ordinal != 0 ||
 		!strings.Contains(best.After.Text, "三日前") {
-		t.Errorf("beside it are %+v and %+v", best.Before, best.After)
+		t.Errorf("neighbours %+v and %+v", best.Before, best.After)
 	}
 	passage, err := f.FindPassage(t.Context(), f.ann, best.ID)
 	if err != nil || passage.Passage != best.Passage || passage.Model != "" {
@@ -69,14 +69,15 @@ func TestRetrieve(t *testing.T) {
 		t.Errorf("of one data source: %+v", one)
 	}
 	if none := f.retrieve(f.Service, f.ann, ids, "？"); len(none) != 0 {
-		t.Errorf("nothing was asked for: %+v", none)
+		t.Errorf("a query without words found %+v", none)
 	}
 	if _, err := f.Retrieve(t.Context(), f.ann, make([]uuid.UUID, 21), "休暇", 3); err == nil {
 		t.Error("21 data sources are searched")
 	}
 }
 
-// TestR59_NothingIsFoundForOthers, though the index is in memory; nor after it is deleted, at another server.
+// TestR59_NothingIsFoundForOthers also verifies that a cached index is not used for another person, or after its
+// deletion on another server.
 func TestR59_NothingIsFoundForOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -97,11 +98,12 @@ func TestR59_NothingIsFoundForOthers(t *testing.T) {
 	}
 	f.must(other.Delete(t.Context(), f.ann, ids[0]))
 	if found := f.retrieve(f.Service, f.ann, ids, "休暇"); len(found) != 0 {
-		t.Errorf("found in what was deleted: %+v", found)
+		t.Errorf("found in a deleted data source: %+v", found)
 	}
 }
 
-// TestIndexOfAnotherVersionIsRebuilt: an older one is replaced, a newer one is rebuilt for each use.
+// TestIndexOfAnotherVersionIsRebuilt verifies that an older index is replaced, and that a newer one is rebuilt for each
+// use.
 func TestIndexOfAnotherVersionIsRebuilt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -121,8 +123,8 @@ func TestIndexOfAnotherVersionIsRebuilt(t *testing.T) {
 	}
 }
 
-// TestSmallCacheFindsTheSame, with concurrent callers.
-func TestSmallCacheFindsTheSame(t *testing.T) {
+// TestSmallCacheDoesNotChangeResults verifies that concurrent searches with a small cache have the same results.
+func TestSmallCacheDoesNotChangeResults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.start(f.Service)
@@ -179,7 +181,7 @@ func TestListSearchesNamesAndContents(t *testing.T) {
 	}
 }
 
-// version returns that of the one index that is stored.
+// version returns the version of the only stored index.
 func (f *fixture) version() (version int) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)

@@ -11,26 +11,26 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// MaxQuery bounds what is searched for in the list, in characters.
+// MaxQuery is the largest length of a query for the list, in characters.
 const MaxQuery = 100
 
-// lookedAt is how many candidates are checked in each data source.
-const lookedAt = 5
+// maxCandidates is the number of candidates to check in each data source.
+const maxCandidates = 5
 
 // Listed is a data source in a list.
 type Listed struct {
 	Source
-	Match *Match // Where a search found its words, nil if it did in the name.
+	Match *Match // The first matching passage, nil if the name matches.
 }
 
-// Match is the first passage in which a search found its words.
+// Match is the first passage that matches a search.
 type Match struct {
 	Passage
 	ngram.Excerpt
 }
 
-// List returns a page of a person's data sources, newest first: all, or those that have every word of a query in their
-// name or in one of their passages.
+// List returns a page of a person's data sources, newest first. With a query, it returns only those that have all words
+// of the query in their name, or in one of their passages.
 func (s *Service) List(ctx context.Context, owner Owner, query string, offset, limit int) ([]Listed, error) {
 	terms := ngram.Terms(query)
 	if len(terms) == 0 {
@@ -47,7 +47,7 @@ func (s *Service) List(ctx context.Context, owner Owner, query string, offset, l
 			unnamed = append(unnamed, source.ID)
 		}
 	}
-	saying, err := s.sayingAll(ctx, owner, unnamed, terms)
+	saying, err := s.firstMatches(ctx, owner, unnamed, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +68,15 @@ func listed(sources []Source) []Listed {
 	return list
 }
 
-// hasTerms reports whether a text has all terms, which are folded.
+// hasTerms reports whether a text contains all terms, which must be folded.
 func hasTerms(text string, terms []string) bool {
 	folded := ngram.Fold(text).String()
 	return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(folded, term) })
 }
 
-// sayingAll returns the first passage with all terms of each data source that has one: the index tells which may have
-// one, and their texts whether they do.
-func (s *Service) sayingAll(ctx context.Context, owner Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]*Match,
+// firstMatches returns the first passage with all terms for each data source that has one. The index provides
+// candidates, and their texts decide.
+func (s *Service) firstMatches(ctx context.Context, owner Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]*Match,
 	error,
 ) {
 	query := index.NewQuery(strings.Join(terms, " "))
@@ -87,7 +87,7 @@ func (s *Service) sayingAll(ctx context.Context, owner Owner, ids []uuid.UUID, t
 	if err != nil {
 		return nil, err
 	}
-	candidates, err := opened.collection().Having(query, lookedAt)
+	candidates, err := opened.collection().Having(query, maxCandidates)
 	if err != nil {
 		return nil, err
 	}

@@ -18,22 +18,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
 )
 
-// Codes that only uploads have.
+// Error codes of uploads.
 const (
-	UnsupportedType fault.Code = "unsupported_media_type" // Nothing here reads files of this kind.
-	StorageFull     fault.Code = "storage_full"           // There is no room for the file.
+	UnsupportedType fault.Code = "unsupported_media_type" // The format is not supported.
+	StorageFull     fault.Code = "storage_full"           // There is no space for the file.
 	// The storage limit of the person or the organization is reached.
 	StorageLimit fault.Code = "storage_limit_reached"
 )
 
 const (
-	orphanAfter   = time.Hour // A file without a data source is an orphan after it. No upload takes so long.
+	orphanAfter   = time.Hour // A file without a data source becomes an orphan after this time. Uploads are shorter.
 	sweepInterval = time.Minute
 	sweepTimeout  = 30 * time.Second
 	storeTimeout  = 5 * time.Second // For the database, while a person waits.
 )
 
-// Service keeps data sources. It is safe for concurrent use.
+// Service manages data sources. It is safe for concurrent use.
 type Service struct {
 	store     Store
 	files     Files
@@ -43,18 +43,18 @@ type Service struct {
 	embedder  *embedder
 	indexes   *lru.Cache[indexKey, any]
 	vectors   *lru.Cache[vectorKey, index.Vectors]
-	places    *lru.Cache[uuid.UUID, []extract.Rect] // Of passages.
-	pages     *lru.Cache[pageKey, []byte]           // Pictures.
+	places    *lru.Cache[uuid.UUID, []extract.Rect] // Cache of the places of passages.
+	pages     *lru.Cache[pageKey, []byte]           // Cache of the pictures of pages.
 	log       *slog.Logger
 
-	lookers chan struct{}      // Holds a value for each page that is looked at.
-	passing chan struct{}      // Holds a value for each file that is read and not kept.
+	lookers chan struct{}      // Holds a value for each view in progress.
+	passing chan struct{}      // Holds a value for each file that is read without being stored.
 	orphans chan struct{}      // Holds a value while there may be a file to remove.
 	stop    context.CancelFunc // Set by Start.
 	running sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service. events may be nil. Nothing is read before Start.
+// NewService returns a Service. events may be nil. The Service reads no file before Start.
 func NewService(store Store, files Files, extractor Extractor, events Events, log *slog.Logger, cfg Config) *Service {
 	if events == nil {
 		events = noEvents{}
@@ -77,8 +77,8 @@ type noEvents struct{}
 func (noEvents) SourceChanged(Owner, Source)    {}
 func (noEvents) SourceDeleted(Owner, uuid.UUID) {}
 
-// Start begins to read uploaded files, also those uploaded through other servers, and to remove orphans. It is called
-// once; Stop must be called.
+// Start starts to read uploaded files, including those uploaded through other servers, and to remove orphans. Call it
+// once, and call Stop afterwards.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -90,25 +90,25 @@ func (s *Service) Start() {
 	s.running.Go(func() { s.prepare(ctx) })
 }
 
-// prepare prepares the formats that need it before the first file is uploaded.
+// prepare prepares the readers of formats before the first upload.
 func (s *Service) prepare(ctx context.Context) {
 	if err := s.extractor.Prepare(ctx, passingName); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "datasource: preparing to read files failed", "err", err)
 	}
 }
 
-// Stop ends what Start began, and waits for it. Running readings are queued again, for another server or the next
-// start.
+// Stop stops the goroutines of Start and waits for them. Running readings are queued again, for another server or the
+// next start.
 func (s *Service) Stop() {
 	s.stop()
 	s.running.Wait()
 }
 
-// Upload stores a file of a person and queues it to be read. created is false if the person has one with the same
-// content: that one is returned, and read again if it had failed. A name without a readable format is refused with
-// UnsupportedType, an empty file with fault.Invalid, one above MaxSize with fault.TooLarge; StorageFull says that there
-// is no room. An error of content is returned as it is. A person who was removed, disabled or signed out of the session
-// during the upload is refused with fault.Unauthenticated, and nothing is kept.
+// Upload stores a person's file and queues it for reading. If the person has a data source with the same content,
+// Upload returns it with created false; if that had failed, it is queued again. The error has the code UnsupportedType
+// for a name without a supported extension, fault.Invalid for an empty file, fault.TooLarge for a file above MaxSize,
+// and StorageFull if there is no space. Errors of content are returned unchanged. If the person was removed, disabled
+// or signed out during the upload, the code is fault.Unauthenticated, and nothing is stored.
 func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, filename string,
 	content io.Reader,
 ) (_ Source, created bool, _ error) {
@@ -159,40 +159,40 @@ func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Durat
 	return s.store.MarkOrphan(ctx, id, after)
 }
 
-// discard removes the file of a failed upload soon, or after orphanAfter if the database is away now.
+// discard removes the file of a failed upload soon, or after orphanAfter if the database is unavailable.
 func (s *Service) discard(ctx context.Context, id uuid.UUID) {
 	if s.markOrphan(context.WithoutCancel(ctx), id, 0) == nil {
 		s.sweepSoon()
 	}
 }
 
-// write keeps a file, and returns its size in bytes and its SHA-256.
+// write stores a file and returns its size in bytes and its SHA-256.
 func (s *Service) write(ctx context.Context, id uuid.UUID, content io.Reader) (size int64, sum []byte, err error) {
-	file := &measured{content: content, hash: sha256.New()}
+	file := &uploadReader{content: content, hash: sha256.New()}
 	if err := s.files.Write(ctx, id, file); err != nil {
 		return 0, nil, err
 	}
 	return file.size, file.hash.Sum(nil), nil
 }
 
-// measured hashes and counts a file while it is read, and refuses more than MaxSize.
-type measured struct {
+// uploadReader computes the size and the hash of a file while it is read. It returns an error beyond MaxSize.
+type uploadReader struct {
 	content io.Reader
 	hash    hash.Hash
 	size    int64
 }
 
 // Read implements io.Reader.
-func (m *measured) Read(p []byte) (int, error) {
+func (m *uploadReader) Read(p []byte) (int, error) {
 	n, err := m.content.Read(p)
 	if m.size += int64(n); m.size > MaxSize {
 		return 0, fault.Errorf(fault.TooLarge, "ファイルが大きすぎます。%d MB以下のファイルをアップロードしてください。", MaxSize>>20)
 	}
-	_, _ = m.hash.Write(p[:n]) // A hash takes everything.
+	_, _ = m.hash.Write(p[:n]) // Writing to a hash cannot fail.
 	return n, err
 }
 
-// FindAll returns those of some data sources that are the owner's and still there, in their order.
+// FindAll returns the existing data sources of the owner with the given ids, in the order of ids.
 func (s *Service) FindAll(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error) {
 	return s.store.FindSources(ctx, owner, ids)
 }
@@ -204,17 +204,17 @@ func (s *Service) Find(ctx context.Context, owner Owner, id uuid.UUID) (Source, 
 	return s.store.FindSource(ctx, owner, id)
 }
 
-// Storage is the room of a person's files, in bytes.
+// Storage is the used storage and the limit of a person, in bytes.
 type Storage struct{ Used, Limit int64 }
 
-// Storage returns the room of a person's files.
+// Storage returns the used storage and the limit of a person.
 func (s *Service) Storage(ctx context.Context, owner Owner) (Storage, error) {
 	used, err := s.store.StorageUsed(ctx, owner)
 	return Storage{Used: used, Limit: s.readers.cfg.Person}, err
 }
 
-// Passages returns at most limit passages of a data source in order, from a page on and without the first offset ones
-// of those. A data source that was not read has none.
+// Passages returns at most limit passages of a data source in order. It starts at a page and skips the first offset
+// passages from there. A data source that was not read has none.
 func (s *Service) Passages(ctx context.Context, owner Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error) {
 	if _, err := s.Find(ctx, owner, id); err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (s *Service) Passages(ctx context.Context, owner Owner, id uuid.UUID, page,
 	return s.store.ListPassages(ctx, owner, id, page, offset, limit)
 }
 
-// Open returns a data source and its file, which the caller closes.
+// Open returns a data source and its file. The caller must close the file.
 func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, io.ReadCloser, error) {
 	source, err := s.Find(ctx, owner, id)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, 
 	return source, file, err
 }
 
-// Delete removes a data source, even one that is being read. Its file is removed soon after.
+// Delete removes a data source, even during its reading. Its file is removed soon afterwards.
 func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
 	if err := s.store.DeleteSource(ctx, owner, id); err != nil {
 		return err
@@ -242,22 +242,22 @@ func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
 	return nil
 }
 
-// stopped is the reason that a data source shows when its owner has stopped the reading.
+// stopped is the displayed reason of a reading that its owner stopped.
 const stopped = "読み取りを中止しました。読み取るには、「やり直す」を押してください。"
 
-// StopReading stops the reading of a data source that waits or is read: it fails, and may be read again. fault.Conflict
-// says that there is nothing to stop.
+// StopReading cancels a queued or running reading. The data source fails and can be read again. The error has the code
+// fault.Conflict if there is nothing to cancel.
 func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.StopReading(ctx, owner, id, stopped)
 	if err != nil {
 		return Source{}, err
 	}
-	s.readers.abandon(id) // Another server notices with its next renewal.
+	s.readers.abandon(id) // Another server detects it when it renews its leases.
 	s.events.SourceChanged(owner, source)
 	return source, nil
 }
 
-// ReadAgain queues a failed data source again. fault.Conflict says that it was read successfully.
+// ReadAgain queues a failed data source again. It returns fault.Conflict if the data source was read successfully.
 func (s *Service) ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.ReadAgain(ctx, owner, id)
 	if err == nil {
@@ -274,13 +274,13 @@ func (s *Service) sweepSoon() {
 	}
 }
 
-// sweep removes orphans until the context ends.
+// sweep removes orphans until the context is canceled.
 func (s *Service) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
 	for {
 		if err := s.removeOrphans(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("orphaned files could not be removed and are tried again", "err", err)
+			s.log.Warn("datasource: removing orphaned files failed, retrying", "err", err)
 		}
 		select {
 		case <-tick.C:

@@ -31,7 +31,7 @@ func TestUploadIsReadAndReported(t *testing.T) {
 		datasource.Pending, datasource.Running,
 		datasource.Success,
 	}) {
-		t.Errorf("told %v", got)
+		t.Errorf("events %v", got)
 	}
 	last := all[len(all)-1]
 	if last.Revision != 3 || last.PageCount != 1 || last.ChunkCount == 0 || last.Failure != "" {
@@ -56,7 +56,7 @@ func TestUploadIsReadAndReported(t *testing.T) {
 	}
 }
 
-func TestUnreadableFileSaysWhyAndMayBeUploadedAgain(t *testing.T) {
+func TestUnreadableFileHasAReasonAndCanBeUploadedAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.start(f.Service)
@@ -73,7 +73,7 @@ func TestUnreadableFileSaysWhyAndMayBeUploadedAgain(t *testing.T) {
 	}
 	want := []datasource.Status{datasource.Pending, datasource.Running, datasource.Failed}
 	if got := statuses(f.ended(again)); !slices.Equal(got, want) {
-		t.Errorf("told %v", got)
+		t.Errorf("events %v", got)
 	}
 	f.awaitFiles(source.ID)
 }
@@ -110,7 +110,7 @@ func TestDeletionRemovesTheFile(t *testing.T) {
 	wantCode(t, f.Delete(t.Context(), f.bob, source.ID), fault.NotFound)
 	_, _, err := f.Open(t.Context(), f.bob, source.ID)
 	wantCode(t, err, fault.NotFound)
-	// What a server leaves behind that dies while it writes.
+	// A file of a server that died during Write.
 	f.must(os.WriteFile(filepath.Join(f.dir, "data-source", source.ID.String()+".1234.tmp"), []byte("半"), 0o600))
 	f.must(f.Delete(t.Context(), f.ann, source.ID))
 	f.await(func(all []told) bool {
@@ -120,7 +120,7 @@ func TestDeletionRemovesTheFile(t *testing.T) {
 	wantCode(t, f.Delete(t.Context(), f.ann, source.ID), fault.NotFound)
 }
 
-// TestFilesOfARemovedPersonAreRemoved without a call of Delete.
+// TestFilesOfARemovedPersonAreRemoved verifies the removal without a call of Delete.
 func TestFilesOfARemovedPersonAreRemoved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

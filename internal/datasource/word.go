@@ -14,8 +14,9 @@ import (
 
 var errNoWord = fault.Errorf(fault.Conflict, "Word文書（.docx）ではありません。Wordで.docx形式で保存し、もう一度アップロードしてください。")
 
-// Paragraphs returns the text of a person's Word document as it is proofread: see redline.Text. fault.Conflict says
-// that it is no Word document or cannot be read; fault.Unavailable that too many people wait for files now.
+// Paragraphs returns the text of a person's Word document for proofreading, see redline.Text. The error has the code
+// fault.Conflict if the file is not a Word document or is unreadable, and fault.Unavailable if too many people are
+// waiting for files.
 func (s *Service) Paragraphs(ctx context.Context, owner Owner, id uuid.UUID) (text string, err error) {
 	err = s.openWord(ctx, owner, id, func(file io.Reader) error {
 		text, err = s.extractor.Paragraphs(ctx, file)
@@ -24,8 +25,8 @@ func (s *Service) Paragraphs(ctx context.Context, owner Owner, id uuid.UUID) (te
 	return text, err
 }
 
-// Redline returns a person's Word document with an edit of what Paragraphs returns. The errors are those of Paragraphs;
-// fault.Conflict says also that the text is another one.
+// Redline applies an edit of the text of Paragraphs to a person's Word document. The errors are those of Paragraphs,
+// and fault.Conflict if the text has changed.
 func (s *Service) Redline(ctx context.Context, owner Owner, id uuid.UUID, edit redline.Edit) (edited []byte, err error) {
 	err = s.openWord(ctx, owner, id, func(file io.Reader) error {
 		edited, err = s.extractor.Redline(ctx, file, edit)
@@ -34,8 +35,8 @@ func (s *Service) Redline(ctx context.Context, owner Owner, id uuid.UUID, edit r
 	return edited, err
 }
 
-// Original returns a data source with its text as it is proofread: that of Paragraphs, where word says that it is a Word
-// document, else the pages that are read of it, one after the other. The errors are those of Paragraphs.
+// Original returns a data source and its text for proofreading. For a Word document, word is true and the text is that
+// of Paragraphs. For other formats, it is the concatenated text of the pages. The errors are those of Paragraphs.
 func (s *Service) Original(ctx context.Context, owner Owner, id uuid.UUID) (source Source, text string, word bool,
 	err error,
 ) {

@@ -1,9 +1,9 @@
-// Package picture keeps the pictures that people add to their questions.
+// Package picture stores the pictures that people add to their questions.
 //
-// What is kept was decoded, scaled down and encoded again, by package raster in a process of its own. A picture belongs
-// to the person who uploaded it; once a question has it, it lives as long as the last question that does. One that no
-// question has is removed after a day. The package imports fault, datasource for the codes that uploads share, its own
-// raster, and extract for refusals; it knows no database and no file system.
+// Package raster decodes, scales and re-encodes each picture in a separate process before it is stored. A picture
+// belongs to the person who uploaded it. A picture in a question lives as long as the last question that contains it. A
+// picture in no question is removed after a day. The package imports fault, datasource for the error codes that uploads
+// share, raster, and extract for its errors. It must not depend on a database or a file system.
 package picture
 
 import (
@@ -16,62 +16,63 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
 
-// MaxPerQuestion is how many pictures a question may have.
+// MaxPerQuestion is the largest number of pictures in a question.
 const MaxPerQuestion = 10
 
-// Owner identifies the person who owns pictures. They are shown to that person only.
+// Owner identifies the person who owns pictures. Only this person can see them.
 type Owner struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 }
 
-// Picture is a picture as it is kept. Its file is the thumbnail and, after that, the full form.
+// Picture describes a stored picture. Its file contains the thumbnail, followed by the full form.
 type Picture struct {
 	ID            uuid.UUID
-	Width         int // Of the full form, in pixels,
-	Height        int // as this.
+	Width         int // Of the full form, in pixels.
+	Height        int // Of the full form, in pixels.
 	MediaType     string
 	Size          int64 // Of the full form, in bytes.
 	ThumbnailSize int64
 }
 
-// Store keeps what is known of pictures. For a picture of somebody else, the error has the code fault.NotFound, as if
-// it did not exist.
+// Store stores the records of pictures. For another person's picture, the error has the code fault.NotFound, as for a
+// picture that does not exist.
 type Store interface {
-	// MarkOrphan stores that the file of this id, which is about to be written or belongs to nothing, is an orphan
-	// after a time unless CreatePicture claims it.
+	// MarkOrphan records that the file with this id becomes an orphan after the given time, unless CreatePicture claims
+	// it. The file is about to be written or belongs to no picture.
 	MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error
 
-	// CreatePicture stores a picture whose file was written. MarkOrphan must have been called before. If the owner has
-	// created one with the same request id, the new file is an orphan at once and the existing one is returned, with
-	// created false. datasource.StorageLimit says that the owner's files would have more than limit bytes together, or
-	// the organization's more than its contract allows. The errors for an owner who was removed or signed out
-	// meanwhile are those of datasource.Store.
+	// CreatePicture stores a picture whose file was written. The caller must call MarkOrphan first. If the owner has
+	// already created a picture with the same request id, the new file becomes an orphan at once, and CreatePicture
+	// returns the existing picture with created false. The error has the code datasource.StorageLimit if the owner's
+	// files would exceed limit bytes, or the organization's files its contractual limit. For an owner who was
+	// removed or signed out meanwhile, the errors are those of datasource.Store.
 	CreatePicture(ctx context.Context, owner Owner, session uuid.UUID, requestID *uuid.UUID, picture Picture,
 		limit int64) (_ Picture, created bool, _ error)
 
-	// FindPictures returns pictures in the order of their ids. fault.NotFound says that one is missing.
+	// FindPictures returns pictures in the order of ids. It returns fault.NotFound if one is missing.
 	FindPictures(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Picture, error)
 
-	// DeletePicture removes a picture; its file becomes an orphan. fault.Conflict says that a question has it.
+	// DeletePicture removes a picture and makes its file an orphan. It returns fault.Conflict if a question contains
+	// it.
 	DeletePicture(ctx context.Context, owner Owner, id uuid.UUID) error
 
-	// DeleteUnused removes pictures that are older than age and that no question has, at most limit, and returns how
-	// many. Servers that call it at the same time share the work.
+	// DeleteUnused removes at most limit pictures that are older than age and in no question, and returns their number.
+	// Servers that call it concurrently remove different pictures.
 	DeleteUnused(ctx context.Context, age time.Duration, limit int) (int, error)
 }
 
-// Files stores files by id. *bucket.Bucket is one.
+// Files stores files by id. *bucket.Bucket implements it.
 type Files interface {
-	// Write stores a file whole and durably, or not at all.
+	// Write stores a file completely and durably, or not at all.
 	Write(ctx context.Context, id uuid.UUID, content io.Reader) error
-	// Open returns a file, which the caller closes.
+	// Open returns a file. The caller must close it.
 	Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error)
 }
 
 // Reader reads untrusted pictures in isolation. It is safe for concurrent use.
 type Reader interface {
-	// ReadPicture returns a picture as it is kept. An *extract.Unreadable says what is wrong with the file; any other
-	// error says nothing about it.
+	// ReadPicture returns a picture in the stored form. An *extract.Unreadable describes a defect of the file. Any
+	// other error is unrelated to the file.
 	ReadPicture(ctx context.Context, file io.Reader) (raster.Picture, error)
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
 
-// Bounds of reading pictures on this server, while people wait. They bound its memory: a picture that is received is
-// held in it, and the process that reads one may take as much as its limit says.
+// Limits for reading pictures on this server, while people wait. They bound the memory of the server, which holds each
+// uploaded picture, and of the processes that read them, which may each use their full memory limit.
 const (
-	receiving = 8 // At once.
-	reading   = 2 // At once.
+	receiving = 8 // Concurrent uploads.
+	reading   = 2 // Concurrent readers.
 	patience  = 20 * time.Second
-	readTime  = 70 * time.Second // On a quiet machine the reader gives up before, after a minute.
+	readTime  = 70 * time.Second // The reader gives its own error after one minute, except on a busy machine.
 )
 
 const (
-	orphanAfter   = time.Hour // A file without a picture is an orphan after it.
+	orphanAfter   = time.Hour // A file without a picture becomes an orphan after this time.
 	unusedAfter   = 24 * time.Hour
 	sweepInterval = 10 * time.Minute
 	sweepTimeout  = 30 * time.Second
@@ -35,26 +35,26 @@ const (
 	storeTimeout  = 5 * time.Second // For the database, while a person waits.
 )
 
-// ErrNone is the error of a picture that does not exist, or is somebody else's.
+// ErrNone is the error for a picture that does not exist or belongs to another person.
 var ErrNone = fault.Errorf(fault.NotFound, "画像が見つかりません。もう一度追加してください。")
 
 var errBusy = fault.Errorf(fault.Unavailable, "画像の読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
 
-// Service keeps pictures. It is safe for concurrent use.
+// Service stores pictures. It is safe for concurrent use.
 type Service struct {
 	store  Store
 	files  Files
 	reader Reader
 	log    *slog.Logger
-	limit  int64 // Bytes that a person's files may have together.
+	limit  int64 // The largest total size of a person's files, in bytes.
 
-	receiving chan struct{}      // Holds a value for each picture that is received.
-	reading   chan struct{}      // Holds a value for each picture that is read.
+	receiving chan struct{}      // Holds a value for each upload in progress.
+	reading   chan struct{}      // Holds a value for each picture being read.
 	stop      context.CancelFunc // Set by Start.
 	running   sync.WaitGroup     // The goroutine of Start.
 }
 
-// NewService returns a Service. limit is how many bytes the files of a person may have together, data sources included.
+// NewService returns a Service. limit is the largest total size of a person's files in bytes, including data sources.
 func NewService(store Store, files Files, reader Reader, log *slog.Logger, limit int64) *Service {
 	return &Service{
 		store: store, files: files, reader: reader, log: log, limit: limit,
@@ -62,23 +62,23 @@ func NewService(store Store, files Files, reader Reader, log *slog.Logger, limit
 	}
 }
 
-// Start begins to remove pictures that no question has. It is called once; Stop must be called.
+// Start starts the removal of unused pictures. Call it once, and call Stop afterwards.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.running.Go(func() { s.sweep(ctx) })
 }
 
-// Stop ends what Start began, and waits for it.
+// Stop stops the goroutine of Start and waits for it.
 func (s *Service) Stop() {
 	s.stop()
 	s.running.Wait()
 }
 
-// Upload reads a picture and keeps it. requestID makes the call idempotent; nil for none. What cannot be read is
-// refused with datasource.UnsupportedType, fault.TooLarge or fault.Invalid, with what to do; datasource.StorageLimit
-// and StorageFull say that there is no room, fault.Unavailable that too many pictures are being read. An error of
-// content is returned as it is.
+// Upload reads a picture and stores it. requestID makes the call idempotent; it may be nil. An unreadable picture
+// returns an error with the code datasource.UnsupportedType, fault.TooLarge or fault.Invalid and a text that helps the
+// person. The code is datasource.StorageLimit or StorageFull if there is no space, and fault.Unavailable if too many
+// pictures are being read. Upload returns an error of content unchanged.
 func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, requestID *uuid.UUID,
 	content io.Reader,
 ) (_ Picture, created bool, _ error) {
@@ -99,7 +99,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, re
 		defer cancel()
 		p, created, err = s.store.CreatePicture(ctx, owner, session, requestID, p, s.limit)
 	}
-	if err != nil { // Its file is removed soon, or after orphanAfter if the database is away now.
+	if err != nil { // The file is removed soon, or after orphanAfter if the database is unavailable.
 		_ = s.markOrphan(context.WithoutCancel(ctx), p.ID, 0)
 		return Picture{}, false, err
 	}
@@ -112,7 +112,7 @@ func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Durat
 	return s.store.MarkOrphan(ctx, id, after)
 }
 
-// receive returns an uploaded picture as it is kept.
+// receive reads an uploaded picture and returns it in the stored form.
 func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Picture, error) {
 	leave, err := enter(ctx, s.receiving)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Pictur
 	return read, refusal(err)
 }
 
-// enter waits for a place, but not for ever.
+// enter waits until places has capacity, at most for patience.
 func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
 	tooLong := time.NewTimer(patience)
 	defer tooLong.Stop()
@@ -158,7 +158,7 @@ func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
 	}
 }
 
-// refusal gives what is wrong with a picture its code.
+// refusal converts an extract.Unreadable into a fault with the matching code, and returns other errors unchanged.
 func refusal(err error) error {
 	wrong, ok := errors.AsType[*extract.Unreadable](err)
 	if !ok {
@@ -174,7 +174,7 @@ func refusal(err error) error {
 	return refused
 }
 
-// Find returns pictures of a person in the order of their ids. fault.NotFound says that one is missing.
+// Find returns a person's pictures in the order of ids. It returns fault.NotFound if one is missing.
 func (s *Service) Find(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -184,13 +184,13 @@ func (s *Service) Find(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Pic
 // Form is one of the two forms of a picture.
 type Form string
 
-// The forms.
+// The forms of a picture.
 const (
 	Full      Form = "full"
 	Thumbnail Form = "thumbnail"
 )
 
-// Open returns a picture, and one of its forms, which the caller closes.
+// Open returns a picture and one of its forms. The caller must close the reader.
 func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID, form Form) (Picture, io.ReadCloser, error) {
 	found, err := s.Find(ctx, owner, []uuid.UUID{id})
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID, form Form
 	return p, part{io.LimitReader(file, p.Size), file}, nil
 }
 
-// part is a part of a file.
+// part is a section of a file.
 type part struct {
 	io.Reader
 	io.Closer
@@ -228,15 +228,14 @@ func (s *Service) Load(ctx context.Context, owner Owner, id uuid.UUID) ([]byte, 
 	return content, err
 }
 
-// Delete removes a picture that no question has; fault.Conflict says that one has it.
+// Delete removes an unused picture. It returns fault.Conflict if a question contains it.
 func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return s.store.DeletePicture(ctx, owner, id)
 }
 
-// sweep removes pictures that no question has until the context ends. Every server does it, so that no leader is
-// needed.
+// sweep removes unused pictures until the context is canceled. Every server runs it, so that no leader is necessary.
 func (s *Service) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
@@ -257,7 +256,7 @@ func (s *Service) removeUnused(ctx context.Context) int {
 	defer cancel()
 	n, err := s.store.DeleteUnused(within, unusedAfter, sweepBatch)
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("pictures that no question has are removed later", "err", err)
+		s.log.Warn("picture: removal of unused pictures failed, retrying", "err", err)
 	}
 	return n
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// Decisions are what the owner of a proofreading has decided about its changes, by their ids, in order. A change in
-// neither list is open.
+// Decisions are the owner's decisions about the changes of a proofreading: change ids in ascending order. A change in
+// neither list is undecided.
 type Decisions struct {
 	Accepted []int
 	Refused  []int
 }
 
-// Fit returns decisions in order, each id once. ok is false if one is about no change of the result, or about one in
-// two ways.
+// Fit returns d in ascending order and without duplicates. ok is false if an id does not belong to a change of the
+// result, or is both accepted and refused.
 func (r Result) Fit(d Decisions) (_ Decisions, ok bool) {
 	known := make(map[int]bool, len(r.Changes))
 	for _, c := range r.Changes {
@@ -31,16 +31,16 @@ func (r Result) Fit(d Decisions) (_ Decisions, ok bool) {
 	return fitting, true
 }
 
-// sorted returns ids in order, each once. It is never nil.
+// sorted returns a sorted copy of ids without duplicates. It never returns nil.
 func sorted(ids []int) []int {
 	ids = append([]int{}, ids...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// Edit returns what a Word document with the text is to show of the changes. Refused ones are left out. With an author,
-// accepted and open ones are proposed with their reasons, and open questions are comments alone. Without one, accepted
-// changes are applied, and open ones that are no questions.
+// Edit returns the edit to write into a Word document that contains the text. It omits refused changes. With an author,
+// it proposes accepted and undecided changes with their reasons; undecided questions become comments only. Without an
+// author, it applies accepted changes, and undecided changes that are not questions.
 func (r Result) Edit(d Decisions, by *redline.Author) redline.Edit {
 	edit := redline.Edit{By: by}
 	places := offsets{text: r.Text}
@@ -65,7 +65,7 @@ func (r Result) Edit(d Decisions, by *redline.Author) redline.Edit {
 	return edit
 }
 
-// offsets turns places in a text, in order, from UTF-16 code units into bytes.
+// offsets converts increasing positions in a text from UTF-16 code units to bytes.
 type offsets struct {
 	text        string
 	units, done int

@@ -9,17 +9,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folded is a text without what models lose when they quote: width, compatibility forms, spaces, and which of several
-// dashes and quotation marks it is. It knows where each piece of it stands.
+// folded is a normalized text, without the differences that models often introduce when they quote: width,
+// compatibility forms, spaces, and variants of dashes and quotation marks. It maps each piece to its position in the
+// original text.
 type folded struct {
 	text   string
 	pieces []foldedPiece
 }
 
-// foldedPiece is a character, with the marks that belong to it.
+// foldedPiece is a character with its combining marks.
 type foldedPiece struct {
-	at         int // Of its beginning in the folded text.
-	start, end int // In the text itself.
+	at         int // Start in the folded text, in bytes.
+	start, end int // Range in the original text, in bytes.
 }
 
 func fold(text string) folded {
@@ -40,7 +41,7 @@ func fold(text string) folded {
 	return f
 }
 
-// similar returns the character that stands for all that are taken for each other, -1 for a space.
+// similar returns the representative of a group of similar characters, or -1 for a space.
 func similar(r rune) rune {
 	switch r {
 	case '〜', '∼':
@@ -58,7 +59,7 @@ func similar(r rune) rune {
 	return r
 }
 
-// find returns where in the text itself another folded text stands, in order.
+// find returns the ranges of the original text that match needle, a folded text, in order.
 func (f folded) find(needle string) (spans []span) {
 	if needle == "" {
 		return nil
@@ -79,7 +80,8 @@ func (f folded) find(needle string) (spans []span) {
 	}
 }
 
-// pieceAt returns which piece begins at a place of the folded text, or their number for its end.
+// pieceAt returns the index of the piece that starts at a byte of the folded text. At the end of the text, it returns
+// the number of pieces.
 func (f folded) pieceAt(at int) (index int, ok bool) {
 	i := sort.Search(len(f.pieces), func(i int) bool { return f.pieces[i].at >= at })
 	if i == len(f.pieces) {
@@ -88,7 +90,7 @@ func (f folded) pieceAt(at int) (index int, ok bool) {
 	return i, f.pieces[i].at == at
 }
 
-// piece returns a piece of the folded text.
+// piece returns the folded text of a piece.
 func (f folded) piece(i int) string {
 	if i+1 < len(f.pieces) {
 		return f.text[f.pieces[i].at:f.pieces[i+1].at]
@@ -96,8 +98,8 @@ func (f folded) piece(i int) string {
 	return f.text[f.pieces[i].at:]
 }
 
-// asIn returns text with the spelling of original where the two differ in nothing but what folding ignores: a change
-// that was quoted inexactly changes no more than it says. Only their common beginning and end are compared.
+// asIn returns text with the spelling of original wherever the two are equal after folding, so that an inexact
+// quotation causes no further changes. It compares only the common beginning and the common end.
 func asIn(original, text string) string {
 	a, b := fold(original), fold(text)
 	n, first, last := min(len(a.pieces), len(b.pieces)), 0, 0

@@ -10,23 +10,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 )
 
-// Heading stands before the first Line.
+// Heading is the heading before the first Line.
 const Heading = "## 修正案の一覧\n\n"
 
-// NothingFound is said of a text without changes.
+// NothingFound is the reply for a text without changes.
 const NothingFound = "修正が必要な箇所はありませんでした。\n"
 
-// Line returns a change as an item of a list. Each side is shown with a little of what stands beside it.
+// Line returns a change as a list item. Both versions are shown with a few characters of context.
 func (p *Proof) Line(c Change) string {
 	left, right := p.beside(c)
 	return fmt.Sprintf("- 「%s」→「%s」（%s）%s\n", answer.Escape(left+c.Before+right), answer.Escape(left+c.After+right),
 		c.Kind.Label(), answer.Escape(c.Reason))
 }
 
-// beside returns what stands next to a change in its sentence, as much as makes it understood.
+// beside returns up to six characters of the sentence on either side of a short change.
 func (p *Proof) beside(c Change) (left, right string) {
 	const enough, most = 8, 6
-	i, found := slices.BinarySearchFunc(p.taken, c.Start, func(t placed, start int) int {
+	i, found := slices.BinarySearchFunc(p.taken, c.Start, func(t placement, start int) int {
 		return t.change.Start - start
 	})
 	if !found {
@@ -50,8 +50,8 @@ func (p *Proof) beside(c Change) (left, right string) {
 	return left, right
 }
 
-// Closing returns what follows the lines: the corrected text, the questions, and what was left out. It is NothingFound
-// and no more where there is nothing to say.
+// Closing returns the text after the lines: the corrected text, the questions, the number of dropped changes and the
+// unchecked ranges. If all are empty, it returns NothingFound.
 func (p *Proof) Closing() string {
 	r := p.Result()
 	var b strings.Builder
@@ -90,7 +90,7 @@ func (p *Proof) Closing() string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// Apply returns the text with all changes that are no questions.
+// Apply returns the text with all changes except questions.
 func (r Result) Apply() string {
 	text := utf16.Encode([]rune(r.Text))
 	var b strings.Builder

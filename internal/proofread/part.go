@@ -7,25 +7,25 @@ import (
 )
 
 const (
-	maxPart   = 3_000 // Characters of a part.
-	maxBeside = 200   // Characters of the text on either side of it.
+	maxPart   = 3_000 // Largest size of a part, in characters.
+	maxBeside = 200   // Largest size of the context on either side, in characters.
 )
 
-// Part is a piece of a text that a model is asked about by itself: whole paragraphs, or whole sentences of a long one.
+// Part is a piece of a text for one model call: whole paragraphs, or whole sentences of a long paragraph.
 type Part struct {
 	Text       string
-	start, end int    // Bytes of the whole text.
-	offset     int    // Of the start, in UTF-16 code units.
-	preceding  string // What stands beside it, to be read.
+	start, end int    // In bytes of the whole text.
+	offset     int    // Start in the whole text, in UTF-16 code units.
+	preceding  string // Context before and after the part, for the model to read.
 	following  string
 }
 
-// Blank reports whether there is nothing to proofread.
+// Blank reports whether the part has no letters or numbers, so that it needs no proofreading.
 func (p Part) Blank() bool {
 	return !strings.ContainsFunc(p.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
-// cut returns a text in parts. Joined they are the text.
+// cut splits a text into parts without loss.
 func cut(text string) []Part {
 	var parts []Part
 	add := func(start, end int) {
@@ -56,8 +56,8 @@ func cut(text string) []Part {
 	return parts
 }
 
-// pieces yields a paragraph whole if it is short, else its sentences. A sentence longer than a part is cut where a
-// character ends.
+// pieces yields a short paragraph as one piece and a long one as its sentences. It splits a sentence longer than a part
+// at a character boundary.
 func pieces(paragraph string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if utf8.RuneCountInString(paragraph) <= maxPart {
@@ -74,7 +74,7 @@ func pieces(paragraph string) func(yield func(string) bool) {
 	}
 }
 
-// sentenceEnd returns where the first sentence of a text ends, with the brackets and spaces that follow it.
+// sentenceEnd returns the end of the first sentence of a text, including the closing brackets and spaces after it.
 func sentenceEnd(text string) int {
 	n, ended := 0, false
 	var last rune
@@ -89,17 +89,18 @@ func sentenceEnd(text string) int {
 	return len(text)
 }
 
-// joined reports whether two neighbouring characters are read as one, so that nothing may come between them.
+// joined reports whether two adjacent characters form one visible character, so that the text must not be split between
+// them.
 func joined(left, right rune) bool {
 	const zeroWidthJoiner = '\u200d'
 	return right == zeroWidthJoiner || left == zeroWidthJoiner || unicode.In(right, unicode.M) ||
 		right >= 0x1F3FB && right <= 0x1F3FF || right == 'ﾞ' || right == 'ﾟ' || regional(left) && regional(right)
 }
 
-// regional reports whether a character is half of a flag.
+// regional reports whether a character is a regional indicator. Two of them form a flag.
 func regional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 
-// firstCharacters returns the beginning of a text.
+// firstCharacters returns the first n characters of a text.
 func firstCharacters(text string, n int) string {
 	for i := range text {
 		if n == 0 {
@@ -110,7 +111,7 @@ func firstCharacters(text string, n int) string {
 	return text
 }
 
-// lastCharacters returns the end of a text.
+// lastCharacters returns the last n characters of a text.
 func lastCharacters(text string, n int) string {
 	at := len(text)
 	for ; n > 0 && at > 0; n-- {

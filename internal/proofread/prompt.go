@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// The tags of a question about a part. The first is that of every form's text; a text must not contain any of them.
+// The tags in the prompt for a part. tagText is also the tag of the text in other prompts. The text must not contain
+// any of these tags.
 const (
 	tagText      = "text"
 	tagPreceding = "preceding"
 	tagFollowing = "following"
 )
 
-// Tags returns the tags that Prompt writes and other prompts do not.
+// Tags returns the tags that only Prompt uses.
 func Tags() []string { return []string{tagPreceding, tagFollowing} }
 
-// Instructions is what a model is told about the form of its answer, behind the instructions of the skill.
+// Instructions describe the format of the model's answer. They follow the instructions of the skill.
 const Instructions = `# 校正の答え方
 - 校正するのは、最後のメッセージの <text> と </text> の間だけである。<preceding> と <following> は前後の文章であり、文脈を知るために読むだけで、直さない。
 - 答えは、次の形の JSON のオブジェクト一つだけとする。前置き、後書き、コードブロックの記号を付けない。
@@ -31,7 +32,7 @@ const Instructions = `# 校正の答え方
 - question は、書き手にしか判断できないときだけ true とする。kind が fact のものは必ず true とする。直す案がなければ、after を before と同じにする。
 `
 
-// Schema returns the JSON schema of an answer, in the strict form that providers ask for.
+// Schema returns the JSON schema of the answer, in the strict form that providers require.
 func Schema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","additionalProperties":false,"required":["changes"],"properties":{` +
 		`"changes":{"type":"array","items":{"type":"object","additionalProperties":false,` +
@@ -41,8 +42,9 @@ func Schema() json.RawMessage {
 		`"reason":{"type":"string"},"question":{"type":"boolean"}}}}}}`)
 }
 
-// Prompt returns the question about a part. settings are the short values of the form; neutral makes text harmless that
-// could be taken for a tag. known are changes of earlier parts, whose way of writing this part follows.
+// Prompt returns the prompt for a part. settings are the short values of the form. neutral escapes text that could be
+// mistaken for a tag. known are the changes of earlier parts; the prompt lists their spellings, so that the model uses
+// them in this part too.
 func (p Part) Prompt(settings string, known []Change, neutral func(string) string) string {
 	var b strings.Builder
 	if settings != "" {
@@ -61,10 +63,10 @@ func (p Part) Prompt(settings string, known []Change, neutral func(string) strin
 	return b.String()
 }
 
-// maxKnown is how many spellings of earlier parts a model is told.
+// maxKnown is the largest number of spellings in a prompt.
 const maxKnown = 30
 
-// spellings lists the last variations that were settled, each once.
+// spellings lists the most recent variations without duplicates.
 func spellings(changes []Change) string {
 	var list []string
 	seen := make(map[string]bool)

@@ -9,46 +9,46 @@ import (
 )
 
 const (
-	maxPiece   = 2_000 // Characters of a change.
-	maxReason  = 200   // Characters.
-	maxTotal   = 2_000 // Changes of a text.
-	maxPlaces  = 100   // That are tried for a change.
-	leastAlone = 3     // Characters that are searched for without their context, where they stand in several places.
+	maxPiece   = 2_000 // Characters of Before and of After.
+	maxReason  = 200   // Characters of Reason.
+	maxTotal   = 2_000 // Changes of one text.
+	maxPlaces  = 100   // Positions tried for one change.
+	leastAlone = 3     // Minimum characters of Before to choose among several positions without a context.
 )
 
-// span is a piece of a text, in bytes.
+// span is a range of a text, in bytes.
 type span struct{ start, end int }
 
 func (s span) overlaps(other span) bool { return s.start < other.end && other.start < s.end }
 
-// Proof is a text that is being proofread. Its methods belong to one goroutine.
+// Proof is the state of proofreading one text. It is not safe for concurrent use.
 type Proof struct {
 	text    string
 	parts   []Part
-	folded  []folded // Of the parts; empty until it is needed.
-	ends    []int    // By part: how far it is checked, in bytes of the text.
-	places  []int    // By part: where its last change ends.
-	taken   []placed // In the order of the text.
-	made    []Change // In the order of publication.
+	folded  []folded    // By part; empty until find needs it.
+	ends    []int       // By part: the end of the checked range, in bytes of the text.
+	places  []int       // By part: the end of its last change, in bytes of the text.
+	taken   []placement // Ordered by position in the text.
+	made    []Change    // Ordered by publication.
 	dropped int
 }
 
-// placed is a change with its place in bytes.
-type placed struct {
+// placement is a change with its range in bytes.
+type placement struct {
 	span
 
-	quoted span // What the model has quoted for it.
+	quoted span // The range that the model quoted.
 	change Change
 }
 
-// meets reports whether two changes cannot be made together. Where the quotations overlap, changes that touch each
-// other may be meant for the same: of はは, either character can be left out.
-func (c placed) meets(other placed) bool {
+// meets reports whether two changes conflict: they overlap, or they touch and their quotations overlap. In the second
+// case, both may correct the same error: in はは, either character can be removed.
+func (c placement) meets(other placement) bool {
 	touching := c.start <= other.end && other.start <= c.end
 	return c.overlaps(other.span) || touching && c.quoted.overlaps(other.quoted)
 }
 
-// New begins to proofread a text, which is valid UTF-8 with "\n" for every line end.
+// New returns a Proof for a text, which must be valid UTF-8 with "\n" as line end.
 func New(text string) *Proof {
 	p := &Proof{text: text, parts: cut(text)}
 	p.folded, p.ends = make([]folded, len(p.parts)), make([]int, len(p.parts))
@@ -62,13 +62,14 @@ func New(text string) *Proof {
 	return p
 }
 
-// Parts returns the parts of the text, in order. Joined they are the text.
+// Parts returns the parts of the text in order. Their concatenation is the text.
 func (p *Proof) Parts() []Part { return p.parts }
 
-// Changes returns the changes in the order of publication.
+// Changes returns the changes in order of publication.
 func (p *Proof) Changes() []Change { return p.made }
 
-// Take adds a change that a model proposes for a part, if it fits. One that is there already is passed over.
+// Take adds a change that a model proposes for a part, if it fits the text. It returns false if the change does not fit
+// or is a duplicate. Duplicates do not count as dropped.
 func (p *Proof) Take(part int, proposal Proposal) (Change, bool) {
 	if len(p.made) == maxTotal || !proposal.sane() {
 		p.dropped++
@@ -99,10 +100,10 @@ func (p *Proof) Take(part int, proposal Proposal) (Change, bool) {
 	return Change{}, false
 }
 
-// Drop counts changes of a part's answer that could not be read.
+// Drop adds to the number of dropped changes, for changes that the Reader could not parse.
 func (p *Proof) Drop(n int) { p.dropped += n }
 
-// Check notes that a part is checked: all of it, or up to its last change.
+// Check marks a part as checked: completely, or up to its last change.
 func (p *Proof) Check(part int, whole bool) {
 	p.ends[part] = p.places[part]
 	if whole {
@@ -110,7 +111,7 @@ func (p *Proof) Check(part int, whole bool) {
 	}
 }
 
-// Result returns what has come of it so far.
+// Result returns the current result.
 func (p *Proof) Result() Result {
 	r := Result{Text: p.text, Changes: make([]Change, len(p.taken)), Dropped: p.dropped}
 	for i, t := range p.taken {
@@ -131,7 +132,7 @@ func (p *Proof) Result() Result {
 	return r
 }
 
-// sane reports whether a proposal has what a change needs.
+// sane reports whether a proposal is valid and within the limits.
 func (q Proposal) sane() bool {
 	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 	return q.Before != "" && utf8.RuneCountInString(q.Before) <= maxPiece &&
@@ -139,12 +140,12 @@ func (q Proposal) sane() bool {
 		utf8.ValidString(q.Before) && utf8.ValidString(q.After)
 }
 
-// candidates returns where in the text a proposal may be meant, the most likely place first: in its context, and behind
-// the change before it, because models go through a text from its beginning.
+// candidates returns the positions at which a proposal may apply, the most likely first. It prefers positions inside
+// the quoted context, and positions after the previous change, because models process a text in order.
 func (p *Proof) candidates(part int, q Proposal) []span {
 	all := p.find(part, q.Before)
 	if whole := slices.DeleteFunc(slices.Clone(all), p.inWord); len(whole) > 0 {
-		all = whole // サーバ is not meant within サーバー.
+		all = whole // Do not match サーバ inside サーバー.
 	}
 	if len(all) < 2 {
 		return all
@@ -154,7 +155,7 @@ func (p *Proof) candidates(part int, q Proposal) []span {
 	near := slices.DeleteFunc(slices.Clone(all), func(at span) bool {
 		return !slices.ContainsFunc(contexts, func(c span) bool { return c.start <= at.start && at.end <= c.end })
 	})
-	if len(near) == 0 { // The context may end within it.
+	if len(near) == 0 { // The context may end inside the match.
 		near = slices.DeleteFunc(slices.Clone(all), func(at span) bool {
 			return !slices.ContainsFunc(contexts, at.overlaps)
 		})
@@ -162,7 +163,7 @@ func (p *Proof) candidates(part int, q Proposal) []span {
 	if len(near) > 0 {
 		all = near
 	} else if utf8.RuneCountInString(q.Before) < leastAlone {
-		return nil // It would be a guess.
+		return nil // The position would be a guess.
 	}
 	passed := func(at span) bool { return at.start < p.places[part] }
 	slices.SortStableFunc(all, func(a, b span) int {
@@ -178,10 +179,10 @@ func (p *Proof) candidates(part int, q Proposal) []span {
 	return all[:min(len(all), maxPlaces)]
 }
 
-// inWord reports whether one of the ends of a piece lies within a word that is read as a whole.
+// inWord reports whether either end of a span is inside a word that must not be split.
 func (p *Proof) inWord(at span) bool { return within(p.text, at.start) || within(p.text, at.end) }
 
-// find returns where a quotation stands in a part: as it is, else as fold reads it.
+// find returns the positions of a quotation in a part: exact matches, or if there are none, matches after fold.
 func (p *Proof) find(part int, quotation string) (spans []span) {
 	if strings.TrimSpace(quotation) == "" {
 		return nil
@@ -209,15 +210,15 @@ func (p *Proof) find(part int, quotation string) (spans []span) {
 	return spans
 }
 
-// shorten returns a change that replaces no more than it must, without cutting through a word in katakana or Latin
-// letters, or a number. It returns false for what changes nothing or crosses a line end.
-func (p *Proof) shorten(part Part, at span, after string, q Proposal) (placed, bool) {
+// shorten reduces a change to the characters that differ, without splitting a number or a word in katakana or Latin
+// letters. It returns false if nothing changes or the change crosses a line end.
+func (p *Proof) shorten(part Part, at span, after string, q Proposal) (placement, bool) {
 	before := p.text[at.start:at.end]
 	question := q.Question || q.Kind == Fact
 	if before == after {
 		trimmed := strings.TrimSpace(before)
 		if !question || trimmed == "" || strings.Contains(trimmed, "\n") {
-			return placed{}, false
+			return placement{}, false
 		}
 		at.start += strings.Index(before, trimmed)
 		at.end = at.start + len(trimmed)
@@ -230,17 +231,18 @@ func (p *Proof) shorten(part Part, at span, after string, q Proposal) (placed, b
 	if at.start == at.end {
 		var ok bool
 		if at, after, ok = p.anchor(part, at.start, after); !ok {
-			return placed{}, false
+			return placement{}, false
 		}
 	}
 	before = p.text[at.start:at.end]
 	if strings.ContainsAny(before+after, "\n\u2028\u2029") || p.splits(at) {
-		return placed{}, false
+		return placement{}, false
 	}
 	return p.place(at, after, q, question), true
 }
 
-// anchor makes an insertion replace the character before it, or at the beginning of a line the one behind it.
+// anchor converts an insertion into a replacement of the character before it, or at the beginning of a line, of the
+// character after it.
 func (p *Proof) anchor(part Part, at int, insertion string) (span, string, bool) {
 	start := at
 	for start > part.start {
@@ -267,7 +269,7 @@ func (p *Proof) anchor(part Part, at int, insertion string) (span, string, bool)
 	return span{}, "", false
 }
 
-// splits reports whether one of the ends of a piece lies within what is read as one character.
+// splits reports whether either end of a span is inside one visible character.
 func (p *Proof) splits(at span) bool {
 	return slices.ContainsFunc([]int{at.start, at.end}, func(i int) bool {
 		left, _ := utf8.DecodeLastRuneInString(p.text[:i])
@@ -276,7 +278,7 @@ func (p *Proof) splits(at span) bool {
 	})
 }
 
-// around returns a replacement for a piece of the text with what stands beside it in its line.
+// around returns the replacement for a span with up to 30 characters of its line on either side.
 func (p *Proof) around(at span, replacement string) string {
 	const beside = 30
 	left, right := lastCharacters(p.text[:at.start], beside), firstCharacters(p.text[at.end:], beside)
@@ -285,14 +287,14 @@ func (p *Proof) around(at span, replacement string) string {
 	return left + replacement + right
 }
 
-func (p *Proof) place(at span, after string, q Proposal, question bool) placed {
-	return placed{span: at, change: Change{
+func (p *Proof) place(at span, after string, q Proposal, question bool) placement {
+	return placement{span: at, change: Change{
 		Before: p.text[at.start:at.end], After: after, Kind: q.Kind, Question: question,
 		Reason: firstCharacters(oneLine(q.Reason), maxReason),
 	}}
 }
 
-// oneLine returns a text without line ends, and without characters that cannot be seen or stored.
+// oneLine returns a text without line ends, control characters and invalid UTF-8.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	return strings.Map(func(r rune) rune {
@@ -303,30 +305,30 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// has reports whether the same change is there already.
-func (p *Proof) has(c placed) bool {
-	return slices.ContainsFunc(p.taken, func(t placed) bool {
+// has reports whether the same change was already taken.
+func (p *Proof) has(c placement) bool {
+	return slices.ContainsFunc(p.taken, func(t placement) bool {
 		return t.span == c.span && t.change.After == c.change.After
 	})
 }
 
-func (p *Proof) free(c placed) bool { return !slices.ContainsFunc(p.taken, c.meets) }
+func (p *Proof) free(c placement) bool { return !slices.ContainsFunc(p.taken, c.meets) }
 
-// add adds a change to a part.
-func (p *Proof) add(part int, c placed) Change {
+// add stores a change of a part and assigns its id and its offsets.
+func (p *Proof) add(part int, c placement) Change {
 	c.change.Question = c.change.Question ||
 		risky(p.around(c.span, c.change.Before), p.around(c.span, c.change.After))
 	c.change.ID = len(p.made) + 1
 	c.change.Start = p.parts[part].offset + units(p.text[p.parts[part].start:c.start])
 	c.change.End = c.change.Start + units(c.change.Before)
-	i, _ := slices.BinarySearchFunc(p.taken, c, func(a, b placed) int { return cmp.Compare(a.start, b.start) })
+	i, _ := slices.BinarySearchFunc(p.taken, c, func(a, b placement) int { return cmp.Compare(a.start, b.start) })
 	p.taken = slices.Insert(p.taken, i, c)
 	p.made = append(p.made, c.change)
 	p.places[part] = max(p.places[part], c.end)
 	return c.change
 }
 
-// commonStart returns how much of the beginning of two texts is the same and can be left out.
+// commonStart returns the length in bytes of the common prefix that a change can omit.
 func commonStart(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -338,7 +340,7 @@ func commonStart(a, b string) int {
 	return n
 }
 
-// commonEnd returns how much of the end of two texts is the same and can be left out.
+// commonEnd returns the length in bytes of the common suffix that a change can omit.
 func commonEnd(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -351,7 +353,7 @@ func commonEnd(a, b string) int {
 	return n
 }
 
-// at returns a byte of a text, or of a character that might follow it.
+// at returns a byte of a text, or a space beyond its end.
 func at(text string, i int) byte {
 	if i < len(text) {
 		return text[i]
@@ -359,7 +361,7 @@ func at(text string, i int) byte {
 	return ' '
 }
 
-// within reports whether a place of a text lies within a word that is read as a whole.
+// within reports whether a position of a text is inside a word that must not be split.
 func within(text string, i int) bool {
 	if i == 0 || i == len(text) {
 		return false
@@ -369,7 +371,7 @@ func within(text string, i int) bool {
 	return joined(left, right) || script(left) != 0 && script(left) == script(right)
 }
 
-// script returns the kind of word that a character is part of, 0 for what can be cut anywhere.
+// script returns the class of characters that form an unsplittable word, 0 for characters that can be separated.
 func script(r rune) int {
 	switch {
 	case r >= '0' && r <= '9', r >= '０' && r <= '９', r == ',', r == '.', r == '，', r == '．':

@@ -1,9 +1,9 @@
-// Package proofread turns what a model says about a text into changes that fit it.
+// Package proofread converts a model's answers about a text into changes of the text.
 //
-// It cuts a text into parts that a model is asked about one by one (Proof.Parts, Part.Prompt), reads the changes out of
-// its answers while they are streamed (Reader), finds where each one belongs (Proof.Take), and writes the result as
-// Markdown. It asks no model itself and knows no threads. Nothing that a model says is trusted: what does not fit the
-// text is dropped and counted.
+// It splits a text into parts for separate model calls (Proof.Parts, Part.Prompt), parses changes from the streamed
+// answers (Reader), locates each change in the text (Proof.Take), and formats the result as Markdown. It neither calls
+// a model nor depends on threads. The model's output is untrusted: changes that do not fit the text are dropped and
+// counted.
 package proofread
 
 import (
@@ -12,22 +12,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxText is how many characters a text may have.
+// MaxText is the largest length of a text in characters.
 const MaxText = 60_000
 
-// Kind says what is wrong with the text.
+// Kind is the kind of error that a change corrects.
 type Kind string
 
 // The kinds of changes.
 const (
 	Typo      Kind = "typo"      // Spelling, grammar, punctuation.
-	Variation Kind = "variation" // The same word written in several ways, or against the rules of the house.
+	Variation Kind = "variation" // The same word in several spellings, or a violation of the customer's style rules.
 	Honorific Kind = "honorific"
 	Wordy     Kind = "wordy" // Hard to read.
-	Fact      Kind = "fact"  // To be confirmed.
+	Fact      Kind = "fact"  // Must be confirmed by the writer.
 )
 
-// Label returns what a person reads for a kind.
+// Label returns the Japanese name of a kind.
 func (k Kind) Label() string {
 	switch k {
 	case Variation:
@@ -43,8 +43,8 @@ func (k Kind) Label() string {
 	}
 }
 
-// Change replaces a piece of a text. Start and End count UTF-16 code units. Before is not empty, and neither Before nor
-// After has a line end. Its JSON form is that of the API, the stream and the store.
+// Change replaces a range of a text. Start and End count UTF-16 code units. Before is not empty. Before and After have
+// no line ends. The API, the stream and the store use the same JSON form.
 type Change struct {
 	ID     int    `json:"id"` // From 1, in the order of publication.
 	Start  int    `json:"start"`
@@ -54,39 +54,39 @@ type Change struct {
 	Kind   Kind   `json:"kind"`
 	Reason string `json:"reason"`
 
-	// Question says that only the writer can decide. After is Before where nothing is proposed.
+	// Question means that only the writer can decide. After equals Before if there is no proposal.
 	Question bool `json:"question,omitempty"`
 }
 
-// Range is a piece of a text, in UTF-16 code units.
+// Range is a range of a text, in UTF-16 code units.
 type Range struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 }
 
-// File is the file that a text is from.
+// File identifies the source file of a text.
 type File struct {
 	DataSourceID uuid.UUID `json:"data_source_id"`
 	Filename     string    `json:"filename"`
-	DOCX         bool      `json:"docx"` // Changes can be written into it.
+	DOCX         bool      `json:"docx"` // Changes can be written into the file.
 }
 
-// Result is what is stored of a proofreading.
+// Result is the stored result of a proofreading.
 type Result struct {
 	Text      string   `json:"text"`
 	File      *File    `json:"file,omitempty"`
-	Changes   []Change `json:"changes"` // In the order of the text, without overlaps.
+	Changes   []Change `json:"changes"` // Ordered by position in the text, without overlaps.
 	Dropped   int      `json:"dropped"`
 	Unchecked []Range  `json:"unchecked,omitempty"`
 }
 
-// Block is a piece of a text that is small enough for one part of a stream.
+// Block is a piece of a text that fits into one event of a stream.
 type Block struct {
 	Offset int // In UTF-16 code units.
 	Text   string
 }
 
-// Blocks returns a text in pieces of at most size bytes. It splits no character.
+// Blocks splits a text into pieces of at most size bytes, at character boundaries.
 func Blocks(text string, size int) []Block {
 	var blocks []Block
 	offset := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// take proofreads a text of one part with proposals, and returns the result.
+// take applies proposals to a text of one part and returns the result.
 func take(t *testing.T, text string, proposals ...proofread.Proposal) proofread.Result {
 	t.Helper()
 	p := proofread.New(text)
@@ -24,7 +24,7 @@ func take(t *testing.T, text string, proposals ...proofread.Proposal) proofread.
 	return r
 }
 
-// check fails the test unless the changes of a result fit its text, in order and without overlaps.
+// check fails the test unless the changes of a result match its text and are ordered without overlaps.
 func check(t *testing.T, r proofread.Result) {
 	t.Helper()
 	text, at := utf16.Encode([]rune(r.Text)), 0
@@ -34,7 +34,7 @@ func check(t *testing.T, r proofread.Result) {
 			t.Fatalf("%+v begins before %d or is empty", c, at)
 		}
 		if got := string(utf16.Decode(text[c.Start:c.End])); got != c.Before {
-			t.Fatalf("%+v stands on %q", c, got)
+			t.Fatalf("%+v is at %q", c, got)
 		}
 		if strings.ContainsAny(c.Before+c.After, "\n\r") || c.Before == c.After && !c.Question || ids[c.ID] || c.ID < 1 {
 			t.Fatalf("%+v", c)
@@ -101,7 +101,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-func TestTakeFindsThePlace(t *testing.T) {
+func TestTakeLocatesChanges(t *testing.T) {
 	t.Parallel()
 	const text = "経理の件で連絡します。総務の件で連絡します。人事の件で連絡します。"
 	q := func(context string) proofread.Proposal {
@@ -126,17 +126,17 @@ func TestTakeFindsThePlace(t *testing.T) {
 	if got := take(t, "サーバーとサーバの件", proofread.Proposal{
 		Context: "サーバーとサーバの件", Before: "サーバ", After: "サーバー",
 	}).Apply(); got != "サーバーとサーバーの件" {
-		t.Errorf("a word is looked for within another: %s", got)
+		t.Errorf("matched inside another word: %s", got)
 	}
 	r := take(t, "これはは長い", proofread.Proposal{Before: "はは", After: "は"}, proofread.Proposal{Before: "はは", After: "は"},
 		proofread.Proposal{Before: "これはは", After: "それは"})
 	if len(r.Changes) != 1 || r.Dropped != 1 {
-		t.Errorf("the same again is passed over, and an overlap dropped: %+v", r)
+		t.Errorf("want the duplicate ignored and the overlap dropped: %+v", r)
 	}
 }
 
-// What a model says twice, or in another order, has one result, with offsets of the whole text.
-func TestPartsHaveNoSeam(t *testing.T) {
+// TestPartsAreProofreadSeamlessly verifies repeated corrections in all parts, with offsets in the whole text.
+func TestPartsAreProofreadSeamlessly(t *testing.T) {
 	t.Parallel()
 	line := "🧵の件で、第１回の会議に行ます。「資料をを送る。」と言った。\n"
 	text := strings.Repeat(line, 300) + strings.Repeat("長い文が続き、", 1_000) + "終わり。\n\n" + strings.Repeat("句点のない段落", 900)
@@ -212,7 +212,7 @@ func TestMarkdown(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	if got := proofread.New("直す所なし。").Closing(); strings.Contains(got, proofread.NothingFound) {
-		t.Errorf("nothing was checked: %s", got)
+		t.Errorf("unchecked text was reported as correct: %s", got)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("%d found, %d broken, formed %v", len(found), whole.Broken(), whole.Formed())
 			}
 			if !slices.Equal(found, again) || whole.Broken() != bytewise.Broken() || whole.Formed() != bytewise.Formed() {
-				t.Error("in pieces it is another one")
+				t.Error("splitting the answer changed the result")
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestSchemaIsWhatTheReaderReads(t *testing.T) {
+func TestReaderAcceptsTheSchema(t *testing.T) {
 	t.Parallel()
 	var schema struct {
 		Properties struct {
@@ -292,13 +292,13 @@ func TestSchemaIsWhatTheReaderReads(t *testing.T) {
 	item, instructions := schema.Properties.Changes.Items, proofread.Instructions
 	for _, field := range item.Required {
 		if item.Properties[field] == nil || !strings.Contains(instructions, `"`+field+`":`) {
-			t.Errorf("%s is in the schema or the example alone", field)
+			t.Errorf("%s is missing in the schema or in the example", field)
 		}
 	}
 	var r proofread.Reader
 	_, example, _ := strings.Cut(proofread.Instructions, "\n{")
 	if got := r.Write("{" + example); len(got) != 1 || got[0].After != "行きます" {
-		t.Errorf("the example is read as %+v", got)
+		t.Errorf("the example was parsed as %+v", got)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// A model that proposes as much as it can for a text of one repeated word does not keep the server busy.
+// TestTakeIsBounded applies thousands of proposals to a text of one repeated word.
 func TestTakeIsBounded(t *testing.T) {
 	t.Parallel()
 	p := proofread.New(strings.Repeat("連絡", 1_500))
@@ -328,7 +328,7 @@ func TestTakeIsBounded(t *testing.T) {
 	check(t, p.Result())
 }
 
-// FuzzR96_AnyAnswerFitsTheText reads what a model may say, in pieces of any size, about any text.
+// FuzzR96_AnyAnswerFitsTheText verifies that any answer, in pieces of any size, results in changes that fit the text.
 func FuzzR96_AnyAnswerFitsTheText(f *testing.F) {
 	f.Add("会議に行ます。\n🧵をを", `{"changes":[{"before":"行ます","after":"行きます"},{"before":"をを","after":"を"}]}`, 1)
 	f.Add("ＡＢＣ ｶﾞ㍻", "```\n[{\"before\":\"ABC ガ平成\",\"after\":\"\",\"kind\":\"x\",},\n", 3)

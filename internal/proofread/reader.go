@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	maxObject  = 32 << 10 // Bytes of a change in JSON.
-	maxChanges = 1_000    // Of a part.
+	maxObject  = 32 << 10 // JSON of one change, in bytes.
+	maxChanges = 1_000    // Changes of one part.
 )
 
-// Proposal is a change as a model names it.
+// Proposal is a change in a model's answer.
 type Proposal struct {
 	Context  string
 	Before   string
@@ -21,24 +21,24 @@ type Proposal struct {
 	Question bool
 }
 
-// Reader reads changes out of a model's answer while it is streamed: each JSON object that has no other object inside it
-// is one, whatever stands around it. So it reads the object that was asked for, a list, objects in lines, and each of
-// them in a code block or after an introduction. The zero value is ready.
+// Reader parses changes from a model's answer while it is streamed. It treats each innermost JSON object as a change
+// and ignores the text around it. It therefore accepts the requested object, a list, and one object per line, each also
+// in a code block or after an introduction. The zero value is ready to use.
 type Reader struct {
-	object  []byte // From the last "{", while no "}" has ended it.
-	open    bool   // Within an object.
-	quoted  bool   // Within a string of it.
-	escaped bool   // After a backslash of that.
-	named   bool   // The name of its first field has ended, and a colon followed.
-	unnamed bool   // The colon must follow.
-	last    byte   // The last character that is no space, outside of objects.
+	object  []byte // The bytes since the last "{", while the object is open.
+	open    bool   // Inside an object.
+	quoted  bool   // Inside a string of the object.
+	escaped bool   // After a backslash in the string.
+	named   bool   // The name of the first field and its colon were read.
+	unnamed bool   // The name of the first field was read; a colon must follow.
+	last    byte   // The last character outside of objects that is not a space.
 
-	formed bool // The answer has the form that was asked for, perhaps without a change.
+	formed bool // The answer is in the requested format, possibly without changes.
 	count  int
 	broken int
 }
 
-// Write reads the next piece of the answer and returns the changes that it completes.
+// Write adds the next piece of the answer and returns the changes that it completes.
 func (r *Reader) Write(piece string) (found []Proposal) {
 	for i := range len(piece) {
 		if r.add(piece[i]) {
@@ -50,10 +50,10 @@ func (r *Reader) Write(piece string) (found []Proposal) {
 	return found
 }
 
-// Formed reports whether the answer has the form that was asked for.
+// Formed reports whether the answer is in the requested format.
 func (r *Reader) Formed() bool { return r.formed }
 
-// Broken returns how many changes could not be read.
+// Broken returns the number of changes that could not be parsed.
 func (r *Reader) Broken() int {
 	if r.open && bytes.Contains(r.object, beforeKey) {
 		return r.broken + 1
@@ -66,8 +66,8 @@ var (
 	changesKey = []byte(`"changes"`)
 )
 
-// add reads a byte and reports whether it ends an object. The bytes of a character beyond ASCII are never one of JSON's
-// own.
+// add processes a byte and reports whether it ends an object. It can ignore multi-byte characters, because their bytes
+// never occur in the syntax of JSON.
 func (r *Reader) add(c byte) (ended bool) {
 	if !r.open {
 		if c == '{' {
@@ -81,7 +81,7 @@ func (r *Reader) add(c byte) (ended bool) {
 	r.object = append(r.object, c)
 	switch {
 	case len(r.object) > maxObject, r.quoted && c == '\n':
-		r.fail() // No string has a line end: a quotation mark was lost.
+		r.fail() // A JSON string has no line ends, so a quotation mark is missing.
 	case r.unnamed && c > ' ':
 		if r.unnamed, r.named = false, c == ':'; !r.named {
 			r.fail() // A brace in prose.
@@ -96,7 +96,7 @@ func (r *Reader) add(c byte) (ended bool) {
 	case r.quoted:
 	case c == '{':
 		r.formed = r.formed || bytes.Contains(r.object, changesKey)
-		r.begin() // What is around it is no change.
+		r.begin() // The outer object is not a change.
 	case c == '}':
 		return true
 	}
@@ -108,7 +108,7 @@ func (r *Reader) begin() {
 	r.named, r.unnamed = false, false
 }
 
-// fail drops the object that is being read.
+// fail discards the current object.
 func (r *Reader) fail() {
 	if bytes.Contains(r.object, beforeKey) {
 		r.broken++
@@ -116,7 +116,7 @@ func (r *Reader) fail() {
 	r.object, r.open = r.object[:0], false
 }
 
-// take returns the change that an object is.
+// take parses the completed object as a change.
 func (r *Reader) take() (Proposal, bool) {
 	r.open = false
 	var fields struct {
@@ -147,13 +147,13 @@ func (r *Reader) take() (Proposal, bool) {
 	}, true
 }
 
-// withoutComma returns an object without the comma before its end, which many models write.
+// withoutComma returns an object without a comma before its closing brace. Many models write one.
 func withoutComma(object []byte) []byte {
 	inside := bytes.TrimRight(object[:len(object)-1], " \t\r\n,")
 	return append(bytes.Clone(inside), '}')
 }
 
-// loose is a string, or what a model may write in its place.
+// loose is a string that can also be decoded from another JSON value.
 type loose string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -167,7 +167,7 @@ func (l *loose) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readKind reads the name of a kind, also one that was not asked for.
+// readKind maps the name of a kind to a Kind. It accepts common variants that models write.
 func readKind(name string) Kind {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, known := range []struct {

@@ -12,7 +12,7 @@ import (
 var (
 	addressForm = regexp.MustCompile(`(?:https?://|www\.)[!-~]+|[!-~]+@[!-~]+`)
 
-	// A name stands before a title of respect, or beside the form of a company.
+	// A name is in front of an honorific, or adjacent to the legal form of a company.
 	personForm = regexp.MustCompile(`([\p{Han}\p{Katakana}々ー]{1,12})(?:様|さん|さま|氏|殿|先生|会長|社長|部長|課長|係長)`)
 	firmForm   = regexp.MustCompile(`(?:株式会社|有限会社|合同会社|\(株\)|\(有\))([\p{Han}\p{Katakana}々ー・A-Za-z]{2,20})|` +
 		`([\p{Han}\p{Katakana}々ー・A-Za-z]{2,20})(?:株式会社|有限会社|合同会社|\(株\)|\(有\))`)
@@ -21,24 +21,25 @@ var (
 	officeForm = regexp.MustCompile(`(?:(?:代表)?取締役|会長|社長|専務|常務|本?部長|次長|課長|係長|主任|店長|院長|教授|担当者?)+$`)
 )
 
-// nobody are words that stand before a title of respect and are no names.
-var nobody = []string{
+// notNames are words in front of an honorific that are not names.
+var notNames = []string{
 	"客", "得意", "得意先", "皆", "各位", "御中", "会社", "関係者", "参加者", "出席者", "利用者", "受講者", "保護者", "患者", "一人",
 	"業者", "神", "仏", "疲", "苦労", "同", "両", "彼",
 }
 
-// risky reports whether two versions of a line differ in a figure, a name or an address: in what the writer knows.
+// risky reports whether two versions of a line differ in a number, a name or an address. Only the writer can confirm
+// these.
 func risky(before, after string) bool {
 	return !slices.Equal(known(before), known(after))
 }
 
-// known returns the figures, names and addresses of a line, sorted.
+// known returns the numbers, names and addresses in a line, sorted.
 func known(line string) []string {
 	list := answer.Figures(line)
 	line = norm.NFKC.String(line)
 	list = append(list, addressForm.FindAllString(line, -1)...)
 	for _, m := range personForm.FindAllStringSubmatch(line, -1) {
-		if name := officeForm.ReplaceAllString(m[1], ""); name != "" && !slices.Contains(nobody, name) {
+		if name := officeForm.ReplaceAllString(m[1], ""); name != "" && !slices.Contains(notNames, name) {
 			list = append(list, name)
 		}
 	}

@@ -18,10 +18,10 @@ const (
 	relationsStrict = "http://purl.oclc.org/ooxml/officeDocument/relationships/"
 )
 
-// comments are those of a document.
+// comments are the existing comments of a document.
 type comments struct {
 	rels    relationships
-	name    string // Of their part, "" if there is none.
+	name    string // The name of the comments part, "" if there is none.
 	content []byte
 	ids     map[string]bool
 }
@@ -49,7 +49,7 @@ func (p *opc) comments() (comments, error) {
 	return c, err
 }
 
-// add writes the remarks of an editor behind the comments, for which there is a part at the end.
+// add appends the remarks of an editor to the comments part. It creates the part if necessary.
 func (c comments) add(p *opc, e *editor) error {
 	if len(e.remarks) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (c comments) add(p *opc, e *editor) error {
 	return nil
 }
 
-// create has the package know a part for comments.
+// create registers a new comments part in the package.
 func (c comments) create(p *opc, namespace string) error {
 	kind := relations
 	if namespace == spaceStrict {
@@ -93,7 +93,7 @@ func (c comments) create(p *opc, namespace string) error {
 		` PartName="/`+escape(c.free(p))+`" ContentType="`+typeComments+`"`)
 }
 
-// free returns a name beside the document that no part has.
+// free returns an unused part name in the directory of the document.
 func (c comments) free(p *opc) string {
 	name := c.rels.dir + "comments.xml"
 	for n := 1; p.parts[partName(name)] != nil; n++ {
@@ -102,7 +102,7 @@ func (c comments) free(p *opc) string {
 	return name
 }
 
-// extend adds an element to the root of a part of the package itself. A part that is not there begins as empty.
+// extend appends an element to the root of a part of the package. If the part does not exist, extend starts from empty.
 func (p *opc) extend(name, empty, child, namespace, attributes string) error {
 	content := []byte(xmlHead + empty)
 	if empty == "" || p.parts[partName(name)] != nil {
@@ -124,7 +124,7 @@ func (p *opc) extend(name, empty, child, namespace, attributes string) error {
 	return nil
 }
 
-// xml returns a remark as a comment, a paragraph for each of its lines.
+// xml returns a remark as a comment element with one paragraph for each line.
 func (r remark) xml(declaration string, by *Author) string {
 	var out strings.Builder
 	out.WriteString(`<w:comment` + declaration + ` w:id="` + r.id + `" w:author="` + escape(by.Name) + `" w:date="` +

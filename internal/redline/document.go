@@ -2,66 +2,65 @@ package redline
 
 import "strings"
 
-// document is a part of a file: its text, and where in the part each piece of that stands.
+// document is a parsed part of a file: its text, and the position of each piece of text in the part.
 type document struct {
 	source     []byte
 	text       string
 	paragraphs []*paragraph // In the order of the text.
-	pieces     []*piece     // With text, in its order.
+	pieces     []*piece     // Pieces with text, in the order of the text.
 	ids        map[string]bool
-	namespace  string // Of the part's elements.
-	bound      bool   // The prefix w means it everywhere.
-	fallbacks  []span // That were read instead of what they stand for.
+	namespace  string // The WordprocessingML namespace of the part.
+	bound      bool   // The prefix w is bound to namespace everywhere.
+	fallbacks  []span // Fallbacks that were read instead of the first choice.
 }
 
-// paragraph is a line of the text, or several with breaks between.
+// paragraph is one line of the text, or several lines separated by breaks.
 type paragraph struct {
-	start, end int    // In the text.
-	name       string // With its prefix.
+	start, end int    // Range in the text.
+	name       string // Element name with prefix.
 	tag        span
-	closing    span // The end tag; empty if the start tag closes.
+	closing    span // The end tag; empty if the start tag is self-closing.
 	pieces     []*piece
-	boxes      []*paragraph // Of text boxes that hang on it.
-	open       bool         // Its end is deleted: it goes on in the next.
+	boxes      []*paragraph // Paragraphs of text boxes anchored in this paragraph.
+	open       bool         // Its paragraph mark is deleted: the next paragraph continues it.
 }
 
-// piece is text that stands in one place of the part: a child of a run, or, without a run, something that cannot be
-// changed.
+// piece is text at one position of the part. If run is set, it is a child of the run. Otherwise it cannot be changed.
 type piece struct {
-	start int // In the text.
+	start int // Offset in the text.
 	text  string
 	run   *run
 	child int
-	field bool // It is the result of a field.
+	field bool // Part of the result of a field.
 }
 
-// maxInstruction bounds what is read of the instruction of a field, in bytes.
+// maxInstruction is the largest number of bytes of a field instruction to store.
 const maxInstruction = 200
 
 func (p *piece) end() int { return p.start + len(p.text) }
 
-// run is a stretch of text with the same properties.
+// run is a w:r element: text with the same properties.
 type run struct {
 	span
 	tag        span
 	closing    span
-	properties span // Empty if there are none.
-	change     span // A tracked change of the properties, within them,
-	former     span // and what they were before, within that.
+	properties span // Empty if the run has none.
+	change     span // A tracked change of the properties, inside properties.
+	former     span // The former properties, inside change.
 	changed    revision
 	parent     container
 	children   []child
 }
 
-// container is an element around runs.
+// container is an element that contains runs.
 type container struct {
 	tag    span
-	name   string // With its prefix.
-	insert bool   // It marks what is in it as inserted, or moved here.
+	name   string // Element name with prefix.
+	insert bool   // It marks its content as inserted or moved here.
 	revision
 }
 
-// revision says who made a tracked change, and when.
+// revision is the author and the date of a tracked change.
 type revision struct{ author, date string }
 
 type child struct {
@@ -73,38 +72,39 @@ type child struct {
 type childKind int
 
 const (
-	object  childKind = iota // Has no text, and stays.
-	letters                  // w:t: may be split.
-	whole                    // Is deleted as a whole: a tab, a break, text with ruby.
+	object  childKind = iota // Has no text and is never changed.
+	letters                  // w:t, which can be split.
+	whole                    // Can only be deleted as a whole: a tab, a break, text with ruby.
 )
 
-// reader finds the text of a part.
+// reader extracts the text of a part.
 type reader struct {
 	*scanner
 	doc *document
 
-	list   *[]*paragraph // To which paragraphs are added.
+	list   *[]*paragraph // The list to append paragraphs to.
 	par    *paragraph    // Nil between paragraphs.
-	fields []field       // The enclosing ones.
-	twins  map[int]bool  // Alternate content of which the fallback is read.
+	fields []field       // The enclosing fields.
+	twins  map[int]bool  // Offsets of AlternateContent elements whose fallback to read.
 	parent container
-	fixed  int // Depth of what cannot be changed.
+	fixed  int // Number of enclosing elements whose text cannot be changed.
 }
 
-// field is a field whose end has not been read.
+// field is an unfinished field.
 type field struct {
-	code        bool // What is read is its instruction.
+	code        bool // The reader is in the instruction of the field.
 	instruction string
 }
 
-// Results of fields: as text is, as text that Word fills again, or as what is made of other text.
+// How to treat the result of a field: like other text, as text that Word generates again, or as text derived from other
+// text.
 const (
 	freeResult = iota
 	fixedResult
 	derivedResult
 )
 
-// result says how the result of a field is read.
+// result returns how to treat the result of the field.
 func (f field) result() int {
 	word, _, _ := strings.Cut(strings.TrimSpace(f.instruction), " ")
 	switch strings.ToUpper(word) {
@@ -116,7 +116,7 @@ func (f field) result() int {
 	return fixedResult
 }
 
-// result says how text within the enclosing fields is read.
+// result returns how to treat text inside the enclosing fields.
 func (r *reader) result() (kind int) {
 	for _, f := range r.fields {
 		if f.code {
@@ -127,7 +127,7 @@ func (r *reader) result() (kind int) {
 	return kind
 }
 
-// scan reads a part, of alternate content the first choice, or the fallback where twins says so.
+// scan parses a part. For AlternateContent it reads the first choice, or the fallback if twins has its offset.
 func scan(part []byte, twins map[int]bool) (*document, error) {
 	s, err := newScanner(part)
 	if err != nil {
@@ -150,7 +150,7 @@ func scan(part []byte, twins map[int]bool) (*document, error) {
 	return d, nil
 }
 
-// layOut joins the text and gives pieces their places in it.
+// layOut joins the text of the paragraphs and sets the offsets of pieces.
 func (d *document) layOut() {
 	var text strings.Builder
 	joined := true
@@ -171,7 +171,7 @@ func (d *document) layOut() {
 	d.text = text.String()
 }
 
-// element reads an element outside of runs. One that is not known is what it contains.
+// element reads an element outside of runs. It reads the content of unknown elements.
 func (r *reader) element(e element) error {
 	switch name := e.word(); {
 	case name == "p":
@@ -181,7 +181,7 @@ func (r *reader) element(e element) error {
 	case name == "sdt":
 		return r.control()
 	case (name == "footnote" || name == "endnote") && e.attr("type") != "" && e.attr("type") != "normal":
-		return r.skip() // The line above notes.
+		return r.skip() // The separator line above notes.
 	case name == "fldSimple":
 		r.fields = append(r.fields, field{instruction: e.attr("instr")})
 		err := r.contents(e)
@@ -198,7 +198,7 @@ func (r *reader) element(e element) error {
 	}
 }
 
-// contents reads an element around runs.
+// contents reads the content of an element outside of runs.
 func (r *reader) contents(e element) error {
 	name, outer := e.word(), r.parent
 	r.parent = container{
@@ -210,7 +210,8 @@ func (r *reader) contents(e element) error {
 	return err
 }
 
-// alternate reads the first choice; the others, and the fallback, say the same for other programs.
+// alternate reads the first choice, or the fallback if twins requests it. The other branches have the same content for
+// other programs.
 func (r *reader) alternate(e element, read func(element) error) error {
 	chosen, twin := false, r.twins[e.from]
 	return r.each(func(e element) error {
@@ -246,7 +247,7 @@ func (r *reader) paragraph(e element) error {
 	p.closing = span{r.ending, r.at}
 	p.open = p.open && len(p.boxes) == 0
 	r.par, r.parent = outer, parent
-	if outer != nil { // No program writes one within another, but for boxes.
+	if outer != nil { // Only text boxes nest paragraphs.
 		outer.boxes = append(append(outer.boxes, p), p.boxes...)
 		return err
 	}
@@ -254,7 +255,7 @@ func (r *reader) paragraph(e element) error {
 	return err
 }
 
-// run reads a run. Hidden text, and the codes of fields, are none.
+// run reads a run. It ignores hidden text and field codes.
 func (r *reader) run(e element) error {
 	if r.par == nil {
 		return r.skip()
@@ -348,7 +349,7 @@ func (r *reader) child(e element) (child, error) {
 	return child{}, r.inObject(e)
 }
 
-// inObject looks for text boxes in what stands in a run.
+// inObject reads the text boxes in a child of a run.
 func (r *reader) inObject(e element) error {
 	switch {
 	case e.Name.Space == spaceMC && e.Name.Local == "AlternateContent":
@@ -363,7 +364,7 @@ func (r *reader) inObject(e element) error {
 	return r.each(r.inObject)
 }
 
-// ruby returns the text below ruby.
+// ruby returns the base text of a ruby element.
 func (r *reader) ruby() (string, error) {
 	var base strings.Builder
 	var visit func(element) error
@@ -387,7 +388,7 @@ func (r *reader) ruby() (string, error) {
 	return base.String(), err
 }
 
-// formula adds a formula as text that cannot be changed.
+// formula adds a formula as unchangeable text.
 func (r *reader) formula() error {
 	var text strings.Builder
 	var visit func(element) error
@@ -406,8 +407,8 @@ func (r *reader) formula() error {
 	return err
 }
 
-// control reads a content control. The words that ask for content are none, and what is filled from other data cannot
-// be changed: Word would fill it again.
+// control reads a content control. It ignores placeholder text. Content with a data binding is unchangeable, because
+// Word would overwrite it.
 func (r *reader) control() error {
 	asks, bound := false, false
 	return r.each(func(e element) error {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// bytes returns the part with the changes.
+// bytes returns the part with the changes applied.
 func (e *editor) bytes() []byte {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return cmp.Or(a.from-b.from, b.to-a.to) })
 	var out bytes.Buffer
@@ -17,8 +17,8 @@ func (e *editor) bytes() []byte {
 	return out.Bytes()
 }
 
-// copy writes a range of the part, with the edits in it. An edit may stand within what another one copies: a text box
-// hangs on a run.
+// copy writes a range of the part and applies the edits inside it. Edits can be nested, because a run can contain a
+// text box.
 func (e *editor) copy(out *bytes.Buffer, s span) {
 	at := s.from
 	i, _ := slices.BinarySearchFunc(e.edits, s.from, func(one edit, from int) int { return one.from - from })
@@ -79,30 +79,30 @@ func (e *editor) writeRun(out *bytes.Buffer, r *run) {
 	w.close()
 }
 
-// runWriter writes a run anew, as several.
+// runWriter rewrites a run as several runs.
 type runWriter struct {
 	*editor
 	out   *bytes.Buffer
 	run   *run
 	state state
-	again bool // The properties have been written.
+	again bool // The properties have already been written once.
 }
 
 type state int
 
 const (
 	between  state = iota
-	kept           // In a run.
-	deletion       // In a run that is deleted.
+	kept           // In an unchanged run.
+	deletion       // In a deleted run.
 )
 
-// letters writes text of which ranges are changed.
+// letters writes a w:t child that is changed in the ranges of cuts.
 func (w *runWriter) letters(c child, cuts []cut) {
 	at := 0
 	for _, one := range cuts {
 		w.text(c.text[at:one.from])
 		if one.opens {
-			w.open(one.placed)
+			w.open(one.placement)
 		}
 		if one.tracked {
 			w.delete(one, w.element("delText", preserve)+escape(c.text[one.from:one.to])+"</w:delText>")
@@ -125,7 +125,7 @@ func (w *runWriter) text(text string) {
 	w.out.WriteString(w.element("t", preserve) + escape(text) + "</w:t>")
 }
 
-// whole writes a child that is changed as a whole, or at its ends.
+// whole writes an unsplittable child that is changed completely or at its ends.
 func (w *runWriter) whole(c child, cuts []cut) {
 	written := false
 	for _, one := range cuts {
@@ -135,7 +135,7 @@ func (w *runWriter) whole(c child, cuts []cut) {
 			written = true
 		}
 		if one.opens {
-			w.open(one.placed)
+			w.open(one.placement)
 		}
 		if !written && one.from < one.to {
 			if written = true; one.tracked {
@@ -153,17 +153,17 @@ func (w *runWriter) whole(c child, cuts []cut) {
 	}
 }
 
-// after writes what stands behind a cut.
+// after writes the insertion and the end of the change that follow a cut.
 func (w *runWriter) after(one cut) {
 	if one.inserts {
-		w.insert(one.placed)
+		w.insert(one.placement)
 	}
 	if one.closes {
-		w.end(one.placed)
+		w.end(one.placement)
 	}
 }
 
-// keep enters a run that stays.
+// keep switches to an unchanged run.
 func (w *runWriter) keep() {
 	if w.state == kept {
 		return
@@ -174,7 +174,7 @@ func (w *runWriter) keep() {
 	w.state = kept
 }
 
-// delete writes what is deleted.
+// delete writes content as deleted.
 func (w *runWriter) delete(one cut, content string) {
 	if w.by == nil || one.from == one.to {
 		return
@@ -199,7 +199,8 @@ func (w *runWriter) close() {
 	w.state = between
 }
 
-// properties writes those of the run. When they have changed, each of the runs has a change of its own.
+// properties writes the run properties. If they have a tracked change, each additional run needs a copy of it with a
+// new id.
 func (w *runWriter) properties() {
 	source, p, change := w.doc.source, w.run.properties, w.run.change
 	if !w.again || change.to == 0 {
@@ -215,14 +216,14 @@ func (w *runWriter) properties() {
 }
 
 // insert writes the new text of a change.
-func (w *runWriter) insert(change *placed) {
+func (w *runWriter) insert(change *placement) {
 	if change.after == "" {
 		return
 	}
 	w.close()
 	around := w.run.parent
 	around.insert = around.insert && w.by != nil
-	if around.insert { // A change within that of somebody else would be theirs.
+	if around.insert { // An insertion nested in another author's would be attributed to that author.
 		w.out.WriteString("</" + around.name + ">")
 	}
 	if w.by != nil {
@@ -243,7 +244,7 @@ func (w *runWriter) insert(change *placed) {
 	}
 }
 
-// content returns text as the content of a run.
+// content returns text as the children of a run.
 func (e *editor) content(text string) string {
 	var out strings.Builder
 	for len(text) > 0 {
@@ -267,8 +268,8 @@ func (e *editor) content(text string) string {
 	return out.String()
 }
 
-// open begins a change: a comment, if it has one.
-func (w *runWriter) open(change *placed) {
+// open starts a change, and its comment if it has one.
+func (w *runWriter) open(change *placement) {
 	w.close()
 	if w.by == nil || change.note == "" {
 		return
@@ -278,7 +279,7 @@ func (w *runWriter) open(change *placed) {
 	w.out.WriteString(w.empty("commentRangeStart", change.id))
 }
 
-func (w *runWriter) end(change *placed) {
+func (w *runWriter) end(change *placement) {
 	w.close()
 	if change.id != "" {
 		w.out.WriteString(w.empty("commentRangeEnd", change.id) + w.element("r", "") +
@@ -295,7 +296,7 @@ func (e *editor) element(name, attributes string) string {
 	return "<w:" + name + e.declaration() + attributes + ">"
 }
 
-// declaration binds the prefix w where the document does not.
+// declaration binds the prefix w if the document does not bind it everywhere.
 func (e *editor) declaration() string {
 	if e.doc.bound {
 		return ""
@@ -303,10 +304,10 @@ func (e *editor) declaration() string {
 	return ` xmlns:w="` + e.doc.namespace + `"`
 }
 
-// revision returns the start tag of a tracked change.
+// revision returns the start tag of a tracked change by the editor's author.
 func (e *editor) revision(name string) string { return e.element(name, e.attributes(e.by.revision())) }
 
-// attributes returns those of a tracked change.
+// attributes returns the attributes of a tracked change, with a new id.
 func (e *editor) attributes(by revision) string {
 	out := ` w:id="` + e.freeID() + `" w:author="` + escape(by.author) + `"`
 	if by.date != "" {
@@ -317,7 +318,7 @@ func (e *editor) attributes(by revision) string {
 
 func (a *Author) revision() revision { return revision{a.Name, a.Time.Format("2006-01-02T15:04:05Z")} }
 
-// freeID returns an id that nothing has.
+// freeID returns an unused id.
 func (n *numbers) freeID() string {
 	for {
 		n.last++
@@ -329,5 +330,5 @@ func (n *numbers) freeID() string {
 
 var textTag = regexp.MustCompile(`(</?(?:[^\s<>/:]+:)?)t([\s/>])`)
 
-// deletedText returns a child of a run as it stands in a deletion.
+// deletedText converts the text elements of a run's child to w:delText.
 func deletedText(source []byte) []byte { return textTag.ReplaceAll(source, []byte("${1}delText${2}")) }

@@ -47,7 +47,7 @@ func TestR97_HostileFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestR97_ChangesOfAnotherTextAreRefused(t *testing.T) {
+func TestR97_ChangesOfADifferentTextAreRefused(t *testing.T) {
 	t.Parallel()
 	file := pack(t, `<w:p><w:r><w:t>東京</w:t></w:r></w:p>`)
 	for name, changes := range map[string][]redline.Change{
@@ -65,7 +65,7 @@ func TestR97_ChangesOfAnotherTextAreRefused(t *testing.T) {
 	}
 }
 
-// Names and texts are written so that they end nothing.
+// TestR97_TextIsEscaped verifies that names and texts cannot end an XML element or attribute.
 func TestR97_TextIsEscaped(t *testing.T) {
 	t.Parallel()
 	hostile := "</w:t></w:r>\"'<w:del>]]>&amp;\x00\x1b\uFFFF"
@@ -90,7 +90,7 @@ func TestR97_TextIsEscaped(t *testing.T) {
 	wellFormed(t, marked)
 }
 
-// wellFormed fails unless all parts of a file are XML.
+// wellFormed fails the test unless all parts of a file are well-formed XML.
 func wellFormed(t testing.TB, file []byte) {
 	t.Helper()
 	for _, name := range names(t, file) {
@@ -108,7 +108,8 @@ func wellFormed(t testing.TB, file []byte) {
 	}
 }
 
-// FuzzR97_Redline: whatever a document holds, reading it ends, and what is written of it is read back as it was meant.
+// FuzzR97_Redline verifies that any document part is read without a hang, and that the written changes are read back
+// correctly.
 func FuzzR97_Redline(f *testing.F) {
 	for name := range files(f) {
 		if name == "libreoffice.docx" {
@@ -145,7 +146,7 @@ func FuzzR97_Redline(f *testing.F) {
 	})
 }
 
-// FuzzR97_Package: whatever a file is, reading it ends.
+// FuzzR97_Package verifies that any file is read without a hang.
 func FuzzR97_Package(f *testing.F) {
 	for _, file := range files(f) {
 		f.Add(file)

@@ -10,7 +10,8 @@ import (
 //go:embed styles.xml
 var styles []byte
 
-// New returns a document with a text, a paragraph a line, for changes to be written into: A4, in a Japanese font.
+// New returns an A4 document in a Japanese font with one paragraph for each line of text. It serves as the base for
+// Write.
 func New(text string) ([]byte, error) {
 	var body strings.Builder
 	body.WriteString(xmlHead + `<w:document xmlns:w="` + spaceW + `"><w:body>`)

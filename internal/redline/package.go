@@ -11,24 +11,24 @@ import (
 	"strings"
 )
 
-// Bounds of a file. Declared sizes are not trusted: bytes are counted as they are unpacked. Parts that are not read are
-// copied packed.
+// Limits of a file. The code counts unpacked bytes, because declared sizes cannot be trusted. Unused parts are copied
+// without unpacking.
 const (
 	maxEntries  = 10_000
-	maxPart     = 64 << 20 // Bytes of one part.
-	maxRatio    = 250      // What a part may grow by, once it has grown to ratioFrom.
+	maxPart     = 64 << 20 // Unpacked bytes of one part.
+	maxRatio    = 250      // Largest compression ratio of a part that is larger than ratioFrom.
 	ratioFrom   = 8 << 20
-	maxElements = 2_000_000 // Of one part.
+	maxElements = 2_000_000 // Elements of one part.
 	maxDepth    = 500
 )
 
-// opc is a package (Open Packaging Conventions, ECMA-376 part 2) and what is to be written to it.
+// opc is a package (Open Packaging Conventions, ECMA-376 part 2) and its pending changes.
 type opc struct {
 	files    []*zip.File
-	parts    map[string]*zip.File // By name in lower case, without the slash in front.
-	main     string               // The name of the document's part.
-	replaced map[string][]byte    // Parts with other content, by the same names.
-	added    []string             // Parts that were not there.
+	parts    map[string]*zip.File // By name in lower case, without leading slash.
+	main     string               // Name of the main document part.
+	replaced map[string][]byte    // New contents, by the same names.
+	added    []string             // Names of new parts.
 }
 
 func openPackage(file []byte) (*opc, error) {
@@ -42,7 +42,7 @@ func openPackage(file []byte) (*opc, error) {
 	p := &opc{files: archive.File, parts: make(map[string]*zip.File), replaced: make(map[string][]byte)}
 	for _, f := range archive.File {
 		name := partName(f.Name)
-		if p.parts[name] != nil { // Readers would differ in which one they take.
+		if p.parts[name] != nil { // Other programs might use the other entry.
 			return nil, fmt.Errorf("%w: %q twice", ErrCorrupt, name)
 		}
 		p.parts[name] = f
@@ -86,7 +86,7 @@ func (p *opc) read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// replace sets the content of a part, once. It is added if it is not there.
+// replace sets the new content of a part. It adds the part if it does not exist. Call it only once for each part.
 func (p *opc) replace(name string, content []byte) {
 	if p.parts[partName(name)] == nil {
 		p.added = append(p.added, name)
@@ -94,7 +94,7 @@ func (p *opc) replace(name string, content []byte) {
 	p.replaced[partName(name)] = content
 }
 
-// bytes returns the package. Entries without other content are copied as they are packed.
+// bytes returns the changed package. It copies unchanged entries in compressed form.
 func (p *opc) bytes() ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -130,10 +130,10 @@ func add(w *zip.Writer, header *zip.FileHeader, content []byte) error {
 	return err
 }
 
-// relationships are the references of a part to others.
+// relationships are the references of a part to other parts.
 type relationships struct {
-	part  string // Which holds them.
-	dir   string // Of the part whose they are.
+	part  string // Name of the part that contains them.
+	dir   string // Directory of the source part.
 	items []relationship
 }
 
@@ -144,7 +144,7 @@ type relationship struct {
 	Mode   string `xml:"TargetMode,attr"`
 }
 
-// relationships returns those of a part, "" for the package itself.
+// relationships returns the relationships of a part, or of the package itself if name is "".
 func (p *opc) relationships(name string) (relationships, error) {
 	dir, base := path.Split(name)
 	rels := relationships{part: dir + "_rels/" + base + ".rels", dir: dir}
@@ -172,7 +172,7 @@ func (p *opc) relationships(name string) (relationships, error) {
 	return rels, err
 }
 
-// ofKind returns the name of the part to which the first relationship of a kind leads, "" if there is none.
+// ofKind returns the target of the first relationship of a kind, "" if there is none.
 func (r relationships) ofKind(kind string) string {
 	if names := r.allOfKind(kind); len(names) > 0 {
 		return names[0]
@@ -180,7 +180,8 @@ func (r relationships) ofKind(kind string) string {
 	return ""
 }
 
-// allOfKind returns the names of the parts to which relationships of a kind lead. The kind is the last word of a type.
+// allOfKind returns the internal targets of all relationships of a kind. A kind is the last path element of a
+// relationship type.
 func (r relationships) allOfKind(kind string) (names []string) {
 	for _, item := range r.items {
 		switch {
@@ -194,7 +195,7 @@ func (r relationships) allOfKind(kind string) (names []string) {
 	return names
 }
 
-// freeID returns an id that no relationship has.
+// freeID returns an unused relationship id.
 func (r relationships) freeID() string {
 	for n := len(r.items) + 1; ; n++ {
 		id := "rId" + strconv.Itoa(n)
@@ -208,8 +209,8 @@ func (r relationships) freeID() string {
 	}
 }
 
-// appendChild returns a part with XML added as the last children of its root. child makes them of the prefix by which
-// the root is named, "w:" for example, or "".
+// appendChild appends XML to the root element of a part. child returns the XML for the prefix of the root element, such
+// as "w:" or "".
 func appendChild(part []byte, child func(prefix string) string) ([]byte, error) {
 	s, err := newScanner(part)
 	if err != nil {
@@ -240,6 +241,6 @@ func appendChild(part []byte, child func(prefix string) string) ([]byte, error) 
 
 func escape(text string) string {
 	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(text)) // Builders take everything.
+	_ = xml.EscapeText(&out, []byte(text)) // A Builder returns no errors.
 	return out.String()
 }

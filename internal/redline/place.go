@@ -2,66 +2,66 @@ package redline
 
 import "slices"
 
-// editor writes changes into a document.
+// editor applies changes to a document.
 type editor struct {
 	doc *document
-	by  *Author // Nil to apply the changes.
+	by  *Author // Nil to apply changes without tracking.
 	*numbers
 	busy    map[*piece]bool
 	cuts    map[*run][]cut
 	edits   []edit
 	remarks []remark
-	silent  bool     // The part can have no comments:
-	aside   []string // these belong elsewhere.
+	silent  bool     // The part cannot contain comments.
+	aside   []string // Comments for the end of the body instead.
 }
 
-// numbers gives out the ids of a file.
+// numbers allocates the ids of a file.
 type numbers struct {
 	taken map[string]bool
 	last  int
 }
 
-// edit is a range of the part that is written anew: a run, or the end of a paragraph without one.
+// edit is a range of the part to rewrite: a run, or the end of a paragraph if run is nil.
 type edit struct {
 	span
 	run     *run
-	close   string // The name of an element that closes itself, and must not.
-	changes []*placed
+	close   string // The name of a self-closing element that needs an end tag.
+	changes []*placement
 }
 
-// placed is a change and what becomes of it.
-type placed struct {
+// placement is a change with its position and form in a document.
+type placement struct {
 	before, after string
-	note          string // Its comment.
-	tracked       bool   // Or else it is only a comment.
-	like          *run   // Whose properties the new text has.
-	id            string // Of its comment.
+	note          string // The comment.
+	tracked       bool   // If false, the change is only a comment.
+	like          *run   // The run whose properties the new text copies.
+	id            string // The id of the comment.
 }
 
-// cut is a change's share of a piece: a range of its text.
+// cut is the part of a change that affects one piece: a range of the piece's text.
 type cut struct {
-	*placed
+	*placement
 	child    int
 	from, to int
-	opens    bool // The change begins here,
-	inserts  bool // its new text stands behind this,
-	closes   bool // and it ends here.
+	opens    bool // The change starts here.
+	inserts  bool // The new text follows this range.
+	closes   bool // The change ends here.
 }
 
-// remark is a comment to be written.
+// remark is a comment to write.
 type remark struct{ id, text string }
 
 func newEditor(d *document, by *Author, n *numbers) *editor {
 	return &editor{doc: d, by: by, numbers: n, busy: make(map[*piece]bool), cuts: make(map[*run][]cut)}
 }
 
-// place finds where a change stands. Changes come in order.
+// place locates a change and schedules its edits. Call it with changes in ascending order.
 func (e *editor) place(c Change) {
 	start, end := c.Start, c.Start+len(c.Before)
-	change := &placed{before: c.Before, after: c.After, note: c.Comment, tracked: c.After != c.Before}
+	change := &placement{before: c.Before, after: c.After, note: c.Comment, tracked: c.After != c.Before}
 	pieces := e.within(start, end)
 	if len(pieces) > 0 && !slices.ContainsFunc(pieces, func(p *piece) bool { return !p.field }) {
-		return // Word fills it again.
+		return // Word generates this text again.
 	}
 	if slices.ContainsFunc(pieces, func(p *piece) bool { return p.run == nil }) {
 		change.tracked = false
@@ -79,7 +79,7 @@ func (e *editor) place(c Change) {
 	e.cover(change, []*piece{at}, at.start+offset, at.start+offset)
 }
 
-// within returns the pieces of a range of the text.
+// within returns the pieces in a range of the text.
 func (e *editor) within(start, end int) []*piece {
 	if start == end {
 		return nil
@@ -92,7 +92,7 @@ func (e *editor) within(start, end int) []*piece {
 	return e.doc.pieces[from:to]
 }
 
-// anchor returns the piece in which new text at a place of the text goes, the one before it at best, and where in it.
+// anchor returns the piece for an insertion at a position, preferably the one before it, and the offset in the piece.
 func (e *editor) anchor(at int) (*piece, int) {
 	for _, p := range slices.Concat(e.within(max(at-1, 0), at), e.within(at, at+1)) {
 		if p.run != nil {
@@ -102,8 +102,8 @@ func (e *editor) anchor(at int) (*piece, int) {
 	return nil, 0
 }
 
-// cover has a change take the range of the text that stands in pieces.
-func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
+// cover applies a change to the given pieces in a range of the text.
+func (e *editor) cover(change *placement, pieces []*piece, start, end int) {
 	first, last := pieces[0], pieces[len(pieces)-1]
 	change.like = first.run
 	if change.tracked {
@@ -116,7 +116,7 @@ func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
 	for _, p := range pieces {
 		from, to := p.share(start, end)
 		e.cuts[p.run] = append(e.cuts[p.run], cut{
-			placed: change, child: p.child, from: from, to: to,
+			placement: change, child: p.child, from: from, to: to,
 			opens: p == first, closes: p == last,
 			inserts: change.tracked && (p == last && together || p == first && !together),
 		})
@@ -124,8 +124,8 @@ func (e *editor) cover(change *placed, pieces []*piece, start, end int) {
 	}
 }
 
-// share returns which of a piece a range of the text takes: of what cannot be split all, unless it ends or begins
-// there.
+// share returns the range of a piece that a change affects. A piece that cannot be split is affected completely, unless
+// the change only touches its start or end.
 func (p *piece) share(start, end int) (from, to int) {
 	from, to = max(start, p.start)-p.start, min(end, p.end())-p.start
 	if p.run.children[p.child].kind == whole && (from < to || from > 0 && from < len(p.text)) {
@@ -134,8 +134,8 @@ func (p *piece) share(start, end int) (from, to int) {
 	return from, to
 }
 
-// widen has a change that takes a part of something that cannot be split write the rest again.
-func (e *editor) widen(change *placed, pieces []*piece, start, end int) {
+// widen extends the new text of a change by the remaining text of pieces that cannot be split.
+func (e *editor) widen(change *placement, pieces []*piece, start, end int) {
 	before, after := "", ""
 	for _, p := range pieces {
 		from, to := p.share(start, end)
@@ -153,8 +153,8 @@ func (e *editor) widen(change *placed, pieces []*piece, start, end int) {
 	change.after = before + change.after + after
 }
 
-// atEnd puts a change at the end of the paragraph where it stands, which has no text there that can be changed.
-func (e *editor) atEnd(change *placed, at int) {
+// atEnd places a change at the end of its paragraph, because the paragraph has no changeable text at the position.
+func (e *editor) atEnd(change *placement, at int) {
 	i, _ := slices.BinarySearchFunc(e.doc.paragraphs, at, func(p *paragraph, at int) int { return p.end - at })
 	if i == len(e.doc.paragraphs) {
 		return
@@ -170,7 +170,7 @@ func (e *editor) atEnd(change *placed, at int) {
 	if p.closing.from == p.closing.to { // <w:p/>
 		place = edit{span: span{p.tag.to - len("/>"), p.tag.to}, close: p.name}
 	}
-	place.changes = []*placed{change}
+	place.changes = []*placement{change}
 	if last := len(e.edits) - 1; last >= 0 && e.edits[last].span == place.span && e.edits[last].run == nil {
 		e.edits[last].changes = append(e.edits[last].changes, change)
 		return
@@ -178,8 +178,9 @@ func (e *editor) atEnd(change *placed, at int) {
 	e.edits = append(e.edits, place)
 }
 
-// comments reports whether a change gets a comment, which says what it would be if that cannot be tracked.
-func (e *editor) comments(c *placed) bool {
+// comments reports whether a change gets a comment. If the change cannot be tracked, comments adds the proposed change
+// to the comment.
+func (e *editor) comments(c *placement) bool {
 	if e.by == nil {
 		return false
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// withRuby is text of a file that has ruby: a second change of it is only a comment.
+// withRuby is the text with ruby in one of the files. A second change of it becomes only a comment.
 const withRuby = "勤怠管理"
 
-// someChanges returns changes of a text at random, none across lines.
+// someChanges returns random changes of a text. No change crosses lines.
 func someChanges(rng *rand.Rand, text string, most int) (changes []redline.Change) {
 	runes := []rune(text)
 	words := []string{"", "", "改", "訂正", "x\ty", "<&>", "👪", "長い文章に置き換えます。"}
@@ -53,7 +53,7 @@ func someChanges(rng *rand.Rand, text string, most int) (changes []redline.Chang
 	return changes
 }
 
-// files returns documents of Word and LibreOffice, and one that New makes.
+// files returns documents written by Word and LibreOffice, and one written by New.
 func files(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := make(map[string][]byte)
@@ -72,7 +72,7 @@ func files(t testing.TB) map[string][]byte {
 	return all
 }
 
-func TestChangesAreTrackedAndNothingElse(t *testing.T) {
+func TestWriteModifiesOnlyTheChanges(t *testing.T) {
 	t.Parallel()
 	for name, file := range files(t) {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestChangesAreTrackedAndNothingElse(t *testing.T) {
 	}
 }
 
-// onlyThese fails if other parts of a file than these differ from the original, as they are packed.
+// onlyThese fails the test if parts other than the given ones differ from the original, in compressed form.
 func onlyThese(t *testing.T, original, file []byte, parts ...string) {
 	t.Helper()
 	raw := func(file []byte) map[string]string {
@@ -141,7 +141,7 @@ func onlyThese(t *testing.T, original, file []byte, parts ...string) {
 	}
 }
 
-// TestSample writes a file for other programs.
+// TestSample writes a file to open in other programs.
 func TestSample(t *testing.T) {
 	name, out := os.Getenv("DOCX"), os.Getenv("OUT")
 	if name == "" {

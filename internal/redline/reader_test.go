@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// independentReader has npm's docxodus, which is built on Microsoft's Open XML SDK, accept and reject the tracked
-// changes of files, each into a file beside it, and prints what it found in them.
+// independentReader is a script that uses docxodus from npm, which is based on Microsoft's Open XML SDK. It accepts and
+// rejects the tracked changes of each file, writes both results next to the file, and prints the revisions.
 const independentReader = `
 const fs = require('fs')
 import('docxodus/core').then(async (docx) => {
@@ -29,7 +29,7 @@ import('docxodus/core').then(async (docx) => {
 })
 `
 
-// found is what the independent reader finds in a file.
+// found is the output of independentReader for one file.
 type found struct {
 	Revisions []struct{ Type, Author, Date, Text string }
 	Comments  []struct{ Author, Initials, Text string }
@@ -54,8 +54,8 @@ func independent(t *testing.T, paths []string) (all []found) {
 	return all
 }
 
-// TestAnotherLibraryReadsTheChanges: a reader that shares no code with the package sees the changes and comments, and
-// what is left when they are all accepted or rejected.
+// TestAnotherLibraryReadsTheChanges verifies that a library without common code reads the changes and comments, and
+// produces the expected text when it accepts or rejects all changes.
 func TestAnotherLibraryReadsTheChanges(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -83,7 +83,7 @@ func TestAnotherLibraryReadsTheChanges(t *testing.T) {
 	}
 	for i, got := range independent(t, paths) {
 		original, want := originals[i], wants[i]
-		if strings.HasSuffix(paths[i], "libreoffice.docx") { // Somebody else's change is rejected, too.
+		if strings.HasSuffix(paths[i], "libreoffice.docx") { // It also rejects the other author's change.
 			original = strings.Replace(original, "本日、", "先日", 1)
 		}
 		if accepted := readText(t, paths[i]+".accepted"); accepted != want {

@@ -1,8 +1,8 @@
-// Package redline reads the text of Word documents (DOCX, ECMA-376) as it is proofread, and writes changes of it back:
-// as tracked changes with comments, or applied. Everything else of a file stays byte for byte as it was.
+// Package redline extracts the text of Word documents (DOCX, ECMA-376) and writes changes back, as tracked changes with
+// comments or applied directly. The rest of the file remains identical, byte for byte.
 //
-// Files are untrusted: what is unpacked of them is bounded, and nothing outside of them is read. The package keeps
-// nothing. It imports the standard library and golang.org/x/text only.
+// Files are untrusted: the unpacked size is limited, and external resources are never read. The package is stateless.
+// It imports the standard library and golang.org/x/text only.
 package redline
 
 import (
@@ -15,34 +15,33 @@ import (
 	"unicode/utf8"
 )
 
-// Errors of a file or its changes, to be compared with errors.Is.
+// Errors for a file or its changes. Compare them with errors.Is.
 var (
 	ErrCorrupt  = errors.New("redline: not a readable DOCX file")
 	ErrTooLarge = errors.New("redline: beyond the limits")
-	// ErrMismatch says that a change is not of this text: the file is another one, or changes overlap.
+	// ErrMismatch means that a change does not match the text: the file is different, or changes overlap.
 	ErrMismatch = errors.New("redline: the changes do not fit the text")
 )
 
-// Change is a replacement in the text that Text returns. A change whose After equals its Before changes nothing, and
-// is only a comment; so becomes one that cannot be tracked, because it crosses paragraphs, or stands in a formula or in
-// a control that is filled from elsewhere.
+// Change is a replacement in the text that Text returns. If After equals Before, the change is only a comment. A change
+// that cannot be tracked also becomes a comment: one that crosses paragraphs, or one in a formula or a data-bound
+// content control.
 type Change struct {
-	Start   int    // In bytes.
-	Before  string // What stands there; "" for an insertion.
+	Start   int    // Byte offset in the text.
+	Before  string // The text at Start; "" for an insertion.
 	After   string
-	Comment string // Why; "" for no comment.
+	Comment string // The reason; "" for no comment.
 }
 
-// Author is the name that stands at changes and comments, and when they were made. Word shows the time as it stands
-// here, whatever its zone.
+// Author is the author and the time of changes and comments. Word displays the time without converting its zone.
 type Author struct {
 	Name string
 	Time time.Time
 }
 
-// Text returns the text of a document: its paragraphs, those of tables and text boxes included, each a line. Line
-// breaks are lines, too. Headers, footers, footnotes and endnotes follow the body. Deleted and hidden text, ruby above
-// characters, and tables of contents are left out; the results of other fields are text that is not changed.
+// Text returns the text of a document. Each paragraph is a line, including paragraphs of tables and text boxes; line
+// breaks also separate lines. Headers, footers, footnotes and endnotes follow the body. Text omits deleted and hidden
+// text, ruby, and tables of contents. The results of other fields are included but cannot be changed.
 func Text(file []byte) (string, error) {
 	_, all, err := open(file)
 	if err != nil {
@@ -51,14 +50,14 @@ func Text(file []byte) (string, error) {
 	return all.text(), nil
 }
 
-// Edit is changes in the order of the text, and who proposes them. Without an author they are applied: the file has no
-// trace of them, and no comments.
+// Edit is a list of changes, in the order of the text, and their author. Without an author, Write applies them without
+// tracking or comments.
 type Edit struct {
 	Changes []Change
 	By      *Author
 }
 
-// Write returns a file with an edit.
+// Write returns the file with an edit applied.
 func Write(file []byte, edit Edit) ([]byte, error) {
 	pkg, all, err := open(file)
 	if err != nil {
@@ -86,7 +85,7 @@ func Write(file []byte, edit Edit) ([]byte, error) {
 	for i, s := range slices.Backward(all) {
 		e := newEditor(s.doc, edit.By, numbers)
 		e.silent = i > 0
-		if i == 0 { // Word has no comments in notes, headers and footers: they stand at the end of the body.
+		if i == 0 { // Word allows comments in the body only; the others go to its end.
 			for _, note := range aside {
 				shares[0] = append(shares[0], Change{Start: len(s.doc.text), Comment: note})
 			}
@@ -110,7 +109,7 @@ func Write(file []byte, edit Edit) ([]byte, error) {
 	return pkg.bytes()
 }
 
-// fit returns an error if changes are not of a text, in order and apart.
+// fit returns ErrMismatch unless the changes match the text and are ordered without overlaps.
 func fit(text string, changes []Change) error {
 	last := 0
 	for i, c := range changes {
@@ -124,7 +123,7 @@ func fit(text string, changes []Change) error {
 	return nil
 }
 
-// clean replaces characters that XML cannot hold.
+// clean replaces characters that XML does not allow.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

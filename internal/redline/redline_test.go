@@ -32,7 +32,7 @@ func pack(t testing.TB, body string) []byte {
 	return packParts(t, map[string]string{"word/document.xml": head + body + `</w:body></w:document>`})
 }
 
-// packParts returns a document with other parts than New makes, or more of them.
+// packParts returns a document with parts that replace or extend those of New.
 func packParts(t testing.TB, parts map[string]string) []byte {
 	t.Helper()
 	file, err := redline.New("")
@@ -83,7 +83,7 @@ func names(t testing.TB, file []byte) (all []string) {
 	return all
 }
 
-// content returns a part of a file, "" if it is not there.
+// content returns the content of a part, "" if the part does not exist.
 func content(t testing.TB, file []byte, name string) string {
 	t.Helper()
 	for _, f := range archive(t, file).File {
@@ -118,7 +118,7 @@ func text(t testing.TB, file []byte) string {
 	return got
 }
 
-// replace returns the change of the nth place, from 0, where before stands in a text.
+// replace returns the change of the nth occurrence of before in a text, from 0.
 func replace(t testing.TB, text, before, after, comment string, nth int) redline.Change {
 	t.Helper()
 	at := 0
@@ -132,7 +132,7 @@ func replace(t testing.TB, text, before, after, comment string, nth int) redline
 	return redline.Change{Start: at - len(before), Before: before, After: after, Comment: comment}
 }
 
-// applied returns a text with changes.
+// applied returns a text with changes applied.
 func applied(text string, changes []redline.Change) string {
 	var out strings.Builder
 	at := 0
@@ -148,7 +148,7 @@ var (
 	deleted  = regexp.MustCompile(`(?s)<w:del( xmlns:w="[^"]*")? w:id="\d+" w:author="紡"[^>]*>(.*?)</w:del>`)
 )
 
-// rejected returns a file without the author's tracked changes.
+// rejected returns a file with the author's tracked changes rejected.
 func rejected(t testing.TB, file []byte) []byte {
 	t.Helper()
 	parts := make(map[string]string)
@@ -164,7 +164,7 @@ func rejected(t testing.TB, file []byte) []byte {
 	return packParts(t, parts)
 }
 
-// texts are bodies of documents, and what they say.
+// texts are bodies of documents and their expected texts.
 var texts = map[string]struct{ body, want string }{
 	"paragraphs": {`<w:p>` + r("一") + `</w:p><w:p/><w:p>` + r("二") + `</w:p>`, "一\n\n二"},
 	"runs":       {`<w:p>` + r("東") + `<w:proofErr w:type="x"/>` + r("京") + `</w:p>`, "東京"},
@@ -225,7 +225,7 @@ const (
 	pre = ` xml:space="preserve"`
 )
 
-// What is written, byte for byte.
+// TestRedline compares the written XML byte for byte.
 func TestRedline(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ body, before, after, comment, want string }{
@@ -275,7 +275,7 @@ func TestRedline(t *testing.T) {
 				`<w:ins w:id="3"` + by + `><w:r><w:rPr><w:b/></w:rPr>` +
 				`<w:t` + pre + `>c</w:t></w:r></w:ins></w:p>`,
 		},
-		"a part of what has ruby": {
+		"a part of text with ruby": {
 			`<w:p><w:r><w:ruby><w:rt>` + r("とうきょう") + `</w:rt><w:rubyBase>` + r("東京") + `</w:rubyBase></w:ruby>` +
 				`</w:r></w:p>`,
 			"京", "都", "",

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Namespaces of WordprocessingML, and of what stands in it.
+// Namespaces of WordprocessingML and of markup compatibility.
 const (
 	spaceW      = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 	spaceStrict = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -21,7 +21,7 @@ const (
 // span is a range of bytes.
 type span struct{ from, to int }
 
-// element is the start tag of one, and where it stands.
+// element is a start tag and its position.
 type element struct {
 	xml.StartElement
 	span
@@ -35,7 +35,7 @@ func (e element) word() string {
 	return ""
 }
 
-// attr returns the value of an attribute, "" if it is not there.
+// attr returns the value of an attribute, "" if it is missing.
 func (e element) attr(local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local && a.Name.Space != "xmlns" {
@@ -45,7 +45,7 @@ func (e element) attr(local string) string {
 	return ""
 }
 
-// on reports whether a switch is on, which one without a value is.
+// on reports whether an on/off property is on. A missing value means on.
 func (e element) on() bool {
 	switch e.attr("val") {
 	case "0", "false", "off":
@@ -54,24 +54,24 @@ func (e element) on() bool {
 	return true
 }
 
-// prefix returns the prefix of the tag with its colon, "" if there is none.
+// prefix returns the prefix of the tag including its colon, "" if there is none.
 func (e element) prefix(source []byte) string {
 	name, _, _ := bytes.Cut(source[e.from+1:e.to], []byte(e.Name.Local))
 	return string(name)
 }
 
-// scanner reads a part element by element, and knows where each stands.
+// scanner reads the elements of a part and their positions.
 type scanner struct {
 	source []byte // In UTF-8.
 	xml    *xml.Decoder
-	at     int // Behind the last end tag,
-	ending int // and where that begins.
+	at     int // End of the last end tag.
+	ending int // Start of the last end tag.
 	depth  int
 	count  int
 
-	ids    map[string]bool // All values of w:id.
-	uses   map[string]bool // All namespaces that are bound to the prefix w.
-	binder bool            // The root binds it.
+	ids    map[string]bool // The values of all w:id attributes.
+	uses   map[string]bool // All namespaces bound to the prefix w.
+	binder bool            // The root element binds the prefix w.
 }
 
 func newScanner(part []byte) (*scanner, error) {
@@ -85,7 +85,7 @@ func newScanner(part []byte) (*scanner, error) {
 	}, nil
 }
 
-// utf8Part returns a part without its byte order mark. One in UTF-16 is converted, and loses its XML declaration.
+// utf8Part returns a part in UTF-8 without byte order mark. It converts UTF-16 and then removes the XML declaration.
 func utf8Part(part []byte) ([]byte, error) {
 	if !bytes.HasPrefix(part, []byte{0xFE, 0xFF}) && !bytes.HasPrefix(part, []byte{0xFF, 0xFE}) {
 		return bytes.TrimPrefix(part, []byte{0xEF, 0xBB, 0xBF}), nil
@@ -97,8 +97,8 @@ func utf8Part(part []byte) ([]byte, error) {
 	return wide, err
 }
 
-// next returns the next token: an element, an xml.EndElement or xml.CharData. What it does not return are errors of the
-// package.
+// next returns the next token: an element, an xml.EndElement or xml.CharData. Its errors wrap ErrCorrupt or
+// ErrTooLarge.
 func (s *scanner) next() (any, error) {
 	for {
 		from := int(s.xml.InputOffset())
@@ -121,7 +121,7 @@ func (s *scanner) next() (any, error) {
 			return t, nil
 		case xml.CharData:
 			return t, nil
-		case xml.Directive: // Where entities are declared. No Office program writes one.
+		case xml.Directive: // Directives can declare entities. Office programs write none.
 			return nil, fmt.Errorf("%w: document type declaration", ErrCorrupt)
 		}
 	}
@@ -139,7 +139,8 @@ func (s *scanner) note(e xml.StartElement) {
 	}
 }
 
-// root calls read with the root, which read takes up to its end, and reads the rest of the part.
+// root calls read with the root element and then reads the rest of the part. read must consume the element up to its
+// end tag.
 func (s *scanner) root(read func(element) error) error {
 	for entered := false; ; {
 		token, err := s.next()
@@ -161,7 +162,7 @@ func (s *scanner) root(read func(element) error) error {
 	}
 }
 
-// each calls read for each child of the element that was entered last. read takes the child up to its end.
+// each calls read for each child of the current element. read must consume the child up to its end tag.
 func (s *scanner) each(read func(element) error) error {
 	for {
 		token, err := s.next()
@@ -179,10 +180,10 @@ func (s *scanner) each(read func(element) error) error {
 	}
 }
 
-// skip passes over the rest of the element that was entered last.
+// skip reads the rest of the current element and ignores it.
 func (s *scanner) skip() error { return s.each(func(element) error { return s.skip() }) }
 
-// all calls read for each element below the one that was entered last.
+// all calls read for each descendant of the current element.
 func (s *scanner) all(read func(element)) error {
 	return s.each(func(e element) error {
 		read(e)
@@ -190,7 +191,7 @@ func (s *scanner) all(read func(element)) error {
 	})
 }
 
-// text returns the characters directly within the element that was entered last, up to its end.
+// text returns the character data directly inside the current element and consumes its end tag.
 func (s *scanner) text() (string, error) {
 	var out strings.Builder
 	for depth := s.depth; ; {

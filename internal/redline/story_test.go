@@ -89,7 +89,7 @@ func TestNotesHeadersAndFootersAreProofread(t *testing.T) {
 	}
 }
 
-func TestResultsOfFieldsStay(t *testing.T) {
+func TestFieldResultsAreNotChanged(t *testing.T) {
 	t.Parallel()
 	file := pack(t, `<w:p>`+field(`TOC \o "1-3"`, "目次の誤り")+`</w:p><w:p>`+field(`REF _a \h`, "見出しの誤り")+
 		`<w:fldSimple w:instr=" PAGEREF b ">`+r("頁")+`</w:fldSimple>`+r("本文の誤り")+

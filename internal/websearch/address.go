@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// ErrForbidden says that an address must not be asked: it is none of the public web.
+// ErrForbidden means that a URL is not on the public web and must not be requested.
 var ErrForbidden = errors.New("websearch: not an address of the public web")
 
-// prefixes parses networks that are written here.
+// prefixes parses networks. It panics on an invalid one.
 func prefixes(list ...string) []netip.Prefix {
 	parsed := make([]netip.Prefix, len(list))
 	for i, p := range list {
@@ -23,21 +23,21 @@ func prefixes(list ...string) []netip.Prefix {
 }
 
 var (
-	// special are the networks of IPv4 that are not of the public internet (IANA's special-purpose registry), multicast
-	// and future use, and the address at which Azure tells a machine of itself.
+	// special are the IPv4 networks outside of the public internet (IANA's special-purpose registry), multicast,
+	// reserved networks, and the address of Azure's host services.
 	special = prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 		"192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
 		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "168.63.129.16/32",
 	)
-	// global is what of IPv6 is given to the internet. special6 are the networks in it that are not of the public one,
-	// or that lead to an IPv4 address which they name.
+	// global is the IPv6 range assigned to the public internet. special6 are the networks in it that are not public, or
+	// that embed an IPv4 address.
 	global   = netip.MustParsePrefix("2000::/3")
 	special6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
 )
 
-// public reports whether an address is one of the public internet. Private and local ones, those of this machine, and
-// those at which clouds tell machines of themselves, are not, in whatever form.
+// public reports whether an address is on the public internet. It returns false for private and local addresses,
+// addresses of this machine, and metadata services of clouds, in any notation.
 func public(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	within := func(p netip.Prefix) bool { return p.Contains(addr) }
@@ -47,8 +47,8 @@ func public(addr netip.Addr) bool {
 	return global.Contains(addr) && !slices.ContainsFunc(special6, within)
 }
 
-// internal reports whether a URL names an address that is not public, or a host that only an internal network knows. It
-// does not resolve names: see checkDial.
+// internal reports whether a URL contains an address that is not public, or a host name of an internal network. It does
+// not resolve names; checkDial checks resolved addresses.
 func internal(u *url.URL, allow func(netip.AddrPort) bool) bool {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -60,11 +60,11 @@ func internal(u *url.URL, allow func(netip.AddrPort) bool) bool {
 	case !dotted, last == "localhost", last == "local", last == "internal", strings.HasSuffix(host, ".home.arpa"):
 		return true
 	}
-	return last == "" || last[0] >= '0' && last[0] <= '9' // An address in another form, such as 127.1.
+	return last == "" || last[0] >= '0' && last[0] <= '9' // An address in another notation, such as 127.1.
 }
 
-// checkDial refuses connections to what is not the public web. It is called with the address that is about to be
-// connected to, after names are resolved, so that no name and no redirect leads elsewhere.
+// checkDial returns ErrForbidden for connections outside of the public web. It is called with the resolved address
+// directly before connecting, so that neither a name nor a redirect can bypass the check.
 func checkDial(address string, allow func(netip.AddrPort) bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"net/url"
 )
 
-// brave asks the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
+// brave uses the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
 type brave struct{ base, key string }
 
 func (b brave) request(ctx context.Context, query string) (*http.Request, error) {

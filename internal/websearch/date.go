@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// dateForms are how services and pages write dates.
+// dateForms are the date formats of search services and pages.
 var dateForms = []string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02 15:04:05",
 	time.RFC1123, time.RFC1123Z, "2006-01-02", "2006/01/02", "2006/1/2", "20060102", "January 2, 2006", "Jan 2, 2006",
 	"2006年1月2日",
 }
 
-// date returns the day that a text says, or zero.
+// date parses a date. It returns the zero time if the text is not a plausible date.
 func date(text string) time.Time {
 	text = strings.TrimSpace(text)
 	if len(text) > 40 {
@@ -29,7 +29,7 @@ func date(text string) time.Time {
 	return time.Time{}
 }
 
-// plausible returns a date, or zero if a page cannot have it.
+// plausible returns t, or the zero time if a page cannot have this date.
 func plausible(t time.Time) time.Time {
 	if t.Year() < 1990 || t.After(time.Now().Add(24*time.Hour)) {
 		return time.Time{}
@@ -37,16 +37,16 @@ func plausible(t time.Time) time.Time {
 	return t
 }
 
-// headBytes is how much of a page is looked through for its date.
+// headBytes is the size of the beginning of a page in which to search for the date.
 const headBytes = 128 << 10
 
-// dateNames are the names of the meta elements that say when a page was published, the most telling ones first.
+// dateNames are the names of meta elements with the publication date, the most reliable first.
 var dateNames = []string{
 	"article:published_time", "datepublished", "dc.date.issued", "dcterms.issued", "date", "dc.date", "pubdate",
 	"article:modified_time", "datemodified", "dcterms.modified", "og:updated_time", "last-modified",
 }
 
-// published returns when an HTML page says that it was published, or zero.
+// published returns the publication date in an HTML page, or the zero time.
 func published(page []byte) time.Time {
 	found := make(map[string]time.Time)
 	z := html.NewTokenizer(bytes.NewReader(page[:min(len(page), headBytes)]))
@@ -69,7 +69,7 @@ func published(page []byte) time.Time {
 	}
 }
 
-// dated returns what a meta or a time element calls its date, and the date.
+// dated returns the name and the date of a meta or time element.
 func dated(z *html.Tokenizer) (name, content string) {
 	tag, more := z.TagName()
 	element := string(tag)

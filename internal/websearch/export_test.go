@@ -2,7 +2,7 @@ package websearch
 
 import "net/http"
 
-// What the tests look at from inside.
+// Exports for tests.
 var (
 	Public         = public
 	CheckDial      = checkDial
@@ -15,10 +15,10 @@ var (
 	ErrUnsupported = errUnsupported
 )
 
-// Allow reports whether a path may be read.
+// Allow exports allow.
 func (r rules) Allow(path string) bool { return r.allow(path) }
 
-// ProviderOf returns a SearXNG provider whose requests go to a transport.
+// ProviderOf returns a SearXNG provider that uses a transport.
 func ProviderOf(transport http.RoundTripper) Provider {
 	return Provider{adapter: searxng{"http://search.example"}, client: &http.Client{Transport: transport}}
 }

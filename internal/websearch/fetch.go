@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	maxBody      = 2 << 20 // Bytes of a page. Of longer texts the beginning is read.
+	maxBody      = 2 << 20 // Bytes of a page. For a longer text, only the beginning is read.
 	maxText      = 400_000 // Bytes of a page's text.
 	maxRedirects = 5
 	maxHeader    = 64 << 10
 
 	dialTimeout = 4 * time.Second
-	textTimeout = 10 * time.Second // To extract the text of a page.
-	pdfTimeout  = 30 * time.Second // Of a PDF file: the first one waits until the reader is compiled.
-	extractions = 4                // At once.
+	textTimeout = 10 * time.Second // For the text extraction of a page.
+	pdfTimeout  = 30 * time.Second // For a PDF file. The first one includes the compilation of the reader.
+	extractions = 4                // Concurrent extractions.
 
-	// agent is how requests name themselves, and robot is the name by which robots.txt addresses them.
+	// agent is the User-Agent of requests, and robot is the name that robots.txt uses for them.
 	robot = "TsumugiBot"
 	agent = robot + "/1.0 (reads pages that a person's question has found)"
 )
 
-// Why a page is not read.
+// Reasons not to read a page.
 var (
 	errRobots      = errors.New("websearch: robots.txt does not allow it")
 	errRedirects   = errors.New("websearch: too many redirects")
@@ -47,7 +47,7 @@ type fetcher struct {
 	robots    *robots
 	extractor Extractor
 	timeout   time.Duration
-	slots     chan struct{} // Holds a value for each extraction that runs.
+	slots     chan struct{} // Holds a value for each running extraction.
 }
 
 func newFetcher(cfg Config) *fetcher {
@@ -57,7 +57,7 @@ func newFetcher(cfg Config) *fetcher {
 	}
 	f := &fetcher{
 		client: &http.Client{
-			// A proxy would resolve names itself: none is used, whatever the environment says.
+			// Use no proxy, regardless of the environment, because a proxy would resolve names itself.
 			Transport: &http.Transport{
 				DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
 				MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: dialTimeout,
@@ -84,7 +84,7 @@ func (f *fetcher) read(ctx context.Context, address string) (Page, error) {
 	return page, err
 }
 
-// fetch returns the content of a page, where it is after redirects, and a file name that says its format.
+// fetch returns the content of a page, its URL after redirects, and a file name with the extension of its format.
 func (f *fetcher) fetch(ctx context.Context, address string) (content []byte, at, name string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -116,8 +116,8 @@ func (f *fetcher) fetch(ctx context.Context, address string) (content []byte, at
 	return content[:min(len(content), maxBody)], response.Request.URL.String(), name, nil
 }
 
-// follow asks for an address and those that it leads to. check is asked before each of them. The caller closes the
-// response's body.
+// follow requests a URL and follows redirects. It calls check before each request. The caller must close the body of
+// the response.
 func (f *fetcher) follow(ctx context.Context, address string, check func(context.Context, *url.URL) error) (
 	*http.Response, error,
 ) {
@@ -136,7 +136,7 @@ func (f *fetcher) follow(ctx context.Context, address string, check func(context
 		request.Header.Set("User-Agent", agent)
 		request.Header.Set("Accept", "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8")
 		request.Header.Set("Accept-Language", "ja,en;q=0.5")
-		response, err := f.client.Do(request) //nolint:bodyclose // The caller closes it, or what follows.
+		response, err := f.client.Do(request) //nolint:bodyclose // The caller or the next statements close it.
 		if err != nil {
 			return nil, err
 		}
@@ -154,15 +154,15 @@ func (f *fetcher) follow(ctx context.Context, address string, check func(context
 	return nil, errRedirects
 }
 
-// Names of files that stand for the formats of pages.
+// File names for the formats of pages.
 const (
 	htmlName = "page.html"
 	pdfName  = "page.pdf"
 	textName = "page.txt"
 )
 
-// formatOf returns the file name for a content type, "" if pages of it cannot be read. known is false for content types
-// that say nothing.
+// formatOf returns the file name for a content type, "" if the format is not supported. known is false for an
+// unspecific content type.
 func formatOf(contentType string) (name string, known bool) {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -181,7 +181,7 @@ func formatOf(contentType string) (name string, known bool) {
 	return "", true
 }
 
-// errEnough ends the extraction of a long page.
+// errEnough stops the extraction of a long page.
 var errEnough = errors.New("websearch: enough was read")
 
 // extract returns the passages of a page.
@@ -214,7 +214,7 @@ func (f *fetcher) extract(ctx context.Context, name string, content []byte) ([]e
 	return extract.Split(pages), nil
 }
 
-// beginning returns the first bytes of a page's text, up to the end of a character, and the marks in it.
+// beginning returns the first bytes of a page's text, up to a character boundary, and the marks in it.
 func beginning(p extract.Page, most int) (string, []extract.Mark) {
 	if len(p.Text) <= most {
 		return p.Text, p.Marks

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
 )
 
-// fakes is a Service with a search and pages on this machine.
+// fakes is a Service with a fake search and pages on this machine.
 type fakes struct {
 	*websearch.Service
 
@@ -26,7 +26,7 @@ type fakes struct {
 	url    string
 }
 
-// serve starts a search with pages. The service may fetch pages from it, and from nowhere else on this machine.
+// serve starts a fake search with pages. On this machine, the service can fetch pages only from this server.
 func serve(t *testing.T, cfg websearch.Config, more ...websearchtest.Page) fakes {
 	t.Helper()
 	listener := httptest.NewUnstartedServer(nil)
@@ -49,7 +49,7 @@ func serve(t *testing.T, cfg websearch.Config, more ...websearchtest.Page) fakes
 	return f
 }
 
-// text returns what a page says.
+// text returns the text of a page.
 func text(p websearch.Page) string {
 	var b strings.Builder
 	for _, passage := range p.Passages {
@@ -64,7 +64,7 @@ func TestPagesAreRead(t *testing.T) {
 	for path, want := range map[string]string{
 		"/pages/minimum-wage": "2026年10月1日から時間額1,142円に改定",
 		"/pages/books":        "電子取引で受け取った請求書は、電子データのまま保存", // Shift_JIS.
-		"/pages/fair":         "つむぎ国際会議場で開かれます",            // EUC-JP, which nothing declares.
+		"/pages/fair":         "つむぎ国際会議場で開かれます",            // EUC-JP without a declaration.
 	} {
 		page, err := f.Read(t.Context(), f.url+path)
 		if err != nil || page.URL != f.url+path || !strings.Contains(text(page), want) {
@@ -80,12 +80,12 @@ func TestPagesAreRead(t *testing.T) {
 	}
 	for _, agent := range f.server.Agents() {
 		if !strings.HasPrefix(agent, "TsumugiBot/") {
-			t.Errorf("asked as %q", agent)
+			t.Errorf("User-Agent %q", agent)
 		}
 	}
 }
 
-func TestR90_PagesThatLeadInside(t *testing.T) {
+func TestR90_InternalAddressesAreNotRead(t *testing.T) {
 	t.Parallel()
 	f := serve(t, websearch.Config{})
 	port := f.url[strings.LastIndex(f.url, ":"):]
@@ -106,15 +106,15 @@ func TestR90_PagesThatLeadInside(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"http://127.1/", "http://0/", "http://0x7f000001/", "http://2130706433/"} {
-		if page, err := f.Read(t.Context(), address); err == nil { // Some resolvers know these names, others do not.
+		if page, err := f.Read(t.Context(), address); err == nil { // Only some resolvers resolve these names.
 			t.Errorf("%s: read %+v", address, page)
 		}
 	}
 }
 
-// TestR90_NamesThatLeadInside resolves names as a hostile name server does: to this machine, at the second time as well,
-// after a check of the name would have been passed.
-func TestR90_NamesThatLeadInside(t *testing.T) {
+// TestR90_NamesOfInternalAddressesAreNotRead resolves names like a hostile name server. The name resolves to this
+// machine even if an earlier check of the name succeeded.
+func TestR90_NamesOfInternalAddressesAreNotRead(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("secret"))
@@ -131,11 +131,11 @@ func TestR90_NamesThatLeadInside(t *testing.T) {
 		t.Errorf("%s: %v, %+v", address, err, page)
 	}
 	if at := <-asked; !at.Addr().IsLoopback() {
-		t.Errorf("the check saw %v and not what the name stands for", at)
+		t.Errorf("the check received %v instead of the resolved address", at)
 	}
 }
 
-func TestPagesThatAreNotRead(t *testing.T) {
+func TestUnreadablePages(t *testing.T) {
 	t.Parallel()
 	f := serve(t, websearch.Config{PageTimeout: 300 * time.Millisecond})
 	for path, want := range map[string]error{
@@ -170,7 +170,7 @@ func TestEndlessPage(t *testing.T) {
 	}
 }
 
-func TestResultsAndPagesAreKept(t *testing.T) {
+func TestResultsAndPagesAreCached(t *testing.T) {
 	t.Parallel()
 	f := serve(t, websearch.Config{})
 	const path = "/pages/minimum-wage"
@@ -190,7 +190,7 @@ func TestResultsAndPagesAreKept(t *testing.T) {
 	}
 	for _, path := range []string{"/search", path, "/robots.txt"} {
 		if n := f.server.Asked(path); n != 1 {
-			t.Errorf("%s was asked for %d times", path, n)
+			t.Errorf("%s was requested %d times", path, n)
 		}
 	}
 	if _, err := f.Read(t.Context(), "http://169.254.169.254/"); err == nil {
@@ -209,12 +209,13 @@ func TestResultsAndPagesAreKept(t *testing.T) {
 		}
 	}
 	if n := short.server.Asked("/search"); n != 2 {
-		t.Errorf("past its time, what was kept was used: asked %d times", n)
+		t.Errorf("an expired result was used: %d requests", n)
 	}
 }
 
-// TestRobotsThatFail leaves a site alone that cannot say what robots may read, and reads one that says nothing.
-func TestRobotsThatFail(t *testing.T) {
+// TestFailingRobots verifies that a site with a failing robots.txt is not read, and that a site without robots.txt is
+// read.
+func TestFailingRobots(t *testing.T) {
 	t.Parallel()
 	for status, read := range map[int]bool{
 		http.StatusNotFound: true, http.StatusForbidden: true, http.StatusServiceUnavailable: false,

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// google asks Google's Custom Search JSON API
+// google uses Google's Custom Search JSON API
 // (https://developers.google.com/custom-search/v1/reference/rest/v1/cse/list).
 type google struct{ base, key, engineID string }
 
@@ -39,7 +39,7 @@ func (google) results(body []byte) ([]Result, int, error) {
 	})
 }
 
-// dateOf returns when a page's meta elements say that it was published, or zero.
+// dateOf returns the publication date in the meta elements of a page, or the zero time.
 func dateOf(tags []map[string]any) time.Time {
 	for _, name := range dateNames {
 		for _, tag := range tags {

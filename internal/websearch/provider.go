@@ -22,29 +22,29 @@ type Kind string
 
 // The search APIs.
 const (
-	SearXNG Kind = "searxng" // A server of one's own.
+	SearXNG Kind = "searxng" // A self-hosted server.
 	Brave   Kind = "brave"
 	Tavily  Kind = "tavily"
 	Google  Kind = "google" // Custom Search JSON API.
 )
 
-// ProviderConfig says which search is asked.
+// ProviderConfig configures the search API.
 type ProviderConfig struct {
 	Kind     Kind
-	URL      string // Where it is. Default: the service's own address; SearXNG has none.
-	Key      string // Of all but SearXNG.
-	EngineID string // Of Google's search engine.
+	URL      string // Default: the URL of the service. SearXNG has no default.
+	Key      string // Required except for SearXNG.
+	EngineID string // Id of Google's search engine.
 }
 
-// providerTimeout bounds a search.
+// providerTimeout is the time limit of a search.
 const providerTimeout = 8 * time.Second
 
-const maxResponse = 4 << 20 // Bytes of the results of a query.
+const maxResponse = 4 << 20 // Bytes of the response to one query.
 
-// Refused is the code of a search that is not allowed, by its key or its settings.
+// Refused is the error code of a search that the service rejected because of its key or settings.
 const Refused fault.Code = "search_refused"
 
-// Texts for people whose search has failed.
+// Error texts for people.
 const (
 	detailAway    = "検索サーバーに接続できませんでした。少し時間をおいて、もう一度お試しください。続く場合は、管理者にお知らせください。"
 	detailBad     = "検索サーバーの応答を読み取れませんでした。少し時間をおいて、もう一度お試しください。続く場合は、管理者にお知らせください。"
@@ -52,18 +52,18 @@ const (
 	detailRefused = "検索サーバーに検索を断られました。管理者に、ウェブ検索の設定の確認を依頼してください。"
 )
 
-// adapter speaks one search API.
+// adapter implements one search API.
 type adapter interface {
-	// request asks for the results of a query.
+	// request returns the HTTP request for a query.
 	request(ctx context.Context, query string) (*http.Request, error)
-	// results reads the response, and counts the results that are malformed. errEngines says that the search itself got
+	// results decodes a response and counts malformed results. It returns errEngines if the search service itself got
 	// no answer.
 	results(body []byte) (found []Result, malformed int, err error)
 }
 
 var errMalformed = errors.New("websearch: every result is malformed")
 
-// wellFormed returns the results that can be decoded, and how many cannot.
+// wellFormed decodes the valid results and returns the number of malformed ones.
 func wellFormed[T any](list []json.RawMessage, result func(T) Result) (found []Result, malformed int, err error) {
 	for _, raw := range list {
 		var item T
@@ -81,19 +81,19 @@ func wellFormed[T any](list []json.RawMessage, result func(T) Result) (found []R
 
 var errEngines = errors.New("websearch: no search engine has answered")
 
-// Provider is a search that can be asked. It is safe for concurrent use.
+// Provider is a configured search API. It is safe for concurrent use.
 type Provider struct {
 	adapter adapter
 	client  *http.Client
 	allow   func(netip.AddrPort) bool // See Config.Allow.
 }
 
-// NewProvider returns the provider that a configuration names, or what is wrong with the configuration.
+// NewProvider returns the provider for a configuration, or an error for an invalid configuration.
 func NewProvider(cfg ProviderConfig) (Provider, error) {
 	base := strings.TrimRight(cfg.URL, "/")
 	p := Provider{client: &http.Client{
 		Transport: http.DefaultTransport.(*http.Transport).Clone(),
-		// The key stays with the server that it is for.
+		// Do not follow redirects, so that the key is not sent to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if cfg.Kind != SearXNG && cfg.Key == "" {
@@ -127,7 +127,7 @@ func or(value, standard string) string {
 	return value
 }
 
-// Search returns what is found for a query, best first, cleaned. An error is a *fault.Error with a text for people.
+// Search returns the cleaned results of a query, best first. An error is a *fault.Error with a text for people.
 func (p Provider) Search(ctx context.Context, query string) ([]Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
@@ -143,12 +143,12 @@ func (p Provider) Search(ctx context.Context, query string) ([]Result, error) {
 		return nil, fault.Wrap(err, fault.Unavailable, detailBad)
 	}
 	if malformed > 0 {
-		slog.WarnContext(ctx, "the search sent malformed results", "malformed", malformed, "results", len(results))
+		slog.WarnContext(ctx, "websearch: malformed search results", "malformed", malformed, "results", len(results))
 	}
 	return clean(results, p.allow), nil
 }
 
-// ask returns the body of a response that succeeded.
+// ask sends a query and returns the body of a successful response.
 func (p Provider) ask(ctx context.Context, query string) ([]byte, error) {
 	request, err := p.adapter.request(ctx, query)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p Provider) ask(ctx context.Context, query string) ([]byte, error) {
 	response, err := p.client.Do(request)
 	if err != nil {
 		if failure, ok := errors.AsType[*url.Error](err); ok {
-			err = failure.Err // Without the URL, which may have a key.
+			err = failure.Err // Remove the URL, which may contain a key.
 		}
 		return nil, fault.Wrap(err, fault.Unavailable, detailAway)
 	}
@@ -172,7 +172,7 @@ func (p Provider) ask(ctx context.Context, query string) ([]byte, error) {
 	if response.StatusCode == http.StatusOK {
 		return body, nil
 	}
-	// Without the texts of the response, which may quote the key or the query.
+	// Omit the text of the response, which may contain the key or the query.
 	said := fmt.Errorf("websearch: status %d", response.StatusCode)
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusPaymentRequired, statusPlanLimit, statusSpendLimit:
@@ -186,13 +186,13 @@ func (p Provider) ask(ctx context.Context, query string) ([]byte, error) {
 	return nil, fault.Wrap(said, Refused, detailRefused)
 }
 
-// Statuses of Tavily: the limits of the plan, and of what may be paid beyond it.
+// Status codes of Tavily: the limit of the plan, and the limit of additional payments.
 const (
 	statusPlanLimit  = 432
 	statusSpendLimit = 433
 )
 
-// get returns a request for a URL with a query.
+// get returns a GET request for a URL with query parameters.
 func get(ctx context.Context, address string, query url.Values) (*http.Request, error) {
 	return http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+query.Encode(), nil)
 }

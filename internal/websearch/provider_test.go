@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 
 const secret = "key-that-stays-here"
 
-// wants are the requests that each API documents.
+// wants checks the requests against the documentation of each API.
 var wants = map[websearch.Kind]func(r *http.Request, query string) bool{
 	websearch.SearXNG: func(r *http.Request, query string) bool {
 		return r.Method == http.MethodGet && r.URL.Path == "/search" && r.FormValue("q") == query &&
@@ -47,7 +47,7 @@ var wants = map[websearch.Kind]func(r *http.Request, query string) bool{
 	},
 }
 
-// provider returns the provider of an API that a handler answers for.
+// provider returns the provider of an API that handler implements.
 func provider(t *testing.T, kind websearch.Kind, handler http.HandlerFunc) websearch.Provider {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -61,7 +61,7 @@ func provider(t *testing.T, kind websearch.Kind, handler http.HandlerFunc) webse
 	return p
 }
 
-// TestProviders holds all search APIs to one behaviour, with responses as each documents them.
+// TestProviders tests the same behaviour for all search APIs, with responses from their documentation.
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	const query = "つむぎ県 最低賃金 2026"
@@ -99,7 +99,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// checkFailures has an API fail in many ways. The key and the query are in no error, though the server repeats both.
+// checkFailures simulates failures of an API. No error may contain the key or the query, although the server returns
+// both.
 func checkFailures(t *testing.T, kind websearch.Kind) {
 	t.Helper()
 	for _, c := range []struct {
@@ -141,8 +142,9 @@ func checkFailures(t *testing.T, kind websearch.Kind) {
 	}
 }
 
-// TestSearchLeavesOutResults has each API send an honest result among malformed ones and ones that lead inside.
-func TestSearchLeavesOutResults(t *testing.T) {
+// TestSearchDropsInvalidResults verifies that each API's valid result remains among malformed results and results with
+// internal URLs.
+func TestSearchDropsInvalidResults(t *testing.T) {
 	t.Parallel()
 	const honest = "https://www.labor.example.jp/wage"
 	items := []string{`{"url":5,"link":5}`, `"text"`, `null`, `[]`}
@@ -172,7 +174,7 @@ func TestSearchLeavesOutResults(t *testing.T) {
 	}
 }
 
-// TestSearchWithoutEngines tells a search that found nothing from one that no engine has answered.
+// TestSearchWithoutEngines distinguishes a search without results from one in which no engine responded.
 func TestSearchWithoutEngines(t *testing.T) {
 	t.Parallel()
 	for body, away := range map[string]bool{
@@ -189,8 +191,8 @@ func TestSearchWithoutEngines(t *testing.T) {
 	}
 }
 
-// TestR90_SearchThatHangsIsGivenUp bounds how long a search may take.
-func TestR90_SearchThatHangsIsGivenUp(t *testing.T) {
+// TestR90_SearchHasATimeLimit verifies the time limit of a search.
+func TestR90_SearchHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := websearch.ProviderOf(roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	maxRobots   = 512 << 10 // Bytes of a robots.txt that are read; RFC 9309 asks for 500 KiB at least.
-	robotsBytes = 8 << 20   // Of the rules that are kept.
+	maxRobots   = 512 << 10 // Bytes of a robots.txt to read; RFC 9309 requires at least 500 KiB.
+	robotsBytes = 8 << 20   // Size of the cache of rules.
 )
 
-// robots knows what sites let robots read.
+// robots checks the robots.txt of sites and caches their rules.
 type robots struct {
 	fetcher *fetcher
 	keep    time.Duration
-	known   *lru.Cache[string, kept[rules]] // By scheme and host.
+	known   *lru.Cache[string, cacheEntry[rules]] // By scheme and host.
 }
 
 func newRobots(f *fetcher, keep time.Duration) *robots {
-	return &robots{fetcher: f, keep: keep, known: lru.New[string, kept[rules]](robotsBytes)}
+	return &robots{fetcher: f, keep: keep, known: lru.New[string, cacheEntry[rules]](robotsBytes)}
 }
 
-// check returns errRobots for a page that its site does not let robots read.
+// check returns errRobots for a page that its site disallows for robots.
 func (r *robots) check(ctx context.Context, page *url.URL) error {
 	origin := page.Scheme + "://" + page.Host
 	found, ok := r.known.Get(origin)
@@ -37,7 +37,7 @@ func (r *robots) check(ctx context.Context, page *url.URL) error {
 		if err != nil {
 			return err
 		}
-		found = kept[rules]{read, time.Now()}
+		found = cacheEntry[rules]{read, time.Now()}
 		r.known.Put(origin, found, read.bytes())
 	}
 	if !found.value.allow(page.RequestURI()) {
@@ -46,8 +46,8 @@ func (r *robots) check(ctx context.Context, page *url.URL) error {
 	return nil
 }
 
-// fetch returns the rules of a site. A site without a robots.txt allows everything; one that fails to tell allows
-// nothing for now.
+// fetch returns the rules of a site. Without a robots.txt, everything is allowed. It returns errRobots for a server
+// error, which check does not cache.
 func (r *robots) fetch(ctx context.Context, origin string) (rules, error) {
 	response, err := r.fetcher.follow(ctx, origin+"/robots.txt", func(context.Context, *url.URL) error { return nil })
 	if err != nil {
@@ -82,8 +82,8 @@ func (r rules) bytes() (size int) {
 	return size
 }
 
-// parseRobots returns the rules for this robot: those of the groups that name it, else of the groups for all (RFC
-// 9309, 2.2.1).
+// parseRobots returns the rules for this robot: those of the groups with its name, or otherwise those of the groups for
+// all robots (RFC 9309, 2.2.1).
 func parseRobots(text string) rules {
 	var own, all rules
 	named, isOwn, isAll, began := false, false, false, false
@@ -123,8 +123,8 @@ func parseRobots(text string) rules {
 	return all
 }
 
-// allow reports whether a path with its query may be read: by the longest rule that matches, and of equal ones by that
-// which allows.
+// allow reports whether a path with its query is allowed. The longest matching rule decides; among rules of equal
+// length, an allowing rule has priority.
 func (r rules) allow(path string) bool {
 	path = normalized(path)
 	longest, allowed := -1, true
@@ -138,8 +138,8 @@ func (r rules) allow(path string) bool {
 	return allowed
 }
 
-// matches reports whether a path begins with a pattern, in which * stands for anything and $ for the end. It takes
-// linear time.
+// matches reports whether a pattern matches the beginning of a path. * matches any characters and $ the end of the
+// path. The running time is linear.
 func matches(pattern, path string) bool {
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")
@@ -162,8 +162,8 @@ func matches(pattern, path string) bool {
 	return strings.Contains(rest, parts[last])
 }
 
-// normalized returns a path or a pattern in one spelling: characters that need none stand without percent encoding, all
-// others with it, in capitals.
+// normalized returns a path or pattern in canonical form. Unreserved characters are not percent-encoded. All others
+// are, with upper-case digits.
 func normalized(path string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -198,7 +198,7 @@ func unhex(c byte) byte {
 	return c | 0x20 - 'a' + 10
 }
 
-// isUnreserved reports whether a character means the same with and without percent encoding (RFC 3986, 2.3).
+// isUnreserved reports whether percent encoding does not change the meaning of a character (RFC 3986, 2.3).
 func isUnreserved(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || strings.IndexByte("-._~", c) >= 0
 }

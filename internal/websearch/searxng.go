@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// searxng asks a SearXNG server, whose settings must have json among search.formats
+// searxng uses a SearXNG server. The settings of the server must include json in search.formats
 // (https://docs.searxng.org/dev/search_api.html).
 type searxng struct{ base string }
 

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// tavily asks the Tavily Search API (https://docs.tavily.com/documentation/api-reference/endpoint/search).
+// tavily uses the Tavily Search API (https://docs.tavily.com/documentation/api-reference/endpoint/search).
 type tavily struct{ base, key string }
 
 func (t tavily) request(ctx context.Context, query string) (*http.Request, error) {

@@ -1,9 +1,9 @@
-// Package websearch searches the web and reads pages of it: what a search server or a search service finds, and the
-// text of the pages, which are fetched with care for this network and for their sites.
+// Package websearch searches the web with a search API and reads the text of web pages. It protects the internal
+// network and respects the robots.txt of sites.
 //
-// A Provider is one of the search APIs; New checks which. Pages are untrusted: they are fetched from public addresses
-// alone, see public, and their text is extracted by an Extractor, which does so in a child process. The package knows
-// nothing of questions and answers: package chat/ground asks it.
+// A Provider implements one of the search APIs; New validates its configuration. Pages are untrusted: they are fetched
+// only from public addresses (see public), and an Extractor extracts their text in a child process. The package is
+// independent of questions and answers; package chat/ground uses it.
 package websearch
 
 import (
@@ -22,35 +22,35 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
 )
 
-// Result is a page that a search has found.
+// Result is a page found by a search.
 type Result struct {
 	URL       string // http or https.
 	Title     string // On one line.
-	Snippet   string // What the search shows of it; may be empty.
+	Snippet   string // Excerpt by the search service; may be empty.
 	Published time.Time
 }
 
-// Page is a page that was read.
+// Page is the content of a web page.
 type Page struct {
-	URL       string // Where it is, after redirects.
+	URL       string // URL after redirects.
 	Passages  []extract.Passage
-	Published time.Time // Zero if it does not say.
+	Published time.Time // Zero if unknown.
 }
 
-// Extractor reads the text of a page, whose format is the extension of filename. *child.Extractor is one.
+// Extractor extracts the text of a page in the format of the extension of filename. *child.Extractor implements it.
 type Extractor interface {
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 }
 
-// Config is what a Service needs. The zero value of a field means its default.
+// Config configures a Service. A zero field means its default.
 type Config struct {
 	Provider  ProviderConfig
 	Extractor Extractor
 
-	PageTimeout time.Duration // For fetching a page. Default 8 s.
-	Keep        time.Duration // How long results and pages are kept in memory. Default an hour.
+	PageTimeout time.Duration // Time limit for fetching a page. Default 8 s.
+	Keep        time.Duration // Lifetime of cached results and pages. Default 1 h.
 
-	// Allow lets pages be fetched from addresses that are not public. It is for tests, whose pages are on this machine.
+	// Allow permits fetching pages from addresses that are not public. Tests use it for pages on this machine.
 	Allow func(netip.AddrPort) bool
 }
 
@@ -58,7 +58,7 @@ const (
 	defaultPageTimeout = 8 * time.Second
 	defaultKeep        = time.Hour
 
-	// Of what is kept in memory, for all people together.
+	// Sizes of the caches, which all people share.
 	resultBytes = 8 << 20
 	pageBytes   = 64 << 20
 )
@@ -68,23 +68,23 @@ type Service struct {
 	provider Provider
 	fetcher  *fetcher
 	keep     time.Duration
-	results  *lru.Cache[string, kept[[]Result]]
-	pages    *lru.Cache[string, kept[Page]]
+	results  *lru.Cache[string, cacheEntry[[]Result]]
+	pages    *lru.Cache[string, cacheEntry[Page]]
 
 	searches, failed, read, unread, forbidden, fromMemory atomic.Int64 // See Stats.
 }
 
-// Stats counts what a Service has done.
+// Stats contains counters of a Service.
 type Stats struct {
-	Searches   int64 // Queries that the search has answered.
-	Failed     int64 // Queries that it has not answered.
+	Searches   int64 // Successful queries.
+	Failed     int64 // Failed queries.
 	Read       int64 // Pages that were fetched and read.
-	Unread     int64 // Pages that could not be read: away, of another format, or not for robots.
-	Forbidden  int64 // Pages whose address, or one that they lead to, must not be asked.
-	FromMemory int64 // Queries and pages that were known already.
+	Unread     int64 // Pages that could not be read: unavailable, in an unsupported format, or disallowed for robots.
+	Forbidden  int64 // Pages whose URL, or a redirect of it, is forbidden.
+	FromMemory int64 // Queries and pages served from the cache.
 }
 
-// Stats returns what the Service has done since it began.
+// Stats returns the counters since the start of the Service.
 func (s *Service) Stats() Stats {
 	return Stats{
 		Searches: s.searches.Load(), Failed: s.failed.Load(), Read: s.read.Load(), Unread: s.unread.Load(),
@@ -92,13 +92,13 @@ func (s *Service) Stats() Stats {
 	}
 }
 
-// kept is a value and when it was found.
-type kept[V any] struct {
+// cacheEntry is a cached value and the time at which it was stored.
+type cacheEntry[V any] struct {
 	value V
 	at    time.Time
 }
 
-// New returns a Service. Close must be called.
+// New returns a Service. The caller must call Close.
 func New(cfg Config) (*Service, error) {
 	provider, err := NewProvider(cfg.Provider)
 	if err != nil {
@@ -113,18 +113,18 @@ func New(cfg Config) (*Service, error) {
 	}
 	return &Service{
 		provider: provider, fetcher: newFetcher(cfg), keep: cfg.Keep,
-		results: lru.New[string, kept[[]Result]](resultBytes), pages: lru.New[string, kept[Page]](pageBytes),
+		results: lru.New[string, cacheEntry[[]Result]](resultBytes), pages: lru.New[string, cacheEntry[Page]](pageBytes),
 	}, nil
 }
 
-// Close ends idle connections. No call may be under way.
+// Close closes idle connections. No other call may be in progress.
 func (s *Service) Close() {
 	s.fetcher.client.CloseIdleConnections()
 	s.provider.client.CloseIdleConnections()
 }
 
-// Search returns what the search finds for a query, best first, within providerTimeout. An error is a *fault.Error with
-// a text for people.
+// Search returns the results of a query, best first, within providerTimeout. An error is a *fault.Error with a text for
+// people.
 func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
 	if found, ok := s.results.Get(query); ok && time.Since(found.at) < s.keep {
 		s.fromMemory.Add(1)
@@ -140,12 +140,11 @@ func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
 	for _, r := range results {
 		size += len(r.URL) + len(r.Title) + len(r.Snippet) + 100
 	}
-	s.results.Put(query, kept[[]Result]{results, time.Now()}, size)
+	s.results.Put(query, cacheEntry[[]Result]{results, time.Now()}, size)
 	return results, nil
 }
 
-// Read returns the text of a page. The error is ErrForbidden if its address, or one that it leads to, must not be
-// asked.
+// Read returns the text of a page. The error is ErrForbidden if its URL, or a redirect of it, is forbidden.
 func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 	if found, ok := s.pages.Get(address); ok && time.Since(found.at) < s.keep {
 		s.fromMemory.Add(1)
@@ -165,20 +164,20 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 	for _, p := range page.Passages {
 		size += len(p.Text) + len(p.Locator) + 100
 	}
-	s.pages.Put(address, kept[Page]{page, time.Now()}, size)
+	s.pages.Put(address, cacheEntry[Page]{page, time.Now()}, size)
 	return page, nil
 }
 
-// Limits of what a search finds.
+// Limits of search results.
 const (
 	maxAddress = 2_000 // Bytes of a URL.
 	maxTitle   = 200   // Characters.
 	maxSnippet = 1_000 // Characters.
-	maxResults = 20    // Of a query.
+	maxResults = 20    // Results of one query.
 )
 
-// clean returns results that can be shown and fetched: with a URL of the public web, titles on one line, and no
-// characters that a reader does not see.
+// clean returns the results that can be shown and fetched: with URLs on the public web, titles on one line, and no
+// invisible characters.
 func clean(found []Result, allow func(netip.AddrPort) bool) []Result {
 	results := make([]Result, 0, len(found))
 	for _, r := range found[:min(len(found), maxResults)] {
@@ -196,7 +195,8 @@ func clean(found []Result, allow func(netip.AddrPort) bool) []Result {
 	return results
 }
 
-// parseURL returns a URL of the web without its fragment. Others, and those with a password, are ErrForbidden.
+// parseURL parses an http or https URL and removes its fragment. It returns ErrForbidden for other URLs and for URLs
+// with user information.
 func parseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
@@ -207,7 +207,7 @@ func parseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Site returns the name of the site that a URL is of.
+// Site returns the host name of a URL without www.
 func Site(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -216,7 +216,7 @@ func Site(address string) string {
 	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 }
 
-// oneLine returns the first characters of a text on one line, without those that a reader does not see.
+// oneLine returns the first characters of a text on one line, without invisible characters.
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	text = strings.Map(func(r rune) rune {

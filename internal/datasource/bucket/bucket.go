@@ -1,4 +1,4 @@
-// Package bucket keeps uploaded files in a folder or in an object store, by gocloud.dev/blob. It implements
+// Package bucket stores uploaded files in a folder or in an object store, using gocloud.dev/blob. It implements
 // datasource.Files and imports datasource and fault.
 package bucket
 
@@ -22,7 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Bucket keeps files. It is safe for concurrent use, by several servers too.
+// Bucket stores files. It is safe for concurrent use, also by several servers.
 type Bucket struct {
 	blobs  *blob.Bucket
 	folder bool
@@ -30,19 +30,20 @@ type Bucket struct {
 
 var _ datasource.Files = (*Bucket)(nil)
 
-// IsStore reports whether OpenURL takes URLs of a scheme: s3, gs and azblob.
+// IsStore reports whether OpenURL supports a URL scheme: s3, gs and azblob.
 func IsStore(scheme string) bool {
 	return scheme == s3blob.Scheme || scheme == gcsblob.Scheme || scheme == azureblob.Scheme
 }
 
-// openTimeout is how long an object store may take to say that a bucket is there.
+// openTimeout is the time limit for checking that a bucket is accessible.
 const openTimeout = 30 * time.Second
 
-// OpenURL returns a bucket of an object store, once it is known to be there: one that speaks S3, Google Cloud Storage,
-// or Azure Blob Storage. The packages s3blob, gcsblob and azureblob of gocloud.dev/blob document the query of the URL;
-// credentials are found as the store's own tools find them. The caller closes the bucket.
+// OpenURL opens a bucket of an object store that supports S3, Google Cloud Storage or Azure Blob Storage, and checks
+// that it is accessible. The packages s3blob, gcsblob and azureblob of gocloud.dev/blob document the query parameters
+// of the URL. Credentials come from the same places as for the command line tools of the store. The caller must close
+// the bucket.
 func OpenURL(ctx context.Context, url string) (*Bucket, error) {
-	blobs, err := blob.OpenBucket(context.WithoutCancel(ctx), url) // Credentials are renewed in it.
+	blobs, err := blob.OpenBucket(context.WithoutCancel(ctx), url) // The bucket renews credentials with this context.
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func OpenURL(ctx context.Context, url string) (*Bucket, error) {
 	return &Bucket{blobs: blobs}, nil
 }
 
-// Open returns the bucket of a folder, which is made if it is not there. The caller closes it.
+// Open returns the bucket of a folder and creates the folder if necessary. The caller must close the bucket.
 func Open(dir string) (*Bucket, error) {
 	blobs, err := fileblob.OpenBucket(dir, &fileblob.Options{
 		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
@@ -74,7 +75,7 @@ func (b *Bucket) Close() error { return b.blobs.Close() }
 
 // Write implements datasource.Files.
 func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) error {
-	ctx, cancel := context.WithCancel(ctx) // A writer whose context has ended keeps nothing.
+	ctx, cancel := context.WithCancel(ctx) // Canceling the context makes the writer discard its data.
 	defer cancel()
 	source := &reader{Reader: content, cancel: cancel}
 	write := b.upload
@@ -88,13 +89,13 @@ func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) err
 	return storageError(err)
 }
 
-// upload writes an object of a store. Writers of azureblob panic when they are closed after a failure.
+// upload writes an object. It uses Upload because writers of azureblob panic when they are closed after a failure.
 func (b *Bucket) upload(ctx context.Context, _ context.CancelFunc, key string, source io.Reader) error {
 	return b.blobs.Upload(ctx, key, source, options())
 }
 
-// writeFile writes a file of the folder, and has it reach the disk: what is committed to the database afterwards must
-// not outlive it.
+// writeFile writes a file of the folder and syncs it to disk, so that a committed database record never refers to a
+// lost file.
 func (b *Bucket) writeFile(ctx context.Context, cancel context.CancelFunc, key string, source io.Reader) error {
 	var file *os.File
 	with := options()
@@ -111,7 +112,7 @@ func (b *Bucket) writeFile(ctx context.Context, cancel context.CancelFunc, key s
 	}
 	if err != nil {
 		cancel()
-		_ = w.Close() // It says that it was canceled.
+		_ = w.Close() // It returns the cancellation error.
 		return err
 	}
 	return w.Close()
@@ -121,7 +122,7 @@ func options() *blob.WriterOptions {
 	return &blob.WriterOptions{ContentType: "application/octet-stream", DisableContentTypeDetection: true}
 }
 
-// reader ends the writing when reading fails, and remembers why, so that it is not taken for a failure to write.
+// reader cancels the writing when reading fails, and stores the error, so that it is not reported as a write error.
 type reader struct {
 	io.Reader
 	cancel context.CancelFunc
@@ -138,7 +139,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// storageError gives a failure of the bucket its code.
+// storageError adds the code StorageFull to errors of a full bucket.
 func storageError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		gcerrors.Code(err) == gcerrors.ResourceExhausted {
@@ -163,7 +164,7 @@ func (b *Bucket) Remove(ctx context.Context, id uuid.UUID) error {
 		if err == nil {
 			err = b.blobs.Delete(ctx, object.Key)
 		}
-		if err != nil && gcerrors.Code(err) != gcerrors.NotFound { // Another server was faster.
+		if err != nil && gcerrors.Code(err) != gcerrors.NotFound { // Another server has already removed it.
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
-// TestMain gives the clients of the stores credentials and addresses in the environment, as operators do.
+// TestMain sets the environment variables with credentials and addresses of the stores, as operators do.
 func TestMain(m *testing.M) {
 	server := httptest.NewUnstartedServer(nil)
 	address := server.Listener.Addr().String()
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// s3URL returns the URL of a bucket of a server of this process that speaks S3.
+// s3URL returns the URL of a bucket on an S3 server in this process.
 func s3URL(t *testing.T) string {
 	t.Helper()
 	store := s3mem.New()
@@ -56,7 +56,7 @@ func s3URL(t *testing.T) string {
 	return "s3://files?region=ap-northeast-1&use_path_style=true&endpoint=" + server.URL
 }
 
-// openers opens each kind of bucket, and the one of TSUMUGI_TEST_BLOB_URL if there is one.
+// openers returns a function for each kind of bucket, and one for TSUMUGI_TEST_BLOB_URL if it is set.
 func openers(t *testing.T) map[string]func() (*bucket.Bucket, error) {
 	dir := t.TempDir()
 	all := map[string]func() (*bucket.Bucket, error){
@@ -72,7 +72,7 @@ func openers(t *testing.T) map[string]func() (*bucket.Bucket, error) {
 	return all
 }
 
-func TestFilesAreKeptWholeOrNotAtAll(t *testing.T) {
+func TestFilesAreStoredCompletelyOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("本日は晴天なり。"), 1<<20) // In several parts.
 	for name, open := range openers(t) {
@@ -91,7 +91,7 @@ func TestFilesAreKeptWholeOrNotAtAll(t *testing.T) {
 				if got := read(t, b, id); !bytes.Equal(got, content) {
 					t.Errorf("%s: %d bytes came back of %d", size, len(got), len(content))
 				}
-				for range 2 { // What is not there any more is no error.
+				for range 2 { // Removing a missing file is not an error.
 					if err := b.Remove(t.Context(), id); err != nil {
 						t.Errorf("%s: %v", size, err)
 					}
@@ -135,7 +135,7 @@ func wantNone(t *testing.T, b *bucket.Bucket, id uuid.UUID) {
 	}
 }
 
-func TestBucketsThatAreNotThere(t *testing.T) {
+func TestMissingBuckets(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
 		strings.Replace(s3URL(t), "s3://files", "s3://nowhere", 1), "gs://nowhere",

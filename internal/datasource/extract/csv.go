@@ -10,20 +10,21 @@ import (
 	"unicode"
 )
 
-// Bounds of a table's text.
+// Limits of the text of a table.
 const (
-	// maxFields is how many cells a record may have. More are no table.
+	// maxFields is the largest number of cells in a record. Text with longer records is not a table.
 	maxFields = 10_000
-	// maxCellLines is how many line breaks a cell may have. More mean that a quotation mark is not closed and the cell
-	// has swallowed the rest of the file.
+	// maxCellLines is the largest number of line breaks in a cell. A cell with more has probably an unclosed quotation
+	// mark and contains the rest of the file.
 	maxCellLines = 50
-	// maxHeading is how long the line of headings may be that is repeated over blocks of rows, in bytes.
+	// maxHeading is the largest line of headings, in bytes, that is repeated above each block of rows.
 	maxHeading = 1200
-	// blockBytes is when a block of rows is closed. Together with its headings it makes about one chunk.
+	// blockBytes is the size at which a block of rows is closed. Together with its headings, a block is about one
+	// passage.
 	blockBytes = 1600
 )
 
-// sniffComma returns the separator of a .csv file by its first line: a comma, tab or semicolon.
+// sniffComma detects the separator of a .csv file from its first line: a comma, tab or semicolon.
 func sniffComma(text string) rune {
 	line, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
 	comma, most := ',', strings.Count(line, ",")
@@ -35,10 +36,11 @@ func sniffComma(text string) rune {
 	return comma
 }
 
-// tableText writes every record as a paragraph of one line that can be understood alone: "見出し: 値 / 見出し: 値", without
-// empty cells. The headings are those of the first record with two different cells, unless it begins with a number, as
-// data do; records before it are titles. If that would grow too much, as it does with many numbers under long headings,
-// the headings stand over blocks of rows instead. Text that is no table is returned as it is.
+// tableText writes each record as a paragraph of one line that is understandable by itself: "見出し: 値 / 見出し: 値", without
+// empty cells. The headings are the first record with two different cells, unless that record starts with a number, as
+// data does. Records before the headings are titles. If this form becomes too long, for example with many numbers under
+// long headings, tableText writes the headings above blocks of rows instead. It returns text that is not a table
+// unchanged.
 func tableText(ctx context.Context, text string, comma rune) (string, error) {
 	for _, form := range []rowWriter{writePairs, writeBlocks} {
 		out, err := writeTable(ctx, text, comma, form)
@@ -60,18 +62,18 @@ var (
 	errTooLong = errors.New("text grows too long")
 )
 
-// sheet is a table that is being written.
+// sheet is the state of writing a table.
 type sheet struct {
 	out      strings.Builder
-	headings []string // Of the columns; nil until they are found, empty if there are none.
-	block    int      // Where the block of rows begins in out.
+	headings []string // One for each column; nil until they are found, empty if the table has none.
+	block    int      // Start of the current block of rows in out.
 }
 
-// rowWriter writes one record below the headings.
+// rowWriter writes one record under the headings.
 type rowWriter func(t *sheet, cells []string)
 
 func writeTable(ctx context.Context, text string, comma rune, write rowWriter) (string, error) {
-	for line := range strings.Lines(text) { // Before the reader makes a slice of them.
+	for line := range strings.Lines(text) { // Check before the CSV reader allocates a slice for the fields.
 		if strings.Count(line, string(comma)) > maxFields {
 			return "", errNoTable
 		}
@@ -116,7 +118,7 @@ func writeTable(ctx context.Context, text string, comma rune, write rowWriter) (
 	}
 }
 
-// head writes the headings of the rows that follow.
+// head writes the headings for the following rows.
 func (t *sheet) head(cells []string) {
 	t.headings = slices.Clone(cells)
 	t.line(present(cells), " / ")
@@ -139,7 +141,7 @@ func (t *sheet) line(cells []string, separator string) {
 	}
 }
 
-// writePairs writes a record with the heading before each of its values.
+// writePairs writes a record with the heading before each value.
 func writePairs(t *sheet, cells []string) {
 	started := false
 	for i, cell := range cells {
@@ -160,8 +162,8 @@ func writePairs(t *sheet, cells []string) {
 	}
 }
 
-// writeBlocks writes a record as a line of a block; each block but the first, which follows them, begins with the
-// headings. Empty cells keep their place.
+// writeBlocks writes a record as a line of a block. It repeats the headings at the start of each block except the
+// first, which directly follows them. Empty cells are kept, so that columns remain aligned.
 func writeBlocks(t *sheet, cells []string) {
 	if len(present(cells)) == 0 {
 		return
@@ -188,7 +190,7 @@ func present(cells []string) []string {
 	return out
 }
 
-// isNumber reports whether a cell is a number as tables have them.
+// isNumber reports whether a cell contains a number in a form common in tables.
 func isNumber(cell string) bool {
 	digits := strings.IndexFunc(cell, unicode.IsDigit) >= 0
 	return digits && strings.IndexFunc(cell, func(r rune) bool {
@@ -196,7 +198,7 @@ func isNumber(cell string) bool {
 	}) < 0
 }
 
-// several reports whether there are two cells that are neither empty nor equal.
+// several reports whether at least two different cells are not empty.
 func several(cells []string) bool {
 	first := ""
 	for _, cell := range cells {

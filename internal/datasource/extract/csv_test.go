@@ -32,7 +32,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestQuoteThatIsNeverClosed(t *testing.T) {
+func TestUnclosedQuote(t *testing.T) {
 	t.Parallel()
 	content := "品名,数\n\"板,5\n" + strings.Repeat("釘,100\n", 200)
 	if got := pageOf(t, "a.csv", []byte(content)); got != content {
@@ -52,7 +52,7 @@ func TestRecordTooLongForATable(t *testing.T) {
 	}
 }
 
-// Numbers under long headings would grow without bound as pairs: the headings then stand over blocks of rows.
+// TestLongHeadings verifies that headings are written above blocks of rows if pairs would become too long.
 func TestLongHeadings(t *testing.T) {
 	t.Parallel()
 	var content strings.Builder

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// era is an era of Japan, from its first day on.
+// era is a Japanese era.
 type era struct {
 	from               time.Time
 	letter, sign, name string
@@ -23,18 +23,19 @@ var eras = []era{
 
 const (
 	maxSerial  = 2_958_466 // The day after 9999-12-31.
-	days1904   = 1462      // Between the first days of the two calendars of Excel.
+	days1904   = 1462      // Difference between Excel's two date systems, in days.
 	millisADay = 24 * 60 * 60 * 1000
 )
 
-// dateParts is a date as Excel counts it: in the calendar of 1900, which has a 29th of February in that year.
+// dateParts is a date in Excel's 1900 date system, which includes the nonexistent 1900-02-29.
 type dateParts struct {
 	time.Time
 	day, month int
 	serial     float64
 }
 
-// dateOf returns the date of a serial number, rounded to what a format shows. ok is false if there is none.
+// dateOf converts a serial number to a date, rounded to the precision of the format. ok is false if the number is out
+// of range.
 func dateOf(serial float64, is1904, withMillis bool) (d dateParts, ok bool) {
 	if is1904 {
 		serial += days1904
@@ -66,8 +67,8 @@ func dateOf(serial float64, is1904, withMillis bool) (d dateParts, ok bool) {
 
 const weekdays = "日月火水木金土"
 
-// date writes a serial number as a date, a time or an elapsed time. Excel fills the cell with # where there is no such
-// date; the number is more use.
+// date formats a serial number as a date, a time or an elapsed time. For a number out of range, it returns the number
+// itself, which is more useful than Excel's row of # signs.
 func (s *formatSection) date(serial float64, is1904 bool) string {
 	half, millis := false, false
 	for _, t := range s.tokens {
@@ -113,7 +114,7 @@ func (s *formatSection) date(serial float64, is1904 bool) string {
 	return strings.TrimSpace(out.String())
 }
 
-// field writes a number of a date with two digits if the format has two letters.
+// field formats a number of a date, with two digits if the format has two letters.
 func (s *formatSection) field(n, width int) string {
 	text := strconv.Itoa(n)
 	if width > 1 && n < 10 {
@@ -127,7 +128,7 @@ func (s *formatSection) elapsed(t formatToken, serial float64) string {
 	return s.field(int(math.Floor(serial*units[t.text[0]]+1e-6)), len(t.text))
 }
 
-// dayPart writes a part of the day: year, era, month, day or weekday.
+// dayPart formats a year, era, month, day or weekday.
 func (s *formatSection) dayPart(t formatToken, d dateParts) string {
 	weekday := string([]rune(weekdays)[d.Weekday()])
 	switch t.text {
@@ -165,7 +166,7 @@ func (s *formatSection) dayPart(t formatToken, d dateParts) string {
 	return s.eraPart(t, d)
 }
 
-// eraPart writes the era or the year in it.
+// eraPart formats the era or the year of the era.
 func (s *formatSection) eraPart(t formatToken, d dateParts) string {
 	for _, e := range eras {
 		if d.Before(e.from) {

@@ -1,8 +1,7 @@
-// Package extract turns an uploaded file into text by page, and pages into passages that can be searched and cited.
+// Package extract converts an uploaded file into text by page, and pages into passages for search and citation.
 //
-// It owns what is known of file formats and text encodings. Files come from outside and may be made to harm: time,
-// memory, nesting and output are bounded for a file of up to MaxSize, which is the caller's to check. Office files are
-// read by own walks over their XML (ADR 41). The package keeps nothing and starts nothing that outlives a call. It
-// imports the standard library, golang.org/x/text, golang.org/x/net/html and html-to-markdown, redline and its own pdf,
-// only.
+// It contains all code that depends on file formats and text encodings. Because files can be malicious, it limits time,
+// memory, nesting and output for a file of up to MaxSize; the caller must check the size. It reads Office files with
+// its own XML readers (ADR 41). The package is stateless, and no goroutine outlives a call. It imports the standard
+// library, golang.org/x/text, golang.org/x/net/html, html-to-markdown, redline and its own package pdf only.
 package extract

@@ -7,36 +7,36 @@ import (
 	"unicode"
 )
 
-// docx reads a document of WordprocessingML (ECMA-376 part 1, chapter 17) as a person sees it in print: hidden and
-// deleted text, comments and the codes of fields are left out.
+// docx reads a WordprocessingML document (ECMA-376 part 1, chapter 17) as it appears in print. It omits hidden and
+// deleted text, comments and field codes.
 type docx struct {
 	pkg     *opc
 	x       *parser
-	rels    map[string]relationship // Of the part that is read.
+	rels    map[string]relationship // Relationships of the current part.
 	styles  styleSheet
 	numbers *numbering
 	notes   map[string]string // The texts of footnotes and endnotes, by kind and id.
-	margins []string          // The parts of headers and footers, in order.
+	margins []string          // Names of the header and footer parts, in order.
 
 	story  *story
-	par    *docxParagraph // The one that is read; nil between paragraphs.
-	table  *docxTable     // The one that is read; nil outside of tables.
-	fields []docxField    // Those around.
+	par    *docxParagraph // The current paragraph; nil between paragraphs.
+	table  *docxTable     // The current table; nil outside of tables.
+	fields []docxField    // The enclosing fields.
 	hidden bool
-	noted  int    // How many notes have been referred to.
-	cells  int    // Of all tables.
-	made   int    // Bytes of text read.
-	joined string // The text of a paragraph whose end is deleted.
+	noted  int    // Number of note references so far.
+	cells  int    // Number of cells in all tables.
+	made   int    // Bytes of text so far.
+	joined string // Text of a paragraph whose paragraph mark is deleted; the next paragraph continues it.
 }
 
-// story is a run of paragraphs: the document, a cell, a text box.
+// story is a sequence of paragraphs: the document body, a cell or a text box.
 type story struct {
 	out      strings.Builder
-	listItem bool // What was written last is an item of a list.
-	layout   bool // More than lines of text has been written.
+	listItem bool // The last block is a list item.
+	layout   bool // The story contains more than lines of text.
 }
 
-// write adds a block of text behind an empty line, or an item of a list behind the one before it.
+// write appends a block of text after an empty line, or a list item directly after the previous list item.
 func (s *story) write(text string, listItem bool) {
 	switch {
 	case s.out.Len() == 0:
@@ -49,14 +49,14 @@ func (s *story) write(text string, listItem bool) {
 	s.listItem = listItem
 }
 
-// docxParagraph is a paragraph as far as it is read.
+// docxParagraph is the state of reading a paragraph.
 type docxParagraph struct {
 	text  strings.Builder
 	style string
-	level int // As a heading, from 1; 0 if it is none; -1 if only its style tells.
+	level int // Heading level from 1; 0 if it is not a heading; -1 if its style decides.
 	num   numRef
-	after []string // What hangs on it: text boxes, notes, charts.
-	open  bool     // Its end is deleted: it goes on in the next.
+	after []string // Blocks anchored in the paragraph: text boxes, notes, charts.
+	open  bool     // Its paragraph mark is deleted; the next paragraph continues it.
 }
 
 // docxText returns the text of a document as Markdown.
@@ -90,7 +90,7 @@ func docxText(pkg *opc, main string) (string, error) {
 	return body.out.String(), nil
 }
 
-// part reads a part into the story.
+// part reads a part and appends it to the story.
 func (d *docx) part(name string) error {
 	outer := d.rels
 	defer func() { d.rels = outer }()
@@ -107,7 +107,7 @@ func (d *docx) part(name string) error {
 	})
 }
 
-// inStory has read fill a story of its own, and returns it.
+// inStory calls read with a new story and returns that story.
 func (d *docx) inStory(read func() error) (*story, error) {
 	type state struct {
 		story  *story
@@ -127,7 +127,7 @@ func (d *docx) inStory(read func() error) (*story, error) {
 	return own, err
 }
 
-// readNotes reads footnotes or endnotes, if there are any.
+// readNotes reads footnotes or endnotes if the part exists.
 func (d *docx) readNotes(kind, name string) error {
 	if name == "" || d.pkg.parts[partName(name)] == nil {
 		return nil
@@ -151,7 +151,7 @@ func (d *docx) readNotes(kind, name string) error {
 	})
 }
 
-// margin adds what a header or footer says and no other has said. Numbers of pages are left out.
+// margin appends the blocks of a header or footer that no other header or footer contains. It omits page numbers.
 func (d *docx) margin(name string, body *story, seen map[string]bool) error {
 	own, err := d.inStory(func() error { return d.part(name) })
 	if err != nil {
@@ -166,7 +166,7 @@ func (d *docx) margin(name string, body *story, seen map[string]bool) error {
 	return nil
 }
 
-// element reads an element, wherever it stands. One that is not known is what it contains.
+// element reads any element. For an unknown element, it reads the content.
 func (d *docx) element(e element) error {
 	switch e.Name.Space + ":" + e.Name.Local {
 	case "w:p":
@@ -206,7 +206,7 @@ func (d *docx) element(e element) error {
 	return d.x.each(d.element)
 }
 
-// mark reads what stands for itself, by its attributes.
+// mark reads an element that represents text through its name and attributes.
 func (d *docx) mark(e element) error {
 	switch e.Name.Space + ":" + e.Name.Local {
 	case "w:tab", "w:ptab":
@@ -249,7 +249,7 @@ func (d *docx) mark(e element) error {
 	return nil
 }
 
-// emit adds to the paragraph, if what is read is to be seen.
+// emit appends text to the paragraph unless the text is hidden.
 func (d *docx) emit(text string) {
 	if d.par == nil || d.hidden || text == "" {
 		return
@@ -263,7 +263,7 @@ func (d *docx) emit(text string) {
 	d.par.text.WriteString(text)
 }
 
-// hang adds a block behind the paragraph.
+// hang adds a block after the current paragraph.
 func (d *docx) hang(text string) {
 	if text == "" || d.hidden {
 		return
@@ -294,7 +294,7 @@ func (d *docx) characters() error {
 	return err
 }
 
-// note refers to a footnote or endnote, whose text follows the paragraph.
+// note writes a reference to a footnote or endnote. The text of the note follows the paragraph.
 func (d *docx) note(kind string, e element) {
 	text := d.notes[kind+e.attr("id")]
 	if text == "" || d.par == nil || d.hidden {
@@ -358,7 +358,7 @@ func (d *docx) properties(p *docxParagraph) error {
 	})
 }
 
-// finish writes a paragraph and what hangs on it.
+// finish writes a paragraph and the blocks anchored in it.
 func (d *docx) finish(p *docxParagraph) error {
 	if d.made > maxOfficeText || d.story.out.Len() > maxOfficeText {
 		return errBomb
@@ -391,7 +391,7 @@ func (d *docx) finish(p *docxParagraph) error {
 	return nil
 }
 
-// control reads a content control. The words that ask for content are none.
+// control reads a content control and omits placeholder text.
 func (d *docx) control() error {
 	asks := false
 	return d.x.each(func(e element) error {
@@ -407,7 +407,7 @@ func (d *docx) control() error {
 	})
 }
 
-// textBox reads a text box, whose paragraphs follow the one that it hangs on.
+// textBox reads a text box. Its paragraphs follow the paragraph in which it is anchored.
 func (d *docx) textBox() error {
 	box, err := d.inStory(func() error { return d.x.each(d.element) })
 	if err != nil {
@@ -418,7 +418,7 @@ func (d *docx) textBox() error {
 	return nil
 }
 
-// section notes the headers and footers of a section.
+// section records the headers and footers of a section.
 func (d *docx) section() error {
 	return d.x.all(func(e element) {
 		rel, ok := d.rels[e.attr("r:id")]

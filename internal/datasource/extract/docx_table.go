@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// docxTable is a table as far as it is read.
+// docxTable is the state of reading a table.
 type docxTable struct {
 	rows [][]tableCell
 }
@@ -23,7 +23,7 @@ func (d *docx) readTable() error {
 	if text == "" {
 		return err
 	}
-	if d.par != nil { // No program writes a table within a paragraph.
+	if d.par != nil { // Tables inside paragraphs are invalid; no known program writes them.
 		d.hang(text)
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// par returns a paragraph of Word with properties and a text.
+// par returns a Word paragraph with properties and a text.
 func par(properties, text string) string {
 	return "<w:p><w:pPr>" + properties + "</w:pPr>" + run(text) + "</w:p>"
 }
@@ -140,7 +140,7 @@ func TestDOCX(t *testing.T) {
 			"<mc:Fallback><w:pict><v:textbox>" + box +
 			"</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r>" + run("の続き") + "</w:p>", "本文の続き\n\n箱の中"},
 		{
-			"fallback where the choice says nothing",
+			"fallback of an empty choice",
 			"<w:p><w:r><mc:AlternateContent><mc:Choice Requires=\"x\"><w:drawing/></mc:Choice><mc:Fallback>" +
 				"<w:pict><v:textbox>" + box + "</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>",
 			"箱の中",
@@ -208,7 +208,7 @@ func TestDOCX(t *testing.T) {
 	}
 }
 
-func TestDOCXTableGoesOnUnderItsHeader(t *testing.T) {
+func TestDOCXLongTableRepeatsItsHeader(t *testing.T) {
 	t.Parallel()
 	rows := []string{cell("", "品名") + cell("", "説明")}
 	for range 30 {
@@ -430,7 +430,7 @@ func FuzzDOCX(f *testing.F) {
 	})
 }
 
-// checkPages fails unless a file is read as pages or refused as a person understands.
+// checkPages fails the test unless a file is read as pages or refused with a reason.
 func checkPages(t *testing.T, name string, content []byte) {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)

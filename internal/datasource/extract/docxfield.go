@@ -5,17 +5,17 @@ import (
 	"unicode"
 )
 
-// docxField is a field as far as it is read: its code, and behind that its result, which is what a person sees.
+// docxField is the state of reading a field: its code, followed by its result, which is the visible text.
 type docxField struct {
 	inCode bool
 	code   string
-	box    string // The sign of a check box.
+	box    string // The symbol of a check box.
 }
 
-// maxFieldCode bounds what is looked at of a field's code, in bytes.
+// maxFieldCode is the largest part of a field code to store, in bytes.
 const maxFieldCode = 2 << 10
 
-// field enters or leaves a part of a field. A field without a result may show something by its code.
+// field processes a w:fldChar element. For a field without a result, it may derive the text from the code.
 func (d *docx) field(kind string) {
 	last := len(d.fields) - 1
 	switch {
@@ -44,7 +44,7 @@ func (d *docx) fieldCode() error {
 	return err
 }
 
-// checkBox reads a check box of a form: it is checked, or else as it is at first.
+// checkBox reads a form check box: its current state, or its default if it was never changed.
 func (d *docx) checkBox() error {
 	first, now, changed := false, false, false
 	err := d.x.all(func(e element) {
@@ -64,8 +64,8 @@ func (d *docx) checkBox() error {
 	return err
 }
 
-// equation returns what the code of an EQ field shows. Word has written ruby by it, and still writes characters in a
-// circle so: of characters over each other, the last is what they are about.
+// equation returns the text that an EQ field displays. Word used EQ fields for ruby and still uses them for enclosed
+// characters. Of overlaid characters, equation returns the last, which is the base character.
 func equation(code string) string {
 	p := equationParser{code: []rune(code)}
 	return p.text(0)
@@ -76,7 +76,7 @@ type equationParser struct {
 	at   int
 }
 
-// text returns what the code shows up to a comma or bracket that ends an argument.
+// text returns the displayed text up to the comma or bracket at the end of an argument.
 func (p *equationParser) text(depth int) string {
 	var out strings.Builder
 	for p.at < len(p.code) {
@@ -98,7 +98,8 @@ func (p *equationParser) text(depth int) string {
 	return out.String()
 }
 
-// instruction returns what an instruction shows, behind its backslash. Its options follow up to the arguments.
+// instruction returns the displayed text of the instruction after a backslash. It skips the options before the
+// arguments.
 func (p *equationParser) instruction(depth int) string {
 	name := p.code[p.at]
 	if name == '*' {
@@ -132,7 +133,7 @@ func (p *equationParser) instruction(depth int) string {
 	return strings.Join(arguments, ",")
 }
 
-// skipFormat passes over a switch such as \* jc2 or \* "Font:ＭＳ 明朝".
+// skipFormat skips a switch such as \* jc2 or \* "Font:ＭＳ 明朝".
 func (p *equationParser) skipFormat() {
 	p.at++
 	for p.at < len(p.code) && p.code[p.at] == ' ' {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// style is what a paragraph style says of its paragraphs.
+// style is a paragraph style.
 type style struct {
 	basedOn string
-	level   int // As a heading, from 1; 0 if it says that they are none; -1 if it says nothing.
+	level   int // Heading level from 1; 0 if the style excludes headings; -1 if it does not define a level.
 	num     numRef
 }
 
-// numRef is the numbering that a paragraph or style refers to.
+// numRef is a reference to a numbering, in a paragraph or a style.
 type numRef struct {
 	id    string
 	level int
-	style string // That through which it refers, "" if it does so itself.
+	style string // The style that contains the reference, "" for a direct reference.
 }
 
 func (n *numRef) read(x *parser) error {
@@ -33,7 +33,7 @@ func (n *numRef) read(x *parser) error {
 	})
 }
 
-// outlineLevel returns the level of a heading of an outline level, of which 9 is plain text.
+// outlineLevel converts an outline level to a heading level. Outline level 9 is body text.
 func outlineLevel(n int) int {
 	if n < 0 || n > 8 {
 		return 0
@@ -41,10 +41,10 @@ func outlineLevel(n int) int {
 	return n + 1
 }
 
-// headingName matches the names of the styles of headings, in the languages in which Office writes them here.
+// headingName matches the names of heading styles in English and Japanese versions of Office.
 var headingName = regexp.MustCompile(`(?i)^(?:heading|見出し)[\s　]*([1-9１-９])$`)
 
-// headingLevel returns the level of a heading that the name of a style stands for, -1 if it is none.
+// headingLevel returns the heading level for the name of a style, -1 if the style is not a heading style.
 func headingLevel(name string) int {
 	switch strings.ToLower(name) {
 	case "title", "表題":
@@ -61,7 +61,7 @@ func headingLevel(name string) int {
 	return int(digit-'1') + 1
 }
 
-// readStyles reads the paragraph styles of a document, by their ids. The default one has the id "" too.
+// readStyles reads the paragraph styles of a document by id. The default style also has the id "".
 func readStyles(pkg *opc, name string) (styleSheet, error) {
 	all := styleSheet{}
 	if name == "" || pkg.parts[partName(name)] == nil {
@@ -113,14 +113,14 @@ func (s *style) properties(x *parser) error {
 	})
 }
 
-// styleSheet is the paragraph styles of a document.
+// styleSheet contains the paragraph styles of a document.
 type styleSheet map[string]style
 
-// of returns the level as a heading and the numbering of a paragraph, from itself or else from its styles.
+// of returns the heading level and the numbering of a paragraph. Values missing in the paragraph come from its styles.
 func (all styleSheet) of(p *docxParagraph) (level int, num numRef) {
 	level, num = p.level, p.num
 	id := p.style
-	for range 20 { // Styles may be based on each other in a cycle.
+	for range 20 { // Limit the steps, because styles can form a cycle.
 		s, ok := all[id]
 		if !ok {
 			break
@@ -142,16 +142,16 @@ func (all styleSheet) of(p *docxParagraph) (level int, num numRef) {
 type listLevel struct {
 	start  int
 	format string
-	text   string // With %1 to %9 for the numbers of the levels.
-	legal  bool   // All numbers in it are decimal.
-	style  string // The style whose paragraphs are of this level.
+	text   string // With %1 to %9 as placeholders for the numbers of the levels.
+	legal  bool   // Always use decimal numbers.
+	style  string // The style that is linked to this level.
 }
 
-// numbering counts the paragraphs of numbered lists as they come.
+// numbering counts the paragraphs of numbered lists while they are read.
 type numbering struct {
 	lists  map[string]*[9]listLevel // By the id of the abstract numbering.
 	nums   map[string]string        // From numbering to abstract numbering.
-	starts map[string][9]int        // Where a numbering starts anew, by its id; -1 where it does not.
+	starts map[string][9]int        // Start overrides by numbering id and level; -1 for no override.
 	counts map[string]*[9]int       // By the id of the abstract numbering.
 }
 
@@ -231,7 +231,8 @@ func (n *numbering) readNum(x *parser, id string) error {
 	return err
 }
 
-// label counts a paragraph and returns the label before its text; bullet says that it is a sign without a number.
+// label counts a paragraph and returns the label before its text. bullet reports whether the label is a sign without a
+// number.
 func (n *numbering) label(ref numRef) (label string, bullet bool) {
 	list := n.lists[n.nums[ref.id]]
 	if list == nil {
@@ -282,7 +283,7 @@ func (n *numbering) label(ref numRef) (label string, bullet bool) {
 
 var percent = regexp.MustCompile("%[1-9]")
 
-// series are the signs that number what stands before them in order; behind the last, decimal numbers follow.
+// series are the symbols of number formats, in order. Numbers beyond the last symbol are written as decimal numbers.
 var series = map[string][]rune{
 	"aiueo":                        []rune("ｱｲｳｴｵｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾅﾆﾇﾈﾉﾊﾋﾌﾍﾎﾏﾐﾑﾒﾓﾔﾕﾖﾗﾘﾙﾚﾛﾜｦﾝ"),
 	"aiueoFullWidth":               []rune("アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン"),
@@ -297,7 +298,7 @@ var series = map[string][]rune{
 	"ideographZodiac":              []rune("子丑寅卯辰巳午未申酉戌亥"),
 }
 
-// formatNumber writes a number in one of the formats of lists (ECMA-376 part 1, 17.18.59).
+// formatNumber formats a number in a list number format (ECMA-376 part 1, 17.18.59).
 func formatNumber(n int, format string) string {
 	if n < 0 || n > 1_000_000 {
 		return strconv.Itoa(n)
@@ -340,7 +341,7 @@ func mapDigits(decimal string, digits []rune) string {
 	return strings.Map(func(r rune) rune { return digits[r-'0'] }, decimal)
 }
 
-// kanjiNumber writes a number up to a million with the signs of tens; ones says whether 一 stands before them too.
+// kanjiNumber formats a number up to a million in kanji. With ones, it writes 一 before the signs of tens too.
 func kanjiNumber(n int, digits []rune, tens []string, myriad string, ones bool) string {
 	if n == 0 {
 		return string(digits[0])

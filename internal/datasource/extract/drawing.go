@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// generated matches the descriptions of pictures that Office writes by itself.
+// generated matches picture descriptions that Office generates automatically.
 var generated = regexp.MustCompile(`自動的に生成された説明|によって生成されたコンテンツ|` +
 	`AI-generated content|Description automatically generated`)
 
-// pageNumber matches text that numbers pages and says nothing else.
+// pageNumber matches text that is only a page number.
 var pageNumber = regexp.MustCompile(
 	`(?i)^[\s　\-－―–—/／0-9０-９]*(?:page|ページ|頁|p\.?)?[\s　\-－―–—/／0-9０-９]*(?:of|ページ|頁)?[\s　\-－―–—/／0-9０-９]*$`,
 )
 
-// alternativeText returns how a person describes a picture, "" if nobody does.
+// alternativeText returns the description that a person wrote for a picture, "" if there is none.
 func alternativeText(e element) string {
 	text := strings.Join(strings.Fields(e.attr("descr")), " ")
 	if text == "" || generated.MatchString(text) {
@@ -25,10 +25,10 @@ func alternativeText(e element) string {
 	return "（図：" + text + "）"
 }
 
-// isSymbol reports whether r is a place in a font of symbols, and no character.
+// isSymbol reports whether r is a code in a symbol font instead of a character.
 func isSymbol(r rune) bool { return r >= 0xF020 && r <= 0xF0FF }
 
-// wingdings maps the places of the font Wingdings that are met in lists and forms.
+// wingdings maps the codes of the font Wingdings that are common in lists and forms.
 var wingdings = map[rune]string{
 	0x6C: "●", 0x6E: "■", 0x6F: "□", 0x71: "❑", 0x72: "❒", 0x75: "◆", 0x76: "❖", 0x77: "◆", 0xA1: "○", 0xA7: "▪",
 	0xA8: "□",
@@ -39,10 +39,10 @@ var wingdings = map[rune]string{
 	0x86: "⑥", 0x87: "⑦", 0x88: "⑧", 0x89: "⑨", 0x8A: "⑩", 0x9F: "•",
 }
 
-// greek is the font Symbol from its place 0x61 on.
+// greek are the characters of the font Symbol from code 0x61.
 const greek = "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 
-// symbol returns the character of a place in a font, "" for a picture that is none.
+// symbol returns the character for a code of a font, "" for a pictogram without a matching character.
 func symbol(r rune, font string) string {
 	switch {
 	case !isSymbol(r):
@@ -61,7 +61,7 @@ func symbol(r rune, font string) string {
 	return wingdings[r-0xF000]
 }
 
-// chart is what a chart shows, as the program has stored it beside the chart.
+// chart is the data of a chart, from the values that Office caches in the chart part.
 type chart struct {
 	title  []string
 	series []chartSeries
@@ -79,7 +79,7 @@ const (
 	maxChartSeries = 100
 )
 
-// chartText returns a chart as a table below its title, "" if the part is not there or is no chart.
+// chartText returns a chart as a table below its title, "" if the part does not exist or is not a chart.
 func chartText(pkg *opc, name string) (string, error) {
 	var c chart
 	err := pkg.parse(name, c.read)
@@ -93,7 +93,7 @@ func chartText(pkg *opc, name string) (string, error) {
 }
 
 func (c *chart) read(x *parser) error {
-	named := 0 // Series of cx:chart, which follow the data.
+	named := 0 // Number of cx:chart series with names; they follow the data.
 	var visit func(element) error
 	visit = func(e element) error {
 		switch e.Name.Space + ":" + e.Name.Local {
@@ -135,7 +135,7 @@ func (c *chart) addSeries() *chartSeries {
 	return &c.series[len(c.series)-1]
 }
 
-// readData reads the data of a chart of the kinds that Office has had since 2016.
+// readData reads the data of a chart type introduced in Office 2016.
 func (c *chart) readData(x *parser, s *chartSeries) error {
 	return x.each(func(e element) error {
 		switch kind := e.attr("type"); {
@@ -150,7 +150,7 @@ func (c *chart) readData(x *parser, s *chartSeries) error {
 	})
 }
 
-// dimension calls set for each point of a dimension, the innermost level first.
+// dimension calls set for each point of a dimension, starting with the innermost level.
 func (c *chart) dimension(x *parser, set func(int, string)) error {
 	var visit func(element) error
 	visit = func(e element) error {
@@ -181,7 +181,7 @@ func (c *chart) readSeries(x *parser, s *chartSeries) error {
 	})
 }
 
-// values calls set for each value below the element that was entered last, with its index.
+// values calls set with the index and text of each value inside the current element.
 func (c *chart) values(x *parser, set func(int, string)) error {
 	index := 0
 	var visit func(element) error
@@ -229,7 +229,7 @@ func (c *chart) text() string {
 	return strings.TrimSpace(title + "\n\n" + markdownTable(rows))
 }
 
-// shortNumber returns a number as people write it: without the noise behind its fifteenth digit.
+// shortNumber formats a number without rounding errors beyond 15 digits.
 func shortNumber(v string) string {
 	if f, err := strconv.ParseFloat(v, 64); err == nil {
 		return generalNumber(f)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// charset is an encoding that text may come in.
+// charset is a text encoding.
 type charset int
 
 const (
@@ -23,15 +23,16 @@ const (
 	utf16LE
 	utf16BE
 	iso2022JP
-	shiftJIS // As Windows writes it: CP932, with the extensions of NEC and IBM.
+	shiftJIS // CP932, the variant of Windows with the extensions of NEC and IBM.
 	eucJP
 )
 
-// stride is how many bytes are processed between two checks of the context.
+// stride is the number of bytes processed between two checks of the context.
 const stride = 1 << 20
 
-// decode returns the content as clean text, see clean. The charset is that of a byte order mark, else the declared one
-// if the content agrees, else the one that fits the content best. Content that is no text is *Unreadable.
+// decode returns the content as clean text (see clean). It takes the charset from a byte order mark, otherwise from
+// declared if the content is valid in it, otherwise from detect. For content that is not text, the error is an
+// *Unreadable.
 func decode(ctx context.Context, content []byte, declared string) (string, error) {
 	cs, body := fromMark(content)
 	if cs == unknown {
@@ -67,7 +68,7 @@ func decode(ctx context.Context, content []byte, declared string) (string, error
 	return clean(ctx, text)
 }
 
-// fromMark returns the charset that a byte order mark names, and the content behind the mark.
+// fromMark returns the charset of a byte order mark and the content after the mark.
 func fromMark(b []byte) (charset, []byte) {
 	switch {
 	case bytes.HasPrefix(b, []byte{0xEF, 0xBB, 0xBF}):
@@ -80,7 +81,7 @@ func fromMark(b []byte) (charset, []byte) {
 	return unknown, b
 }
 
-// fromName returns the charset of a label as HTML pages use it.
+// fromName returns the charset of an HTML encoding label.
 func fromName(label string) charset {
 	switch strings.ToLower(label) {
 	case "utf-8", "utf8":
@@ -95,7 +96,8 @@ func fromName(label string) charset {
 	return unknown
 }
 
-// agrees reports whether the content can be in a charset that it claims: labels are often copied from other pages.
+// agrees reports whether the content is valid in a declared charset. Declarations can be wrong, for example when they
+// were copied from another page.
 func agrees(cs charset, b []byte) bool {
 	var r reading
 	switch cs {
@@ -111,8 +113,7 @@ func agrees(cs charset, b []byte) bool {
 	return r.errors*20 <= r.chars
 }
 
-// detect returns the charset that fits the content best. It never returns unknown but for content with many NULs that
-// is no UTF-16.
+// detect returns the most likely charset. It returns unknown only for content with many NUL bytes that is not UTF-16.
 func detect(b []byte) charset {
 	asUTF8 := readUTF8(b)
 	if nuls := bytes.Count(b, []byte{0}); nuls > 0 {
@@ -128,7 +129,7 @@ func detect(b []byte) charset {
 	if hasJISEscape(b) {
 		return iso2022JP
 	}
-	// A few broken bytes in long UTF-8, as a cut or a joined file has them, must not turn it into another charset.
+	// Accept a few broken bytes in a long UTF-8 text, as in truncated or concatenated files.
 	if asUTF8.errors*20 <= asUTF8.chars {
 		return utf8Text
 	}
@@ -138,7 +139,7 @@ func detect(b []byte) charset {
 	return shiftJIS
 }
 
-// hasJISEscape reports whether seven-bit content switches to Japanese the way ISO-2022-JP does.
+// hasJISEscape reports whether seven-bit content contains the escape sequences of ISO-2022-JP.
 func hasJISEscape(b []byte) bool {
 	for _, esc := range []string{"\x1b$B", "\x1b$@", "\x1b$(D", "\x1b(I"} {
 		if bytes.Contains(b, []byte(esc)) {
@@ -148,8 +149,8 @@ func hasJISEscape(b []byte) bool {
 	return false
 }
 
-// likelyUTF16 returns the byte order in which content without a mark is plausible text, or unknown. What tells is the
-// share of ASCII and kana, which the wrong order turns into rare signs; the start of the content is enough.
+// likelyUTF16 returns the byte order in which content without a mark is plausible text, or unknown. It compares the
+// share of ASCII and kana at the start of the content, because the wrong byte order converts them into rare characters.
 func likelyUTF16(b []byte) charset {
 	sample := b[:min(len(b), 256<<10)&^1]
 	score := func(order binary.ByteOrder) (usual int, ok bool) {
@@ -176,11 +177,11 @@ func likelyUTF16(b []byte) charset {
 	return unknown
 }
 
-// reading scores content as text in a charset.
+// reading is the score of content in one charset.
 type reading struct {
-	chars  int // Characters beyond ASCII.
-	errors int // Bytes that are no character.
-	cost   int // How unlikely it is: rare characters cost more than usual ones, errors most.
+	chars  int // Non-ASCII characters.
+	errors int // Invalid bytes.
+	cost   int // Total cost: rare characters cost more than common ones, and errors cost most.
 }
 
 func (r *reading) add(cost int) {
@@ -193,11 +194,11 @@ func (r *reading) fail() {
 	r.cost += costError
 }
 
-// Costs of characters. Kana are what Japanese text cannot do without; half-width kana are what EUC-JP looks like in
-// Shift_JIS, at two for one character.
+// Costs of characters. Kana cost nothing because every Japanese text contains them. EUC-JP interpreted as Shift_JIS
+// results in half-width kana, two for each character.
 const (
 	costKana     = 0
-	costUsual    = 1 // Full-width signs and letters, and the kanji of JIS level 1.
+	costUsual    = 1 // Full-width signs and letters, and kanji of JIS level 1.
 	costHalfKana = 2
 	costRare     = 6 // Kanji of level 2, extensions.
 	costError    = 40
@@ -235,7 +236,7 @@ func readShiftJIS(b []byte) (r reading) {
 		}
 		t := b[i+1]
 		if t < 0x40 || t == 0x7F || t > 0xFC {
-			r.fail() // The next byte may stand for itself.
+			r.fail() // The next byte may be a character itself.
 			continue
 		}
 		i++
@@ -245,7 +246,7 @@ func readShiftJIS(b []byte) (r reading) {
 		case c <= 0x82, c >= 0x88 && c <= 0x98:
 			r.add(costUsual)
 		case c == 0x85, c == 0x86, c == 0xEB, c == 0xEC, c == 0xEF:
-			r.fail() // Rows that hold nothing.
+			r.fail() // Unassigned rows.
 		default:
 			r.add(costRare)
 		}
@@ -275,7 +276,7 @@ func readEUCJP(b []byte) (r reading) {
 			case c == 0xA1, c == 0xA3, c >= 0xB0 && c <= 0xCF:
 				r.add(costUsual)
 			case c >= 0xA9 && c <= 0xAC, c == 0xAE, c == 0xAF:
-				r.fail() // Rows that hold nothing.
+				r.fail() // Unassigned rows.
 			default:
 				r.add(costRare)
 			}
@@ -284,7 +285,7 @@ func readEUCJP(b []byte) (r reading) {
 	return r
 }
 
-// decodeWith decodes piece by piece, so that it can be stopped. What has no character becomes U+FFFD.
+// decodeWith decodes in pieces, so that the context can stop it. It replaces undefined characters with U+FFFD.
 func decodeWith(ctx context.Context, b []byte, e encoding.Encoding) (string, error) {
 	var out strings.Builder
 	out.Grow(len(b) + len(b)/2)
@@ -305,7 +306,7 @@ func decodeWith(ctx context.Context, b []byte, e encoding.Encoding) (string, err
 	return out.String(), nil
 }
 
-// decodeUTF16 decodes content whose mark is off. An odd byte at the end is dropped.
+// decodeUTF16 decodes content without byte order mark. It drops an odd byte at the end.
 func decodeUTF16(ctx context.Context, b []byte, order binary.ByteOrder) (string, error) {
 	var out strings.Builder
 	out.Grow(len(b) + len(b)/2)
@@ -328,8 +329,8 @@ func decodeUTF16(ctx context.Context, b []byte, order binary.ByteOrder) (string,
 	return out.String(), nil
 }
 
-// clean ends lines with \n and takes control characters out, but for tabs. Text of which more than a twentieth is
-// control or replacement characters is none: *Unreadable.
+// clean normalizes line ends to \n and removes control characters except tabs. If more than a twentieth of the text is
+// control or replacement characters, it returns an *Unreadable.
 func clean(ctx context.Context, text string) (string, error) {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -367,7 +368,7 @@ func clean(ctx context.Context, text string) (string, error) {
 	return out.String(), nil
 }
 
-// withoutControl returns r, or -1 for a control character that text may not have.
+// withoutControl returns r, or -1 for a control character other than tab and line feed.
 func withoutControl(r rune) rune {
 	if r < 0x20 && r != '\n' && r != '\t' || r == 0x7F {
 		return -1

@@ -28,7 +28,7 @@ func encoded(t *testing.T, e encoding.Encoding, s string) []byte {
 
 func TestEncodingsAreDetected(t *testing.T) {
 	t.Parallel()
-	zeros := strings.Repeat("0あ0い0う0え0お", 30) + "\n" // As UTF-16 also plausible in the wrong byte order.
+	zeros := strings.Repeat("0あ0い0う0え0お", 30) + "\n" // In UTF-16, this text is also plausible in the wrong byte order.
 	encodings := map[string]encoding.Encoding{
 		"UTF-8":                encoding.Nop,
 		"UTF-8 with mark":      xunicode.UTF8BOM,
@@ -44,7 +44,7 @@ func TestEncodingsAreDetected(t *testing.T) {
 	for name, e := range encodings {
 		for _, text := range []string{prose, kana, names, short, mixed, zeros, strings.Repeat(prose, 200)} {
 			if strings.HasPrefix(name, "UTF-16") && !strings.Contains(text, "\n") && !strings.HasSuffix(name, "mark") {
-				text += "\r\n" // Without any NUL, nothing tells UTF-16.
+				text += "\r\n" // UTF-16 cannot be detected without any NUL byte.
 			}
 			if strings.HasSuffix(name, "astral") {
 				text += "𠮷野家😀\n"
@@ -57,7 +57,7 @@ func TestEncodingsAreDetected(t *testing.T) {
 	}
 }
 
-// Files are decoded piece by piece; the borders of the pieces fall into characters and between escape sequences.
+// TestLongFiles decodes a file in several pieces. Their boundaries are inside characters and between escape sequences.
 func TestLongFiles(t *testing.T) {
 	t.Parallel()
 	want := "a" + strings.Repeat("あ", 700_000)
@@ -73,7 +73,7 @@ func TestLongFiles(t *testing.T) {
 	}
 }
 
-// Windows writes characters that JIS does not have, and its own forms of some signs.
+// TestCP932 verifies characters that only Windows defines, and its variants of some signs.
 func TestCP932(t *testing.T) {
 	t.Parallel()
 	in := "\x87\x40\x87\x54\x87\x8a \xfb\xfc\x8b\xb4 \xfa\xb1 \xed\x40 10\x81\x6020 \x81\x5c\x81\x61\x81\x7c " +
@@ -84,7 +84,7 @@ func TestCP932(t *testing.T) {
 	}
 }
 
-// Files of banks have nothing but half-width kana, which also are EUC-JP to the eye.
+// TestHalfWidthKana decodes bank data with only half-width kana, which is also valid EUC-JP.
 func TestHalfWidthKana(t *testing.T) {
 	t.Parallel()
 	want := "21ｶ)ﾂﾑｷﾞｼﾖｳｼﾞ 0310ﾐﾂﾋﾞｼ 1234567ﾔﾏﾀﾞ ﾀﾛｳ\n"
@@ -110,15 +110,15 @@ func TestBrokenBytes(t *testing.T) {
 	}
 }
 
-func TestHTMLNamesItsEncoding(t *testing.T) {
+func TestHTMLDeclaresItsEncoding(t *testing.T) {
 	t.Parallel()
-	// Two kanji that are valid in both encodings: only the label tells.
+	// Two kanji that are valid in both encodings, so that only the declaration decides.
 	const word = "\xb2\xf1\xb5\xc4"
 	tests := []struct{ head, want string }{
 		{`<meta charset="euc-jp">`, "会議"},
 		{`<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=EUC-JP">`, "会議"},
 		{`<?xml version="1.0" encoding="EUC-JP"?>`, "会議"},
-		{`<meta charset=utf-8>`, "会議"}, // A label that cannot be true.
+		{`<meta charset=utf-8>`, "会議"}, // An impossible declaration.
 		{`<meta name=description content=x><meta charset = 'x-euc-jp'>`, "会議"},
 	}
 	for _, test := range tests {
@@ -126,7 +126,7 @@ func TestHTMLNamesItsEncoding(t *testing.T) {
 			t.Errorf("%s: read as %q, want %q", test.head, got, test.want)
 		}
 	}
-	const kana = "\xb6\xc5\xb6\xc5" // ｶﾅｶﾅ, which also is 鏡鏡 or the like.
+	const kana = "\xb6\xc5\xb6\xc5" // ｶﾅｶﾅ; in EUC-JP, the bytes are also valid kanji.
 	if got := pageOf(t, "a.html", []byte(`<meta charset="Shift_JIS"><p>`+kana)); got != "ｶﾅｶﾅ" {
 		t.Errorf("labelled Shift_JIS, read as %q", got)
 	}

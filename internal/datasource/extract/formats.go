@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 )
 
-// Format is a kind of file that can be read. The zero value reads as plain text.
+// Format is a readable file format. The zero value is plain text.
 type Format struct {
 	MediaType string // For example "text/csv", without parameters.
 
@@ -19,7 +19,7 @@ type Format struct {
 type kind int
 
 const (
-	plain kind = iota // Plain text, and Markdown, which is text as it is.
+	plain kind = iota // Plain text and Markdown.
 	csvFile
 	tsvFile
 	htmlFile
@@ -29,8 +29,8 @@ const (
 	pdfFile
 )
 
-// FormatOf returns the format that a file's name stands for, by its extension in any case. ok is false if it is none
-// that can be read.
+// FormatOf returns the format for the extension of a file name, in upper or lower case. ok is false if the format is
+// not supported.
 func FormatOf(filename string) (f Format, ok bool) {
 	switch extensionOf(filename) {
 	case ".txt", ".text":
@@ -50,7 +50,7 @@ func FormatOf(filename string) (f Format, ok bool) {
 			MediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 			kind:      docxFile,
 		}, true
-	case ".docm": // Macros are not looked at.
+	case ".docm": // Macros are ignored.
 		return Format{MediaType: "application/vnd.ms-word.document.macroEnabled.12", kind: docxFile}, true
 	case ".xlsx":
 		return Format{MediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", kind: xlsxFile},
@@ -70,44 +70,44 @@ func FormatOf(filename string) (f Format, ok bool) {
 
 func extensionOf(filename string) string { return strings.ToLower(path.Ext(filename)) }
 
-// Page is the text of one page: valid UTF-8, lines ended by \n, no other control characters than tabs. A file without
-// pages has one.
+// Page is the text of one page: valid UTF-8, lines separated by \n, without control characters except tabs. A file
+// without pages has exactly one Page.
 type Page struct {
 	Number int // From 1.
 	Text   string
-	Marks  []Mark // By offset.
-	// Pictured says that the page shows pictures whose text cannot be read, and little or no other text.
+	Marks  []Mark // In ascending order of Offset.
+	// Pictured means that the page contains pictures with unreadable text, and little or no other text.
 	Pictured bool
 }
 
-// Mark is the place in the file of the text between its offset and the next mark.
+// Mark is the location in the file for the text from its offset to the next mark.
 type Mark struct {
 	Offset  int    // Bytes into the page's text.
 	Locator string // "第1章 > 1.1 目的", "スライド 3", "Sheet1!B12:F12".
 	Heading bool   // The line at the offset is a heading.
 }
 
-// Code names why a file cannot be read, for programs.
+// Code is a machine-readable reason for an unreadable file.
 type Code string
 
 // The codes.
 const (
 	Corrupt     Code = "corrupt"     // Damaged, truncated or malicious.
 	Encrypted   Code = "encrypted"   // Needs a password.
-	Mismatch    Code = "mismatch"    // Not of the format of its extension.
+	Mismatch    Code = "mismatch"    // Content and extension do not match.
 	NoFont      Code = "no_font"     // Needs a font that is neither embedded nor installed.
-	NoText      Code = "no_text"     // Empty, or nothing but pictures.
+	NoText      Code = "no_text"     // Empty, or only pictures.
 	TooLarge    Code = "too_large"   // Exceeds a limit.
-	Unsupported Code = "unsupported" // Of a format without a reader.
+	Unsupported Code = "unsupported" // Unsupported format.
 )
 
-// Unreadable is why a file cannot be read, with a Japanese text that tells a person what to do.
+// Unreadable is the error for a file that cannot be read. Reason is a Japanese text that helps the person.
 type Unreadable struct {
 	Code   Code
 	Reason string
 }
 
-// Why a file of any format is refused.
+// Errors for files of any format.
 var (
 	ErrTooManyPages      = &Unreadable{TooLarge, reasonPages}
 	ErrTooManyCharacters = &Unreadable{TooLarge, reasonCharacters}
@@ -130,19 +130,20 @@ const (
 		"必要な部分だけをテキストファイルとして保存し、もう一度アップロードしてください。"
 )
 
-// MaxSize bounds a file, in bytes.
+// MaxSize is the largest size of a file, in bytes.
 const MaxSize = 50 << 20
 
-// ByPage reports whether Read reads files of the format page by page, not as a whole.
+// ByPage reports whether Read reads files of the format page by page.
 func (f Format) ByPage() bool { return f.kind == pdfFile }
 
-// Sink receives the pages of a file. An error ends the reading.
+// Sink receives the pages of a file. An error stops the reading.
 type Sink interface {
-	Opened(pages int) error // Only files that are read page by page.
+	Opened(pages int) error // Called only for formats that are read page by page.
 	Page(p Page, total int) error
 }
 
-// Read reads a whole file of at most MaxSize. engine may be nil unless ByPage. The error is that of Pages, or the sink's.
+// Read reads a file of at most MaxSize bytes. engine may be nil unless ByPage. It returns the errors of Pages and of
+// the sink.
 func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink) error {
 	if f.kind == pdfFile {
 		return readPDF(ctx, engine, content, sink)
@@ -159,8 +160,9 @@ func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, si
 	return nil
 }
 
-// Pages reads a whole file of at most MaxSize that is not read page by page. At least one page has text. An error that
-// a person can do something about is an *Unreadable; when ctx ends, its error is returned soon after.
+// Pages reads a file of at most MaxSize bytes in a format that is not read page by page. At least one page has text. If
+// the person can solve the problem, the error is an *Unreadable. After ctx is canceled, Pages soon returns the error of
+// ctx.
 func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	switch f.kind {
 	case docxFile, xlsxFile, pptxFile:
@@ -195,7 +197,7 @@ func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	return []Page{page}, nil
 }
 
-// maxText bounds the text that a file of n bytes may grow to, so that a small file cannot become a large one.
+// maxText returns the largest size of the text of a file of n bytes, so that a small file cannot expand without limit.
 func maxText(n int) int { return 4*n + 64<<10 }
 
 func blank(s string) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// pageOf reads a file that has one page.
+// pageOf returns the text of a file with one page.
 func pageOf(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)
@@ -24,7 +24,7 @@ func pageOf(t *testing.T, name string, content []byte) string {
 	return pages[0].Text
 }
 
-// unreadable returns why a file cannot be read.
+// unreadable returns the error of a file that cannot be read.
 func unreadable(t *testing.T, name string, content []byte) *extract.Unreadable {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)
@@ -64,7 +64,7 @@ func TestTextIsCleaned(t *testing.T) {
 		"一\r\n二\r三\n四":                            "一\n二\n三\n四",
 		"\uFEFF一":                                 "一",
 		"表\t一\f二\v三":                              "表\t一\n二\n三",
-		"㈱ＡＢＣ ｶﾅ が":                               "㈱ＡＢＣ ｶﾅ が", // As written: nothing is normalized.
+		"㈱ＡＢＣ ｶﾅ が":                               "㈱ＡＢＣ ｶﾅ が", // Unchanged: the text is not normalized.
 		strings.Repeat("一", 100) + "\x00\x1b\x7f": strings.Repeat("一", 100),
 	} {
 		if got := pageOf(t, "a.txt", []byte(in)); got != want {
@@ -95,13 +95,13 @@ func TestUnreadable(t *testing.T) {
 		got := unreadable(t, test.name, []byte(test.content))
 		if got.Code != test.code || !strings.Contains(got.Reason, test.want) ||
 			!strings.HasSuffix(got.Reason, "アップロードしてください。") {
-			t.Errorf("%.20q: %+v, want %s and a reason about %q that says what to do", test.content, got, test.code,
+			t.Errorf("%.20q: %+v, want %s and a helpful reason with %q", test.content, got, test.code,
 				test.want)
 		}
 	}
 }
 
-// endingContext ends when its error has been asked for a number of times.
+// endingContext is canceled after a number of calls of Err.
 type endingContext struct {
 	context.Context
 	left int
@@ -173,7 +173,7 @@ func FuzzPages(f *testing.F) {
 			if !strings.ContainsFunc(page.Text, func(r rune) bool { return !unicode.IsSpace(r) }) {
 				t.Fatalf("%q has no text", page.Text)
 			}
-			// Decoding may make three bytes of one, and a table or page four characters of one.
+			// Decoding can expand one byte to three, and a table or page can expand one character to four.
 			if len(page.Text) > 4*3*len(content)+64<<10 {
 				t.Fatalf("%d bytes grew to %d", len(content), len(page.Text))
 			}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// declaredCharset returns the charset that a page names in its first 1,024 bytes, in a meta element or else in its XML
+// declaredCharset returns the charset declared in the first 1,024 bytes of a page, in a meta element or in the XML
 // declaration, or "".
 func declaredCharset(content []byte) string {
 	head := strings.ToLower(string(content[:min(len(content), 1024)]))
@@ -33,7 +33,7 @@ func declaredCharset(content []byte) string {
 	return ""
 }
 
-// labelAfter returns the value that stands behind name= in a tag.
+// labelAfter returns the value after name= in a tag.
 func labelAfter(tag, name string) string {
 	_, value, _ := strings.Cut(tag, name)
 	value, ok := strings.CutPrefix(strings.TrimSpace(value), "=")
@@ -47,7 +47,7 @@ func labelAfter(tag, name string) string {
 	return value
 }
 
-// htmlText returns what a person reads of a page, as Markdown.
+// htmlText returns the readable text of a page as Markdown.
 func htmlText(ctx context.Context, page string) (string, error) {
 	simple, title, err := simplify(ctx, page)
 	if err != nil {
@@ -58,10 +58,10 @@ func htmlText(ctx context.Context, page string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		// Nested too deeply for the parser, whatever was done against it.
+		// The parser rejects the nesting despite the simplification.
 		return "", &Unreadable{TooLarge, reasonHTMLTooBig}
 	}
-	if !onlyNav(root) { // Else the page is nothing but navigation, or never closes it.
+	if !onlyNav(root) { // Keep the navigation if the page has no other text or never closes it.
 		remove(root, "nav")
 	}
 	hasHeading := find(root, "h1") != nil
@@ -73,7 +73,7 @@ func htmlText(ctx context.Context, page string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text = strings.Map(withoutControl, text) // Character references can name what clean has taken out.
+	text = strings.Map(withoutControl, text) // Character references can contain control characters that clean removed.
 	if blank(text) {
 		return "", &Unreadable{NoText, reasonHTMLEmpty}
 	}
@@ -86,7 +86,7 @@ func htmlText(ctx context.Context, page string) (string, error) {
 	return text, nil
 }
 
-// markdown writes a simplified page.
+// markdown converts a simplified page to Markdown.
 func markdown(ctx context.Context, root *html.Node) (string, error) {
 	conv := converter.NewConverter(
 		converter.WithEscapeMode(converter.EscapeModeDisabled), // The text is searched and cited, not rendered.
@@ -108,7 +108,7 @@ func markdown(ctx context.Context, root *html.Node) (string, error) {
 	conv.Register.TextTransformer(func(_ converter.Context, text string) string {
 		return unescaper.Replace(text)
 	}, converter.PriorityLate)
-	// The converter itself does not look at the context.
+	// The converter ignores the context, so this renderer checks it.
 	conv.Register.Renderer(func(_ converter.Context, _ converter.Writer, _ *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
 			return converter.RenderSuccess
@@ -125,10 +125,10 @@ func markdown(ctx context.Context, root *html.Node) (string, error) {
 	return breaksInCells.Replace(string(out)), nil
 }
 
-// unescaper takes back what the base plugin does to text even if nothing is to be escaped.
+// unescaper reverts the escaping of the base plugin, which cannot be disabled.
 var unescaper = strings.NewReplacer("&lt;", "<", "&gt;", ">")
 
-// breaksInCells makes spaces of the line breaks that the table plugin leaves in cells.
+// breaksInCells replaces the line breaks that the table plugin leaves in cells.
 var breaksInCells = strings.NewReplacer("  <br />", " ", "<br />", " ")
 
 // reader reads a string until the context ends.
@@ -149,7 +149,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// walk calls visit for the nodes below n in order. If visit returns false, the node's children are left out.
+// walk calls visit for the nodes below n in order. If visit returns false, walk skips the node's children.
 func walk(n *html.Node, visit func(*html.Node) bool) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -173,7 +173,7 @@ func find(n *html.Node, name string) *html.Node {
 	return nil
 }
 
-// onlyNav reports whether nothing is left to read without the navigation.
+// onlyNav reports whether the page has no text outside of its navigation.
 func onlyNav(root *html.Node) bool {
 	bare := true
 	walk(root, func(n *html.Node) bool {
@@ -185,7 +185,7 @@ func onlyNav(root *html.Node) bool {
 	return bare
 }
 
-// remove takes the elements of a name away.
+// remove removes all elements of a name.
 func remove(root *html.Node, name string) {
 	walk(root, func(n *html.Node) bool {
 		if n.Type == html.ElementNode && n.Data == name {

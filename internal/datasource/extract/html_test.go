@@ -14,7 +14,7 @@ func TestHTML(t *testing.T) {
 		{"title", "<title>勤務\n規程 &amp; 細則</title><p>本文", "# 勤務 規程 & 細則\n\n本文"},
 		{"heading instead of title", "<title>題</title><h1>規程</h1><p>本文", "# 規程\n\n本文"},
 		{
-			"what nobody reads",
+			"invisible parts",
 			"<head><style>p{}</style><meta name=a></head><nav><a href=/>目次</a></nav><script>a<p>b</script>" +
 				"<noscript><p>c</noscript><template><p>d</template><svg><title>e</title><text>f</text></svg>" +
 				"<!-- g --><p>本文", "本文",
@@ -72,8 +72,7 @@ func TestHTMLTables(t *testing.T) {
 	}
 }
 
-// Small pages that ask for much: each would be refused by the parser, or become far longer, if it was written as it
-// asks to be.
+// TestHTMLBombs reads small pages that the parser would refuse, or that would become far longer, without limits.
 func TestHTMLBombs(t *testing.T) {
 	t.Parallel()
 	address := "https://example.com/" + strings.Repeat("a", 200)
@@ -99,8 +98,8 @@ func TestHTMLBombs(t *testing.T) {
 	}
 }
 
-// The parser joins texts between which it sees no element, each time in a new string: what it allocates would grow with
-// the square of the page. The test is not parallel because it measures that.
+// TestTextsBetweenStrayTags verifies that the parser does not repeatedly copy texts that no element separates, which
+// would allocate memory quadratic in the size of the page. The test measures allocations and therefore is not parallel.
 func TestTextsBetweenStrayTags(t *testing.T) {
 	for name, content := range map[string]string{
 		"text in a table": "<table>" + strings.Repeat("底<tr>", 40_000),

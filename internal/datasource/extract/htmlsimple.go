@@ -11,20 +11,20 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds of a page. The parser and the converter take time and memory by elements, nesting and repeated attributes, so
-// these are cut before they see the page.
+// Limits of a page. The time and memory of the parser and the converter grow with the number of elements, the nesting,
+// and repeated attributes. The simplifier therefore reduces these first.
 const (
-	maxTags    = 500_000  // Elements, and lines of preformatted text in lists. More are refused.
-	maxToken   = 16 << 20 // Bytes of one tag or text, for example an image in an attribute. More are refused.
-	maxDepth   = 64       // Nested blocks. Deeper ones are taken as part of the block around them.
+	maxTags    = 500_000  // Elements, and lines of preformatted text in lists. A page with more is refused.
+	maxToken   = 16 << 20 // Bytes of one tag or text, such as an image in an attribute. A page with more is refused.
+	maxDepth   = 64       // Nested blocks. Deeper blocks are merged into the enclosing block.
 	maxIndent  = 8        // Nested lists and quotations, which repeat their indent on every line.
-	maxAddress = 300      // Bytes of a link's address. Links with longer ones are text.
+	maxAddress = 300      // Bytes of a URL. A link with a longer URL becomes text.
 	maxSpan    = 50       // Rows or columns of one cell.
 	maxTitle   = 300      // Bytes of the title.
 )
 
-// simpler maps the elements that matter for reading to what they are read as. All others are left out and their
-// contents kept, which leaves nothing of what makes a parser slow: formatting, forms, scripts, foreign content.
+// simpler maps each readable element to its simplified element. The simplifier drops all other elements but keeps their
+// contents. This removes everything that slows the parser down: formatting, forms, scripts, foreign content.
 var simpler = map[string]string{
 	"p": "p", "div": "div", "section": "div", "article": "div", "main": "div", "header": "div", "footer": "div",
 	"aside": "div", "address": "div", "figure": "div", "figcaption": "div", "details": "div", "summary": "div",
@@ -36,45 +36,44 @@ var simpler = map[string]string{
 	"td": "td", "blockquote": "blockquote", "pre": "pre", "nav": "nav", "br": "br", "hr": "hr", "a": "a",
 }
 
-// optional are the elements whose end a page may leave out. They do not nest by themselves, so they do not count as
-// depth.
+// optional are the elements whose end tag is optional. They do not count as depth, because they cannot nest directly.
 var optional = map[string]bool{
 	"p": true, "li": true, "thead": true, "tbody": true, "tfoot": true, "tr": true, "th": true, "td": true,
 }
 
-// tableParts are the elements that the parser passes over outside of a table.
+// tableParts are the elements that the parser ignores outside of a table.
 var tableParts = map[string]bool{
 	"caption": true, "thead": true, "tbody": true, "tfoot": true, "tr": true, "th": true, "td": true,
 }
 
-// indents are the elements that repeat an indent on all of their lines.
+// indents are the elements that indent all of their lines.
 var indents = map[string]bool{"ul": true, "ol": true, "blockquote": true}
 
-// unread are the elements whose text nobody reads. All but the last three hold raw text.
+// unread are the elements whose text is invisible. All except the last three contain raw text.
 var unread = map[string]bool{
 	"script": true, "style": true, "iframe": true, "noembed": true, "noframes": true, "noscript": true,
 	"template": true, "svg": true, "math": true,
 }
 
-// simplifier writes a page anew with the elements of simpler only.
+// simplifier writes a page with only the elements of simpler.
 type simplifier struct {
 	z       *html.Tokenizer
 	out     strings.Builder
 	title   strings.Builder
 	tags    int
-	open    map[string]int // Blocks that are open in out.
-	depth   int            // Their sum.
-	indent  int            // The sum of those in indents.
-	skipped map[string]int // Blocks that are open in the page but too deep for out.
-	hidden  string         // The element of unread that is being left out, or "".
-	hides   int            // How often it is nested.
-	reading bool           // In the reading of a ruby.
+	open    map[string]int // Open blocks in out.
+	depth   int            // Total number of open blocks.
+	indent  int            // Number of open blocks in indents.
+	skipped map[string]int // Open blocks of the page that are too deep for out.
+	hidden  string         // The element of unread that is being skipped, or "".
+	hides   int            // Its nesting depth.
+	reading bool           // Inside the reading of a ruby element.
 	raw     string         // The element whose raw text comes next, or "".
 	link    bool           // A link is open in out.
-	unsure  bool           // The last tag in out may be one that the parser passes over.
+	unsure  bool           // The parser may ignore the last tag in out.
 }
 
-// simplify returns the page as HTML without what nobody reads, bounded, and its title.
+// simplify returns the title of a page, and the page as HTML within the limits and without invisible parts.
 func simplify(ctx context.Context, page string) (simple, title string, err error) {
 	s := &simplifier{
 		z:       html.NewTokenizer(&reader{ctx: ctx, rest: page}),
@@ -109,7 +108,7 @@ func simplify(ctx context.Context, page string) (simple, title string, err error
 	}
 }
 
-// text takes text as it stands in the page, with its character references.
+// text processes text of the page, including its character references.
 func (s *simplifier) text(raw []byte) {
 	switch {
 	case s.hidden != "", s.reading:
@@ -124,7 +123,7 @@ func (s *simplifier) text(raw []byte) {
 		if len(bytes.TrimSpace(raw)) == 0 {
 			return // White space between blocks.
 		}
-		// The parser joins texts between which it sees no element, each time in a new string.
+		// The parser concatenates texts that no element separates and copies them each time.
 		s.tag("wbr", "")
 	}
 	pre := s.open["pre"] > 0 && s.indent > 0
@@ -133,7 +132,7 @@ func (s *simplifier) text(raw []byte) {
 		switch {
 		case c == '\n' && pre:
 			s.tags++
-		case c == '<': // Must not become a tag with what follows.
+		case c == '<': // Escape it, so that it cannot become a tag with the following text.
 			s.out.Write(raw[from:i])
 			s.out.WriteString("&lt;")
 			from = i + 1
@@ -156,7 +155,7 @@ func (s *simplifier) start(name string, more bool) {
 		case as == "" || as == "a" || s.hidden == "template":
 			return
 		}
-		s.hidden = "" // A block ends a picture that was not closed, as it does in browsers.
+		s.hidden = "" // As in browsers, a block ends an unclosed picture.
 	}
 	switch {
 	case unread[name]:
@@ -179,7 +178,7 @@ func (s *simplifier) start(name string, more bool) {
 }
 
 func (s *simplifier) openBlock(name string, more bool) {
-	s.closeLink() // A link that goes over blocks would be repeated in each of them.
+	s.closeLink() // Otherwise a link around several blocks would be repeated in each of them.
 	s.tags++
 	switch {
 	case name == "br", name == "hr":
@@ -225,7 +224,7 @@ func (s *simplifier) end(name string) {
 	case as == "" || as == "br" || as == "hr":
 	case optional[as]:
 		s.closeLink()
-		s.tags++ // The end of a paragraph that is not open is an empty one.
+		s.tags++ // The parser inserts an empty paragraph for the end tag of a paragraph that is not open.
 		s.tag("/"+as, "")
 	case s.skipped[as] > 0:
 		s.skipped[as]--
@@ -250,7 +249,7 @@ func (s *simplifier) tag(name, attributes string) {
 	s.out.WriteByte('>')
 }
 
-// openLink keeps the address of a link that leads somewhere from outside of its site.
+// openLink writes a link if its URL is absolute.
 func (s *simplifier) openLink(more bool) {
 	s.closeLink()
 	href := s.attribute("href", more)
@@ -272,7 +271,7 @@ func (s *simplifier) closeLink() {
 	}
 }
 
-// image writes what an image stands for, if the page says so.
+// image writes the alternative text of an image.
 func (s *simplifier) image(more bool) {
 	if s.hidden != "" || s.reading {
 		return
@@ -282,7 +281,7 @@ func (s *simplifier) image(more bool) {
 	}
 }
 
-// spans keeps how far a cell reaches.
+// spans returns the colspan and rowspan attributes of a cell.
 func (s *simplifier) spans(more bool) string {
 	out := ""
 	for more {

@@ -8,18 +8,18 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Bounds of a table. Markdown needs a rectangle, and cells that span others are repeated in all they cover, so that
-// each row can be understood alone; both can make a small file large.
+// Limits of a table. Markdown needs a rectangle, and the text of a cell that spans others is repeated in each of them,
+// so that each row is understandable by itself. Both can make a small file large.
 const (
 	maxColumns   = 1000
-	spareCells   = 1000 // What a table may have beyond four times the cells of the page.
+	spareCells   = 1000 // Cells allowed in addition to four times the cells of the page.
 	maxSpanBytes = 200  // A longer text is not repeated.
 )
 
-// prepareTables makes tables ready to be written. Those that Markdown cannot show, as for layout, become blocks: else
-// the texts of their cells would run into each other. size is that of the page.
+// prepareTables prepares tables for the converter. It converts tables that Markdown cannot represent, such as layout
+// tables, to blocks. Otherwise the converter would concatenate the texts of their cells. size is the size of the page.
 func prepareTables(root *html.Node, size int) {
-	repeat := size // How many bytes may be repeated in all.
+	repeat := size // Remaining bytes for repeated texts.
 	walk(root, func(n *html.Node) bool {
 		if n.Type != html.ElementNode || n.Data != "table" {
 			return true
@@ -27,7 +27,7 @@ func prepareTables(root *html.Node, size int) {
 		g := measure(n)
 		if g.cells == 0 || g.nested {
 			asBlocks(n)
-			return true // Tables in it are looked at next.
+			return true // The walk visits nested tables next.
 		}
 		if !g.fits(true) || g.repeated > repeat {
 			g.dropSpans()
@@ -41,20 +41,20 @@ func prepareTables(root *html.Node, size int) {
 	})
 }
 
-// grid is the measure of a table that holds no other.
+// grid describes a table without nested tables.
 type grid struct {
 	rows     [][]*cell
 	cells    int
-	repeated int  // Bytes of texts that spans repeat.
-	nested   bool // It holds what cannot stand in a cell.
+	repeated int  // Bytes of text that spans repeat.
+	nested   bool // The table contains an element that a Markdown cell cannot contain.
 }
 
 type cell struct {
 	node       *html.Node
-	cols, rows int // How far it reaches.
+	cols, rows int // Its spans.
 }
 
-// measure looks at a table up to the first thing that cannot stand in a cell.
+// measure describes a table. It stops at the first element that a cell cannot contain.
 func measure(t *html.Node) *grid {
 	g := new(grid)
 	walk(t, func(n *html.Node) bool {
@@ -85,7 +85,7 @@ func measure(t *html.Node) *grid {
 	return g
 }
 
-// add takes a cell to the last row. One with a long text reaches no further than itself.
+// add adds a cell to the last row. It ignores the spans of a cell with a long text.
 func (g *grid) add(n *html.Node) {
 	c := &cell{node: n, cols: 1, rows: 1}
 	if len(n.Attr) > 0 && textBytes(n, maxSpanBytes) < maxSpanBytes {
@@ -103,7 +103,7 @@ func (g *grid) add(n *html.Node) {
 	g.rows[last] = append(g.rows[last], c)
 }
 
-// write sets how far the cell reaches in the page.
+// write updates the span attributes of the cell.
 func (c *cell) write() {
 	c.node.Attr = c.node.Attr[:0]
 	if c.cols > 1 {
@@ -123,7 +123,7 @@ func (g *grid) dropSpans() {
 	}
 }
 
-// fits reports whether the rectangle is not much larger than what the page has, with spans or without.
+// fits reports whether the rectangle, with or without spans, is at most slightly larger than the cells of the page.
 func (g *grid) fits(spans bool) bool {
 	width := make([]int, len(g.rows))
 	total := 0
@@ -150,7 +150,7 @@ func (g *grid) fits(spans bool) bool {
 	return columns <= maxColumns && columns*len(g.rows) <= 4*total+spareCells
 }
 
-// textBytes returns the length of the text below n, or most if it is that long or longer.
+// textBytes returns the length of the text below n, or a value of at least most if the text is longer.
 func textBytes(n *html.Node, most int) int {
 	sum := 0
 	walk(n, func(n *html.Node) bool {
@@ -162,7 +162,7 @@ func textBytes(n *html.Node, most int) int {
 	return min(sum, most)
 }
 
-// asBlocks turns a table into blocks, and leaves those inside of it alone.
+// asBlocks converts a table to blocks. It does not change nested tables.
 func asBlocks(t *html.Node) {
 	block := func(n *html.Node) { n.Data, n.DataAtom, n.Attr = "div", atom.Div, nil }
 	block(t)

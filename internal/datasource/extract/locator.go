@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// headingLine looks at the line that text begins with. starts says that a section begins with it: a heading of
-// Markdown, or what heads sections in Japanese papers (第1章, 第3条, ■, ◆, 【概要】). alone says that the line is nothing but a
+// headingLine examines the first line of text. starts reports whether the line starts a section: a Markdown heading, or
+// a section heading of Japanese documents (第1章, 第3条, ■, ◆, 【概要】). alone reports whether the line contains only the
 // heading.
 func headingLine(text string) (starts, alone bool) {
 	level := 0
@@ -40,7 +40,7 @@ func headingLine(text string) (starts, alone bool) {
 	return true, last != '。'
 }
 
-// isArticle reports whether text goes on like 第3条 behind 第.
+// isArticle reports whether text continues an article number such as 第3条 after 第.
 func isArticle(text string) bool {
 	digits := 0
 	for _, r := range text {
@@ -56,8 +56,8 @@ func isArticle(text string) bool {
 	return false
 }
 
-// withMarks returns pages whose marks are those of the headings in their texts, unless there are marks already: a path
-// of the headings above each other, as deep as their kinds are.
+// withMarks returns pages with marks for the headings in their texts, or the pages unchanged if any page has marks. The
+// locator of each mark is the path of headings, ordered by depth.
 func withMarks(pages []Page) []Page {
 	for _, page := range pages {
 		if len(page.Marks) > 0 {
@@ -84,7 +84,7 @@ func withMarks(pages []Page) []Page {
 	return marked
 }
 
-// outline is the path of headings to a place in a text.
+// outline is the path of headings for a position in a text.
 type outline []entry
 
 type entry struct {
@@ -92,10 +92,11 @@ type entry struct {
 	title string
 }
 
-// maxOutline bounds a path, so that a text that is all headings does not grow with it.
+// maxOutline limits the length of a path.
 const maxOutline = 6
 
-// enter goes on to the section that a line heads. Of a line that is more than a heading, the title is what heads it.
+// enter moves to the section of a heading line. If the line contains more than the heading, enter uses only the heading
+// as title.
 func (o *outline) enter(line string, alone bool) {
 	title := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
 	if !alone {
@@ -120,7 +121,7 @@ func (o outline) String() string {
 	return strings.Join(titles, " > ")
 }
 
-// articleTitle returns what heads a line such as 第3条（休暇） 休暇は…, without what follows.
+// articleTitle returns the heading of a line such as 第3条（休暇） 休暇は…, without the text after it.
 func articleTitle(line string) string {
 	end := strings.IndexAny(line, " \t\u3000")
 	if i := strings.IndexAny(line, "）】"); i >= 0 {
@@ -133,10 +134,11 @@ func articleTitle(line string) string {
 	return line[:end]
 }
 
-// depthsOf are the parts of Japanese papers and laws, from the greatest to the least.
+// depthsOf are the divisions of Japanese documents and laws, from the largest to the smallest.
 var depthsOf = []string{"編", "部", "章", "節", "款", "条"}
 
-// headingDepth returns how deep a heading stands: those of Markdown first, then parts of papers, then marked lines.
+// headingDepth returns the depth of a heading line. Markdown headings precede divisions of documents, and these precede
+// marked lines.
 func headingDepth(line string) int {
 	if level := len(line) - len(strings.TrimLeft(line, "#")); level > 0 {
 		return level
@@ -152,8 +154,8 @@ func headingDepth(line string) int {
 	return 20
 }
 
-// locate returns the locator of a passage that begins at start: that of the last mark at or before it, else the one in
-// force before, else that of its first mark. Ranges of cells of one sheet become the range of them all.
+// locate returns the locator of a passage that starts at start: the last mark at or before it, otherwise before,
+// otherwise the first mark in the passage. It merges cell ranges of one sheet.
 func locate(before string, marks []Mark, start int) string {
 	locator := before
 	for _, m := range marks {
@@ -168,8 +170,8 @@ func locate(before string, marks []Mark, start int) string {
 
 var cellRange = regexp.MustCompile(`^(.+)!([A-Z]{1,3})([1-9][0-9]{0,6})(?::([A-Z]{1,3})([1-9][0-9]{0,6}))?$`)
 
-// joinRanges returns the range of two ranges of cells of one sheet, or of the name of a sheet and cells of it. Anything
-// else stays as the first of them.
+// joinRanges merges two cell ranges of one sheet, or a sheet name and a range of that sheet. In all other cases it
+// returns a.
 func joinRanges(a, b string) string {
 	if cells := cellRange.FindStringSubmatch(b); cells != nil && cells[1] == a {
 		return b
@@ -188,11 +190,10 @@ func joinRanges(a, b string) string {
 		":" + slices.MaxFunc(columns, byLength) + slices.MaxFunc(rows, byLength)
 }
 
-// byLength compares columns, or numbers of rows without leading zeros.
+// byLength compares column names, or row numbers without leading zeros.
 func byLength(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// Headings returns what a locator says about the subject of a passage: headings and the names of sheets, but no cells
-// and no numbers of slides.
+// Headings returns the descriptive part of a locator: headings and sheet names, without cell ranges and slide numbers.
 func Headings(locator string) string {
 	if cells := cellRange.FindStringSubmatch(locator); cells != nil {
 		return cells[1]

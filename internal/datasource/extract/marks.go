@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of marks. Of more headings than fit, the deepest levels are left out.
+// Limits of marks. If there are too many headings, the deepest levels are omitted.
 const (
-	maxTitleRunes   = 60  // Characters that a locator shows of one heading.
+	maxTitleRunes   = 60  // Characters of one heading in a locator.
 	maxLocator      = 900 // Bytes of one locator.
 	maxMarks        = 20_000
-	maxLocatorBytes = 1 << 20 // Of all.
+	maxLocatorBytes = 1 << 20 // Of all locators.
 )
 
-// articleLevels are the levels of what heads the parts of Japanese rules, all of them below the headings of Markdown.
+// articleLevels are the heading levels of the divisions of Japanese rules, all below the Markdown headings.
 var articleLevels = map[string]int{"編": 7, "部": 8, "章": 9, "節": 10, "款": 11, "条": 12}
 
-// article matches a line that heads a part of a rule: 第1章　総則, 第12条の2（休暇）. What goes on as a sentence does, as in
-// 第3条の規定により, refers to it only.
+// article matches a heading line of a rule: 第1章　総則, 第12条の2（休暇）. It does not match a reference inside a sentence, as in
+// 第3条の規定により.
 var article = regexp.MustCompile(
 	`^(第[0-9０-９〇一二三四五六七八九十百千]{1,6}([編部章節款条])(?:の[0-9０-９一二三四五六七八九十]{1,3})*)(?:$|[\s　]|([（(][^（）()]{1,50}[）)]))`)
 
-// headingMarks returns marks for the headings of a text: those of Markdown, and what heads the parts of Japanese rules.
-// The locator of each is the path of headings down to it.
+// headingMarks returns marks for the headings of a text: Markdown headings and the headings of Japanese rules. The
+// locator of a mark is the path of headings.
 func headingMarks(text string) []Mark {
 	for deepest := articleLevels["条"]; deepest > 0; deepest-- {
 		marks, bytes := marksTo(text, deepest)
@@ -35,8 +35,7 @@ func headingMarks(text string) []Mark {
 	return nil
 }
 
-// marksTo returns the marks for the headings down to a level, as far as they may be of use, and the bytes of their
-// locators.
+// marksTo returns the marks for headings up to a level, and the total bytes of their locators.
 func marksTo(text string, deepest int) (marks []Mark, bytes int) {
 	var p headingPath
 	fence, before, offset := "", "", 0
@@ -57,7 +56,7 @@ func marksTo(text string, deepest int) (marks []Mark, bytes int) {
 				fence = ""
 			}
 		case offset == 0 && trimmed == "---":
-			fence = trimmed // What describes the file.
+			fence = trimmed // YAML front matter.
 		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
 			fence = trimmed[:3]
 		case underlines(trimmed, before) && plainTitle(before) != "":
@@ -79,7 +78,8 @@ func marksTo(text string, deepest int) (marks []Mark, bytes int) {
 	return marks, bytes
 }
 
-// headingOf returns the level and the title if a line heads a section. alone says that it does nothing else.
+// headingOf returns the level and title of a heading line, or level 0. alone reports whether the line contains only the
+// heading.
 func headingOf(line string) (level int, title string, alone bool) {
 	for level < len(line) && line[level] == '#' {
 		level++
@@ -113,7 +113,7 @@ func headingOf(line string) (level int, title string, alone bool) {
 	return articleLevels[found[2]], title, alone
 }
 
-// underlines reports whether a line makes a heading of the one before it.
+// underlines reports whether a line is the underline of a heading in the line before it.
 func underlines(line, before string) bool {
 	if len(line) < 3 || before == "" || strings.ContainsAny(before[:1], "|->*+") {
 		return false
@@ -121,13 +121,13 @@ func underlines(line, before string) bool {
 	return strings.Trim(line, "=") == "" || strings.Trim(line, "-") == ""
 }
 
-// headingPath is the headings that a place in a text stands under.
+// headingPath is the path of headings for a position in a text.
 type headingPath struct {
 	levels []int
 	titles []string
 }
 
-// enter has a heading take the place of those of its level and below.
+// enter adds a heading and removes all headings of the same or a deeper level.
 func (p *headingPath) enter(level int, title string) {
 	n := len(p.levels)
 	for n > 0 && p.levels[n-1] >= level {
@@ -136,10 +136,10 @@ func (p *headingPath) enter(level int, title string) {
 	p.levels, p.titles = append(p.levels[:n], level), append(p.titles[:n], plainTitle(title))
 }
 
-// has reports whether a title is one of the path.
+// has reports whether the path contains a title.
 func (p *headingPath) has(title string) bool { return slices.Contains(p.titles, plainTitle(title)) }
 
-// String returns the path as people read it, of a long one the end.
+// String returns the path for display. It omits the first headings of a path that is too long.
 func (p *headingPath) String() string {
 	titles := p.titles
 	for {
@@ -155,7 +155,7 @@ var (
 	emphasis     = strings.NewReplacer("**", "", "__", "", "`", "", "\t", " ", "　", " ")
 )
 
-// plainTitle returns a title without the signs of Markdown, cut to a bound.
+// plainTitle returns a title without Markdown markup, truncated to maxTitleRunes.
 func plainTitle(title string) string {
 	title = strings.TrimSpace(emphasis.Replace(markdownLink.ReplaceAllString(title, "$1")))
 	if runes := []rune(title); len(runes) > maxTitleRunes {

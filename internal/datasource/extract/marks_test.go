@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// marksOf reads a file and returns its marks as "line: locator", with a # in front if the line is a heading.
+// marksOf returns the marks of a file as "line: locator", with a leading # if the line is a heading.
 func marksOf(t *testing.T, name, content string) []string {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), []byte(content))
@@ -109,7 +109,7 @@ func FuzzHeadingMarks(f *testing.F) {
 	})
 }
 
-// lineBefore returns what stands in the line before an offset.
+// lineBefore returns the part of a line before an offset.
 func lineBefore(text string, offset int) string {
 	return text[strings.LastIndexByte(text[:offset], '\n')+1 : offset]
 }

@@ -5,26 +5,27 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a table in Markdown.
+// Limits of a Markdown table.
 const (
 	maxTableCells  = 500_000
 	maxTableSpan   = 63
-	maxRepeated    = 60  // Characters of a merged cell that is repeated in each row it reaches.
-	maxHeaderRunes = 120 // Of a first row that is repeated.
-	tableRunes     = 380 // From here on, a table goes on as a new one under the same header: about one passage.
+	maxRepeated    = 60  // Characters of a merged cell that is repeated in each of its rows.
+	maxHeaderRunes = 120 // Characters of a first row that is repeated.
+	tableRunes     = 380 // Size at which a table is split. Each part repeats the header and is about one passage.
 )
 
 // tableCell is a cell of a table in an Office file.
 type tableCell struct {
 	text   string // One line.
-	blocks string // The same as paragraphs.
-	span   int    // The columns that it takes, at least 1.
-	merged bool   // It belongs to the cell above.
-	layout bool   // It holds what does not fit in one line: tables, headings, lists.
+	blocks string // The same text as paragraphs.
+	span   int    // Number of columns, at least 1.
+	merged bool   // It continues the cell above.
+	layout bool   // It contains tables, headings or lists, which do not fit in one line.
 }
 
-// markdownTable returns rows as a table of Markdown, or as paragraphs if it is there for the layout only. In a row, a
-// merged cell stands in its first column; of merged rows, each has it, so that it can be understood alone.
+// markdownTable returns rows as a Markdown table, or as paragraphs if the table is only for layout. A cell that spans
+// columns appears in its first column. A cell that spans rows appears in each row, so that each row is understandable
+// by itself.
 func markdownTable(rows [][]tableCell) string {
 	grid, isLayout := layOut(rows)
 	grid = withoutEmpty(grid)
@@ -61,7 +62,7 @@ func markdownTable(rows [][]tableCell) string {
 	return out.String()
 }
 
-// layOut returns the texts of a table as a rectangle, and whether the table is there for the layout only.
+// layOut returns the texts of a table as a rectangle, and whether the table is only for layout.
 func layOut(rows [][]tableCell) (grid [][]string, isLayout bool) {
 	width := 0
 	for _, row := range rows {
@@ -96,7 +97,7 @@ func layOut(rows [][]tableCell) (grid [][]string, isLayout bool) {
 	return grid, isLayout
 }
 
-// withoutEmpty takes out rows and columns that hold nothing, as forms have many.
+// withoutEmpty removes empty rows and columns, which are common in forms.
 func withoutEmpty(grid [][]string) [][]string {
 	var used []bool
 	for _, row := range grid {
@@ -128,7 +129,7 @@ func tableRow(cells []string) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// full reports whether each cell says something.
+// full reports whether no cell is empty.
 func full(cells []string) bool {
 	for _, cell := range cells {
 		if cell == "" {
@@ -138,7 +139,7 @@ func full(cells []string) bool {
 	return true
 }
 
-// oneLine returns a text as a cell of Markdown has it.
+// oneLine returns a text in the form of a Markdown cell.
 func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", "｜")
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// withDigits writes digits in the signs that the section asks for. counted says that they are a number to be read
-// aloud.
+// withDigits writes digits in the numerals that the section requests. With counted, it writes them as a spoken number.
 func (s *formatSection) withDigits(digits string, counted bool) string {
 	if s.digits == 0 {
 		return digits
@@ -33,8 +32,8 @@ func (s *formatSection) withDigits(digits string, counted bool) string {
 	}, digits)
 }
 
-// roundDecimal writes a number that is not negative with n decimals. Halves are rounded up, by the fifteen digits that
-// a person sees: 1.005 is a half, though its binary form is less.
+// roundDecimal formats a non-negative number with n decimals. It rounds half up based on the fifteen digits that Excel
+// displays: 1.005 counts as a half, although its binary value is less.
 func roundDecimal(v float64, n int) string {
 	if v >= 1e15 {
 		return strconv.FormatFloat(v, 'f', n, 64)
@@ -67,8 +66,8 @@ func roundDecimal(v float64, n int) string {
 	return string(digits[:at]) + "." + string(digits[at:])
 }
 
-// generalNumber writes a number with the digits that a person sees: fifteen at most, and an exponent only where it is
-// needed.
+// generalNumber formats a number like Excel's format General: with at most fifteen digits, and with an exponent only if
+// necessary.
 func generalNumber(f float64) string {
 	if size := math.Abs(f); size != 0 && (size >= 1e15 || size < 1e-9) {
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', 5, 64), "E")

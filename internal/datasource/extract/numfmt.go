@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// builtinFormats are the number formats that files name by their ids alone, in the Japanese locale (ECMA-376 part 1,
-// 18.8.30).
+// builtinFormats are the predefined number formats by id, in the Japanese locale (ECMA-376 part 1, 18.8.30).
 var builtinFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: `"¥"#,##0;"¥"-#,##0`, 6: `"¥"#,##0;"¥"-#,##0`,
 	7: `"¥"#,##0.00;"¥"-#,##0.00`,
@@ -28,27 +27,27 @@ var builtinFormats = map[int]string{
 	58: `[$-411]ggge"年"m"月"d"日"`,
 }
 
-// maxFormat bounds a format, in bytes. Excel takes 255 characters.
+// maxFormat is the largest length of a format code, in bytes. Excel allows 255 characters.
 const maxFormat = 1024
 
-// numberFormat is how numbers are shown, up to four ways: by sign, by conditions, and for text.
+// numberFormat is a parsed format code of up to four sections, which are selected by sign, by conditions, or for text.
 type numberFormat struct{ sections []formatSection }
 
-// formatSection is one of them.
+// formatSection is one section of a format code.
 type formatSection struct {
 	tokens    []formatToken
 	condition string // "<", "<=", "=", "<>", ">=", ">", or "".
 	operand   float64
 	isDate    bool
 	isText    bool
-	digits    byte // '1' to '4' for the signs that stand for digits ([DBNum1]), 0 for the usual ones.
-	japanese  bool // The names of days and months are.
-	gannen    bool // The first year of an era is 元年.
+	digits    byte // '1' to '4' for [DBNum1] to [DBNum4], 0 for ordinary digits.
+	japanese  bool // Names of days and months are Japanese.
+	gannen    bool // The first year of an era is written 元年.
 }
 
 // formatToken is a piece of a format: a literal or a placeholder.
 type formatToken struct {
-	kind byte // One of those below, or the letter of a part of a date.
+	kind byte // One of the constants below, or the letter of a date part.
 	text string
 }
 
@@ -59,16 +58,16 @@ const (
 	tokenComma   = ','
 	tokenPercent = '%'
 	tokenExp     = 'E'
-	tokenSlash   = '/' // Of a fraction.
+	tokenSlash   = '/' // The slash of a fraction.
 	tokenGeneral = 'G'
 	tokenText    = '@'
 	tokenElapsed = '[' // [h], [mm], [ss].
 	tokenHalfDay = 'A' // AM/PM, A/P, 午前/午後.
-	tokenMinute  = 'n' // An m behind hours or before seconds.
-	tokenMillis  = 'S' // The digits behind the point of seconds.
+	tokenMinute  = 'n' // An m after hours or before seconds.
+	tokenMillis  = 'S' // Decimals of seconds.
 )
 
-// number returns a number as it is shown.
+// number formats a number.
 func (f *numberFormat) number(v float64, is1904 bool) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""
@@ -87,7 +86,7 @@ func (f *numberFormat) number(v float64, is1904 bool) string {
 	return strings.TrimSpace(text)
 }
 
-// text returns a text as it is shown.
+// text formats a text.
 func (f *numberFormat) text(v string) string {
 	var s *formatSection
 	switch n := len(f.sections); {
@@ -110,7 +109,8 @@ func (f *numberFormat) text(v string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// section returns how a number is shown, nil for as it is. negative says that the sign is in the section.
+// section returns the section for a number, nil for the format General. negative reports whether the section itself
+// contains the sign.
 func (f *numberFormat) section(v float64) (s *formatSection, negative bool) {
 	numeric := f.sections
 	if n := len(numeric); n == 4 || n > 1 && numeric[n-1].isText {
@@ -150,7 +150,7 @@ func (s *formatSection) holds(v float64) bool {
 	return v != s.operand
 }
 
-// number writes a number that is not negative.
+// number formats a non-negative number.
 func (s *formatSection) number(v float64) string {
 	p := s.pattern()
 	v *= math.Pow(100, float64(p.percents)) / math.Pow(1000, float64(p.scale))
@@ -195,8 +195,8 @@ func (s *formatSection) number(v float64) string {
 	return out.String()
 }
 
-// wholeDigits returns the digits that take the place of the placeholder with left ones from it to the point. The first
-// takes all that are too many.
+// wholeDigits returns the digits for a placeholder. left is the number of placeholders from this one to the decimal
+// point. The first placeholder gets all excess digits.
 func wholeDigits(whole string, left int, p formatPattern, placeholder string) string {
 	from, to := len(whole)-left, len(whole)-left+1
 	if left == p.wholes {
@@ -222,7 +222,7 @@ func wholeDigits(whole string, left int, p formatPattern, placeholder string) st
 	return out.String()
 }
 
-// writeDecimal writes the digit at a place behind the point, none if it is a zero that is not to be shown.
+// writeDecimal writes the decimal at an index. It writes nothing for a trailing zero with an optional placeholder.
 func writeDecimal(out *strings.Builder, placeholder, decimals string, at int) {
 	if at >= len(decimals) {
 		return
@@ -233,7 +233,7 @@ func writeDecimal(out *strings.Builder, placeholder, decimals string, at int) {
 	out.WriteByte(decimals[at])
 }
 
-// significantDecimals reports whether something is shown behind the point.
+// significantDecimals reports whether any decimals are displayed.
 func significantDecimals(decimals string, tokens []formatToken) bool {
 	at := 0
 	for _, t := range tokens {
@@ -247,16 +247,16 @@ func significantDecimals(decimals string, tokens []formatToken) bool {
 	return at == 0
 }
 
-// formatPattern is what the placeholders of a section ask for.
+// formatPattern summarizes the placeholders of a section.
 type formatPattern struct {
-	wholes   int // Placeholders before the point.
-	decimals int // And behind it.
+	wholes   int // Placeholders before the decimal point.
+	decimals int // Placeholders after the decimal point.
 	percents int
-	scale    int  // Commas that divide by a thousand.
-	grouped  bool // A comma stands between digits.
+	scale    int  // Commas that each divide by a thousand.
+	grouped  bool // Thousands separators are displayed.
 	first    int  // The index of the first placeholder, -1 if there is none.
-	slash    int  // That of the slash of a fraction, -1 if there is none.
-	exponent int  // That of the exponent, -1 if there is none.
+	slash    int  // The index of the slash of a fraction, -1 if there is none.
+	exponent int  // The index of the exponent, -1 if there is none.
 }
 
 func (s *formatSection) pattern() formatPattern {
@@ -308,7 +308,7 @@ func (s *formatSection) scientific(v float64, p formatPattern) string {
 	return mantissa + "E" + sign + strings.Repeat("0", max(width-len(digits), 0)) + digits
 }
 
-// fraction writes a number as a whole one and the nearest fraction.
+// fraction formats a number as a whole number and the nearest fraction.
 func (s *formatSection) fraction(v float64) string {
 	slash := slices.IndexFunc(s.tokens, func(t formatToken) bool { return t.kind == tokenSlash })
 	most, fixed := 9, 0

@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// What Excel shows for each in the Japanese locale.
+// TestNumberFormats compares with the output of Excel in the Japanese locale.
 func TestNumberFormats(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// parseNumberFormat reads the code of a format.
+// parseNumberFormat parses a format code.
 func parseNumberFormat(code string) *numberFormat {
 	f := new(numberFormat)
 	if code == "" || len(code) > maxFormat {
@@ -22,7 +22,7 @@ func parseNumberFormat(code string) *numberFormat {
 	return f
 }
 
-// splitSections cuts a code at its semicolons, but for quoted ones.
+// splitSections splits a code at its unquoted semicolons.
 func splitSections(code string) []string {
 	var out []string
 	start, quoted := 0, false
@@ -50,10 +50,10 @@ func parseSection(code string) (s formatSection) {
 	return s
 }
 
-// halfDays are the ways to write the half of a day.
+// halfDays are the notations for AM and PM.
 var halfDays = []string{"AM/PM", "am/pm", "A/P", "a/p", "午前/午後", "上午/下午"}
 
-// parseToken takes a token from the start of code and returns its length.
+// parseToken parses the first token of code and returns its length.
 func (s *formatSection) parseToken(code string) int {
 	add := func(kind byte, text string) { s.tokens = append(s.tokens, formatToken{kind, text}) }
 	for _, half := range halfDays {
@@ -76,7 +76,7 @@ func (s *formatSection) parseToken(code string) int {
 		_, next := utf8.DecodeRuneInString(code[1:])
 		add(tokenLiteral, code[1:1+next])
 		return 1 + next
-	case '_', '*': // The width of a character, and a character that fills.
+	case '_', '*': // The width of a character, or a fill character.
 		_, next := utf8.DecodeRuneInString(code[1:])
 		return 1 + next
 	case '[':
@@ -101,7 +101,7 @@ func (s *formatSection) parseToken(code string) int {
 	return size
 }
 
-// datePart takes a run of one letter.
+// datePart parses a run of one letter.
 func (s *formatSection) datePart(code string) int {
 	n := 1
 	for n < len(code) && code[n]|0x20 == code[0]|0x20 {
@@ -117,8 +117,7 @@ func (s *formatSection) datePart(code string) int {
 	return n
 }
 
-// bracket reads what stands between brackets: a condition, a currency, a language, kinds of digits, elapsed time, a
-// color.
+// bracket parses the text in brackets: a condition, a currency, a language, a kind of digits, elapsed time, or a color.
 func (s *formatSection) bracket(text string) {
 	lower := strings.ToLower(text)
 	switch {
@@ -150,19 +149,19 @@ func (s *formatSection) language(name string) {
 	switch {
 	case strings.HasSuffix(name, "411"), strings.HasPrefix(name, "ja"):
 		s.japanese = true
-	case name == "f800": // The long date of the system.
+	case name == "f800": // The system's long date format.
 		*s = parseSection(`yyyy"年"m"月"d"日"`)
 		s.condition = systemFormat
-	case name == "f400": // Its time.
+	case name == "f400": // The system's time format.
 		*s = parseSection("h:mm:ss")
 		s.condition = systemFormat
 	}
 }
 
-// systemFormat marks a section whose tokens are those of the system, whatever follows in the code.
+// systemFormat marks a section with a format of the system. The section ignores the rest of the code.
 const systemFormat = "system"
 
-// settle tells minutes from months, and points of seconds and slashes of dates from those of numbers.
+// settle distinguishes minutes from months, and the points and slashes of dates from those of numbers.
 func (s *formatSection) settle() {
 	if s.condition == systemFormat {
 		s.condition = ""
@@ -204,7 +203,7 @@ func (s *formatSection) settle() {
 	}
 }
 
-// nextPart returns the letter of the next part of a date behind a token.
+// nextPart returns the letter of the next date part after a token.
 func (s *formatSection) nextPart(i int) byte {
 	for _, t := range s.tokens[i+1:] {
 		switch {

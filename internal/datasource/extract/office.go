@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxOfficeText bounds the text of an Office file, in bytes.
+// maxOfficeText is the largest size of the text of an Office file, in bytes.
 const maxOfficeText = 64 << 20
 
-// officeKind describes a kind of Office files.
+// officeKind describes one kind of Office file.
 type officeKind struct {
-	name      string // For people.
+	name      string // Display name.
 	extension string
-	folder    string // Where its parts are.
-	oleStream string // Names the old binary format.
+	folder    string // Directory of its parts.
+	oleStream string // A stream that identifies the old binary format.
 }
 
 var officeKinds = map[kind]officeKind{
@@ -35,8 +35,8 @@ const (
 	reasonEncrypted     = "パスワードで保護されているため、読み取れませんでした。パスワードを解除して保存し直し、" + again
 )
 
-// OldOffice returns what to do with a file whose name says that it is of a format of Office that is not read, "" if it
-// does not.
+// OldOffice returns a text that helps the person if a file name has the extension of an old, unsupported Office format,
+// and "" otherwise.
 func OldOffice(filename string) string {
 	switch extensionOf(filename) {
 	case ".doc", ".dot":
@@ -75,7 +75,7 @@ func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
 	}
 	for i, page := range pages {
 		if pages[i].Text = strings.Map(withoutControl, page.Text); len(pages[i].Text) != len(page.Text) {
-			return nil, &Unreadable{Corrupt, reasonOfficeCorrupt} // XML has none.
+			return nil, &Unreadable{Corrupt, reasonOfficeCorrupt} // Valid XML has no control characters.
 		}
 	}
 	for _, page := range pages {
@@ -111,7 +111,7 @@ func readOffice(ctx context.Context, k kind, content []byte) ([]Page, error) {
 
 var oleMagic = []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")
 
-// notZIP returns an error that names what a file is if it is no archive.
+// notZIP returns nil for a ZIP archive, and otherwise an error that describes the actual format of the file.
 func notZIP(k kind, content []byte) error {
 	if bytes.HasPrefix(content, []byte("PK\x03\x04")) || bytes.HasPrefix(content, []byte("PK\x05\x06")) {
 		return nil
@@ -151,7 +151,7 @@ func notZIP(k kind, content []byte) error {
 	return mismatch(k, is)
 }
 
-// utf16Name returns a name as a directory of an OLE container has it.
+// utf16Name returns a name in the encoding of an OLE directory.
 func utf16Name(name string) []byte {
 	out := make([]byte, 0, 2*len(name))
 	for _, b := range []byte(name) {
@@ -165,7 +165,7 @@ func mismatch(k kind, is string) error {
 		"正しい拡張子に直すか、" + officeKinds[k].extension + "形式で保存し直して、" + again}
 }
 
-// mainPart returns the name of the part with which reading begins, if the package is of the kind.
+// mainPart returns the name of the main part. It returns an error if the package is of another kind.
 func (p *opc) mainPart(k kind) (string, error) {
 	rels, err := p.relationships("")
 	if err != nil {

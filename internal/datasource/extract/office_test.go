@@ -30,13 +30,13 @@ const (
  xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"`
 )
 
-// archive returns an archive of parts, in the order of their names and contents.
+// archive returns a ZIP archive. parts are alternating names and contents.
 func archive(t testing.TB, parts ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for i := 0; i < len(parts); i += 2 {
-		method := zip.Store // A compressor takes a megabyte, which slows fuzzing down.
+		method := zip.Store // A compressor allocates a megabyte, which slows fuzzing down.
 		if len(parts[i+1]) > 32<<10 {
 			method = zip.Deflate
 		}
@@ -54,7 +54,7 @@ func archive(t testing.TB, parts ...string) []byte {
 	return out.Bytes()
 }
 
-// relations returns a part of relationships, of triples of id, kind and target.
+// relations returns a relationships part. of are triples of id, kind and target.
 func relations(of ...string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<?xml version="1.0" encoding="UTF-8"?><Relationships xmlns=%q>`, relationsSpace)
@@ -64,7 +64,7 @@ func relations(of ...string) string {
 	return out.String() + "</Relationships>"
 }
 
-// document returns a document of Word with a body and further parts.
+// document returns a Word document with a body and additional parts.
 func document(t testing.TB, body string, parts ...string) []byte {
 	t.Helper()
 	return archive(t, append([]string{
@@ -73,7 +73,7 @@ func document(t testing.TB, body string, parts ...string) []byte {
 	}, parts...)...)
 }
 
-func TestOldOfficeSaysWhatToDo(t *testing.T) {
+func TestOldOfficeReturnsAdvice(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"a.doc": "Wordで開き、「名前を付けて保存」で.docx", "a.XLS": "Excelで開き、「名前を付けて保存」で.xlsx",
@@ -91,7 +91,7 @@ func TestOldOfficeSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// utf16Text returns a text in little-endian UTF-16 without a mark.
+// utf16Text returns a text in little-endian UTF-16 without byte order mark.
 func utf16Text(s string) string {
 	var out []byte
 	for _, unit := range utf16.Encode([]rune(s)) {
@@ -100,14 +100,14 @@ func utf16Text(s string) string {
 	return string(out)
 }
 
-func TestOfficeFilesThatAreRefused(t *testing.T) {
+func TestRefusedOfficeFiles(t *testing.T) {
 	t.Parallel()
 	const ole = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
 	whole := document(t, `<w:p><w:r><w:t>`+strings.Repeat("本文", 2000)+`</w:t></w:r></w:p>`)
 	damaged := bytes.Clone(whole)
 	damaged[bytes.Index(damaged, []byte("本文"))] ^= 1
 	locked := bytes.Clone(whole)
-	for at := 0; ; { // The flag stands in the entry and in the directory.
+	for at := 0; ; { // The flag is in the entry and in the directory.
 		i := bytes.Index(locked[at:], []byte("PK\x01\x02"))
 		if i < 0 {
 			break
@@ -176,7 +176,7 @@ func TestOfficeFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// endless returns a document that grows from little to size, which it says unless says is another one.
+// endless returns a document with a part that unpacks to size bytes. Its header declares the actual size if says is 0.
 func endless(t testing.TB, part string, size int, says uint32) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -213,7 +213,7 @@ func endless(t testing.TB, part string, size int, says uint32) []byte {
 	return content
 }
 
-// TestR66_OfficeBombs is not parallel because it measures what is allocated.
+// TestR66_OfficeBombs measures allocations and therefore is not parallel.
 func TestR66_OfficeBombs(t *testing.T) {
 	entries := make([]string, 0, 200_000)
 	for i := range 100_000 {
@@ -221,10 +221,10 @@ func TestR66_OfficeBombs(t *testing.T) {
 	}
 	wide := strings.Repeat(`<w:tc><w:tcPr><w:gridSpan w:val="60000"/></w:tcPr><w:p/></w:tc>`, 500)
 	for name, content := range map[string][]byte{
-		"100,000 entries":                   archive(t, entries...),
-		"endless":                           endless(t, "word/document.xml", 24<<20, 0),
-		"endless, though it says otherwise": endless(t, "word/document.xml", 24<<20, 1000),
-		"larger than a part may be":         endless(t, "word/document.xml", 1<<20, 1<<30),
+		"100,000 entries":                    archive(t, entries...),
+		"endless":                            endless(t, "word/document.xml", 24<<20, 0),
+		"endless with a wrong declared size": endless(t, "word/document.xml", 24<<20, 1000),
+		"larger than a part may be":          endless(t, "word/document.xml", 1<<20, 1<<30),
 		"cells": document(t,
 			"<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc/>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
 		"spans": document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+wide+"</w:tr>",
@@ -247,7 +247,7 @@ func TestR66_OfficeBombs(t *testing.T) {
 	}
 }
 
-// replacePart returns an archive with another content of a part, nil if there is no such part.
+// replacePart returns an archive with a new content for a part, nil if the part does not exist.
 func replacePart(t testing.TB, file []byte, name, content string) []byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))

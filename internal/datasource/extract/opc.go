@@ -10,34 +10,34 @@ import (
 	"strings"
 )
 
-// Bounds of an Office file, which is a ZIP archive of XML parts. The declared size of a part is not trusted: bytes are
-// counted as they are unpacked.
+// Limits of an Office file, which is a ZIP archive of XML parts. The code counts unpacked bytes, because declared sizes
+// cannot be trusted.
 const (
-	maxEntries  = 20_000    // Of the archive, embedded ones that are stored without compression included.
-	maxPart     = 128 << 20 // Bytes of one part.
-	maxUnpacked = 384 << 20 // Bytes of all the parts that are read.
-	maxRatio    = 250       // What a part may grow by, once it has grown to ratioFrom.
+	maxEntries  = 20_000    // Entries of the archive, including those of archives embedded without compression.
+	maxPart     = 128 << 20 // Unpacked bytes of one part.
+	maxUnpacked = 384 << 20 // Unpacked bytes of all parts that are read.
+	maxRatio    = 250       // Largest compression ratio of a part that is larger than ratioFrom.
 	ratioFrom   = 16 << 20
-	maxElements = 8_000_000 // Of all the parts that are read: they take most of the time.
+	maxElements = 8_000_000 // Elements of all parts that are read. They dominate the running time.
 )
 
-// Errors that end the reading of a package. All others mean that it is corrupt.
+// Errors that abort the reading of a package. All other errors mean that the package is corrupt.
 var (
 	errBomb   = errors.New("grows beyond the limits")
 	errNoPart = errors.New("no such part")
 	errCipher = errors.New("encrypted entry")
 )
 
-// opc is an Office file (Open Packaging Conventions, ECMA-376 part 2). Only parts that a relationship names are opened,
-// and nothing is written anywhere, so that the names of entries cannot reach outside.
+// opc is an Office file (Open Packaging Conventions, ECMA-376 part 2). It opens only parts with a relationship and
+// never writes to disk, so that names of entries cannot be used for path traversal.
 type opc struct {
 	ctx   context.Context
-	parts map[string]*zip.File // By name in lower case, without the slash in front: names differ by more than case.
-	left  int64                // Bytes that may still be unpacked.
+	parts map[string]*zip.File // By name in lower case, without leading slash. References often differ in case.
+	left  int64                // Remaining bytes to unpack.
 	count int                  // Elements read.
 }
 
-// openOPC opens an archive once its entries are counted, which costs no memory.
+// openOPC opens an archive. It first counts the entries, which requires no memory.
 func openOPC(ctx context.Context, content []byte) (*opc, error) {
 	if bytes.Count(content, []byte("PK\x01\x02")) > maxEntries {
 		return nil, errBomb
@@ -60,7 +60,7 @@ func partName(name string) string {
 	return strings.ToLower(strings.TrimLeft(strings.ReplaceAll(name, `\`, "/"), "/"))
 }
 
-// open returns the unpacked content of a part.
+// open returns a reader of the unpacked content of a part.
 func (p *opc) open(name string) (io.ReadCloser, error) {
 	f := p.parts[partName(name)]
 	switch {
@@ -75,11 +75,11 @@ func (p *opc) open(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &unpacked{ReadCloser: r, pkg: p, packed: int64(f.CompressedSize64)}, nil
+	return &partReader{ReadCloser: r, pkg: p, packed: int64(f.CompressedSize64)}, nil
 }
 
-// unpacked is a part as it is unpacked, within the bounds.
-type unpacked struct {
+// partReader is a reader of a part that enforces the limits.
+type partReader struct {
 	io.ReadCloser
 	pkg    *opc
 	packed int64
@@ -87,7 +87,7 @@ type unpacked struct {
 }
 
 // Read implements io.Reader.
-func (u *unpacked) Read(b []byte) (int, error) {
+func (u *partReader) Read(b []byte) (int, error) {
 	if err := u.pkg.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -100,10 +100,10 @@ func (u *unpacked) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// relationship is a reference from one part to another: its kind, which is the last word of its type, and its target.
+// relationship is a reference from one part to another. kind is the last path element of its type.
 type relationship struct{ kind, target string }
 
-// relationships returns those of a part, "" for the package itself, by their ids. External ones are left out.
+// relationships returns the internal relationships of a part, or of the package if name is "", by id.
 func (p *opc) relationships(name string) (map[string]relationship, error) {
 	dir, base := path.Split(name)
 	rels := make(map[string]relationship)
@@ -121,7 +121,7 @@ func (p *opc) relationships(name string) (map[string]relationship, error) {
 	return rels, err
 }
 
-// resolve returns the name of the part that a relationship of a part in dir names.
+// resolve returns the part name for the target of a relationship in dir.
 func resolve(dir, target string) string {
 	target, _, _ = strings.Cut(strings.ReplaceAll(target, `\`, "/"), "#")
 	if !strings.HasPrefix(target, "/") {
@@ -130,7 +130,7 @@ func resolve(dir, target string) string {
 	return strings.TrimPrefix(path.Clean(target), "/")
 }
 
-// ofKind returns the target of the first relationship of a kind, "" if there is none.
+// ofKind returns the target of the relationship of a kind with the lowest id, "" if there is none.
 func ofKind(rels map[string]relationship, kind string) string {
 	first, target := "", ""
 	for id, rel := range rels {

@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 )
 
-// MaxPages bounds the pages of a file.
+// MaxPages is the largest number of pages of a file.
 const MaxPages = 5_000
 
 // Reasons shown to people.
@@ -68,17 +68,18 @@ func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink)
 	return &Unreadable{NoText, reasonEmpty}
 }
 
-// Rect is a place on a page as it is shown: fractions of its width and height, from its upper left corner.
+// Rect is a rectangle on a displayed page, in fractions of the width and height of the page. The origin is the upper
+// left corner.
 type Rect struct {
 	Page          int // From 1.
 	X, Y          float64
 	Width, Height float64
 }
 
-// HasPictures reports whether RenderPage and Locate know files of the format.
+// HasPictures reports whether RenderPage and Locate support the format.
 func (f Format) HasPictures() bool { return f.kind == pdfFile }
 
-// RenderPage returns a page of a PDF, from 1, as a PNG that is width pixels wide, 200 to 2,000.
+// RenderPage returns a page of a PDF, from 1, as a PNG with a width of 200 to 2,000 pixels.
 func RenderPage(engine *pdf.Engine, content []byte, page, width int) (picture []byte, err error) {
 	err = withPage(engine, content, page, func(d *pdf.Document) error {
 		picture, err = d.Picture(page-1, min(max(width, pdf.MinWidth), pdf.MaxWidth))
@@ -87,14 +88,14 @@ func RenderPage(engine *pdf.Engine, content []byte, page, width int) (picture []
 	return picture, err
 }
 
-// Place is where a piece of a page's text stands.
+// Place is the position of a piece of a page's text.
 type Place struct {
 	Text       string // Of the whole page.
 	Rects      []Rect // One for each piece of a line.
-	Characters int    // How many of the piece stand in the rectangles, white space aside.
+	Characters int    // Number of its characters in the rectangles, without white space.
 }
 
-// Locate returns where a page's text from one byte to another stands.
+// Locate returns the place of the bytes [from, to) of a page's text.
 func Locate(engine *pdf.Engine, content []byte, page, from, to int) (place Place, err error) {
 	err = withPage(engine, content, page, func(d *pdf.Document) error {
 		read, err := d.Page(page - 1)
@@ -112,10 +113,10 @@ func Locate(engine *pdf.Engine, content []byte, page, from, to int) (place Place
 	return place, err
 }
 
-// ErrNoPage says that a file has no such page.
+// ErrNoPage means that the file has no such page.
 var ErrNoPage = errors.New("extract: no such page")
 
-// withPage opens a file and checks that it has a page.
+// withPage opens a file and calls use if the page exists.
 func withPage(engine *pdf.Engine, content []byte, page int, use func(*pdf.Document) error) error {
 	document, err := engine.Open(content)
 	if err != nil {
@@ -131,8 +132,8 @@ func withPage(engine *pdf.Engine, content []byte, page int, use func(*pdf.Docume
 	return nil
 }
 
-// pdfMarks marks the headings of a page: what stands out by its size, and what heads the parts of Japanese rules. path
-// is that of the page before, and goes on.
+// pdfMarks returns marks for the headings of a page: lines with a large font, and headings of Japanese rules. path is
+// the heading path of the previous page; pdfMarks updates it.
 func pdfMarks(page *pdf.Page, path *headingPath) (marks []Mark) {
 	if before := path.String(); before != "" {
 		marks = append(marks, Mark{Locator: before})
@@ -144,7 +145,7 @@ func pdfMarks(page *pdf.Page, path *headingPath) (marks []Mark) {
 	offset := 0
 	for line := range strings.Lines(page.Text) {
 		level, title, alone := headingOf(strings.TrimSpace(line))
-		// What stands at the top of each page is a heading once.
+		// A running title at the top of each page counts as a heading only once.
 		if h, ok := large[offset]; ok && level == 0 && !path.has(strings.TrimSpace(line)) {
 			level, title, alone = sizeLevel(h.Size), strings.TrimSpace(line), true
 		}
@@ -157,7 +158,7 @@ func pdfMarks(page *pdf.Page, path *headingPath) (marks []Mark) {
 	return marks
 }
 
-// sizeLevel returns the level of a heading by its size, measured by the text's.
+// sizeLevel returns the heading level for a font size relative to the body text.
 func sizeLevel(size float64) int {
 	for i, from := range []float64{1.8, 1.5, 1.3} {
 		if size >= from {
@@ -167,7 +168,7 @@ func sizeLevel(size float64) int {
 	return 4
 }
 
-// unreadablePDF returns the reason for an error of a PDF, or of one of its pages.
+// unreadablePDF converts an error of a PDF, or of one of its pages, to an *Unreadable.
 func unreadablePDF(err error, page int) error {
 	switch {
 	case errors.Is(err, pdf.ErrEncrypted):
@@ -177,6 +178,6 @@ func unreadablePDF(err error, page int) error {
 	case errors.Is(err, pdf.ErrNoMapping):
 		return &Unreadable{NoText, fmt.Sprintf(reasonPDFMapping, page)}
 	}
-	// ErrCorrupt, and whatever else a file can do to PDFium.
+	// ErrCorrupt and all other errors that a malformed file can cause in PDFium.
 	return &Unreadable{Corrupt, reasonPDFCorrupt}
 }

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// maxSlides bounds a presentation. A page more than the limit of all formats is enough to be refused for its pages.
+// maxSlides is the largest number of slides to read: one more than MaxPages, so that the file is refused for its pages.
 const maxSlides = 5001
 
 // pptx reads the slides of a presentation (ECMA-376 part 1, chapter 19).
 type pptx struct {
 	pkg     *opc
-	footers map[string]bool // Those that a slide before has shown.
-	made    int             // Bytes of text read.
+	footers map[string]bool // Footers of the slides so far.
+	made    int             // Bytes of text so far.
 }
 
-// slide is a slide, its notes or what is drawn on a sheet, as far as it is read.
+// slide is the state of reading a slide, its notes, or the drawing of a sheet.
 type slide struct {
 	*pptx
 	x      *parser
 	rels   map[string]relationship
-	notes  bool // Of notes, only what a person has written.
+	notes  bool // The part contains notes. Only the person's text is read.
 	hidden bool
 	title  string
 	blocks []string
-	counts [9]int // Of numbered paragraphs of a shape, by level.
-	cells  int    // Of all tables.
+	counts [9]int // Counters of the numbered paragraphs of a shape, by level.
+	cells  int    // Number of cells in all tables.
 }
 
-// shape is what is known of a shape before its text.
+// shape contains the properties of a shape that precede its text.
 type shape struct {
-	placeholder string // Its type, "" if it is none.
+	placeholder string // Placeholder type, "" if the shape is not a placeholder.
 	hidden      bool
 }
 
-// pptxPages returns the slides of a presentation in the order in which they are shown, each with its notes.
+// pptxPages returns the slides of a presentation in presentation order, each with its notes.
 func pptxPages(pkg *opc, main string) ([]Page, error) {
 	p := &pptx{pkg: pkg, footers: make(map[string]bool)}
 	rels, err := pkg.relationships(main)
@@ -120,10 +120,10 @@ func (p *pptx) slide(name string, notes bool) (*slide, error) {
 	})
 }
 
-// amount is how much has been read so far.
+// amount returns the bytes of text so far.
 func (s *slide) amount() int { return s.made }
 
-// element reads an element of a slide. One that is not known is what it contains.
+// element reads an element of a slide. For an unknown element, it reads the content.
 func (s *slide) element(e element) error {
 	switch e.Name.Space + ":" + e.Name.Local {
 	case "p:sp", "p:pic", "p:graphicFrame", "p:cxnSp", "xdr:sp", "xdr:pic", "xdr:graphicFrame", "xdr:cxnSp":
@@ -136,7 +136,7 @@ func (s *slide) element(e element) error {
 	return s.x.each(s.element)
 }
 
-// shape reads a shape: its text, table, chart, diagram or description.
+// shape reads the text, table, chart, diagram or description of a shape.
 func (s *slide) shape() error {
 	var own shape
 	var visit func(element) error
@@ -190,8 +190,7 @@ func (s *slide) add(text string) {
 	}
 }
 
-// body reads the text of a shape. What numbers or dates the slides is left out, and what stands at the foot of all is
-// told once.
+// body reads the text of a shape. It omits slide numbers and dates, and repeated footers.
 func (s *slide) body(own shape) error {
 	lines, err := s.paragraphs(own.placeholder == "obj" || own.placeholder == "body")
 	if err != nil || len(lines) == 0 || own.hidden {
@@ -220,8 +219,8 @@ func (s *slide) body(own shape) error {
 	return nil
 }
 
-// paragraphs reads the paragraphs below the element that was entered last, each as a line. In a list, paragraphs are
-// items unless they say otherwise; elsewhere they are if they say so.
+// paragraphs reads the paragraphs inside the current element, each as one line. In a list, paragraphs are items by
+// default. Otherwise they are items only if their properties define a bullet or number.
 func (s *slide) paragraphs(list bool) ([]string, error) {
 	var lines []string
 	s.counts = [9]int{}
@@ -297,7 +296,7 @@ func (s *slide) paragraph(list bool) (string, error) {
 	return text, err
 }
 
-// numbers maps what types of automatic numbers begin with to formats of lists.
+// numbers maps prefixes of automatic numbering types to list number formats.
 var numbers = []struct{ prefix, format string }{
 	{"romanUc", "upperRoman"},
 	{"romanLc", "lowerRoman"},
@@ -344,7 +343,7 @@ func (s *slide) readTable() error {
 				return s.x.skip()
 			}
 			c, err := s.readCell(e)
-			if !isSet(e, "hMerge") { // Else it belongs to the span of the cell before.
+			if !isSet(e, "hMerge") { // A merged cell is part of the span of the previous cell.
 				rows[len(rows)-1] = append(rows[len(rows)-1], c)
 			}
 			return err
@@ -357,7 +356,7 @@ func (s *slide) readTable() error {
 	return nil
 }
 
-// isSet reports whether an attribute is there and on.
+// isSet reports whether an attribute exists and is on.
 func isSet(e element, name string) bool { return e.attr(name) != "" && e.on(name) }
 
 func (s *slide) readCell(e element) (tableCell, error) {

@@ -38,7 +38,7 @@ func slideXML(attributes, shapes string) string {
 		"</p:spTree></p:cSld></p:sld>"
 }
 
-// presentation returns a presentation of slides; the names of their parts run against their order.
+// presentation returns a presentation of slides. The names of their parts are in reverse order.
 func presentation(t testing.TB, slides []string, parts ...string) []byte {
 	t.Helper()
 	list, rels := "", []string{"m", "slideMaster", "slideMasters/m.xml"}

@@ -6,33 +6,35 @@ import (
 	"unicode/utf8"
 )
 
-// Passage is a piece of a page that is searched, shown and cited as one.
+// Passage is a piece of a page. It is the unit of search, display and citation.
 type Passage struct {
-	Ordinal    int    // From 0 over the whole file.
-	Page       int    // The number of its page.
-	Start, End int    // Where it stands in the page's text, in bytes.
-	Locator    string // Where that is for a reader, as Mark has it; "" if nothing is known.
+	Ordinal    int    // Index in the whole file, from 0.
+	Page       int    // Page number, from 1.
+	Start, End int    // Byte range in the text of the page.
+	Locator    string // Locator for readers, see Mark; "" if unknown.
 	Text       string
 }
 
 // Lengths of a passage, in characters.
 const (
 	maxPassage = 400
-	// minSection is how long a passage must be to end before a heading that would fit in.
+	// minSection is the minimum length of a passage that ends before a heading although the heading would fit.
 	minSection = 40
-	// minParagraph is the same before a paragraph: shorter ones are joined.
+	// minParagraph is the minimum length of a passage that ends before a paragraph although the paragraph would fit.
+	// Shorter paragraphs are joined.
 	minParagraph = 300
-	// maxAhead is how far Split looks for the end of a paragraph that does not fit in, so as to cut it into even parts.
+	// maxAhead is the distance in which Split searches for the end of a paragraph that does not fit, to split it
+	// evenly.
 	maxAhead = 4 * maxPassage
-	// maxHeadingLine is how long a line may be to count as a heading that stays with what follows.
+	// maxHeadingLine is the largest length of a line that counts as a heading and stays with the following text.
 	maxHeadingLine = 60
 )
 
-// Split cuts pages into passages of at most 400 characters: before headings, else between paragraphs, else into even
-// parts between sentences, lines or words, else anywhere but inside of what is seen as one character. A heading stays
-// with what follows. Every character that is no white space comes in exactly one passage, in order; passages begin and
-// end without white space and share the memory of the pages. Pages without any marks get those of the headings that
-// Split finds. The time is linear.
+// Split splits pages into passages of at most 400 characters: before headings, otherwise between paragraphs, otherwise
+// into even parts between sentences, lines or words, and otherwise at any character boundary. A heading stays with the
+// following text. Each character except white space is in exactly one passage, in order. Passages start and end without
+// white space and share the memory of the pages. If no page has marks, Split detects headings in the text. The running
+// time is linear.
 func Split(pages []Page) []Passage {
 	pages = withMarks(pages)
 	var passages []Passage
@@ -47,7 +49,7 @@ func Split(pages []Page) []Passage {
 			end := start + passageEnd(page.Text[start:], headingsIn(marks, start))
 			text := strings.TrimRightFunc(page.Text[start:end], unicode.IsSpace)
 			p := Passage{Ordinal: len(passages), Page: page.Number, Start: start, End: start + len(text), Text: text}
-			within := 0 // How many marks stand before its end.
+			within := 0 // Number of marks before its end.
 			for within < len(marks) && marks[within].Offset < p.End {
 				within++
 			}
@@ -69,7 +71,8 @@ func leadingSpace(text string) int {
 	return len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 }
 
-// headingsIn returns the offsets from a start on, in order, at which marks have a heading.
+// headingsIn returns a function that reports whether a mark at an offset after start is a heading. The function must be
+// called with ascending offsets.
 func headingsIn(marks []Mark, start int) func(offset int) bool {
 	return func(offset int) bool {
 		for len(marks) > 0 && marks[0].Offset < start+offset {
@@ -79,28 +82,28 @@ func headingsIn(marks []Mark, start int) func(offset int) bool {
 	}
 }
 
-// gap is a place where text may be cut, by how well.
+// gap is a possible split position, by increasing preference.
 type gap int
 
 const (
 	noGap     gap = iota
-	word          // White space, or a line that goes on in the next, or a heading and what follows.
-	sentence      // Behind a sentence, or between lines.
+	word          // White space, or a line break inside a sentence, or the end of a heading.
+	sentence      // After a sentence, or between lines.
 	paragraph     // An empty line.
 	section       // Before a heading.
 	gaps
 )
 
-// cut is where text may be cut: bytes and characters from its start.
+// cut is a possible split position, in bytes and characters from the start.
 type cut struct{ offset, runes int }
 
-// passageEnd returns where the next passage of a text ends that begins with a non-space. heading tells of rising
-// offsets whether a heading begins there.
+// passageEnd returns the end of the next passage of text, which starts with a non-space. heading reports whether a
+// heading starts at an offset; passageEnd calls it with ascending offsets.
 func passageEnd(text string, heading func(offset int) bool) int {
 	var places [gaps][]cut // Of each gap within the longest passage.
 	s := newScanner(text, heading)
 	runes, hard := 0, 0
-	end := 0 // Where the paragraph ends that does not fit in, in characters.
+	end := 0 // End of the paragraph that does not fit, in characters.
 	for i, r := range text {
 		if runes == maxPassage {
 			hard = i
@@ -126,7 +129,7 @@ func passageEnd(text string, heading func(offset int) bool) int {
 	if end == 0 {
 		end = runes
 	}
-	// A short paragraph stands alone, rather than with a part of what follows.
+	// Prefer a short paragraph alone to a passage with part of the next paragraph.
 	for g := section; g >= paragraph; g-- {
 		if list := places[g]; len(list) > 0 && list[len(list)-1].runes >= minSection {
 			return list[len(list)-1].offset
@@ -141,7 +144,7 @@ func passageEnd(text string, heading func(offset int) bool) int {
 	return wholeCharacter(text, hard)
 }
 
-// evenly returns the first place that makes a part long enough, else the last one.
+// evenly returns the first position that makes the part long enough, otherwise the last position.
 func evenly(list []cut, enough int) int {
 	for _, p := range list {
 		if p.runes >= enough {
@@ -151,15 +154,15 @@ func evenly(list []cut, enough int) int {
 	return list[len(list)-1].offset
 }
 
-// scanner walks through a text and tells the gap before each character.
+// scanner determines the gap before each character of a text.
 type scanner struct {
 	text      string
 	heading   func(offset int) bool
-	last      rune // The last character that was no white space.
-	end       rune // What ended a sentence just before, closing brackets aside; 0 if nothing did.
-	spaces    bool // White space since last.
-	newlines  int  // Line ends since last.
-	inHeading bool // The line, or the last line that was not empty, is a heading.
+	last      rune // The last character that is not white space.
+	end       rune // The character that ended a sentence before r, ignoring closing brackets; 0 for none.
+	spaces    bool // White space follows last.
+	newlines  int  // Number of line ends after last.
+	inHeading bool // The current line, or the last line that is not empty, is a heading.
 }
 
 func newScanner(text string, heading func(offset int) bool) *scanner {
@@ -167,7 +170,7 @@ func newScanner(text string, heading func(offset int) bool) *scanner {
 	return &scanner{text: text, heading: heading, inHeading: alone || heading(0)}
 }
 
-// next takes the character at offset i and returns the gap before it. White space has none.
+// next processes the character at offset i and returns the gap before it, noGap for white space.
 func (s *scanner) next(i int, r rune) gap {
 	if unicode.IsSpace(r) {
 		s.spaces = true
@@ -184,7 +187,7 @@ func (s *scanner) next(i int, r rune) gap {
 	case isSentenceEnd(r):
 		s.end = r
 	case isCloser(r) && (s.end != 0 || r != '」' && r != '』'):
-		// A closing bracket belongs to the sentence that ended in it.
+		// A closing bracket belongs to the sentence before it.
 	case r == '」', r == '』':
 		s.end = r
 	case !extends(r):
@@ -241,8 +244,8 @@ func isCloser(r rune) bool {
 	return false
 }
 
-// endsSentence reports whether the sentence that end may end is over before r. Points stand in numbers, question marks
-// in addresses, and quotations in sentences.
+// endsSentence reports whether a sentence ends between end and r. Periods also occur in numbers, question marks in
+// URLs, and quotations inside sentences.
 func endsSentence(end, r rune, spaces bool) bool {
 	switch end {
 	case 0:
@@ -259,23 +262,24 @@ func endsSentence(end, r rune, spaces bool) bool {
 	return true
 }
 
-// isJapanese reports whether r is a letter of a script whose lines are broken within words.
+// isJapanese reports whether r belongs to a script that allows line breaks inside words.
 func isJapanese(r rune) bool {
 	return r >= 0x3040 && r <= 0x30FF || r >= 0x4E00 && r <= 0x9FFF || r == '、' || r == '々'
 }
 
-// extends reports whether r is seen as one character with what stands before it: combining and half-width sound marks,
-// variation selectors, joiners, skin tones.
+// extends reports whether r extends the character before it: combining and half-width sound marks, variation selectors,
+// joiners, skin tones.
 func extends(r rune) bool {
 	if r < 0x300 || r > 0x309A && r <= 0x9FFF {
-		return false // Most text, without a search in the tables.
+		return false // The most common characters, without table lookups.
 	}
 	return unicode.Is(unicode.M, r) || r == joiner || r == 'ﾞ' || r == 'ﾟ' || r >= 0x1F3FB && r <= 0x1F3FF
 }
 
 const joiner = '\u200D'
 
-// wholeCharacter returns the last place up to i where no character is cut. One that is longer than any real one is cut.
+// wholeCharacter returns the last character boundary at or before i. It splits a combined character that is longer than
+// any real one.
 func wholeCharacter(text string, i int) int {
 	const longest = 32
 	at := i

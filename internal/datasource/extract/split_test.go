@@ -13,7 +13,7 @@ import (
 // sentences returns text of n characters in sentences of ten.
 func sentences(n int) string { return strings.Repeat("本日は晴天なりです。", n/10) }
 
-// unbroken returns text of n characters that has no place to cut.
+// unbroken returns text of n characters without a split position.
 func unbroken(n int) string { return strings.Repeat("あ", n) }
 
 func textsOf(text string) []string {
@@ -37,11 +37,11 @@ func TestSplit(t *testing.T) {
 			[]string{"# 一\n\n" + sentences(100), "# 二\n\n" + sentences(100), "# 三\n" + sentences(300)},
 		},
 		{
-			"a scrap goes with its neighbour", "# 一\n\n二\n\n# 三\n\n" + sentences(100),
+			"a short section is joined with the next one", "# 一\n\n二\n\n# 三\n\n" + sentences(100),
 			[]string{"# 一\n\n二\n\n# 三\n\n" + sentences(100)},
 		},
 		{
-			"a heading goes with what follows", sentences(380) + "\n\n第2章　総則\n\n" + sentences(300),
+			"a heading stays with the following text", sentences(380) + "\n\n第2章　総則\n\n" + sentences(300),
 			[]string{sentences(380), "第2章　総則\n\n" + sentences(300)},
 		},
 		{
@@ -99,7 +99,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// shortened makes passages fit on a line.
+// shortened abbreviates passages for error messages.
 func shortened(passages []string) []string {
 	var out []string
 	for _, c := range passages {
@@ -124,7 +124,7 @@ func TestSplitKeepsCharactersWhole(t *testing.T) {
 	}
 }
 
-func TestPassagesKnowWhereTheyStand(t *testing.T) {
+func TestPassagesHavePositions(t *testing.T) {
 	t.Parallel()
 	pages := []extract.Page{{Number: 3, Text: " " + sentences(800)}, {Number: 4, Text: " "}, {Number: 5, Text: "終"}}
 	got := extract.Split(pages)

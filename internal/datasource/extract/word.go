@@ -6,19 +6,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// reasonChanged is why changes cannot be written into a document.
+// reasonChanged explains why changes do not fit the document.
 const reasonChanged = "元のファイルの文章が、校正した文章と異なります。もう一度校正してください。"
 
-// IsWord reports whether Paragraphs and Redline know files of the format.
+// IsWord reports whether Paragraphs and Redline support the format.
 func (f Format) IsWord() bool { return f.kind == docxFile }
 
-// Paragraphs returns the text of a Word document as it is proofread: see redline.Text.
+// Paragraphs returns the text of a Word document for proofreading, see redline.Text.
 func Paragraphs(content []byte) (string, error) {
 	text, err := redline.Text(content)
 	return text, wordError(err)
 }
 
-// Redline returns a Word document with an edit of what Paragraphs returns.
+// Redline applies an edit of the text of Paragraphs to a Word document.
 func Redline(content []byte, edit redline.Edit) ([]byte, error) {
 	edited, err := redline.Write(content, edit)
 	return edited, wordError(err)

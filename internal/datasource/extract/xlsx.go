@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a workbook.
+// Limits of a workbook.
 const (
-	maxSheets       = 5001 // As of slides.
+	maxSheets       = 5001 // See maxSlides.
 	maxSheetColumns = 16_384
 	maxSheetRows    = 1_048_576
 )
@@ -21,27 +21,27 @@ type xlsx struct {
 	pkg     *opc
 	is1904  bool
 	strings []string
-	formats []*numberFormat // By the style of a cell; nil for General.
-	made    int             // Bytes of text read.
+	formats []*numberFormat // By style index of a cell; nil for General.
+	made    int             // Bytes of text so far.
 }
 
-// xlsxRow is a row of a sheet that has values.
+// xlsxRow is a row with values.
 type xlsxRow struct {
 	number int // From 1.
 	cells  []xlsxCell
 }
 
-// xlsxCell is a cell that has a value.
+// xlsxCell is a cell with a value.
 type xlsxCell struct {
 	column int // From 0.
 	text   string
-	number bool // Its value is a number or date.
+	number bool // The value is a number or a date.
 }
 
-// area is a rectangle of cells, its ends included.
+// area is a rectangle of cells. Its ends are inclusive.
 type area struct{ top, left, bottom, right int }
 
-// xlsxPages returns the sheets of a workbook that are not hidden.
+// xlsxPages returns the visible sheets of a workbook.
 func xlsxPages(pkg *opc, main string) ([]Page, error) {
 	w := &xlsx{pkg: pkg}
 	rels, err := pkg.relationships(main)
@@ -85,7 +85,7 @@ func xlsxPages(pkg *opc, main string) ([]Page, error) {
 	return pages, nil
 }
 
-// readStrings reads the strings that cells share.
+// readStrings reads the shared strings.
 func (w *xlsx) readStrings(name string) error {
 	if name == "" || w.pkg.parts[partName(name)] == nil {
 		return nil
@@ -102,7 +102,7 @@ func (w *xlsx) readStrings(name string) error {
 	})
 }
 
-// richText returns the text of a string in runs, without what says how it is pronounced.
+// richText returns the text of a rich text string without phonetic runs.
 func richText(x *parser) (string, error) {
 	text := ""
 	var visit func(element) error
@@ -120,7 +120,7 @@ func richText(x *parser) (string, error) {
 	return text, x.each(visit)
 }
 
-// escaped matches what stands for a character that XML does not take.
+// escaped matches the escape sequence of a character that XML does not allow.
 var escaped = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
 func unescaped(text string) string {
@@ -136,7 +136,7 @@ func unescaped(text string) string {
 	})
 }
 
-// readFormats reads how the cells of each style show numbers.
+// readFormats reads the number format of each cell style.
 func (w *xlsx) readFormats(name string) error {
 	if name == "" || w.pkg.parts[partName(name)] == nil {
 		return nil
@@ -177,7 +177,7 @@ func (w *xlsx) readFormats(name string) error {
 	})
 }
 
-// page returns a sheet under its name: its rows, then what is drawn on it.
+// page returns a sheet with its name as title: its rows, followed by the text in its drawing.
 func (w *xlsx) page(name, part string) (Page, error) {
 	rows, merged, drawing, err := w.sheet(part)
 	if err != nil {
@@ -211,7 +211,7 @@ func (w *xlsx) page(name, part string) (Page, error) {
 	return Page{Text: title + body, Marks: marks}, nil
 }
 
-// sheet returns the rows of a sheet, its merged cells, and the part of what is drawn on it.
+// sheet returns the rows of a sheet, its merged cells, and the name of its drawing part.
 func (w *xlsx) sheet(part string) (rows []xlsxRow, merged []area, drawing string, err error) {
 	rels, err := w.pkg.relationships(part)
 	if err != nil {
@@ -279,7 +279,7 @@ func (w *xlsx) row(x *parser, number int) (xlsxRow, error) {
 	return row, err
 }
 
-// cell returns the value of a cell as it is shown. Of a formula, it is the result that the program has stored.
+// cell returns the displayed value of a cell. For a formula, this is the stored result.
 func (w *xlsx) cell(x *parser, e element) (xlsxCell, error) {
 	value, inline, formula, found := "", "", "", false
 	err := x.each(func(e element) (err error) {
@@ -308,8 +308,8 @@ func (w *xlsx) cell(x *parser, e element) (xlsxCell, error) {
 	return c, err
 }
 
-// unevaluated returns a cell with a formula whose result no program has stored: those that only write workbooks leave
-// that to Excel. The formula says more than nothing.
+// unevaluated returns a cell that shows a formula without stored result. Libraries that generate workbooks often leave
+// the calculation to Excel.
 func unevaluated(formula string) xlsxCell {
 	const longest = 100
 	formula = strings.NewReplacer("_xlfn.", "", "_xlws.", "").Replace(strings.TrimSpace(formula))
@@ -356,7 +356,7 @@ func (w *xlsx) value(kind, value, raw, inline string, format *numberFormat) xlsx
 	return xlsxCell{text: text}
 }
 
-// isoDate returns a date in the form of ISO 8601 as it is shown.
+// isoDate formats an ISO 8601 date with the number format of the cell.
 func isoDate(value string, format *numberFormat) string {
 	for _, layout := range []string{"2006-01-02T15:04:05.999Z07:00", "2006-01-02T15:04:05.999", "2006-01-02"} {
 		if t, err := time.Parse(layout, value); err == nil && format != nil {
@@ -367,7 +367,7 @@ func isoDate(value string, format *numberFormat) string {
 	return value
 }
 
-// drawn returns the texts, charts and diagrams that are drawn on a sheet.
+// drawn returns the texts, charts and diagrams in the drawing of a sheet.
 func (w *xlsx) drawn(part string) ([]string, error) {
 	if part == "" || w.pkg.parts[partName(part)] == nil {
 		return nil, nil
@@ -384,7 +384,7 @@ func (w *xlsx) drawn(part string) ([]string, error) {
 	return s.blocks, err
 }
 
-// parseCell returns the column and row, both from 0, of a reference such as $B$12.
+// parseCell returns the column and row of a reference such as $B$12, both from 0.
 func parseCell(ref string) (column, row int, ok bool) {
 	ref = strings.ReplaceAll(ref, "$", "")
 	i := 0

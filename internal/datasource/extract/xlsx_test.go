@@ -21,7 +21,7 @@ const xlsxStrings = "<sst " + sheetSpaces +
 <si><r><t>営業</t></r><r><rPr><b/></rPr><t xml:space="preserve"> 一課</t></r></si><si><t>改_x000D_
 行_x3042_</t></si></sst>`
 
-// cells returns a row from its number and cells: text, or =number, or =number@style, or raw XML.
+// cells returns a row. Each value is a text, =number, =number@style or raw XML.
 func cells(row int, values ...string) string {
 	out := fmt.Sprintf(`<row r="%d">`, row)
 	for i, v := range values {
@@ -43,7 +43,7 @@ func sheetXML(rows, rest string) string {
 	return "<worksheet " + sheetSpaces + "><sheetData>" + rows + "</sheetData>" + rest + "</worksheet>"
 }
 
-// workbook returns a workbook of sheets, each of a name, attributes and its XML.
+// workbook returns a workbook. Each sheet has a name, attributes and XML.
 func workbook(t testing.TB, properties string, sheets [][3]string, parts ...string) []byte {
 	t.Helper()
 	list, rels := "", []string{"s", "styles", "styles.xml", "t", "sharedStrings", "/xl/sharedStrings.xml"}
@@ -197,7 +197,7 @@ func TestXLSXSheetsAndPlaces(t *testing.T) {
 	}
 }
 
-// TestR66_XLSXBombs: sheets that ask for much are read or refused in bounded time and memory.
+// TestR66_XLSXBombs reads sheets that would require excessive time or memory without limits.
 func TestR66_XLSXBombs(t *testing.T) {
 	t.Parallel()
 	var merged, regions strings.Builder

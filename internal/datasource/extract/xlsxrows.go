@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is done to the rows of a sheet.
+// Limits for the rows of a sheet.
 const (
-	maxMerged     = 20_000    // Areas that are looked at.
-	maxFilled     = 1_000_000 // Rows that merged areas reach into.
+	maxMerged     = 20_000    // Merged areas that are read.
+	maxFilled     = 1_000_000 // Rows inside merged areas.
 	maxHeaderRows = 4
 	maxLabel      = 60 // Characters of a heading.
 	sampleRows    = 50
 )
 
-// fill gives each row the value of the merged cell that reaches into it, so that it can be understood alone: in the
-// first column of the area only, and no long text.
+// fill copies the value of a merged cell into each of its rows, so that each row is understandable by itself. It fills
+// only the first column of the area, and ignores long texts.
 func fill(rows []xlsxRow, merged []area) []xlsxRow {
 	at := make(map[int]int, len(rows))
 	for i, row := range rows {
@@ -46,7 +46,7 @@ func fill(rows []xlsxRow, merged []area) []xlsxRow {
 	return rows
 }
 
-// cellAt returns the cell of a row in a column, one without text if it is empty.
+// cellAt returns the cell of a row in a column, an empty cell if there is none.
 func cellAt(row xlsxRow, column int) xlsxCell {
 	if i, ok := slices.BinarySearchFunc(row.cells, column, func(c xlsxCell,
 		column int,
@@ -58,14 +58,14 @@ func cellAt(row xlsxRow, column int) xlsxCell {
 	return xlsxCell{column: column}
 }
 
-// place is where a row of a sheet begins in the text.
+// place is the area of cells for an offset in the text.
 type place struct {
 	offset int
 	area
 }
 
-// sheetWriter writes the rows of a sheet, region by region: what empty rows part. A region that looks like a table is
-// written with the heading before each value; of others, which are forms and notes, the cells stand as they are.
+// sheetWriter writes the rows of a sheet by region; empty rows separate regions. In a region that looks like a table,
+// it writes the heading before each value. In other regions, such as forms and notes, it writes only the cells.
 type sheetWriter struct {
 	name   string
 	rows   []xlsxRow
@@ -74,7 +74,7 @@ type sheetWriter struct {
 	places []place
 
 	left    int    // The column of the first heading.
-	numeric []bool // By heading: the column has held numbers.
+	numeric []bool // By heading: the column contains numbers.
 	pairs   rowWriter
 }
 
@@ -89,11 +89,11 @@ func (w *sheetWriter) write() {
 	}
 }
 
-// region writes rows that follow each other.
+// region writes consecutive rows.
 func (w *sheetWriter) region(rows []xlsxRow) {
 	titled := false
 	for len(rows) > 0 && !several(texts(rows[0])) {
-		if w.fits(rows) && !titled { // A row of the table above with one value.
+		if w.fits(rows) && !titled { // A row of the table above with a single value.
 			break
 		}
 		w.line(rows[0])
@@ -119,7 +119,7 @@ func (w *sheetWriter) region(rows []xlsxRow) {
 	}
 }
 
-// header returns how many rows at the start of a region are headings, 0 if it is no table.
+// header returns the number of heading rows at the start of a region, 0 if the region is not a table.
 func (w *sheetWriter) header(rows []xlsxRow) int {
 	depth := w.headerRows(rows[0])
 	if depth >= len(rows) || !isHeader(rows[0]) {
@@ -145,13 +145,13 @@ func (w *sheetWriter) header(rows []xlsxRow) int {
 	switch {
 	case inside*10 < all*8, inside*2 < len(body)*len(columns):
 		return 0
-	case len(columns) == 2 && !contrast: // As likely a list of names and values.
+	case len(columns) == 2 && !contrast: // Probably a list of names and values.
 		return 0
 	}
 	return depth
 }
 
-// headerRows returns over how many rows the headings go that begin with a row.
+// headerRows returns the height of the headings that start in a row.
 func (w *sheetWriter) headerRows(row xlsxRow) int {
 	depth := 1
 	for _, a := range w.merged[row.number] {
@@ -165,7 +165,7 @@ func (w *sheetWriter) headerRows(row xlsxRow) int {
 	return min(depth, maxHeaderRows)
 }
 
-// isHeader reports whether a row can be the headings of a table: different short texts.
+// isHeader reports whether a row can be the headings of a table: short texts that differ.
 func isHeader(row xlsxRow) bool {
 	for _, c := range row.cells {
 		if c.number || utf8.RuneCountInString(c.text) > maxLabel || isNumber(c.text) {
@@ -175,7 +175,7 @@ func isHeader(row xlsxRow) bool {
 	return several(texts(row))
 }
 
-// differs reports whether the rows are another table than the one above, whose headings they would go on under.
+// differs reports whether the rows belong to a different table than the one above.
 func (w *sheetWriter) differs(rows []xlsxRow, depth int) bool {
 	if !w.fits(rows) {
 		return true
@@ -193,7 +193,7 @@ func (w *sheetWriter) differs(rows []xlsxRow, depth int) bool {
 	return false
 }
 
-// fits reports whether the first row has values below the headings only.
+// fits reports whether all values of the first row are below headings of the current table.
 func (w *sheetWriter) fits(rows []xlsxRow) bool {
 	if w.table.headings == nil {
 		return false
@@ -206,7 +206,7 @@ func (w *sheetWriter) fits(rows []xlsxRow) bool {
 	return true
 }
 
-// begin writes the headings of a table, and decides how its rows are to be written.
+// begin writes the headings of a table and selects the form of its rows.
 func (w *sheetWriter) begin(header, body []xlsxRow) {
 	w.left = maxSheetColumns
 	right := 0
@@ -242,8 +242,8 @@ func (w *sheetWriter) begin(header, body []xlsxRow) {
 	w.mark(start, area{header[0].number - 1, w.left, header[len(header)-1].number - 1, right})
 }
 
-// headingAt returns the heading of a column in a row of headings; in rows above the last, that of a merged cell counts
-// for all its columns.
+// headingAt returns the heading of a column in a heading row. With spans, a merged cell is the heading of all of its
+// columns.
 func (w *sheetWriter) headingAt(row xlsxRow, column int, spans bool) string {
 	if c := cellAt(row, column); c.text != "" || !spans {
 		return c.text
@@ -256,7 +256,7 @@ func (w *sheetWriter) headingAt(row xlsxRow, column int, spans bool) string {
 	return ""
 }
 
-// record writes a row below the headings.
+// record writes a row under the headings.
 func (w *sheetWriter) record(row xlsxRow) {
 	right := max(row.cells[len(row.cells)-1].column, w.left+len(w.table.headings)-1)
 	if row.cells[0].column < w.left || right-w.left >= maxFields {
@@ -286,7 +286,7 @@ func (w *sheetWriter) line(row xlsxRow) {
 	w.markRow(start, row)
 }
 
-// next returns where the next paragraph begins.
+// next returns the offset of the next paragraph.
 func (w *sheetWriter) next() int {
 	if n := w.table.out.Len(); n > 0 {
 		return n + 2
@@ -300,10 +300,10 @@ func (w *sheetWriter) markRow(offset int, row xlsxRow) {
 
 func (w *sheetWriter) mark(offset int, a area) { w.places = append(w.places, place{offset, a}) }
 
-// plainSheet matches the names of sheets that references need not quote.
+// plainSheet matches sheet names that need no quotes in references.
 var plainSheet = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_.]*$`)
 
-// marks returns the places as references. Where there are more than fit, each stands for several rows.
+// marks returns the places as marks. If there are too many, each mark covers several rows.
 func (w *sheetWriter) marks() []Mark {
 	name := w.name
 	if !plainSheet.MatchString(name) {
@@ -321,7 +321,7 @@ func (w *sheetWriter) marks() []Mark {
 	return marks
 }
 
-// String returns the area as a reference.
+// String returns the area as a cell reference.
 func (a area) String() string {
 	from := fmt.Sprintf("%s%d", columnName(a.left), a.top+1)
 	if a.left == a.right && a.top == a.bottom {
@@ -330,7 +330,7 @@ func (a area) String() string {
 	return fmt.Sprintf("%s:%s%d", from, columnName(a.right), a.bottom+1)
 }
 
-// texts returns the texts of a row's cells.
+// texts returns the texts of the cells of a row.
 func texts(row xlsxRow) []string {
 	out := make([]string, len(row.cells))
 	for i, c := range row.cells {

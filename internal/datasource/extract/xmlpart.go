@@ -14,18 +14,18 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// maxElementDepth bounds the nesting of elements. Real files stay below a hundred.
+// maxElementDepth is the largest nesting of elements. Real files stay below a hundred.
 const maxElementDepth = 1000
 
-// maxAttributes bounds those of one element.
+// maxAttributes is the largest number of attributes of an element.
 const maxAttributes = 1000
 
 var (
-	errDoctype = errors.New("document type declaration") // Where entities are declared. No Office program writes one.
+	errDoctype = errors.New("document type declaration") // It can declare entities. Office programs write none.
 	errDepth   = errors.New("nested too deeply")
 )
 
-// spaces maps the namespaces of Office files to their usual prefixes, in the transitional and the strict form.
+// spaces maps the namespaces of Office files, transitional and strict, to their usual prefixes.
 var spaces = map[string]string{
 	"http://schemas.openxmlformats.org/wordprocessingml/2006/main":           "w",
 	"http://purl.oclc.org/ooxml/wordprocessingml/main":                       "w",
@@ -54,13 +54,13 @@ var spaces = map[string]string{
 	"http://schemas.openxmlformats.org/package/2006/content-types":           "",
 }
 
-// element is the start of one, its namespace shortened to the usual prefix.
+// element is a start tag whose namespace is replaced with the usual prefix.
 type element struct{ xml.StartElement }
 
-// is reports whether the element has a local name, in whatever namespace.
+// is reports whether the element has a local name, in any namespace.
 func (e element) is(local string) bool { return e.Name.Local == local }
 
-// attr returns the value of an attribute, "" if it is not there. A name like r:id stands for that of relationships.
+// attr returns the value of an attribute, "" if it is missing. The prefix r: selects the namespace of relationships.
 func (e element) attr(name string) string {
 	local, relation := strings.CutPrefix(name, "r:")
 	for _, a := range e.Attr {
@@ -71,7 +71,7 @@ func (e element) attr(name string) string {
 	return ""
 }
 
-// on reports whether an attribute that is a switch is on. In WordprocessingML, one that is not there is.
+// on reports whether an on/off attribute is on. In WordprocessingML, a missing attribute means on.
 func (e element) on(name string) bool {
 	switch e.attr(name) {
 	case "0", "false", "off":
@@ -80,7 +80,7 @@ func (e element) on(name string) bool {
 	return true
 }
 
-// parser reads a part element by element. It keeps nothing of what it has passed.
+// parser reads a part element by element, without storing previous elements.
 type parser struct {
 	pkg   *opc
 	root  element
@@ -88,8 +88,8 @@ type parser struct {
 	depth int
 }
 
-// parse calls read with the root of a part that has been entered, and reads the rest of the part, so that one that is
-// damaged or cut off is never read in part.
+// parse calls read after the root element of a part was entered, and then reads the rest of the part. It therefore
+// returns an error for a damaged or truncated part.
 func (p *opc) parse(name string, read func(*parser) error) error {
 	part, err := p.open(name)
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *opc) parse(name string, read func(*parser) error) error {
 	}
 }
 
-// newDecoder returns a decoder of XML in UTF-8, UTF-16 or what Japanese programs write.
+// newDecoder returns a decoder for XML in UTF-8, UTF-16 or an encoding of Japanese programs.
 func newDecoder(part io.Reader) (*xml.Decoder, error) {
 	r := bufio.NewReaderSize(part, 64<<10)
 	head, err := r.Peek(4)
@@ -180,7 +180,7 @@ func (x *parser) next() (any, error) {
 	}
 }
 
-// each calls read for each child of the element that was entered last. read takes the child up to its end.
+// each calls read for each child of the current element. read must consume the child up to its end tag.
 func (x *parser) each(read func(element) error) error {
 	for {
 		token, err := x.next()
@@ -198,7 +198,7 @@ func (x *parser) each(read func(element) error) error {
 	}
 }
 
-// skip passes over the rest of the element that was entered last.
+// skip reads the rest of the current element and ignores it.
 func (x *parser) skip() error {
 	for depth := x.depth; x.depth >= depth; {
 		if _, err := x.next(); err != nil {
@@ -208,7 +208,7 @@ func (x *parser) skip() error {
 	return nil
 }
 
-// text returns the characters directly within the element that was entered last, up to its end.
+// text returns the character data directly inside the current element and consumes its end tag.
 func (x *parser) text() (string, error) {
 	var out strings.Builder
 	for depth := x.depth; ; {
@@ -225,8 +225,7 @@ func (x *parser) text() (string, error) {
 	}
 }
 
-// all calls read for each element below the one that was entered last, but for what properties were before a tracked
-// change.
+// all calls read for each descendant of the current element, except for former properties in tracked changes.
 func (x *parser) all(read func(element)) error {
 	var visit func(element) error
 	visit = func(e element) error {
@@ -239,8 +238,8 @@ func (x *parser) all(read func(element)) error {
 	return x.each(visit)
 }
 
-// alternate reads the first choice of mc:AlternateContent, or where it makes nothing, the fallback: both are the same
-// to a person. made returns how much has been made so far.
+// alternate reads the first choice of mc:AlternateContent, or its fallback if the choice produces no text. made returns
+// the amount of text so far.
 func (x *parser) alternate(made func() int, read func(element) error) error {
 	before, chosen, apology := made(), false, false
 	return x.each(func(e element) error {
@@ -253,6 +252,6 @@ func (x *parser) alternate(made func() int, read func(element) error) error {
 	})
 }
 
-// hasApology matches the prefixes of what Office writes a fallback for that only says that a newer version is needed:
+// hasApology matches the prefixes of features whose fallback only contains a message that a newer version is required:
 // charts since 2016, slicers and timelines.
 var hasApology = regexp.MustCompile(`\b(?:cx[0-9]*|sle[0-9]*|tsle)\b`)

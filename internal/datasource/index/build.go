@@ -10,38 +10,37 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// Version is the version of the packed form and of the tokens. An index of another version must be rebuilt.
+// Version is the version of the packed form and of the tokens. An index with another version must be rebuilt.
 const Version = 1
 
 // Passage is the indexed text of a passage.
 type Passage struct {
 	Text     string
-	Headings string // Above it.
+	Headings string // The headings above the text.
 }
 
-// Packed is the stored form of a document's index. A query reads the head and those parts that its tokens are in.
+// Packed is the stored form of a document's index. A query reads the head and the parts that contain its tokens.
 //
-// The head is the version, the logarithm of the number of parts, the number of passages and the length of each. A part
-// is a row of entries: a token with the number of its bytes, the number of passages that have it, the number of bytes
-// that follow, and for each passage the distance to the one before, doubled, plus one if its count follows because it
-// is not one. Numbers are uvarints.
+// The head contains the version, the logarithm of the number of parts, the number of passages, and the length of each
+// passage. A part is a sequence of entries: a token with its length in bytes, the number of passages that contain it,
+// the number of remaining bytes, and for each passage the doubled distance to the previous passage, plus one if the
+// count of the token follows because it is not one. Numbers are uvarints.
 type Packed struct {
 	Head  []byte
 	Parts [][]byte
 }
 
 const (
-	// partBytes is how large a part is on average: a row of the database that is read in one piece, unless a token
-	// fills more.
+	// partBytes is the average size of a part. A part is a database row that is read at once. A frequent token can make
+	// it larger.
 	partBytes = 4 << 10
-	maxParts  = 16 // As a logarithm.
+	maxParts  = 16 // Logarithm of the largest number of parts.
 )
 
-// contextWeight is how often the tokens of title and headings count in each of their passages, as if they stood in its
-// text.
+// contextWeight is the weight of the tokens of the title and headings in each passage, in occurrences in the text.
 const contextWeight = 1
 
-// Build packs the index of a document: its title and its passages in order.
+// Build packs the index of a document from its title and its passages in order.
 func Build(title string, passages []Passage) Packed {
 	b := builder{postings: make(map[string]*postings)}
 	titleTokens := slices.Collect(ngram.Fold(title).Tokens())
@@ -61,28 +60,28 @@ func Build(title string, passages []Passage) Packed {
 	return Packed{Head: append(head, lengths...), Parts: b.parts(logarithm)}
 }
 
-// tokenSet returns the tokens of title and headings, each once.
+// tokenSet returns the distinct tokens of the title and headings.
 func tokenSet(title []string, headings string) []string {
 	all := slices.AppendSeq(slices.Clone(title), ngram.Fold(headings).Tokens())
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// builder gathers the postings of a document.
+// builder collects the postings of a document.
 type builder struct {
 	postings map[string]*postings
-	counts   map[string]uint64 // Of one passage.
-	bytes    int               // About how many the entries will have.
+	counts   map[string]uint64 // Token counts of the current passage.
+	bytes    int               // Approximate size of the entries.
 }
 
-// postings are the passages that have a token.
+// postings are the passages that contain a token.
 type postings struct {
 	passages int
-	last     int // The last one.
+	last     int // The last passage added.
 	packed   []byte
 }
 
-// add indexes a passage, and returns its length in tokens.
+// add indexes a passage and returns its length in tokens.
 func (b *builder) add(number int, text string, context []string) (length uint64) {
 	if b.counts == nil {
 		b.counts = make(map[string]uint64)
@@ -99,7 +98,7 @@ func (b *builder) add(number int, text string, context []string) (length uint64)
 		p := b.postings[token]
 		if p == nil {
 			p = new(postings)
-			b.postings[strings.Clone(token)] = p // Not the whole text with it.
+			b.postings[strings.Clone(token)] = p // Clone, so that the key does not keep the whole text in memory.
 			b.bytes += len(token) + 3
 		}
 		before := len(p.packed)
@@ -116,7 +115,7 @@ func (b *builder) add(number int, text string, context []string) (length uint64)
 	return length
 }
 
-// parts packs what was gathered. The order is that of the tokens, so that the same document gives the same bytes.
+// parts packs the collected postings, sorted by token, so that equal documents result in equal bytes.
 func (b *builder) parts(logarithm int) [][]byte {
 	parts := make([][]byte, 1<<logarithm)
 	for _, token := range slices.Sorted(maps.Keys(b.postings)) {
@@ -130,7 +129,7 @@ func (b *builder) parts(logarithm int) [][]byte {
 	return parts
 }
 
-// partOf returns the number of the part that a token is in.
+// partOf returns the number of the part that contains a token.
 func partOf(token string, logarithm int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(token))

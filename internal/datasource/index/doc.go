@@ -1,7 +1,7 @@
 // Package index ranks the passages of documents by exact BM25 (Robertson, Zaragoza: The Probabilistic Relevance
-// Framework, 2009) over the tokens of package ngram: no dictionary, no approximation, no candidate that is left out.
+// Framework, 2009) over the tokens of package ngram, without a dictionary, approximation or candidate selection.
 //
-// It owns the packed form in which the index of a document is kept, and what a query reads of it. A document's index
-// stands alone; how rare a token is, is counted over the documents that are searched together. The package does no I/O
-// and keeps nothing. It imports ngram only.
+// It defines the packed form of a document's index and reads it for queries. The index of a document is independent of
+// other documents. The document frequency of a token is computed over the documents of one search. The package performs
+// no I/O and is stateless. It imports ngram only.
 package index

@@ -14,13 +14,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// document is what an index is built of.
+// document is the input for an index.
 type document struct {
 	title    string
 	passages []index.Passage
 }
 
-// collection returns documents as they are searched: packed and opened.
+// collection builds and opens the indexes of documents.
 func collection(t testing.TB, documents []document) index.Collection {
 	t.Helper()
 	packed := make([]index.Packed, len(documents))
@@ -46,7 +46,7 @@ func search(t testing.TB, c index.Collection, query string, k int) []index.Hit {
 	return index.Best(scores, k)
 }
 
-// naive is BM25 as it is written in books: nothing packed, nothing skipped, no order but that of the scores.
+// naive is a direct implementation of BM25 without packing or optimizations.
 func naive(documents []document, query string, k int) []index.Hit {
 	type passage struct {
 		hit    index.Hit
@@ -112,7 +112,7 @@ func naive(documents []document, query string, k int) []index.Hit {
 	return hits[:min(k, len(hits))]
 }
 
-// sameHits reports whether both found the same, with scores that differ by rounding only.
+// sameHits reports whether both lists are equal except for rounding of scores.
 func sameHits(a, b []index.Hit) bool {
 	return slices.EqualFunc(a, b, func(x, y index.Hit) bool {
 		return x.Document == y.Document && x.Passage == y.Passage &&
@@ -120,9 +120,9 @@ func sameHits(a, b []index.Hit) bool {
 	})
 }
 
-// random returns documents and a query of few characters, so that most occur in many passages.
+// random returns documents and a query with few distinct characters, so that most occur in many passages.
 func random(seed uint64) (documents []document, query string) {
-	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // The same each time.
+	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // Reproducible.
 	text := func(most int) string {
 		var b strings.Builder
 		for range r.IntN(most + 1) {
@@ -140,7 +140,7 @@ func random(seed uint64) (documents []document, query string) {
 	return documents, text(12)
 }
 
-func TestScoresAreThoseOfNaiveBM25(t *testing.T) {
+func TestScoresEqualNaiveBM25(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		documents, query := random(seed)
@@ -161,7 +161,7 @@ func FuzzScores(f *testing.F) {
 			{headings, []index.Passage{{Text: query}, {Text: b + query + a}}},
 		}
 		if len(slices.Collect(ngram.Fold(query).Tokens())) > 200 {
-			return // More than a query takes.
+			return // More terms than a query uses.
 		}
 		if got, want := search(t, collection(t, documents), query, int(k)),
 			naive(documents, query, int(k)); !sameHits(got, want) {
@@ -170,8 +170,8 @@ func FuzzScores(f *testing.F) {
 	})
 }
 
-// TestPackingIsAlwaysTheSame: servers that build the same index may be compared.
-func TestPackingIsAlwaysTheSame(t *testing.T) {
+// TestPackingIsDeterministic ensures that the indexes of different servers can be compared.
+func TestPackingIsDeterministic(t *testing.T) {
 	t.Parallel()
 	documents, _ := random(7)
 	for _, d := range documents {
@@ -182,7 +182,7 @@ func TestPackingIsAlwaysTheSame(t *testing.T) {
 	}
 }
 
-// TestPartsAreSmall: a query reads a few of them, however large the document is.
+// TestPartsAreSmall verifies that a query reads only a few small parts of a large document.
 func TestPartsAreSmall(t *testing.T) {
 	t.Parallel()
 	d := document{title: "台帳"}
@@ -212,7 +212,7 @@ func TestPartsAreSmall(t *testing.T) {
 	}
 }
 
-// FuzzCorrupt: bytes that are no index are an error or find something, and no panic.
+// FuzzCorrupt verifies that arbitrary bytes cause an error or a result, but never a panic.
 func FuzzCorrupt(f *testing.F) {
 	packed := index.Build("規程", []index.Passage{{Text: "第1条 目的の目的"}, {Text: "第2条 範囲"}})
 	f.Add(packed.Head, packed.Parts[0])
@@ -225,14 +225,14 @@ func FuzzCorrupt(f *testing.F) {
 		c := index.Collection{Documents: []*index.Document{opened}, Part: func(int, int) []byte { return part }}
 		scores, err := c.Scores(index.NewQuery("目的の範囲 12 条"))
 		if err == nil && len(index.Best(scores, 3)) > 3 {
-			t.Fatal("more than was asked for")
+			t.Fatal("Best returned more than k passages")
 		}
 	})
 }
 
 func BenchmarkBuild(b *testing.B) {
 	d := document{title: "就業規則"}
-	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // The same each time.
+	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // Reproducible.
 	for range 2500 {
 		var text strings.Builder
 		for range 400 {

@@ -11,24 +11,24 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// Parameters of BM25, by the usual names: how soon more of a token adds no more, and how much the length of a passage
-// counts. They are those that Anserini uses for passages; docs/documents.md has what others give.
+// The BM25 parameters: k1 is the saturation of term frequency, and b is the influence of the passage length. Anserini
+// uses the same values for passages. docs/documents.md compares them with others.
 const (
 	k1 = 0.9
 	b  = 0.4
 )
 
-// ErrCorrupt says that bytes are not an index of this version.
+// ErrCorrupt means that the bytes are not an index of this version.
 var ErrCorrupt = errors.New("index: not an index of this version")
 
-// Document is the head of a packed index, opened.
+// Document is the decoded head of a packed index.
 type Document struct {
 	logarithm int
 	lengths   []uint32
 	total     uint64
 }
 
-// Open reads the head of a packed index.
+// Open decodes the head of a packed index.
 func Open(head []byte) (*Document, error) {
 	if len(head) < 2 || head[0] != Version || head[1] > maxParts {
 		return nil, ErrCorrupt
@@ -54,7 +54,7 @@ func Open(head []byte) (*Document, error) {
 // Len returns the number of passages.
 func (d *Document) Len() int { return len(d.lengths) }
 
-// Bytes returns about how much memory the head takes.
+// Bytes returns the approximate memory of the head.
 func (d *Document) Bytes() int { return 4 * len(d.lengths) }
 
 // Parts returns the numbers of the parts that a query reads, in order.
@@ -67,7 +67,7 @@ func (d *Document) Parts(q Query) []int {
 	return slices.Compact(parts)
 }
 
-// Query is the tokens that passages are ranked by, in order, with the number of occurrences.
+// Query is the list of tokens to rank by, in order, with their numbers of occurrences.
 type Query []term
 
 type term struct {
@@ -75,10 +75,11 @@ type term struct {
 	count float64
 }
 
-// maxTerms bounds what a query costs. A question has a few dozen; of a long text the first ones are looked for.
+// maxTerms limits the cost of a query. A question has a few dozen tokens. Only the first maxTerms tokens of a longer
+// text are used.
 const maxTerms = 256
 
-// NewQuery returns the query of a text. An empty one finds nothing.
+// NewQuery returns the query for a text. An empty query finds nothing.
 func NewQuery(text string) Query {
 	var q Query
 	at := make(map[string]int)
@@ -98,20 +99,20 @@ func NewQuery(text string) Query {
 	return q
 }
 
-// Collection are documents that are searched together.
+// Collection is a set of documents to search together.
 type Collection struct {
 	Documents []*Document
-	// Part returns a part of a document, by their numbers.
+	// Part returns a part of a document by their numbers.
 	Part func(document, part int) []byte
 }
 
-// entry is the postings of a token in a part.
+// entry contains the postings of a token in a part.
 type entry struct {
 	passages int
 	packed   []byte
 }
 
-// Scores returns the score of every passage, document by document: 0 for those that have no token of the query.
+// Scores returns the score of each passage by document, 0 for passages without a token of the query.
 func (c Collection) Scores(q Query) ([][]float64, error) {
 	scores := make([][]float64, len(c.Documents))
 	norms := make([][]float64, len(c.Documents))
@@ -147,12 +148,12 @@ func (c Collection) Scores(q Query) ([][]float64, error) {
 	return scores, nil
 }
 
-// Having returns, document by document, the first passages that have every token of a query, at most so many of each.
+// Having returns for each document the first passages that contain all tokens of a query, up to most.
 func (c Collection) Having(q Query, most int) ([][]int, error) {
 	found := make([][]int, len(c.Documents))
 	for i, d := range c.Documents {
 		counts := make([]float64, d.Len())
-		norms := make([]float64, d.Len()) // 0: a token is worth its weight, however often it occurs.
+		norms := make([]float64, d.Len()) // Zero norms make each token count only once.
 		for _, t := range q {
 			e, err := find(c.Part(i, partOf(t.token, d.logarithm)), t.token)
 			if err == nil {
@@ -174,12 +175,12 @@ func (c Collection) Having(q Query, most int) ([][]int, error) {
 	return found, nil
 }
 
-// rarity returns the inverse document frequency of a token that so many of the passages have. It is above 0.
+// rarity returns the inverse document frequency of a token in having of the passages. It is above 0.
 func rarity(passages, having int) float64 {
 	return math.Log(1 + (float64(passages-having)+0.5)/(float64(having)+0.5))
 }
 
-// find looks for a token in a part.
+// find returns the entry of a token in a part.
 func find(part []byte, token string) (entry, error) {
 	for len(part) > 0 {
 		length, rest, ok := uvarint(part)
@@ -203,7 +204,7 @@ func find(part []byte, token string) (entry, error) {
 	return entry{}, nil
 }
 
-// score adds what a token is worth to the scores of the passages that have it.
+// score adds the weight of a token to the scores of the passages that contain it.
 func (e entry) score(scores, norms []float64, weight float64) error {
 	packed, number := e.packed, uint64(0)
 	for range e.passages {
@@ -227,7 +228,7 @@ func (e entry) score(scores, norms []float64, weight float64) error {
 	return nil
 }
 
-// uvarint reads a number of a byte at once, as most are.
+// uvarint decodes a number, with a fast path for a single byte.
 func uvarint(from []byte) (n uint64, rest []byte, ok bool) {
 	if len(from) > 0 && from[0] < 0x80 {
 		return uint64(from[0]), from[1:], true
@@ -239,14 +240,14 @@ func uvarint(from []byte) (n uint64, rest []byte, ok bool) {
 	return n, from[size:], true
 }
 
-// Hit is a passage that was found.
+// Hit is a matching passage.
 type Hit struct {
 	Document, Passage int
 	Score             float64
 }
 
-// Best returns the k passages with the highest scores above 0, best first; among equals those of earlier documents and
-// earlier passages come first.
+// Best returns the k passages with the highest scores above 0, best first. Passages with equal scores are ordered by
+// document and passage.
 func Best(scores [][]float64, k int) []Hit {
 	if k < 1 {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Vectors are the vectors of a document's passages in order, one after the other, each of unit length.
+// Vectors contains the vectors of a document's passages in order. Each has unit length.
 type Vectors struct {
 	Dimensions int
 	Values     []float32
 }
 
-// Normalize gives a vector unit length. One of zeros stays as it is.
+// Normalize scales a vector to unit length. It does not change a zero vector.
 func Normalize(v []float32) {
 	sum := 0.0
 	for _, x := range v {
@@ -27,7 +27,7 @@ func Normalize(v []float32) {
 	}
 }
 
-// PackVector returns a vector as it is stored: float32, little endian.
+// PackVector returns the stored form of a vector: float32, little endian.
 func PackVector(v []float32) []byte {
 	packed := make([]byte, 0, 4*len(v))
 	for _, x := range v {
@@ -44,7 +44,7 @@ func AppendVector(to []float32, packed []byte) []float32 {
 	return to
 }
 
-// Similarities returns the cosine of each passage's vector and that of a query.
+// Similarities returns the cosine similarity of each passage's vector to that of a query.
 func (v Vectors) Similarities(query []float32) []float64 {
 	similar := make([]float64, 0, len(v.Values)/max(v.Dimensions, 1))
 	for passage := range slices.Chunk(v.Values, max(v.Dimensions, 1)) {
@@ -53,7 +53,7 @@ func (v Vectors) Similarities(query []float32) []float64 {
 	return similar
 }
 
-// dot returns the scalar product. Four sums keep a processor busier than one.
+// dot returns the scalar product. Four independent sums allow parallel execution in the processor.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	b = b[:min(len(a), len(b))]
@@ -71,8 +71,8 @@ func dot(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// Fuse adds to the scores of passages what their similarities are worth: the most similar passage gets weight times the
-// highest score, an average one nothing. A weight of 0 changes nothing. Both are document by document.
+// Fuse adds similarities to the scores of passages. The most similar passage gets weight times the highest score, and a
+// passage of average similarity gets nothing. A weight of 0 changes nothing. Both arguments are by document.
 func Fuse(scores, similarities [][]float64, weight float64) {
 	if weight <= 0 {
 		return
@@ -98,17 +98,17 @@ func Fuse(scores, similarities [][]float64, weight float64) {
 	}
 }
 
-// weights are those that may be measured. They rise.
+// weights are the candidate weights in ascending order.
 var weights = [...]float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2}
 
-// Trial is one question whose answer is known: the reciprocal rank of the passage that answers it, by words alone and
-// with each of the weights.
+// Trial is the result of one question with a known answer: the reciprocal rank of the passage with the answer, by words
+// alone and with each of the weights.
 type Trial struct {
 	words float64
 	fused [len(weights)]float64
 }
 
-// Try returns the trial of a question, answered by a passage of a document.
+// Try returns the trial of a question whose answer is in a passage of a document.
 func Try(scores, similarities [][]float64, document, passage int) Trial {
 	t := Trial{words: reciprocalRank(scores, document, passage)}
 	for i, weight := range weights {
@@ -122,8 +122,8 @@ func Try(scores, similarities [][]float64, document, passage int) Trial {
 	return t
 }
 
-// reciprocalRank returns one through the place of a passage; equals that stand before it come first. One without any
-// score is not found.
+// reciprocalRank returns the reciprocal of a passage's rank. Earlier passages with the same score rank higher. A
+// passage with score 0 has rank 0.
 func reciprocalRank(scores [][]float64, document, passage int) float64 {
 	own := scores[document][passage]
 	if own <= 0 {
@@ -140,16 +140,16 @@ func reciprocalRank(scores [][]float64, document, passage int) float64 {
 	return 1 / float64(rank)
 }
 
-// What a gain must be before vectors count at all.
+// The minimum gain for a weight above 0.
 const (
 	fewestTrials = 40
-	leastGain    = 0.01 // Of the mean reciprocal rank.
-	surely       = 3    // Standard errors that the gain is above zero.
+	leastGain    = 0.01 // Increase of the mean reciprocal rank.
+	surely       = 3    // Standard errors by which the gain must exceed zero.
 )
 
-// Weigh returns the weight that vectors have shown to deserve, and the mean reciprocal rank by words alone and with it.
-// It is 0 unless the gain is beyond doubt; of the weights that are not clearly worse than the best one, it is the
-// smallest.
+// Weigh returns the best weight of vectors, and the mean reciprocal ranks by words alone and with that weight. The
+// weight is 0 unless the gain is significant. Among weights that are not significantly worse than the best one, it is
+// the smallest.
 func Weigh(trials []Trial) (weight, words, fused float64) {
 	n := float64(len(trials))
 	for _, t := range trials {

@@ -11,7 +11,7 @@ import (
 
 func TestSimilaritiesAreCosines(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same each time.
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Reproducible.
 	for _, dimensions := range []int{1, 3, 4, 17} {
 		v, query := index.Vectors{Dimensions: dimensions}, random32(r, dimensions)
 		var want []float64
@@ -62,7 +62,7 @@ func TestFuse(t *testing.T) {
 	}{
 		{[][]float64{{4, 0}, {2}}, [][]float64{{0.1, 0.7}, {0.1}}, [][]float64{{4, 2}, {2}}, 0.5},
 		{[][]float64{{4, 0}}, [][]float64{{0.1, 0.7}}, [][]float64{{4, 0}}, 0},
-		{[][]float64{{0, 0}}, [][]float64{{0.1, 0.7}}, [][]float64{{0, 0.5}}, 0.5}, // Nothing is found by words.
+		{[][]float64{{0, 0}}, [][]float64{{0.1, 0.7}}, [][]float64{{0, 0.5}}, 0.5}, // No result by words.
 		{[][]float64{{1, 2}}, [][]float64{{0.3, 0.3}}, [][]float64{{1, 2}}, 1},
 		{[][]float64{}, [][]float64{}, [][]float64{}, 1},
 	} {
@@ -73,8 +73,8 @@ func TestFuse(t *testing.T) {
 	}
 }
 
-// trials asks questions of 50 passages, with scores and similarities as they are drawn for the right one and the
-// others.
+// trials simulates questions about 50 passages. words and meaning return the score and the similarity of the right
+// passage and of the others.
 func trials(count int, words, meaning func(right bool) float64) (all []index.Trial) {
 	for range count {
 		scores, similarities := [][]float64{make([]float64, 50)}, [][]float64{make([]float64, 50)}
@@ -86,11 +86,11 @@ func trials(count int, words, meaning func(right bool) float64) (all []index.Tri
 	return all
 }
 
-// TestR80_NoiseWeighsNothing, whatever the words are worth, and so do vectors that add nothing to the words.
-func TestR80_NoiseWeighsNothing(t *testing.T) {
+// TestR80_NoiseHasNoWeight also covers vectors that add no information to the words.
+func TestR80_NoiseHasNoWeight(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
-		r := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // The same each time.
+		r := rand.New(rand.NewPCG(seed, 5)) //nolint:gosec // Reproducible.
 		drawn := func(distance float64) func(bool) float64 {
 			return func(right bool) float64 {
 				if right {
@@ -102,7 +102,7 @@ func TestR80_NoiseWeighsNothing(t *testing.T) {
 		noise := func(bool) float64 { return r.NormFloat64() }
 		for _, words := range []float64{0, 1, 3} {
 			if w, _, _ := index.Weigh(trials(200, drawn(words), noise)); w != 0 {
-				t.Errorf("seed %d: noise weighs %v beside words of %v", seed, w, words)
+				t.Errorf("seed %d: noise has the weight %v with words of %v", seed, w, words)
 			}
 		}
 		if w, before, after := index.Weigh(trials(200, drawn(2), drawn(2))); w == 0 || after < before+0.01 {
@@ -115,7 +115,7 @@ func TestR80_NoiseWeighsNothing(t *testing.T) {
 }
 
 func BenchmarkSimilarities(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same each time.
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Reproducible.
 	v, query := index.Vectors{Dimensions: 1536, Values: random32(r, 1000*1536)}, random32(r, 1536)
 	for b.Loop() {
 		v.Similarities(query)

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// turn is how an image is turned to stand upright: a value of EXIF's tag Orientation, 1 to 8.
+// turn is the value of the EXIF tag Orientation, 1 to 8. It describes the rotation that makes an image upright.
 type turn int
 
 const asIs turn = 1
 
-// maxEntries bounds the entries of an EXIF directory that are looked at.
+// maxEntries is the largest number of entries of an EXIF directory to read.
 const maxEntries = 200
 
-// orientation reads the tag Orientation of the first directory of EXIF (CIPA DC-008, section 4.6), asIs without one.
+// orientation returns the tag Orientation of the first EXIF directory (CIPA DC-008, section 4.6), asIs if it is missing
+// or invalid.
 func orientation(exif []byte) turn {
 	if len(exif) < 8 {
 		return asIs
@@ -46,7 +47,7 @@ func orientation(exif []byte) turn {
 	return asIs
 }
 
-// jpegEXIF returns the EXIF of a JPEG: that of its first APP1 segment which has one.
+// jpegEXIF returns the EXIF data of a JPEG file, from its first APP1 segment with EXIF, or nil.
 func jpegEXIF(content []byte) []byte {
 	const sos, app1, header = 0xDA, 0xE1, "Exif\x00\x00"
 	for rest := content[2:]; len(rest) >= 4 && rest[0] == 0xFF && rest[1] != sos; {
@@ -66,7 +67,7 @@ func jpegEXIF(content []byte) []byte {
 	return nil
 }
 
-// webpEXIF returns the EXIF of a WebP: its chunk of this name.
+// webpEXIF returns the EXIF data of a WebP file, from its chunk EXIF, or nil.
 func webpEXIF(content []byte) []byte {
 	const riff, head = 12, 8
 	for rest := content[min(riff, len(content)):]; len(rest) >= head; {
@@ -82,14 +83,14 @@ func webpEXIF(content []byte) []byte {
 	return nil
 }
 
-// upright returns an image turned as its EXIF says.
+// upright returns an image rotated and mirrored according to t.
 func upright(img *image.RGBA, t turn) *image.RGBA {
 	if t == asIs {
 		return img
 	}
 	width, height := img.Rect.Dx(), img.Rect.Dy()
 	to := image.NewRGBA(image.Rect(0, 0, width, height))
-	if t > 4 { // On its side.
+	if t > 4 { // Rotated by 90 degrees.
 		to = image.NewRGBA(image.Rect(0, 0, height, width))
 	}
 	for y := range height {
@@ -101,7 +102,7 @@ func upright(img *image.RGBA, t turn) *image.RGBA {
 	return to
 }
 
-// place returns where a pixel of an image of this size comes to stand.
+// place returns the position of a pixel after the rotation of an image of this size.
 func (t turn) place(x, y, width, height int) (toX, toY int) {
 	right, bottom := width-1-x, height-1-y
 	switch t {
@@ -113,11 +114,11 @@ func (t turn) place(x, y, width, height int) (toX, toY int) {
 		return x, bottom
 	case 5: // Mirrored along the diagonal.
 		return y, x
-	case 6: // To be turned clockwise.
+	case 6: // Needs a clockwise rotation.
 		return bottom, x
 	case 7: // Mirrored along the other diagonal.
 		return bottom, right
-	case 8: // To be turned counter-clockwise.
+	case 8: // Needs a counter-clockwise rotation.
 		return y, right
 	}
 	return x, y

@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// Why a picture of any format is refused.
+// Errors for pictures of any format.
 var (
 	ErrTooLarge = &extract.Unreadable{Code: extract.TooLarge, Reason: "画像が大きすぎるため、読み取れませんでした。" +
 		"5,000万画素以下に縮小してから、もう一度追加してください。"}
@@ -15,7 +15,7 @@ var (
 		"別のアプリで開き、JPEGかPNGで保存し直してから、もう一度追加してください。"}
 )
 
-// Why a picture of one format is refused.
+// Errors for pictures of one format.
 var (
 	errWebP = &extract.Unreadable{Code: extract.Corrupt, Reason: "このWebP画像は、動く画像か特殊な作りのため、読み取れませんでした。" +
 		"JPEGかPNGで保存し直してから、もう一度追加してください。"}
@@ -34,7 +34,7 @@ func unsupported(reason string) *extract.Unreadable {
 	return &extract.Unreadable{Code: extract.Unsupported, Reason: reason}
 }
 
-// formOf returns the format of a picture, by its first bytes, whatever its name says.
+// formOf detects the format of a picture from its first bytes, regardless of its name.
 func formOf(content []byte) (form, error) {
 	starts := func(with string) bool { return strings.HasPrefix(string(content[:min(len(content), 16)]), with) }
 	switch {
@@ -60,11 +60,11 @@ func formOf(content []byte) (form, error) {
 	return form{}, errUnknown
 }
 
-// maxBrands bounds the brands of a file that are looked at.
+// maxBrands is the largest number of brands of a file to read.
 const maxBrands = 32
 
-// errOfBrand returns why a file of the ISO base media format (ISO/IEC 14496-12, section 4.3) is refused: by its major
-// brand, and those that it is compatible with.
+// errOfBrand returns the error for a file in the ISO base media format (ISO/IEC 14496-12, section 4.3), by its major
+// brand and its compatible brands.
 func errOfBrand(content []byte) error {
 	for at := 8; at+4 <= len(content) && at < 8+4*maxBrands; at += 4 {
 		switch string(content[at : at+4]) {
@@ -75,7 +75,7 @@ func errOfBrand(content []byte) error {
 		}
 	}
 	switch string(content[8:12]) {
-	case "mif1", "msf1": // Pictures, most likely those of phones.
+	case "mif1", "msf1": // Probably a picture of a phone.
 		return errHEIC
 	}
 	return errUnknown

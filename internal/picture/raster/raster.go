@@ -1,9 +1,9 @@
-// Package raster turns a picture from outside into one that is fit to be kept, shown and sent to a model: upright, of
-// bounded size, and without anything but its pixels.
+// Package raster converts an untrusted picture into a form that can be stored, shown and sent to a model: upright, of
+// limited size, and without metadata.
 //
-// It owns what is known of picture formats. Pictures may be made to harm: their size is checked before they are
-// decoded, and what decoding takes is bounded by that; package extract/child runs it in a process of its own. It
-// imports the standard library, golang.org/x/image, and of extract the form of a refusal.
+// It contains all code that depends on picture formats. Because a picture can be malicious, Read checks its size before
+// it decodes the picture; this limits the memory for decoding. Package extract/child runs Read in a separate process.
+// The package imports the standard library, golang.org/x/image, and the error type of extract.
 package raster
 
 import (
@@ -21,24 +21,24 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// Limits of a picture. Decoding one takes up to 8 bytes a pixel, and scaling it about 300 MB beside that.
+// Limits of a picture. Decoding uses up to 8 bytes for each pixel, and scaling about 300 MB in addition.
 const (
-	MaxSize   = 20 << 20   // Of the file, in bytes.
-	MaxPixels = 50_000_000 // What the cameras of phones take at most.
-	MaxLength = 30_000     // Of a side.
+	MaxSize   = 20 << 20   // The reader gives its own error after one minute, except on a busy machine.
+	MaxPixels = 50_000_000 // The largest pictures of phone cameras.
+	MaxLength = 30_000     // Length of a side, in pixels.
 
-	MaxSide      = 2048 // Of the picture that is kept: more than models look at.
+	MaxSide      = 2048 // Side of the stored picture, in pixels; models use less.
 	MaxThumbnail = 400
 )
 
 const (
 	quality = 85 // Of JPEG.
-	// maxPNG is the size up to which a picture that came without loss is kept so: what is drawn or written stays sharp,
-	// and what is transparent transparent. Larger ones are photographs.
+	// maxPNG is the largest size, in bytes, of a picture that is stored as PNG, which preserves sharp edges and
+	// transparency. Larger lossless pictures are usually photographs; they are stored as JPEG.
 	maxPNG = 2 << 20
 )
 
-// Picture is a picture as it is kept. Both forms are of the same media type.
+// Picture is a picture in its stored form. Full and Thumbnail have the same media type.
 type Picture struct {
 	MediaType     string // image/jpeg or image/png.
 	Width, Height int    // Of the full form.
@@ -46,13 +46,14 @@ type Picture struct {
 	Thumbnail     []byte // At most MaxThumbnail wide and high.
 }
 
-// The media types of pictures that are kept.
+// The media types of stored pictures.
 const (
 	JPEG = "image/jpeg"
 	PNG  = "image/png"
 )
 
-// Read returns a picture as it is kept. An *extract.Unreadable says what is wrong with the file, and what to do.
+// Read converts a picture into its stored form. An *extract.Unreadable describes the defect of the file and how to
+// correct it.
 func Read(content []byte) (Picture, error) {
 	form, err := formOf(content)
 	if err != nil {
@@ -74,11 +75,11 @@ func Read(content []byte) (Picture, error) {
 	return encode(small, fit(small, MaxThumbnail), form.lossless || !small.Opaque())
 }
 
-// form is a format that can be read.
+// form is an image format that Read supports.
 type form struct {
 	size     func(io.Reader) (image.Config, error)
 	pixels   func(io.Reader) (image.Image, error)
-	exif     func(content []byte) []byte // Its TIFF header and what follows, nil for none.
+	exif     func(content []byte) []byte // Returns the EXIF data from its TIFF header, nil if there is none.
 	lossless bool
 	broken   *extract.Unreadable
 }
@@ -91,9 +92,9 @@ var (
 
 func noEXIF([]byte) []byte { return nil }
 
-// fit returns an image scaled down until no side is longer than longest. Halves come first, each of the mean of four
-// pixels: the better filter alone would take 32 bytes for each pixel of its first pass over a large image. After each
-// half the larger image is freed at once, because the limit of the child would not allow both that pass and the image.
+// fit returns an image scaled down so that no side is longer than longest. It first halves the image with a simple
+// filter, because the first pass of the better filter over a large image would use 32 bytes for each pixel. After each
+// step it frees the larger image at once, because the memory limit of the child process is too small for both.
 func fit(img image.Image, longest int) *image.RGBA {
 	for {
 		size := img.Bounds().Size()
@@ -111,7 +112,7 @@ func fit(img image.Image, longest int) *image.RGBA {
 	}
 }
 
-// scale returns an image whose longer side has a length.
+// scale returns an image whose longer side has the given length.
 func scale(with draw.Scaler, img image.Image, side int) *image.RGBA {
 	size := img.Bounds().Size()
 	longer := max(size.X, size.Y)
@@ -120,7 +121,8 @@ func scale(with draw.Scaler, img image.Image, side int) *image.RGBA {
 	return to
 }
 
-// encode returns both forms of a picture: as PNG if that is asked for and not too large, else as JPEG on white.
+// encode returns both forms of a picture: as PNG if lossless is set and the full form is at most maxPNG bytes,
+// otherwise as JPEG on a white background.
 func encode(full, thumbnail *image.RGBA, lossless bool) (Picture, error) {
 	size := full.Bounds().Size()
 	picture := Picture{MediaType: PNG, Width: size.X, Height: size.Y}

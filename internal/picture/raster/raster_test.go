@@ -24,7 +24,7 @@ var (
 	white = color.NRGBA{255, 255, 255, 255}
 )
 
-// corner is a white image whose upper left quarter is red.
+// corner returns a white image whose upper left quarter is red.
 func corner(width, height int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
@@ -38,7 +38,7 @@ func corner(width, height int) *image.NRGBA {
 	return img
 }
 
-// noise is an image that no format compresses well.
+// noise returns an image that no format compresses well.
 func noise(width, height int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, width, height))
 	state := uint32(1)
@@ -67,10 +67,10 @@ func encodeJPEG(t testing.TB, img image.Image) []byte {
 	return out.Bytes()
 }
 
-// place is what the EXIF of these tests says of where a photograph was taken.
+// place is the location in the EXIF data of these tests.
 const place = "35 deg 40 min N, Nihonbashi"
 
-// exif returns a TIFF header and a directory with an orientation and a pointer to a GPS directory, which has a text.
+// exif returns a TIFF header and a directory with an orientation and a pointer to a GPS directory with the text place.
 func exif(order binary.AppendByteOrder, orientation uint16) []byte {
 	mark := "II*\x00"
 	if order == binary.AppendByteOrder(binary.BigEndian) {
@@ -92,7 +92,7 @@ func exif(order binary.AppendByteOrder, orientation uint16) []byte {
 	return append(b, place...)
 }
 
-// photograph is a JPEG with EXIF.
+// photograph returns a JPEG with EXIF.
 func photograph(t testing.TB, img image.Image, exif []byte) []byte {
 	t.Helper()
 	plain := encodeJPEG(t, img)
@@ -101,7 +101,7 @@ func photograph(t testing.TB, img image.Image, exif []byte) []byte {
 	return append(append(head, segment...), plain[2:]...)
 }
 
-// withEXIF adds a chunk with EXIF to a WebP.
+// withEXIF adds a chunk with EXIF to a WebP file.
 func withEXIF(content, exif []byte) []byte {
 	content = append(bytes.Clone(content), "EXIF"...)
 	content = binary.LittleEndian.AppendUint32(content, uint32(len(exif))) //nolint:gosec // Short.
@@ -179,7 +179,7 @@ func TestPicturesAreScaledDown(t *testing.T) {
 	}
 }
 
-// TestR98_NothingButPixelsIsKept: neither where a photograph was taken, nor anything else of its EXIF.
+// TestR98_NothingButPixelsIsKept verifies that the stored picture has no EXIF data, in particular no location.
 func TestR98_NothingButPixelsIsKept(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string][]byte{
@@ -187,19 +187,19 @@ func TestR98_NothingButPixelsIsKept(t *testing.T) {
 		"WebP": withEXIF(testdata(t, "opaque.webp"), exif(binary.LittleEndian, 1)),
 	} {
 		if !bytes.Contains(content, []byte(place)) {
-			t.Fatalf("the %s of this test has no place", name)
+			t.Fatalf("the %s of this test has no location", name)
 		}
 		p, _ := read(t, content)
 		for form, kept := range map[string][]byte{"full": p.Full, "thumbnail": p.Thumbnail} {
 			if bytes.Contains(kept, []byte("Exif")) || bytes.Contains(kept, []byte("Nihonbashi")) {
-				t.Errorf("%s, %s: its EXIF is kept", name, form)
+				t.Errorf("%s, %s: its EXIF was stored", name, form)
 			}
 		}
 	}
 }
 
-// TestPicturesStandUpright: the red quarter comes to stand where its EXIF says.
-func TestPicturesStandUpright(t *testing.T) {
+// TestRotatesPicturesUpright verifies the position of the red quarter for each orientation.
+func TestRotatesPicturesUpright(t *testing.T) {
 	t.Parallel()
 	for orientation, want := range map[uint16]image.Point{
 		0: {0, 0}, 1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 1}, 8: {0, 1}, 9: {0, 0},
@@ -224,7 +224,7 @@ func TestTransparencyIsKept(t *testing.T) {
 	if p.MediaType != raster.PNG || !like(full.At(50, 5), color.Transparent) || !like(full.At(5, 5), red) {
 		t.Errorf("%s: %v and %v", p.MediaType, full.At(50, 5), full.At(5, 5))
 	}
-	faint := noise(1600, 1200) // Too large for a PNG: its colours are mixed with white.
+	faint := noise(1600, 1200) // Too large for PNG: JPEG mixes its colours with white.
 	for i := 3; i < len(faint.Pix); i += 4 {
 		faint.Pix[i] = 0
 	}
@@ -233,7 +233,7 @@ func TestTransparencyIsKept(t *testing.T) {
 	}
 }
 
-// bomb is a PNG of a few hundred bytes that says it is huge.
+// bomb returns a PNG of a few hundred bytes whose header claims a huge size.
 func bomb(width, height uint32) []byte {
 	chunk := func(kind string, data []byte) []byte {
 		b := binary.BigEndian.AppendUint32(nil, uint32(len(data))) //nolint:gosec // Short.
@@ -245,11 +245,11 @@ func bomb(width, height uint32) []byte {
 	return append(append(b, chunk("IDAT", make([]byte, 100))...), chunk("IEND", nil)...)
 }
 
-// TestR98_LargePicturesAreRefusedBeforeTheyAreDecoded, however small their files are.
+// TestR98_LargePicturesAreRefusedBeforeTheyAreDecoded uses small files with large pictures.
 func TestR98_LargePicturesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 	t.Parallel()
 	tall := withEXIF(testdata(t, "opaque.webp"), nil)
-	copy(tall[24:], "\xFF\xFF\xFF\xFF\xFF\x00") // 16,777,216 × 65,536 pixels, as its header says.
+	copy(tall[24:], "\xFF\xFF\xFF\xFF\xFF\x00") // The header claims 16,777,216 × 65,536 pixels.
 	for name, content := range map[string][]byte{
 		"PNG": bomb(30_000, 30_000), "wide": bomb(30_001, 1), "overflowing": bomb(1<<31-1, 1<<31-1), "WebP": tall,
 	} {
@@ -265,7 +265,7 @@ func TestR98_LargePicturesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 	}
 }
 
-func TestRefusalsSayWhatToDo(t *testing.T) {
+func TestErrorsContainAdvice(t *testing.T) {
 	t.Parallel()
 	var moving bytes.Buffer
 	if err := gif.Encode(&moving, corner(4, 4), nil); err != nil {
@@ -300,7 +300,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// FuzzR98_Pictures: whatever the bytes are, the answer is a picture within its bounds, or a reason.
+// FuzzR98_Pictures verifies that Read returns either a picture within the limits or an error with a reason, for any
+// bytes.
 func FuzzR98_Pictures(f *testing.F) {
 	for _, seed := range [][]byte{
 		encodePNG(f, corner(9, 5)), encodeJPEG(f, corner(9, 5)), testdata(f, "opaque.webp"),
@@ -315,12 +316,12 @@ func FuzzR98_Pictures(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		size, _, err := image.DecodeConfig(bytes.NewReader(content))
 		if err == nil && size.Width*size.Height > 1<<22 && size.Width*size.Height <= raster.MaxPixels {
-			t.Skip("this machine has better things to decode")
+			t.Skip("too large to decode in a fuzz test")
 		}
 		p, err := raster.Read(content)
 		if err != nil {
 			if wrong, ok := errors.AsType[*extract.Unreadable](err); !ok || wrong.Reason == "" {
-				t.Fatalf("%v is no reason", err)
+				t.Fatalf("%v is not an *extract.Unreadable", err)
 			}
 			return
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 )
 
-// Facts of the pages, which are invented.
+// Facts of the pages. All are fictitious.
 const (
 	wage = "<h1>つむぎ県の最低賃金</h1><p>つむぎ県の地域別最低賃金は、2026年10月1日から時間額1,142円に改定されます。" +
 		"引上げ額は58円です。</p><p>最低賃金は、パートタイムで働く人を含むすべての労働者に適用されます。</p>"
@@ -21,7 +21,7 @@ const (
 	rule = "生成AIの利用手引き。個人情報を入力するときは、事前に情報管理責任者の承認を得る。"
 )
 
-// pages are the pages of every Server.
+// pages returns the pages of each Server.
 func pages() []Page {
 	return []Page{
 		{
@@ -96,10 +96,10 @@ func to(target string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) }
 }
 
-// slow never answers.
+// slow never responds.
 func slow(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// huge never ends. What it says stands at its beginning.
+// huge never ends. Its distinctive text is at the beginning.
 func huge(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, err := w.Write([]byte("<title>大きいページ</title><h1>大きいページ</h1><p>大きいページの始まりは、この文です。</p>"))

@@ -1,6 +1,5 @@
-// Package websearchtest serves a search, as a SearXNG server does, and the pages that it finds: ordinary ones in some
-// encodings and formats, and such as lead elsewhere, are slow, endless, or closed to robots. It is for tests and
-// try-outs.
+// Package websearchtest is a fake SearXNG server with web pages for tests and demonstrations. Some pages have other
+// encodings and formats. Others redirect, are slow or endless, or are disallowed for robots.
 package websearchtest
 
 import (
@@ -16,12 +15,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// Page is a page that the search finds by the words of its title and its excerpt.
+// Page is a web page. The search finds it by the words of its title and excerpt.
 type Page struct {
 	Path      string
 	Title     string
 	Excerpt   string
-	Published string // As the search says it; may be empty.
+	Published string // In the format of the search; may be empty.
 	Serve     http.HandlerFunc
 }
 
@@ -32,11 +31,11 @@ type Server struct {
 	mux   *http.ServeMux
 
 	mu     sync.Mutex
-	asked  map[string]int // Guarded by mu. Requests by path.
+	asked  map[string]int // Guarded by mu. Number of requests by path.
 	agents map[string]bool
 }
 
-// New returns a Server that is reached at a URL, with pages beside its own.
+// New returns a Server with the given base URL and additional pages.
 func New(base string, more ...Page) *Server {
 	s := &Server{
 		base: strings.TrimRight(base, "/"), pages: append(pages(), more...), mux: http.NewServeMux(),
@@ -62,18 +61,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a cookie came", http.StatusBadRequest)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: "visitor", Value: "1"}) //nolint:gosec // It must not come back.
+	http.SetCookie(w, &http.Cookie{Name: "visitor", Value: "1"}) //nolint:gosec // Clients must not send it back.
 	s.mux.ServeHTTP(w, r)
 }
 
-// Asked returns how often a path was asked for.
+// Asked returns the number of requests for a path.
 func (s *Server) Asked(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked[path]
 }
 
-// Agents returns how clients have named themselves.
+// Agents returns the User-Agent values of the clients.
 func (s *Server) Agents() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +83,7 @@ func (s *Server) Agents() []string {
 	return list
 }
 
-// response is what SearXNG answers with format=json.
+// response is the response of SearXNG with format=json.
 type response struct {
 	Query               string   `json:"query"`
 	NumberOfResults     int      `json:"number_of_results"`
@@ -110,7 +109,7 @@ type result struct {
 	Category      string   `json:"category"`
 }
 
-// search answers a query with the pages that have its words, those with most of them first.
+// search returns the pages that contain words of the query, best match first.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	query := r.FormValue("q")
 	switch {
@@ -151,7 +150,7 @@ func (s *Server) result(p Page, score float64) result {
 	return found
 }
 
-// fit returns how many of a query's words, or pairs of characters, a text has.
+// fit returns the number of a query's words, or pairs of characters, in a text.
 func fit(query, text string) (score float64) {
 	held := make(map[string]bool)
 	for token := range ngram.Fold(text).Tokens() {
@@ -165,7 +164,7 @@ func fit(query, text string) (score float64) {
 	return score
 }
 
-// HTML returns what serves a page of HTML.
+// HTML returns a handler that serves an HTML page.
 func HTML(title, body string) http.HandlerFunc {
 	return encoded("text/html; charset=utf-8", document(title, "", body))
 }
@@ -182,10 +181,11 @@ func encoded(contentType string, content []byte) http.HandlerFunc {
 	}
 }
 
-// Hostile is a page that gives orders, closes fences, cites what is not there, or hides text, in its title as well.
+// Hostile is a page that contains instructions, closes elements of the prompt, cites sources that do not exist, or
+// hides text, also in its title.
 type Hostile struct{ Name, Text string }
 
-// Page returns the page with a number.
+// Page returns the page with a number in its path.
 func (h Hostile) Page(number int) Page {
 	return Page{
 		Path: fmt.Sprintf("/hostile/%d", number), Title: h.Name + " " + h.Text, Excerpt: h.Text,

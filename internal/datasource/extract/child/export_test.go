@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// ErrFrames says that frames are malformed.
+// ErrFrames is the error for malformed frames.
 var ErrFrames = errFrames
 
 // WriteFrames writes the frames of a file.
@@ -24,7 +24,7 @@ func WriteFrames(w io.Writer, pages []extract.Page, wrong *extract.Unreadable) e
 	return f.end(wrong)
 }
 
-// ReadFrames returns the pages that frames hold.
+// ReadFrames returns the pages in frames.
 func ReadFrames(r io.Reader) (pages []extract.Page, _ error) {
 	f := newFrameReader(r)
 	for {

@@ -24,7 +24,7 @@ import (
 // Command is the program's command that calls Main with the next argument.
 const Command = "extract"
 
-// Config is the limits of a child. The zero value of a field means its default. A time limit is exceeded when both the
+// Config contains the limits of a child. A zero field means its default. A time limit is exceeded when both the elapsed
 // time and the child's CPU time exceed it.
 type Config struct {
 	Page   time.Duration // For opening a file that is read page by page, and for each of its pages. Default 5 s.
@@ -33,8 +33,8 @@ type Config struct {
 	Memory int64         // Resident memory, in bytes. Default 512 MiB.
 	// Path of a font with Japanese characters, for files that do not embed theirs. Default: those files are refused.
 	Font string
-	// Folder for compiled code, created if it does not exist. Several servers may share it. Default: each child compiles,
-	// which takes seconds.
+	// Folder for compiled code, created if it does not exist. Several servers may share it. Default: each child
+	// compiles, which takes seconds.
 	Cache string
 	Log   *slog.Logger // Default: none.
 }
@@ -57,7 +57,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Why a file is refused whose child was killed.
+// Errors for a file whose child was killed.
 var (
 	unreadableSlow = &extract.Unreadable{Code: extract.TooLarge, Reason: "読み取りに時間がかかりすぎるため、中止しました。" +
 		"ファイルを分けるか、図を減らして保存し直してから、もう一度アップロードしてください。"}
@@ -67,7 +67,7 @@ var (
 		"元のアプリで保存し直してから、もう一度アップロードしてください。"}
 )
 
-// Extractor reads files, each in a child of its own. It is safe for concurrent use.
+// Extractor reads each file in a separate child process. It is safe for concurrent use.
 type Extractor struct {
 	cfg Config
 
@@ -75,13 +75,13 @@ type Extractor struct {
 	compiled  atomic.Bool
 }
 
-// New returns an Extractor. The program must call Main for Command.
+// New returns an Extractor. The program must call Main when its command is Command.
 func New(cfg Config) *Extractor {
 	return &Extractor{cfg: cfg.withDefaults(), compiling: make(chan struct{}, 1)}
 }
 
-// Prepare waits until the code that reads files with the extension of filename is compiled, which takes minutes on a
-// slow machine. No limit of a file covers that time. An error is never the fault of a file.
+// Prepare waits until the reader for the extension of filename is compiled, which takes minutes on a slow machine. The
+// limits of a file do not include this time. Errors are unrelated to any file.
 func (e *Extractor) Prepare(ctx context.Context, filename string) error {
 	if format, ok := extract.FormatOf(filename); ok && format.ByPage() {
 		return e.compile(ctx)
@@ -89,10 +89,10 @@ func (e *Extractor) Prepare(ctx context.Context, filename string) error {
 	return nil
 }
 
-// Extract reads a file, whose format is the extension of filename, and calls page for each of its pages, in order, with
-// the number of pages, or 0 while that is unknown. It returns an *extract.Unreadable if the file cannot be read or its
-// child crashed or exceeded a limit, and errors of page, file and ctx as they are. Any other error says nothing about
-// the file: the child was killed from outside, could not be started, or got so little CPU time that it was given up (a
+// Extract reads a file in the format of the extension of filename. It calls page for each page in order. total is the
+// number of pages, or 0 while it is unknown. The error is an *extract.Unreadable if the file cannot be read, or if its
+// child crashed or exceeded a limit. Errors of page, file and ctx are returned unchanged. Any other error is unrelated
+// to the file: the child was killed from outside, could not start, or was stopped because it got almost no CPU time (a
 // context.DeadlineExceeded).
 func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader,
 	page func(p extract.Page, total int) error,
@@ -155,7 +155,8 @@ func (e *Extractor) openShared(job *Job) (files []*os.File, _ error) {
 	return files, nil
 }
 
-// compile fills the cache with compiled PDFium, once, in a child that reads no file. Other children cannot write to it.
+// compile fills the cache with compiled PDFium, once, in a child that reads no file. Other children cannot write to the
+// cache.
 func (e *Extractor) compile(ctx context.Context) error {
 	if e.cfg.Cache == "" || e.isCompiled() {
 		return nil
@@ -180,14 +181,15 @@ func (e *Extractor) compile(ctx context.Context) error {
 		})
 	if err == nil {
 		e.compiled.Store(true)
-		// Where another user owns the folder, each server compiles once, which finds the code.
+		// If another user owns the folder, the file cannot be written. Each server then runs one compilation, which
+		// finds the code.
 		_ = os.WriteFile(e.stamp(), nil, 0o644) //nolint:gosec // Nothing is in it.
 	}
 	return err
 }
 
-// isCompiled reports whether this server, or one of the same versions, has filled the cache, and it was not removed
-// since.
+// isCompiled reports whether this server, or one with the same versions, has filled the cache, and the cache still
+// exists.
 func (e *Extractor) isCompiled() bool {
 	folders, err := filepath.Glob(filepath.Join(e.cfg.Cache, "wazero-*"))
 	if err != nil || len(folders) == 0 {
@@ -197,8 +199,8 @@ func (e *Extractor) isCompiled() bool {
 	return err == nil || e.compiled.Load()
 }
 
-// stamp is the file that says that the cache was filled by a program with the same versions of PDFium and wazero, whose
-// compiled code depends on the processor as well.
+// stamp returns the path of the file that marks the cache as complete for the versions of PDFium and wazero and for the
+// processor, on which the compiled code depends.
 func (e *Extractor) stamp() string {
 	name := "compiled-" + runtime.GOARCH
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -214,10 +216,10 @@ func (e *Extractor) stamp() string {
 // compileCPU is the CPU limit for compiling PDFium, in seconds. It takes three, 25 with the race detector.
 const compileCPU = 3600
 
-// cpuSeconds is the CPU limit of a child: its whole time limit on two cores.
+// cpuSeconds returns the CPU limit of a child: the total time limit on two cores.
 func (e *Extractor) cpuSeconds() uint64 { return uint64(2 * e.cfg.Total / time.Second) }
 
-// callerError is an error of the caller's, returned as it is.
+// callerError is an error of the caller, which is returned unchanged.
 type callerError struct{ error }
 
 // run starts a child for a job and calls read to handle its output.
@@ -260,7 +262,7 @@ func (e *Extractor) run(ctx context.Context, job Job, file io.Reader, read func(
 // explain returns the error of a job whose child ended early or broke the protocol.
 func (e *Extractor) explain(p *process, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		select { // Its exit status may follow.
+		select { // Wait for its exit status.
 		case <-p.ended:
 		case <-time.After(pipeTimeout):
 			err = fmt.Errorf("%w: %w before the child's", errFrames, err)
@@ -292,7 +294,8 @@ func (e *Extractor) explain(p *process, err error) error {
 	return fmt.Errorf("child: %w: %w: %s", err, p.err, said)
 }
 
-// crashed reports whether a child ended by itself while it read a file. One that cannot start its job exits with 1.
+// crashed reports whether a child ended without an external kill while it read a file. A child that cannot start its
+// job exits with 1.
 func crashed(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {

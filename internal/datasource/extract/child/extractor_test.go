@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 )
 
-// read returns the text of a file that a child reads.
+// read returns the text that a child extracts from a file.
 func read(ctx context.Context, cfg child.Config, name string, content io.Reader) (text string, _ error) {
 	err := child.New(cfg).Extract(ctx, name, content, func(p extract.Page, _ int) error {
 		text += p.Text
@@ -37,7 +37,7 @@ func TestFilesAreReadInAChild(t *testing.T) {
 
 func TestChildInheritsNoSecrets(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere a child has no limits of its own")
+		t.Skip("requires the limits for children, which only exist on Linux")
 	}
 	t.Setenv("OPENAI_API_KEY", "secret")
 	text, err := read(t.Context(), child.Config{}, "a.txt", strings.NewReader("misbehave tell"))
@@ -55,8 +55,8 @@ func TestChildInheritsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestR79_CrashedChildIsAReason: children end in every way that a file might cause.
-func TestR79_CrashedChildIsAReason(t *testing.T) {
+// TestR79_CrashedChildIsReportedAsUnreadable lets children end in each way that a file can cause.
+func TestR79_CrashedChildIsReportedAsUnreadable(t *testing.T) {
 	t.Parallel()
 	cfg := child.Config{Page: time.Second, Whole: 3 * time.Second, Memory: 300 << 20}
 	for _, how := range []string{"spin", "eat", "flood", "panic", "hang up"} {
@@ -65,7 +65,7 @@ func TestR79_CrashedChildIsAReason(t *testing.T) {
 			_, err := read(t.Context(), cfg, "a.txt", strings.NewReader("misbehave "+how))
 			wrong, ok := errors.AsType[*extract.Unreadable](err)
 			if !ok || !strings.HasSuffix(wrong.Reason, "アップロードしてください。") {
-				t.Errorf("error %v, want a reason that says what to do", err)
+				t.Errorf("error %v, want an *extract.Unreadable with advice", err)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func TestChildWritesNoFiles(t *testing.T) {
 	}
 }
 
-// killer is a file that kills the child that reads it.
+// killer is a file that kills the child while it is read.
 type killer struct {
 	r      io.Reader
 	signal syscall.Signal
@@ -95,7 +95,7 @@ func (k *killer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// children returns the ids of processes with a word on their command line.
+// children returns the ids of processes whose command line contains a word.
 func children(word string) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -108,13 +108,13 @@ func children(word string) (pids []int) {
 	return pids
 }
 
-func TestR79_ChildKilledFromOutsideIsNoReason(t *testing.T) {
+func TestR79_KilledChildIsNotReportedAsUnreadable(t *testing.T) {
 	t.Parallel()
-	// The format by which the child of this test is found is used by no other test.
+	// No other test uses this format. It identifies the child of this test.
 	_, err := read(t.Context(), child.Config{}, "a.markdown",
 		&killer{strings.NewReader("文章"), syscall.SIGKILL, ".markdown"})
 	if _, ok := errors.AsType[*extract.Unreadable](err); ok || err == nil {
-		t.Errorf("error %v, want one that is no reason", err)
+		t.Errorf("error %v, want one other than *extract.Unreadable", err)
 	}
 }
 

@@ -13,25 +13,26 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// Limits of what is read from a file. The limit of its text bounds the text of a page, too.
+// Limits of the content of a file. MaxCharacters also limits the text of a page.
 const (
 	MaxPages      = extract.MaxPages
 	MaxCharacters = 20_000_000
 
-	maxHead    = 96 << 20 // Of a frame, in bytes, the text aside: a document with changes is the largest.
-	maxMarks   = 50_000   // Of a page.
+	maxHead    = 96 << 20 // Head of a frame in bytes, without the text. The largest is a document with changes.
+	maxMarks   = 50_000   // Marks of a page.
 	maxLocator = 1 << 10  // In bytes.
 	maxReason  = 1 << 10  // In bytes.
 	maxSteps   = 2
 )
 
-// A frame is its kind, the length of its head in four bytes, and the head. A page's text follows its head.
+// A frame consists of its kind, the length of its head in four bytes, and the head. The text of a page follows its
+// head.
 const (
-	stepFrame   = 's' // The head is a pageHead without a page: the file was received, or opened.
+	stepFrame   = 's' // The head is a pageHead without a page. It reports that the file was received or opened.
 	pageFrame   = 'p' // The head is a pageHead as JSON.
 	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
 	endFrame    = 'e' // No head.
-	foundFrame  = 'r' // The head is the answer: a PNG, JSON, a text, or a Word document.
+	foundFrame  = 'r' // The head is the answer: a PNG, JSON, text, or a Word document.
 	noPageFrame = 'n' // No head.
 )
 
@@ -44,7 +45,7 @@ type pageHead struct {
 	Pictured bool           `json:"pictured,omitempty"`
 }
 
-// errFrames says that a child violated the protocol, so its output is not trusted.
+// errFrames means that a child violated the protocol, so that its output cannot be trusted.
 var errFrames = errors.New("child: malformed frames")
 
 // frameWriter is the child's side of the protocol.
@@ -52,7 +53,7 @@ type frameWriter struct{ w *bufio.Writer }
 
 func newFrameWriter(w io.Writer) *frameWriter { return &frameWriter{bufio.NewWriterSize(w, 64<<10)} }
 
-// step reports progress before the first page: the file was received, or opened.
+// step reports progress before the first page: the file was received or opened.
 func (f *frameWriter) step(total int) error {
 	head, err := json.Marshal(pageHead{Total: total})
 	if err != nil {
@@ -84,7 +85,7 @@ func (f *frameWriter) Page(page extract.Page, total int) error {
 	return f.w.Flush() // The parent measures how long the next page takes.
 }
 
-// end writes the result: success, or why the file cannot be read.
+// end writes the result: success, or the error if the file cannot be read.
 func (f *frameWriter) end(wrong *extract.Unreadable) error {
 	kind, head := byte(endFrame), []byte(nil)
 	if wrong != nil {
@@ -100,7 +101,7 @@ func (f *frameWriter) end(wrong *extract.Unreadable) error {
 	return f.w.Flush()
 }
 
-// answer writes the answer about one page, or a picture.
+// answer writes the answer of a job with a single answer.
 func (f *frameWriter) answer(kind byte, found []byte) error {
 	if err := f.frame(kind, found); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (f *frameWriter) answer(kind byte, found []byte) error {
 func (f *frameWriter) frame(kind byte, head []byte) error {
 	var start [5]byte
 	start[0] = kind
-	binary.BigEndian.PutUint32(start[1:], uint32(len(head))) //nolint:gosec // Heads are far shorter.
+	binary.BigEndian.PutUint32(start[1:], uint32(len(head))) //nolint:gosec // Heads are much shorter.
 	if _, err := f.w.Write(start[:]); err != nil {
 		return err
 	}
@@ -122,16 +123,16 @@ func (f *frameWriter) frame(kind byte, head []byte) error {
 // frameReader reads the output of a child, which is untrusted.
 type frameReader struct {
 	r          *bufio.Reader
-	steps      int // So far.
+	steps      int // Number of steps so far.
 	pages      int
 	characters int
 }
 
 func newFrameReader(r io.Reader) *frameReader { return &frameReader{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next page, or one without a number for a step, and how many pages the file has, 0 while that is
-// unknown. The error is io.EOF at the end of the file, an *extract.Unreadable if it cannot be read, errFrames for a
-// violation of the protocol, or that of the pipe: io.ErrUnexpectedEOF if the child ended early.
+// next returns the next page and the number of pages of the file, 0 while it is unknown. For a step, the page has no
+// number. The error is io.EOF at the end of the file, an *extract.Unreadable if it cannot be read, errFrames for a
+// violation of the protocol, or an error of the pipe: io.ErrUnexpectedEOF if the child ended early.
 func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	kind, head, err := f.frame()
 	if err != nil {
@@ -153,7 +154,7 @@ func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	return extract.Page{}, 0, fmt.Errorf("%w: kind %q", errFrames, kind)
 }
 
-// answer returns the answer about one page, or a picture. The errors are those of next, and extract.ErrNoPage.
+// answer returns the answer of a job with a single answer. The errors are those of next, and extract.ErrNoPage.
 func (f *frameReader) answer() ([]byte, error) {
 	kind, head, err := f.frame()
 	switch {
@@ -169,7 +170,7 @@ func (f *frameReader) answer() ([]byte, error) {
 	return nil, fmt.Errorf("%w: kind %q", errFrames, kind)
 }
 
-// unreadable returns why a file cannot be read.
+// unreadable decodes an *extract.Unreadable.
 func unreadable(encoded []byte) error {
 	wrong := new(extract.Unreadable)
 	if err := json.Unmarshal(encoded, wrong); err != nil || !isReason(wrong) {
@@ -191,7 +192,7 @@ func (f *frameReader) frame() (kind byte, head []byte, err error) {
 	return start[0], head, err
 }
 
-// bytes returns the next n bytes. Memory grows with what arrives, not with what is announced.
+// bytes returns the next n bytes. Its memory grows with the received bytes, not with n.
 func (f *frameReader) bytes(n int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(f.r, int64(n)))
 	if err == nil && len(b) < n {
@@ -250,20 +251,20 @@ func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {
 	return page, head.Total, nil
 }
 
-// isReason reports whether a reason is fit to be shown to a person.
+// isReason reports whether a reason can be shown to a person.
 func isReason(wrong *extract.Unreadable) bool {
 	return wrong.Code != "" && len(wrong.Code) < 40 && wrong.Reason != "" && len(wrong.Reason) <= maxReason &&
 		isText(wrong.Reason)
 }
 
-// isText reports whether a text is what extract.Page promises.
+// isText reports whether a text meets the requirements of extract.Page.
 func isText(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool {
 		return r < 0x20 && r != '\n' && r != '\t' || r == 0x7F
 	}) < 0
 }
 
-// areMarks reports whether the marks of a page stand in its text, in order.
+// areMarks reports whether the marks of a page are inside its text and in order.
 func areMarks(page extract.Page) bool {
 	if len(page.Marks) > maxMarks {
 		return false

@@ -30,7 +30,7 @@ var somePages = []extract.Page{
 	{Number: 3, Text: strings.Repeat("吾輩は猫である。", 20_000)},
 }
 
-func TestFramesCarryPagesWhole(t *testing.T) {
+func TestFramesPreservePages(t *testing.T) {
 	t.Parallel()
 	got, err := child.ReadFrames(bytes.NewReader(frames(t, nil, somePages...)))
 	if err != nil || !reflect.DeepEqual(got, somePages) {

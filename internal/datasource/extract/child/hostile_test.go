@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 )
 
-// rawPDF returns a file of objects, numbered from 1, of which the first is the catalog. Each is its dictionary, and a
-// stream if there is one.
+// rawPDF returns a file of objects, numbered from 1; the first must be the catalog. Each object is a dictionary and a
+// stream, which may be empty.
 func rawPDF(objects ...[2]string) []byte {
 	var out bytes.Buffer
 	out.WriteString("%PDF-1.7\n")
@@ -28,7 +28,7 @@ func rawPDF(objects ...[2]string) []byte {
 	return out.Bytes()
 }
 
-// onePage returns a file with a page of a content, and further objects from 5 on.
+// onePage returns a file with one page, and additional objects from 5.
 func onePage(dictionary, content string, more ...[2]string) []byte {
 	return rawPDF(append([][2]string{
 		{"/Type /Catalog /Pages 2 0 R", ""},
@@ -39,7 +39,7 @@ func onePage(dictionary, content string, more ...[2]string) []byte {
 	}, more...)...)
 }
 
-// deflated returns a piece that is repeated up to a size, compressed.
+// deflated returns compressed data that unpacks to copies of piece with a total of size bytes.
 func deflated(t *testing.T, piece string, size int) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +59,7 @@ func deflated(t *testing.T, piece string, size int) string {
 	return out.String()
 }
 
-// TestR66_HostilePDFsEnd within the limits of a child, as a reason or read.
+// TestR66_HostilePDFsEnd verifies that hostile files are read or refused within the limits of a child.
 func TestR66_HostilePDFsEnd(t *testing.T) {
 	t.Parallel()
 	cfg := withPDF(t)
@@ -69,7 +69,7 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 	nested := strings.Repeat("[", 500_000) + strings.Repeat("]", 500_000)
 	for name, test := range map[string]struct {
 		file []byte
-		read bool // It may be read.
+		read bool // Reading it may succeed.
 	}{
 		"pages that contain themselves": {file: rawPDF(
 			[2]string{

@@ -13,11 +13,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
-// maxRects bounds the rectangles of a place.
+// maxRects is the largest number of rectangles of a place.
 const maxRects = 10_000
 
-// RenderPage returns a page of a file, from 1, as a PNG that is width pixels wide, 200 to 2,000. The errors are those
-// of Extract, and extract.ErrNoPage.
+// RenderPage returns a page of a file, from 1, as a PNG with a width of 200 to 2,000 pixels. The errors are those of
+// Extract, and extract.ErrNoPage.
 func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error) {
 	picture, err := e.look(ctx, Job{Task: taskRender, Page: page, Width: width}, filename, file)
 	if err != nil {
@@ -29,7 +29,7 @@ func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Rea
 	return picture, nil
 }
 
-// Locate returns where the text of a page, from 1, stands from one byte to another. The errors are those of
+// Locate returns the place of the bytes [from, to) of the text of a page. page counts from 1. The errors are those of
 // RenderPage.
 func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (extract.Place,
 	error,
@@ -48,7 +48,7 @@ func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader,
 	return place, nil
 }
 
-// isPlace reports whether a place is what extract.Place promises.
+// isPlace reports whether a place meets the requirements of extract.Place.
 func isPlace(place extract.Place, page int) bool {
 	if len(place.Rects) > maxRects || place.Characters < 0 || !isText(place.Text) {
 		return false
@@ -63,7 +63,7 @@ func isPlace(place extract.Place, page int) bool {
 	return true
 }
 
-// look has a child render a page or locate text on it.
+// look runs a child that renders a page or locates text on it.
 func (e *Extractor) look(ctx context.Context, job Job, filename string, file io.Reader) (found []byte, _ error) {
 	if format, ok := extract.FormatOf(filename); !ok || !format.HasPictures() {
 		return nil, extract.ErrNoPage
@@ -72,10 +72,10 @@ func (e *Extractor) look(ctx context.Context, job Job, filename string, file io.
 		return nil, err
 	}
 	job.Name, job.Cache = "a"+path.Ext(filename), e.cfg.Cache != ""
-	return e.find(ctx, job, file, 2*e.cfg.Page) // To open it, and for the page.
+	return e.find(ctx, job, file, 2*e.cfg.Page) // One limit for opening the file, and one for the page.
 }
 
-// find has a child do a job that has one answer, within a time from when it has the file.
+// find runs a job with a single answer. within is the time limit after the child has received the file.
 func (e *Extractor) find(ctx context.Context, job Job, file io.Reader, within time.Duration) (found []byte, _ error) {
 	job.CPU = e.cpuSeconds()
 	err := e.run(ctx, job, file, func(p *process) error {

@@ -16,15 +16,15 @@ import (
 // Job is the task of a child: the argument after Command, as JSON.
 type Job struct {
 	Task  task   `json:"task"`
-	Name  string `json:"name"`            // A file's name with the extension of its format.
+	Name  string `json:"name"`            // A file name with the extension of the format.
 	CPU   uint64 `json:"cpu"`             // Limit, in seconds.
 	Page  int    `json:"page,omitempty"`  // From 1.
 	Width int    `json:"width,omitempty"` // Of the picture, in pixels.
-	From  int    `json:"from,omitempty"`  // Bytes into the page's text,
-	To    int    `json:"to,omitempty"`    // and where they end.
-	Edit  int    `json:"edit,omitempty"`  // Bytes of a redline.Edit as JSON, which precede the file.
-	Font  bool   `json:"font,omitempty"`  // Its descriptor 3 is a font.
-	Cache bool   `json:"cache,omitempty"` // Its last descriptor is the folder with PDFium's compiled code.
+	From  int    `json:"from,omitempty"`  // Start in bytes of the page's text.
+	To    int    `json:"to,omitempty"`    // End in bytes of the page's text.
+	Edit  int    `json:"edit,omitempty"`  // Bytes of the redline.Edit as JSON before the file.
+	Font  bool   `json:"font,omitempty"`  // Descriptor 3 is a font.
+	Cache bool   `json:"cache,omitempty"` // The last descriptor is the folder with PDFium's compiled code.
 }
 
 type task string
@@ -33,18 +33,17 @@ const (
 	taskRead    task = "read"
 	taskCompile task = "compile" // Fill the cache.
 	taskRender  task = "render"  // A page as a picture.
-	taskLocate  task = "locate"  // Where text stands on a page.
+	taskLocate  task = "locate"  // The position of text on a page.
 	taskText    task = "text"    // The paragraphs of a Word document.
 	taskRedline task = "redline" // A Word document with changes.
-	taskPicture task = "picture" // Bring a picture into the form in which it is kept.
+	taskPicture task = "picture" // Convert a picture into its stored form.
 )
 
 // firstShared is the first descriptor after the standard ones.
 const firstShared = 3
 
-// Main is the child: it does the job in argument with the file in in, and writes frames to out. It gives up its
-// privileges before it reads the file. An error is the child's own; what is wrong with the file is in the frames, or a
-// panic.
+// Main runs the child. It drops privileges, reads the file from in, does the job in argument, and writes frames to out.
+// It returns only internal errors. Defects of the file are reported in frames, or by a panic.
 func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) error {
 	var job Job
 	if err := json.Unmarshal([]byte(argument), &job); err != nil {
@@ -60,7 +59,7 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	if job.Task == taskCompile {
 		return pdf.Compile(cfg.Cache)
 	}
-	// PDFium starts before the file is received: the limits of the file's pages do not cover it.
+	// Start PDFium before receiving the file, because the limits of the file's pages do not cover the start.
 	var engine *pdf.Engine
 	if format, ok := extract.FormatOf(job.Name); ok && format.ByPage() {
 		if engine, err = pdf.Start(cfg); err != nil {
@@ -81,7 +80,7 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	return job.read(ctx, engine, content, frames)
 }
 
-// shared returns PDFium's configuration with the inherited files, which the child could not open itself.
+// shared returns PDFium's configuration with the inherited files. The child has no permission to open these itself.
 func (j Job) shared() (cfg pdf.Config, _ error) {
 	descriptor := uintptr(firstShared)
 	if j.Font {
@@ -115,7 +114,7 @@ func (j Job) read(ctx context.Context, engine *pdf.Engine, content []byte, frame
 	return frames.end(wrong)
 }
 
-// look does a job that has one answer.
+// look does a job with a single answer.
 func (j Job) look(engine *pdf.Engine, content []byte, frames *frameWriter) error {
 	if err := frames.step(0); err != nil {
 		return err

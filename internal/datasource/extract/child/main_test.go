@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// TestMain is the child, too. It misbehaves as the file says after the word "misbehave".
+// TestMain also runs as the child. It misbehaves in the way named in the file after the word "misbehave".
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != child.Command {
 		leak.Main(m)

@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 )
 
-// withPDF returns a configuration for PDF files: with a font, and without a limit that a busy machine reaches.
+// withPDF returns a configuration for PDF files, with a font and with limits that a busy machine does not reach.
 func withPDF(t testing.TB) child.Config {
 	t.Helper()
 	font := pdf.FindFont()
@@ -30,7 +30,7 @@ func withPDF(t testing.TB) child.Config {
 	return child.Config{Font: font, Cache: pdftest.Cache(t)}
 }
 
-// book draws a file of many pages, each of them full.
+// book draws a file of full pages.
 func book(pages int) []byte {
 	drawn := make([]*pdftest.Page, pages)
 	for i := range drawn {
@@ -43,7 +43,7 @@ func book(pages int) []byte {
 	return pdftest.Draw(drawn)
 }
 
-// TestCompilingPDFiumHasNoLimitOfAFile: a child that compiles may take longer, and more memory, than one that reads.
+// TestCompilingPDFiumHasNoLimitOfAFile verifies that compilation may exceed the time and memory limits of files.
 func TestCompilingPDFiumHasNoLimitOfAFile(t *testing.T) {
 	t.Parallel()
 	e := child.New(child.Config{
@@ -54,11 +54,12 @@ func TestCompilingPDFiumHasNoLimitOfAFile(t *testing.T) {
 	}
 }
 
-// TestServersOfOneVersionCompilePDFiumOnce: the next one does not even start a child to look for the code.
+// TestServersOfOneVersionCompilePDFiumOnce verifies that the next server does not even start a child to check the
+// cache.
 func TestServersOfOneVersionCompilePDFiumOnce(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()
-	if err := os.CopyFS(cache, os.DirFS(pdftest.Cache(t))); err != nil { // Compiling takes long.
+	if err := os.CopyFS(cache, os.DirFS(pdftest.Cache(t))); err != nil { // Avoid a long compilation.
 		t.Fatal(err)
 	}
 	if err := child.New(child.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
@@ -100,7 +101,7 @@ func TestPDFIsReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestPagesThatArePicturesAreReported(t *testing.T) {
+func TestPicturePagesAreReported(t *testing.T) {
 	t.Parallel()
 	pages := []*pdftest.Page{{}, {}, {}}
 	pages[0].Text(50, 700, 12, "読み取れるページ")
@@ -143,7 +144,7 @@ func TestPDFWithoutTextIsRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkBook reads a file of 1,000 pages; server-B is what the parent's memory grows by at most.
+// BenchmarkBook reads a file of 1,000 pages. server-B is the largest increase of the parent's memory.
 func BenchmarkBook(b *testing.B) {
 	e, file := child.New(withPDF(b)), book(1000)
 	for b.Loop() {
@@ -187,7 +188,7 @@ func TestPagesAreRenderedAndTextIsLocated(t *testing.T) {
 	if err != nil || len(place.Rects) != 1 || place.Rects[0].Page != 2 || place.Characters != 6 || place.Text != text {
 		t.Fatalf("found at %+v, %v", place, err)
 	}
-	// The place is dark with text, and the margin to its left is not.
+	// The rectangle is dark with text, and the margin to its left is not.
 	if r := place.Rects[0]; dark(shown, r) < 0.1 || dark(shown, extract.Rect{
 		X: 0, Y: r.Y, Width: 0.05,
 		Height: r.Height,
@@ -205,11 +206,11 @@ func TestPagesAreRenderedAndTextIsLocated(t *testing.T) {
 		t.Errorf("a page of text: %v", err)
 	}
 	if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file[:300]), 1, 400); err == nil {
-		t.Error("a page of what was cut off")
+		t.Error("rendered a page of a truncated file")
 	}
 }
 
-// dark returns the dark share of a place.
+// dark returns the dark fraction of a rectangle.
 func dark(picture image.Image, r extract.Rect) float64 {
 	size := picture.Bounds().Size()
 	n, all := 0, 0

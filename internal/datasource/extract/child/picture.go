@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/jpeg" // The two formats that pictures are kept in.
+	_ "image/jpeg" // The formats of stored pictures.
 	_ "image/png"
 	"io"
 	"strings"
@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
 
-// ReadPicture returns a picture as it is kept. The errors are those of Extract.
+// ReadPicture returns a picture in its stored form. The errors are those of Extract.
 func (e *Extractor) ReadPicture(ctx context.Context, file io.Reader) (raster.Picture, error) {
 	var picture raster.Picture
 	err := e.run(ctx, Job{Task: taskPicture, CPU: e.cpuSeconds()}, file, func(p *process) error {
@@ -43,7 +43,7 @@ func (e *Extractor) ReadPicture(ctx context.Context, file io.Reader) (raster.Pic
 	return picture, err
 }
 
-// isPicture reports whether a picture is what raster.Picture promises.
+// isPicture reports whether a picture meets the requirements of raster.Picture.
 func isPicture(p raster.Picture) bool {
 	full, fullType, err := image.DecodeConfig(bytes.NewReader(p.Full))
 	thumbnail, thumbnailType, errThumbnail := image.DecodeConfig(bytes.NewReader(p.Thumbnail))
@@ -53,7 +53,7 @@ func isPicture(p raster.Picture) bool {
 		fullType == subtype && thumbnailType == subtype && (p.MediaType == raster.JPEG || p.MediaType == raster.PNG)
 }
 
-// readPicture is the child's side.
+// readPicture runs in the child.
 func readPicture(content []byte, frames *frameWriter) error {
 	picture, err := raster.Read(content)
 	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {

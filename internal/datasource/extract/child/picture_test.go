@@ -28,8 +28,8 @@ func TestPicturesAreReadInAChild(t *testing.T) {
 	}
 }
 
-// TestR98_PictureThatHarmsItsReaderIsAReason: too much memory, too much time, and a crash.
-func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
+// TestR98_HarmfulPictureIsReportedAsUnreadable uses pictures that cause excessive memory, excessive time, and a crash.
+func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 	t.Parallel()
 	var large bytes.Buffer
 	if err := png.Encode(&large, image.NewNRGBA(image.Rect(0, 0, 6000, 4000))); err != nil {
@@ -51,7 +51,7 @@ func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			cfg := child.Config{Memory: c.memory}
-			if how == "spin" { // The others end by themselves, however slow the machine is.
+			if how == "spin" { // The others end without this limit, regardless of the machine's speed.
 				cfg.Whole = 3 * time.Second
 			}
 			reader := child.New(cfg)
@@ -64,9 +64,9 @@ func TestR98_PictureThatHarmsItsReaderIsAReason(t *testing.T) {
 	}
 }
 
-// TestPictureIsNotBlamedForABusyMachine checks that killing a child that got no CPU time is not reported as a defect of
-// the picture.
-func TestPictureIsNotBlamedForABusyMachine(t *testing.T) {
+// TestBusyMachineIsNotReportedAsUnreadablePicture verifies that killing a child without CPU time is not reported as a
+// defect of the picture.
+func TestBusyMachineIsNotReportedAsUnreadablePicture(t *testing.T) {
 	t.Parallel()
 	reader := child.New(child.Config{Whole: 200 * time.Millisecond})
 	_, err := reader.ReadPicture(t.Context(), strings.NewReader("misbehave sleep"))

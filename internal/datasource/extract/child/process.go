@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Why a child is killed.
+// Reasons to kill a child.
 var (
 	errTooSlow = errors.New("child: time limit exceeded")
 	errStalled = fmt.Errorf("child: starved of CPU time: %w", context.DeadlineExceeded)
@@ -24,30 +24,30 @@ var (
 
 const (
 	watchInterval = 20 * time.Millisecond
-	pipeTimeout   = time.Second // For the pipes of a dead child.
-	maxMessage    = 4 << 10     // Of a child's standard error, in bytes.
+	pipeTimeout   = time.Second // For reading the pipes of a dead child.
+	maxMessage    = 4 << 10     // Bytes of a child's standard error.
 
-	// stallFactor times its time limit, a child is killed whatever CPU time it has used.
+	// A child is killed after stallFactor times its time limit, regardless of its CPU time.
 	stallFactor = 10
 )
 
-// process is a running child. It is used by one goroutine, except for watch.
+// process is a running child. It is not safe for concurrent use, except for watch.
 type process struct {
 	cmd     *exec.Cmd
 	out     *os.File // Its standard output.
 	message message
 	source  source
-	ctx     context.Context // Ends with its cause.
+	ctx     context.Context // Canceled with the reason as its cause.
 	cancel  context.CancelCauseFunc
 	watcher sync.WaitGroup
 	ended   chan struct{} // Closed after exec.Cmd.Wait.
-	err     error         // Of exec.Cmd.Wait. Set before ended is closed.
+	err     error         // Result of exec.Cmd.Wait. Set before ended is closed.
 
-	limit atomic.Int64 // For its next frame, in nanoseconds,
-	since atomic.Int64 // from this time, in Unix nanoseconds; 0 while no frame is expected.
+	limit atomic.Int64 // Time limit for the next frame, in nanoseconds.
+	since atomic.Int64 // Start of the limit in Unix nanoseconds; 0 while no frame is expected.
 }
 
-// start starts a child. stop must be called. A privileged child reads no file, and has no limits but its CPU's.
+// start starts a child. The caller must call stop. A privileged child reads no file and has only a CPU limit.
 func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reader, files []*os.File,
 	privileged bool,
 ) (*process, error) {
@@ -61,9 +61,9 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	p := &process{out: out, ctx: ctx, cancel: cancel, source: source{Reader: file}, ended: make(chan struct{})}
-	p.cmd = exec.CommandContext(ctx, program, arguments...) //nolint:gosec // This very program.
+	p.cmd = exec.CommandContext(ctx, program, arguments...) //nolint:gosec // The same executable.
 	p.cmd.Args[0] = "tsumugi"
-	// No secrets of the server.
+	// Do not pass the secrets of the server.
 	p.cmd.Env = []string{"GOTRACEBACK=single"}
 	if !privileged {
 		p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.Memory*3/4))
@@ -77,8 +77,8 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	started := make(chan error, 1)
 	go func() {
 		defer close(p.ended)
-		// The kernel kills a child when the thread that started it ends, and the child inherits the thread's lack of
-		// privileges. So the thread is never unlocked, and ends with the goroutine.
+		// The kernel kills a child when the thread that started it ends, and the child inherits the thread's
+		// privileges. The thread therefore remains locked and ends with the goroutine.
 		runtime.LockOSThread()
 		err := giveUpPrivileges()
 		if err == nil {
@@ -103,8 +103,8 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	return p, nil
 }
 
-// watch kills a child at its limits. A time limit is exceeded if the child has used as much CPU time, too: a file is
-// not refused because the machine is busy or its own transfer is slow.
+// watch kills a child when it exceeds a limit. A time limit is exceeded only if the CPU time exceeds it too, so that a
+// busy machine or a slow upload does not cause the refusal of a file.
 func (e *Extractor) watch(p *process) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -133,7 +133,7 @@ func (e *Extractor) watch(p *process) {
 	}
 }
 
-// stopwatch measures the time and the CPU time that a child takes.
+// stopwatch measures the elapsed time and the CPU time of a child.
 type stopwatch struct {
 	began time.Time
 	used  time.Duration // CPU time of the child at that time.
@@ -163,7 +163,7 @@ func (p *process) expect(within time.Duration) {
 // received ends the time limit of a frame.
 func (p *process) received() { p.since.Store(0) }
 
-// stop kills the child if it runs, and waits for it.
+// stop kills the child if it is running, and waits for it.
 func (p *process) stop() {
 	p.cancel(errStopped)
 	_ = p.out.Close()
@@ -171,7 +171,7 @@ func (p *process) stop() {
 	p.watcher.Wait()
 }
 
-// executable returns the path of this program, even if its file was replaced.
+// executable returns the path of this program, even after its file was replaced.
 func executable() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
@@ -179,8 +179,8 @@ func executable() (string, error) {
 	return os.Executable()
 }
 
-// source is the file that a child reads. It remembers a read error, so that the file is not taken for a truncated one.
-// err is read after the child has ended.
+// source is the file for the child. It stores a read error, so that the file is not treated as truncated. err may be
+// read only after the child has ended.
 type source struct {
 	io.Reader
 	err error
@@ -195,7 +195,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// message keeps the first maxMessage bytes written to it.
+// message stores the first maxMessage bytes written to it.
 type message struct{ b strings.Builder }
 
 // Write implements io.Writer.

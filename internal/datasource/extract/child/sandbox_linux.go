@@ -14,7 +14,7 @@ import (
 // nobody is the user of a child whose parent is root.
 const nobody = 65534
 
-// attributes puts a child into its own process group and has the kernel kill it when the parent dies. A privileged
+// attributes puts a child into a separate process group and makes the kernel kill it when the parent dies. A privileged
 // child keeps the parent's user.
 func attributes(privileged bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -27,7 +27,7 @@ func attributes(privileged bool) *syscall.SysProcAttr {
 // giveUpPrivileges prevents the thread and its children from gaining privileges.
 func giveUpPrivileges() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 
-// restrict lowers the limits of this process, the child, for good.
+// restrict permanently lowers the limits of this process, the child.
 func restrict(cpuSeconds uint64, writes bool) error {
 	limits := map[int]uint64{unix.RLIMIT_CPU: cpuSeconds, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 64}
 	if !writes {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Elsewhere a child has a process group and the parent's clock, and no other limits.
+// On other systems, a child has only a process group, and the elapsed time replaces its CPU time.
 
 func attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 

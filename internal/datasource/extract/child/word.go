@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// Paragraphs returns the text of a Word document as it is proofread: see redline.Text. The errors are those of Extract.
+// Paragraphs returns the text of a Word document for proofreading, see redline.Text. The errors are those of Extract.
 func (e *Extractor) Paragraphs(ctx context.Context, file io.Reader) (string, error) {
 	text, err := e.find(ctx, Job{Task: taskText}, file, e.cfg.Whole)
 	if err != nil {
@@ -23,7 +23,7 @@ func (e *Extractor) Paragraphs(ctx context.Context, file io.Reader) (string, err
 	return string(text), nil
 }
 
-// Redline returns a Word document with an edit of what Paragraphs returns. The errors are those of Extract.
+// Redline applies an edit of the text of Paragraphs to a Word document. The errors are those of Extract.
 func (e *Extractor) Redline(ctx context.Context, file io.Reader, edit redline.Edit) ([]byte, error) {
 	encoded, err := json.Marshal(edit)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package extracttest reads files in the process of a test.
+// Package extracttest extracts files within the test process.
 package extracttest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// InProcess is a datasource.Extractor and a picture.Reader without children. A file with the extension .pdf is taken as
-// plain text whose pages are separated by form feeds; an empty one is a picture.
+// InProcess is a datasource.Extractor and a picture.Reader without child processes. It reads a file with the extension
+// .pdf as plain text whose pages are separated by form feeds. It treats an empty page as a picture.
 type InProcess struct{}
 
 // Prepare implements datasource.Extractor.
@@ -57,7 +57,7 @@ func (InProcess) ReadPicture(_ context.Context, file io.Reader) (raster.Picture,
 
 func split(content []byte) []string { return strings.Split(string(content), "\f") }
 
-// RenderPage implements datasource.Extractor with a picture that says what it should show.
+// RenderPage implements datasource.Extractor. It returns the parameters as text instead of a PNG.
 func (InProcess) RenderPage(_ context.Context, _ string, file io.Reader, page, width int) ([]byte, error) {
 	content, err := io.ReadAll(file)
 	if err != nil {
@@ -69,7 +69,7 @@ func (InProcess) RenderPage(_ context.Context, _ string, file io.Reader, page, w
 	return fmt.Appendf(nil, "page %d, %d pixels wide", page, width), nil
 }
 
-// Rect returns where Locate says that everything of a page stands.
+// Rect returns the rectangle that Locate returns for any text of a page.
 func Rect(page int) extract.Rect {
 	return extract.Rect{Page: page, X: 0.25, Y: 0.25, Width: 0.5, Height: 0.125}
 }

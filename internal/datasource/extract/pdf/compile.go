@@ -7,16 +7,16 @@ import (
 	"syscall"
 )
 
-// Compile stores PDFium's compiled code in a folder, for Config.Cache, and makes it readable by other users. It takes
-// seconds and hundreds of megabytes, so processes that compile into the same folder take turns, and all but the first
-// find the code.
+// Compile stores PDFium's compiled code in a folder, for Config.Cache, and makes it readable by other users.
+// Compilation takes seconds and hundreds of megabytes. Processes that compile into the same folder therefore wait for
+// each other, and only the first one compiles.
 func Compile(folder string) (err error) {
 	lock, err := os.Open(folder) //nolint:gosec // The operator's.
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }() // Releases the lock.
-	// Some network file systems cannot lock a folder. Processes that compile there at the same time do so needlessly.
+	// Some network file systems cannot lock a folder. Concurrent processes then compile redundantly.
 	_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
 	engine, err := Start(Config{Cache: folder})
 	if err != nil {
@@ -25,7 +25,8 @@ func Compile(folder string) (err error) {
 	return errors.Join(engine.Close(), openToAll(folder))
 }
 
-// openToAll makes what is in a folder readable by other users. Another user may own it, who has done so.
+// openToAll makes the files in a folder readable by other users. It does not change readable files, because another
+// user may own them.
 func openToAll(folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -37,7 +38,7 @@ func openToAll(folder string) error {
 			return err
 		}
 		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) { // A temporary file of another process without the lock.
+		if errors.Is(err, fs.ErrNotExist) { // A temporary file of a process that could not lock the folder.
 			return nil
 		}
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// Why a file cannot be read.
+// Errors for a file that cannot be read.
 var (
 	ErrEncrypted = errors.New("pdf: needs a password")
 	ErrCorrupt   = errors.New("pdf: damaged or cut off")
@@ -17,21 +17,21 @@ var (
 	ErrNoMapping = errors.New("pdf: draws characters without a mapping to Unicode")
 )
 
-// Errors of FPDF_GetLastError.
+// Results of FPDF_GetLastError.
 const (
 	errPassword = 4
 	errSecurity = 5
 )
 
-// Document is an open file. It is used by one goroutine.
+// Document is an open file. It is not safe for concurrent use.
 type Document struct {
 	e       *Engine
-	content uint64 // In PDFium's memory.
+	content uint64 // Address in PDFium's memory.
 	handle  uint64
 	pages   int
 }
 
-// Open opens a file, which the caller closes. The error is ErrEncrypted or ErrCorrupt, or the engine is broken.
+// Open opens a file. The caller must close it. The error is ErrEncrypted, ErrCorrupt, or an error of a broken engine.
 func (e *Engine) Open(file []byte) (*Document, error) {
 	if isCutOff(file) {
 		return nil, ErrCorrupt
@@ -59,7 +59,7 @@ func (e *Engine) Open(file []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.pages = int(int32(n)); d.pages < 1 { //nolint:gosec // As PDFium means it.
+	if d.pages = int(int32(n)); d.pages < 1 { //nolint:gosec // PDFium returns a signed int.
 		d.Close()
 		return nil, ErrCorrupt
 	}
@@ -82,7 +82,7 @@ func isCutOff(file []byte) bool {
 		}
 	}
 	end := bytes.LastIndex(file, []byte("%%EOF"))
-	if at := bytes.LastIndex(file, []byte("startxref")); at > end { // Some programs write no end mark.
+	if at := bytes.LastIndex(file, []byte("startxref")); at > end { // Some programs omit the end marker.
 		if found := tableStart.FindIndex(file[at:]); found != nil {
 			end = at + found[1]
 		}
@@ -90,7 +90,7 @@ func isCutOff(file []byte) bool {
 	return end < 0 || object.Match(file[end:])
 }
 
-// Pages returns how many pages the file has.
+// Pages returns the number of pages.
 func (d *Document) Pages() int { return d.pages }
 
 // Close closes the file.
@@ -110,21 +110,21 @@ const (
 )
 
 const (
-	maxDepth   = 8       // Of forms in forms, and of parts of a page in parts.
-	maxObjects = 200_000 // Of a page that are looked at.
+	maxDepth   = 8       // Nesting of forms, and of parts of a page.
+	maxObjects = 200_000 // Objects of a page to read.
 )
 
-// drawn is what a page draws.
+// drawn is the content of a page.
 type drawn struct {
 	texts    map[uint64]uint64 // Text objects and their fonts.
 	images   int
 	paths    int
-	pictured float64 // The greatest part of the page that one image covers.
-	rules    []box   // Horizontal and vertical lines, in the page's own coordinates.
-	segments int     // How many parts of paths are still read.
+	pictured float64 // The largest fraction of the page that a single image covers.
+	rules    []box   // Horizontal and vertical lines, in page coordinates.
+	segments int     // Remaining number of path segments to read.
 }
 
-// drawing lists what a page draws.
+// drawing reads the content of a page.
 func (d *Document) drawing(page uint64, area float64) (drawn, error) {
 	found := drawn{texts: make(map[uint64]uint64), segments: maxSegments}
 	n, err := d.e.call("FPDFPage_CountObjects", page)
@@ -138,14 +138,14 @@ func (d *Document) drawing(page uint64, area float64) (drawn, error) {
 // walk visits the objects of a page.
 type walk struct {
 	d     *Document
-	left  int     // How many objects are still visited.
-	area  float64 // Of the page.
+	left  int     // Remaining number of objects to visit.
+	area  float64 // Area of the page.
 	found *drawn
 }
 
-// objects adds the n objects of a page or form to what was found.
+// objects visits the n objects of a page or form.
 func (w *walk) objects(parent uint64, get string, n uint64, depth int, outer matrix) error {
-	for i := range uint64(uint32(n)) { //nolint:gosec // As PDFium means it.
+	for i := range uint64(uint32(n)) { //nolint:gosec // PDFium returns a 32-bit count.
 		if w.left--; w.left < 0 {
 			return nil
 		}
@@ -199,14 +199,14 @@ func (w *walk) form(object uint64, depth int, outer matrix) error {
 	return w.objects(object, "FPDFFormObj_GetObject", children, depth, own.within(outer))
 }
 
-// check returns an error if text that a page draws cannot be read.
+// check returns an error if some of the text on a page cannot be read.
 func (d *Document) check(objects drawn, glyphs []glyph, broken int) error {
 	if broken >= minBroken && broken*4 > len(glyphs) {
 		return ErrNoMapping
 	}
 	type use struct {
-		silent   int  // Objects of which nothing could be read.
-		japanese bool // What could be read is.
+		silent   int  // Text objects without any readable character.
+		japanese bool // The readable text is Japanese.
 	}
 	fonts := make(map[uint64]*use)
 	of := func(object uint64) *use {
@@ -234,7 +234,7 @@ func (d *Document) check(objects drawn, glyphs []glyph, broken int) error {
 		if err != nil {
 			return err
 		}
-		//nolint:gosec // As PDFium means it.
+		//nolint:gosec // PDFium returns a signed int.
 		if int32(embedded) == 1 || !use.japanese && (use.silent == 0 || d.isLatin(font)) {
 			continue
 		}
@@ -249,10 +249,10 @@ func (d *Document) check(objects drawn, glyphs []glyph, broken int) error {
 	return nil
 }
 
-// minBroken is how many characters of a page must be missing for it to count as unreadable: bullets often are missing.
+// minBroken is the minimum number of unreadable characters that makes a page unreadable. Bullets are often unreadable.
 const minBroken = 10
 
-// isLatin reports whether a font, by its name, has Latin characters only.
+// isLatin reports whether a font has only Latin characters, according to its name.
 func (d *Document) isLatin(font uint64) bool {
 	name := d.fontName(font)
 	for _, latin := range []string{
@@ -277,7 +277,7 @@ func (d *Document) fontName(font uint64) string {
 // heavyFont matches the names of fonts for headings.
 var heavyFont = regexp.MustCompile(`bold|black|heavy|gothic|ゴシック|ultra|-(db|eb|h|b)\b|-w[6-9]`)
 
-// weigh marks the characters of heavy fonts.
+// weigh sets glyph.heavy for the characters of bold fonts.
 func (d *Document) weigh(objects drawn, glyphs []glyph) {
 	fonts := make(map[uint64]bool)
 	for i, g := range glyphs {
@@ -294,7 +294,7 @@ func (d *Document) weigh(objects drawn, glyphs []glyph) {
 	}
 }
 
-// isWide reports whether a character is of the scripts that are written on a grid of squares.
+// isWide reports whether a character belongs to a full-width script.
 func isWide(r rune) bool {
 	return r >= 0x2E80 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE4F || r >= 0xFF00 &&
 		r <= 0xFFEF ||

@@ -16,19 +16,19 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Config is what the engine uses of the machine.
+// Config contains the files of the machine that the engine uses.
 type Config struct {
-	Cache string    // Folder that Compile has filled, "" to compile PDFium again, which takes seconds.
-	Font  *FontFile // For text whose font is not in the file; nil if there is none.
+	Cache string    // Folder filled by Compile, "" to compile PDFium again, which takes seconds.
+	Font  *FontFile // For text in a font that is not embedded; nil if there is none.
 }
 
-// Engine is one PDFium. It is used by one goroutine.
+// Engine is one instance of PDFium. It is not safe for concurrent use.
 type Engine struct {
 	pool     pdfium.Pool
 	module   api.Module
 	calls    map[string]api.Function
 	stack    [16]uint64
-	scratch  uint32 // Where results of calls are written: scratchSize bytes.
+	scratch  uint32 // Address of scratchSize bytes for results of calls.
 	withFont bool
 }
 
@@ -37,7 +37,7 @@ const (
 	startTime   = time.Minute
 )
 
-// Start starts an engine, which the caller closes.
+// Start starts an engine. The caller must close it.
 func Start(cfg Config) (*Engine, error) {
 	runtime := wazero.NewRuntimeConfig()
 	if cfg.Cache != "" {
@@ -47,7 +47,7 @@ func Start(cfg Config) (*Engine, error) {
 		}
 		runtime = runtime.WithCompilationCache(cache)
 	}
-	// The guest sees one font and no other file.
+	// The guest can read only the font.
 	files := wazero.NewFSConfig().WithFSMount(fontFolder{cfg.Font}, "/")
 	pool, err := webassembly.Init(webassembly.Config{
 		MaxIdle: 1, MaxTotal: 1, FSConfig: files, RuntimeConfig: runtime, Stdout: io.Discard, Stderr: io.Discard,
@@ -60,7 +60,7 @@ func Start(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	// The library's own calls take a hundred times as long: each allocates, and looks its function up.
+	// The library's methods take a hundred times as long, because each call allocates and looks up its function.
 	module, ok := reflect.ValueOf(instance.GetImplementation()).Elem().FieldByName("Module").Interface().(api.Module)
 	if !ok {
 		return nil, errors.Join(errors.New("pdf: the library has no module"), pool.Close())
@@ -74,10 +74,10 @@ func Start(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the engine.
+// Close stops the engine.
 func (e *Engine) Close() error { return e.pool.Close() }
 
-// call calls a function of PDFium.
+// call calls a PDFium function.
 func (e *Engine) call(name string, arguments ...uint64) (uint64, error) {
 	f := e.calls[name]
 	if f == nil {
@@ -93,7 +93,7 @@ func (e *Engine) call(name string, arguments ...uint64) (uint64, error) {
 	return e.stack[0], nil
 }
 
-// at returns the address of a byte of the scratch.
+// at returns the address of a scratch byte.
 func (e *Engine) at(offset uint32) uint64 { return uint64(e.scratch + offset) }
 
 func (e *Engine) float32(offset uint32) float64 {
@@ -103,10 +103,10 @@ func (e *Engine) float32(offset uint32) float64 {
 
 func (e *Engine) int32(offset uint32) int32 {
 	v, _ := e.module.Memory().ReadUint32Le(e.scratch + offset)
-	return int32(v) //nolint:gosec // As it is meant.
+	return int32(v) //nolint:gosec // Same bits.
 }
 
-// put copies bytes into PDFium's memory. The caller frees them with free.
+// put copies bytes into PDFium's memory. The caller must release them with free.
 func (e *Engine) put(content []byte) (uint64, error) {
 	address, err := e.call("malloc", uint64(max(1, len(content))))
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *Engine) put(content []byte) (uint64, error) {
 
 func (e *Engine) free(address uint64) { _, _ = e.call("free", address) }
 
-// string8 returns a short string that call writes to a buffer, with a zero at its end. call returns its length in
+// string8 returns a short string that call writes to a buffer with a trailing zero byte. call returns its length in
 // bytes.
 func (e *Engine) string8(call func(buffer, size uint64) (uint64, error)) string {
 	n, err := call(e.at(0), scratchSize)
@@ -137,7 +137,7 @@ func (e *Engine) string8(call func(buffer, size uint64) (uint64, error)) string 
 	return string(b)
 }
 
-// FontFile is a font that the guest may read.
+// FontFile is a font that the guest can read.
 type FontFile struct {
 	io.ReaderAt
 	Size int64
@@ -175,7 +175,7 @@ func (f fontFolder) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// fontHandle is the open font.
+// fontHandle is the open font file.
 type fontHandle struct{ *io.SectionReader }
 
 func (f *fontHandle) Stat() (fs.FileInfo, error) { return info{name: fontName, size: f.Size()}, nil }

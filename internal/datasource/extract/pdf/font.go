@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// fontPaths are where systems keep a font with Japanese characters, the npm package first: below node_modules, and
-// absolute.
+// fontPaths are the locations of fonts with Japanese characters. The first path is relative to a directory that
+// contains node_modules.
 var fontPaths = []string{
 	"node_modules/@expo-google-fonts/noto-sans-jp/400Regular/NotoSansJP_400Regular.ttf",
 	"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
@@ -16,8 +16,9 @@ var fontPaths = []string{
 	"/usr/share/fonts/opentype/ipafont-gothic/ipag.ttf",
 }
 
-// FindFont returns the path of a font with Japanese characters, "" if this machine has none: that of the npm package
-// @expo-google-fonts/noto-sans-jp above the working directory or the executable, or the system's.
+// FindFont returns the path of a font with Japanese characters, "" if it finds none. It searches for the npm package
+// @expo-google-fonts/noto-sans-jp in the working directory, the directory of the executable and their parents, and then
+// for fonts of the system.
 func FindFont() string {
 	var starts []string
 	if dir, err := os.Getwd(); err == nil {

@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// Measures of the layout, in sizes of a font.
+// Measures of the layout, in multiples of the font size.
 const (
-	wordGap   = 0.22 // From here on a gap between Latin characters is a space,
-	mixedGap  = 0.6  // between Japanese and Latin ones,
-	wideGap   = 0.8  // and between Japanese ones.
-	lineGap   = 1.0  // Wider gaps part a line.
-	columnGap = 1.0  // Gaps over many lines that are wider part columns.
-	stepMin   = 0.6  // Characters below each other are of a vertical line from here
-	stepMax   = 1.45 // to here.
-	minWord   = 2    // Other characters of a word that shows where a horizontal line stands.
-	rubySize  = 0.65 // Ruby is smaller than this, measured by what it explains.
+	wordGap   = 0.22 // Minimum gap between Latin characters that is a space,
+	mixedGap  = 0.6  // between a Japanese and a Latin character,
+	wideGap   = 0.8  // and between Japanese characters.
+	lineGap   = 1.0  // Wider gaps split a line.
+	columnGap = 1.0  // Wider gaps over many lines separate columns.
+	stepMin   = 0.6  // Characters below each other form a vertical line from this distance
+	stepMax   = 1.45 // to this distance.
+	minWord   = 2    // Other characters in a word that indicates a horizontal line.
+	rubySize  = 0.65 // Largest size of ruby relative to its base text.
 )
 
-// segment is a piece of a line without wide gaps. Its box is in the frame of its direction, in which every line runs
-// rightwards and the next one stands below.
+// segment is a piece of a line without wide gaps. Its box is in the frame of its direction, in which lines run to the
+// right and follow each other downwards.
 type segment struct {
 	box    box
 	size   float64
 	glyphs []glyph
-	below  string // Of ruby: the word that it explains.
-	inside *table // What stands there instead of characters.
+	below  string // For ruby: its base text.
+	inside *table // A table that replaces the characters.
 }
 
-// frame turns a box so that lines of a direction run rightwards.
+// frame rotates a box so that lines of direction t run to the right.
 func (t turn) frame(b box) box {
 	switch t {
 	case downwards:
@@ -42,7 +42,7 @@ func (t turn) frame(b box) box {
 	return b
 }
 
-// layOut puts the characters of a page in the order in which a person reads them. lines are its ruled lines.
+// layOut puts the characters of a page into reading order. lines are the ruled lines of the page.
 func layOut(glyphs []glyph, lines []box) *Page {
 	findVertical(glyphs, newRules(lines, downwards))
 	var parts [askew + 1][]segment
@@ -67,7 +67,7 @@ func layOut(glyphs []glyph, lines []box) *Page {
 	grids, loose := newRules(lines, w.main).grids()
 	w.loose = loose
 	fold(&parts, w.main, grids)
-	// What runs in other directions are headers and footers, and labels: above the rest, or behind it.
+	// Text in other directions is usually in headers, footers and labels. Write it before or after the main text.
 	for _, above := range []bool{true, false} {
 		for t := range parts {
 			if turn(t) == w.main {
@@ -89,7 +89,7 @@ func layOut(glyphs []glyph, lines []box) *Page {
 	return w.page()
 }
 
-// segments returns the pieces of lines that run in a direction, and the ruby among them.
+// segments returns the segments of lines in a direction, and separately their ruby.
 func segments(glyphs []glyph, t turn, r rules) (lines, ruby []segment) {
 	var runs []segment
 	open := false
@@ -99,7 +99,7 @@ func segments(glyphs []glyph, t turn, r rules) (lines, ruby []segment) {
 			continue
 		}
 		b := t.frame(g.box)
-		if n := len(runs); open && goesOn(runs[n-1], b, g.size) && !r.part(runs[n-1].box, b, g.size) {
+		if n := len(runs); open && continues(runs[n-1], b, g.size) && !r.part(runs[n-1].box, b, g.size) {
 			runs[n-1].add(g, b)
 			continue
 		}
@@ -109,7 +109,7 @@ func segments(glyphs []glyph, t turn, r rules) (lines, ruby []segment) {
 	return withoutRuby(joined(runs, r), t, r)
 }
 
-// body returns the box of a line without the space that its font keeps above and below.
+// body returns the box of a line without the spacing of its font above and below.
 func body(b box, size float64) box {
 	if spare := (b.y1 - b.y0 - size) / 2; spare > 0 {
 		b.y0, b.y1 = b.y0+spare, b.y1-spare
@@ -123,20 +123,20 @@ func (s *segment) add(g glyph, b box) {
 	s.glyphs = append(s.glyphs, g)
 }
 
-// goesOn reports whether a character belongs to the end of a segment.
-func goesOn(s segment, b box, size float64) bool {
+// continues reports whether a character continues a segment.
+func continues(s segment, b box, size float64) bool {
 	em := math.Max(s.size, size)
 	gap := b.x0 - s.box.x1
 	return gap < lineGap*em && gap > -0.6*em && b.x0 >= s.box.x0 && beside(s.box, b)
 }
 
-// beside reports whether two boxes stand in the same line.
+// beside reports whether two boxes are in the same line.
 func beside(a, b box) bool {
 	overlap := math.Min(a.y1, b.y1) - math.Max(a.y0, b.y0)
 	return overlap > 0.5*math.Min(a.y1-a.y0, b.y1-b.y0)
 }
 
-// joined joins runs that stand in the same line.
+// joined merges runs in the same line.
 func joined(runs []segment, r rules) []segment {
 	slices.SortStableFunc(runs, func(a, b segment) int { return cmp.Compare(a.box.x0, b.box.x0) })
 	var lines []segment
@@ -162,8 +162,8 @@ func joined(runs []segment, r rules) []segment {
 	return lines
 }
 
-// drawnTwice reports whether a run was drawn before at nearly the same place: shadows, and bold print without a bold
-// font.
+// drawnTwice reports whether the same run was already drawn at almost the same position, as for shadows and simulated
+// bold print.
 func drawnTwice(lines []segment, run segment) bool {
 	for _, line := range lines {
 		if len(line.glyphs) == len(run.glyphs) && math.Abs(line.box.x0-run.box.x0) < 0.3*run.size &&

@@ -65,7 +65,7 @@ func ruled(segments []segment, loose rules) [][]segment {
 
 // cut splits segments with the given boxes at rules across.
 func cut(segments []segment, boxes, lines []box, extent box) [][]segment {
-	const most = 0.85 // Of the extent.
+	const most = 0.85 // As a fraction of the extent.
 	var places []float64
 	for _, l := range lines {
 		if math.Min(l.y1, extent.y1)-math.Max(l.y0, extent.y0) >= most*(extent.y1-extent.y0) &&

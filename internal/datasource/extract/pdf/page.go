@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Rect is a place on a page as it is shown: fractions of its width and height, from its upper left corner.
+// Rect is a rectangle on a displayed page, in fractions of its width and height. The origin is the upper left corner.
 type Rect struct {
 	X, Y, Width, Height float64
 }
@@ -19,53 +19,53 @@ type Rect struct {
 type Page struct {
 	Text     string
 	Headings []Heading
-	Pictured bool // Pictures or drawings are all, or nearly all, that it has.
+	Pictured bool // The page contains almost only pictures or drawings.
 
 	width, height float64
-	glyphs        []glyph // Those of the text, in its order.
-	offsets       []int   // Where each begins in the text.
+	glyphs        []glyph // The characters of Text, in order.
+	offsets       []int   // Offset of each glyph in Text, in bytes.
 }
 
-// Heading is a line that stands out.
+// Heading is a heading line.
 type Heading struct {
-	Offset int // Bytes into the page's text.
+	Offset int // In bytes of the page's text.
 	Length int
-	Size   float64 // Of its font, in sizes of the text's.
+	Size   float64 // Font size relative to the body text.
 }
 
-// glyph is a character with its place.
+// glyph is a character and its position.
 type glyph struct {
 	r      rune
 	box    box
-	size   float64 // Of its font, in points.
+	size   float64 // Font size in points.
 	turn   turn
-	space  bool // White space stands before it.
-	hyphen bool // A word goes on in the next line.
-	heavy  bool // Bold, or of a font without serifs.
+	space  bool // White space precedes it.
+	hyphen bool // A hyphen of a word that continues in the next line.
+	heavy  bool // Bold, or a sans-serif font.
 	object uint64
 }
 
-// box is a place on a page as it is shown: points, from the upper left corner.
+// box is a rectangle on a displayed page, in points from the upper left corner.
 type box struct{ x0, y0, x1, y1 float64 }
 
-// turn is the direction in which the lines of upright text run.
+// turn is the line direction of upright text.
 type turn int
 
 const (
 	rightwards turn = iota
-	downwards       // Vertical writing, and what is turned by 90° to the right.
+	downwards       // Vertical writing, and text rotated clockwise by 90°.
 	leftwards
 	upwards
 	askew
 )
 
-// maxGlyphs bounds the characters of a page.
+// maxGlyphs is the largest number of characters of a page.
 const maxGlyphs = 500_000
 
-// pictured is the part of a page from which on an image counts as all of it.
+// pictured is the minimum fraction of a page that an image must cover to count as the whole page.
 const pictured = 0.5
 
-// Page reads a page; i counts from 0. The error is ErrCorrupt, ErrNoFont or ErrNoMapping, or the engine is broken.
+// Page reads a page; i counts from 0. The error is ErrCorrupt, ErrNoFont, ErrNoMapping, or an error of a broken engine.
 func (d *Document) Page(i int) (*Page, error) {
 	handle, err := d.e.call("FPDF_LoadPage", d.handle, uint64(i)) //nolint:gosec // Not negative.
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Document) Page(i int) (*Page, error) {
 	return page, nil
 }
 
-// shown leads from a page's own coordinates to those in which it is shown.
+// shown transforms page coordinates to coordinates of the displayed page.
 type shown struct {
 	width, height    float64 // In points.
 	a, b, c, d, e, f float64
@@ -151,7 +151,7 @@ func (d *Document) shown(page uint64) (s shown, _ error) {
 	return s, err
 }
 
-// glyphs returns the characters of a page in drawing order, and how many have no known code point.
+// glyphs returns the characters of a page in drawing order, and the number of characters without a known code point.
 func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, _ error) {
 	text, err := d.e.call("FPDFText_LoadPage", page)
 	if err != nil || text == 0 {
@@ -162,7 +162,7 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	n := min(int(int32(count)), maxGlyphs) //nolint:gosec // As PDFium means it.
+	n := min(int(int32(count)), maxGlyphs) //nolint:gosec // PDFium returns a signed int.
 	space, high := false, rune(0)
 	for i := range uint64(max(0, n)) { //nolint:gosec // Not negative.
 		u, err := d.e.call("FPDFText_GetUnicode", text, i)
@@ -198,14 +198,14 @@ func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, 
 func (d *Document) glyph(text, i uint64, r rune, show shown) (g glyph, ok bool, _ error) {
 	e := d.e
 	g.r = r
-	if r == 2 || r == 0xFFFE || r == 0xAD { // How PDFium tells a hyphen at the end of a line.
+	if r == 2 || r == 0xFFFE || r == 0xAD { // PDFium's codes for a hyphen at the end of a line.
 		g.r, g.hyphen = '-', true
 	}
 	wrong, err := e.call("FPDFText_HasUnicodeMapError", text, i)
 	if err != nil {
 		return g, false, err
 	}
-	//nolint:gosec // As PDFium means it.
+	//nolint:gosec // PDFium returns a signed int.
 	if int32(wrong) == 1 || g.r == unicode.ReplacementChar || !unicode.IsGraphic(g.r) {
 		return g, false, nil
 	}
@@ -230,7 +230,7 @@ func (d *Document) glyph(text, i uint64, r rune, show shown) (g glyph, ok bool, 
 	return g, !math.IsNaN(g.box.x0 + g.box.x1 + g.box.y0 + g.box.y1), err
 }
 
-// direction returns where a line runs whose characters follow each other by (x, y), downwards being positive.
+// direction returns the line direction for an advance vector (x, y) with y pointing down.
 func direction(x, y float64) turn {
 	const slack = 0.27 // 15°.
 	switch length := math.Hypot(x, y); {
@@ -246,8 +246,8 @@ func direction(x, y float64) turn {
 	return askew
 }
 
-// Rects returns where the text from one offset to another stands: a rectangle for each piece of a line, and how many
-// characters of the text stand in them. What is drawn beside the page stands nowhere.
+// Rects returns the rectangles of a range of the text, one for each piece of a line, and the number of characters in
+// them. It ignores text outside of the page.
 func (p *Page) Rects(from, to int) (rects []Rect, characters int) {
 	var last box
 	for i, g := range p.glyphs {
@@ -258,7 +258,7 @@ func (p *Page) Rects(from, to int) (rects []Rect, characters int) {
 		if i+1 < len(p.offsets) {
 			end = p.offsets[i+1]
 		}
-		// A glyph may be several characters, such as a ligature.
+		// A glyph can be several characters, such as a ligature.
 		characters += utf8.RuneCountInString(strings.TrimSpace(p.Text[p.offsets[i]:min(end, to)]))
 		if n := len(rects); n > 0 && sameLine(last, g.box, g.turn) {
 			last = last.with(g.box)
@@ -271,12 +271,12 @@ func (p *Page) Rects(from, to int) (rects []Rect, characters int) {
 	return rects, characters
 }
 
-// shows reports whether a character stands on the page.
+// shows reports whether a character is on the page.
 func (p *Page) shows(b box) bool {
 	return b.x1 > 0 && b.y1 > 0 && b.x0 < p.width && b.y0 < p.height && b.x1 > b.x0 && b.y1 > b.y0
 }
 
-// sameLine reports whether a character goes on a line.
+// sameLine reports whether a character continues a line.
 func sameLine(line, b box, t turn) bool {
 	l, c := t.frame(line), t.frame(b)
 	overlap := math.Min(l.y1, c.y1) - math.Max(l.y0, c.y0)

@@ -61,7 +61,7 @@ func read(t testing.TB, e *pdf.Engine, file []byte) ([]*pdf.Page, error) {
 	return pages, nil
 }
 
-// page returns the text of a page.
+// page returns a list with one drawn page.
 func page(draw func(*pdftest.Page)) []*pdftest.Page {
 	p := new(pdftest.Page)
 	draw(p)
@@ -73,7 +73,7 @@ var (
 	right = []string{"右の段は左の段を読み終えてから", "読むものであり、同じ高さの行が", "あっても混ぜてはならない。これ", "で右の段も終わる。"}
 )
 
-func TestTextComesInTheOrderOfReading(t *testing.T) {
+func TestTextIsInReadingOrder(t *testing.T) {
 	t.Parallel()
 	e := start(t, true)
 	for name, test := range map[string]struct {
@@ -91,7 +91,7 @@ func TestTextComesInTheOrderOfReading(t *testing.T) {
 		"two columns under a title": {
 			func(p *pdftest.Page) {
 				p.Text(180, 780, 20, "二つの段に共通の見出し")
-				for i := range left { // Line by line, as some programs draw.
+				for i := range left { // Draw line by line, as some programs do.
 					p.Text(50, 700-18*float64(i), 12, left[i])
 					p.Text(310, 700-18*float64(i), 12, right[i])
 				}
@@ -159,11 +159,11 @@ func TestTextComesInTheOrderOfReading(t *testing.T) {
 	}
 }
 
-func TestRotatedPagesReadAsTheyAreShown(t *testing.T) {
+func TestRotatedPagesAreReadAsDisplayed(t *testing.T) {
 	t.Parallel()
 	e := start(t, true)
 	pages, err := read(t, e, pdftest.Draw(page(func(p *pdftest.Page) {
-		// The page is shown turned to the right, and its text upright on it.
+		// The page is displayed rotated clockwise, and its text is upright.
 		p.Raw("q 0 1 -1 0 595 0 cm")
 		for i, line := range left {
 			p.Text(50, 500-18*float64(i), 12, line)
@@ -178,7 +178,7 @@ func TestRotatedPagesReadAsTheyAreShown(t *testing.T) {
 	}
 }
 
-func TestHeadingsStandOut(t *testing.T) {
+func TestHeadingsAreDetected(t *testing.T) {
 	t.Parallel()
 	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		p.Text(50, 780, 20, "勤怠の規程")
@@ -194,7 +194,7 @@ func TestHeadingsStandOut(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeReadWholeAreRefused(t *testing.T) {
+func TestPartlyReadableFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	with, without := start(t, true), start(t, false)
 	japanese := page(func(p *pdftest.Page) { p.Text(50, 700, 12, "埋め込まれていない") })
@@ -242,7 +242,7 @@ func TestFilesThatCannotBeReadWholeAreRefused(t *testing.T) {
 	}
 }
 
-func TestPagesThatArePicturesSaySo(t *testing.T) {
+func TestPagesWithOnlyPicturesAreMarked(t *testing.T) {
 	t.Parallel()
 	pages, err := read(t, start(t, true), pdftest.Draw([]*pdftest.Page{
 		page(func(p *pdftest.Page) { p.Picture() })[0],
@@ -289,7 +289,7 @@ func FuzzPages(f *testing.F) {
 			}
 			if !utf8.ValidString(p.Text) || strings.ContainsFunc(p.Text,
 				func(r rune) bool { return r < 0x20 && r != '\n' }) {
-				t.Fatalf("%q is no text", p.Text)
+				t.Fatalf("%q is not valid text", p.Text)
 			}
 			for _, r := range rectsOf(p, 0, len(p.Text)) {
 				if !(r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= 1.0001 &&

@@ -6,22 +6,22 @@ import (
 	"image/png"
 )
 
-// Bounds of a picture, in pixels.
+// Limits of a picture, in pixels.
 const (
 	MinWidth  = 200
 	MaxWidth  = 2000
 	maxHeight = 6000
 )
 
-// Arguments of PDFium's.
+// Arguments of PDFium functions.
 const (
 	formatBGRx      = 3
 	withAnnotations = 1
 	white           = 0xFFFFFFFF
 )
 
-// Picture returns a page as a PNG of a width from MinWidth to MaxWidth; i counts from 0. A page that is very long is
-// cut.
+// Picture returns a page as a PNG with a width from MinWidth to MaxWidth; i counts from 0. It crops a page that is
+// higher than maxHeight.
 func (d *Document) Picture(i, width int) ([]byte, error) {
 	e := d.e
 	page, err := e.call("FPDF_LoadPage", d.handle, uint64(i)) //nolint:gosec // Not negative.

@@ -18,8 +18,8 @@ func rectsOf(p *pdf.Page, from, to int) []pdf.Rect {
 	return rects
 }
 
-// TestRectsStandOverTheText: a word in the second line, and one over the end of a line.
-func TestRectsStandOverTheText(t *testing.T) {
+// TestRectsEncloseTheText locates a word in the second line, and a word that continues in the next line.
+func TestRectsEncloseTheText(t *testing.T) {
 	t.Parallel()
 	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		for i, line := range left {
@@ -43,23 +43,23 @@ func TestRectsStandOverTheText(t *testing.T) {
 	one := at("次の行")
 	if len(one) != 1 || !near(one[0].X, (50+3*12)/595.) || !near(one[0].Width, 36/595.) ||
 		!near(one[0].Y+one[0].Height/2, (842-682-4)/842.) {
-		t.Errorf("a word stands at %+v", one)
+		t.Errorf("the word is at %+v", one)
 	}
 	if two := at("始めの文があり"); len(two) != 2 || two[1].Y <= two[0].Y || !near(two[1].X, 50/595.) {
-		t.Errorf("a word over the end of a line stands at %+v", two)
+		t.Errorf("the word across lines is at %+v", two)
 	}
 	if none := rectsOf(p, len(p.Text), len(p.Text)+5); len(none) != 0 {
-		t.Errorf("what is not there stands at %+v", none)
+		t.Errorf("text that does not exist is at %+v", none)
 	}
 	if beside := at("紙の外にある"); len(beside) != 0 {
-		t.Errorf("what stands beside the page stands at %+v", beside)
+		t.Errorf("text outside of the page is at %+v", beside)
 	}
 }
 
-// rectTests are pages of which a word is looked for.
+// rectTests are pages and a word to locate on each.
 var rectTests = map[string]struct {
 	word, rest func(p *pdftest.Page)
-	text       string // Of word, as the page reads it.
+	text       string // The word in the text of the page.
 	options    []pdftest.Option
 }{
 	"horizontal": {
@@ -165,7 +165,7 @@ var rectTests = map[string]struct {
 	},
 }
 
-// TestRectsCoverTheInk compares pictures: all that a word draws is in its rectangles, and little else of the page is.
+// TestRectsCoverTheInk compares pictures. The rectangles must contain everything that the word draws, and little else.
 func TestRectsCoverTheInk(t *testing.T) {
 	t.Parallel()
 	e := start(t, true)
@@ -197,7 +197,7 @@ func TestRectsCoverTheInk(t *testing.T) {
 	}
 }
 
-// shown returns the picture of the first page of a file.
+// shown renders the first page of a file.
 func shown(t *testing.T, e *pdf.Engine, file []byte) image.Image {
 	t.Helper()
 	d, err := e.Open(file)
@@ -216,7 +216,7 @@ func shown(t *testing.T, e *pdf.Engine, file []byte) image.Image {
 	return picture
 }
 
-// inked returns the part of a picture's ink that is in rectangles.
+// inked returns the fraction of a picture's ink inside rectangles.
 func inked(picture image.Image, rects []pdf.Rect) float64 {
 	size := picture.Bounds().Size()
 	all, in := 0, 0

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Bounds of the ruled lines of a page.
+// Limits of the ruled lines of a page.
 const (
 	maxSegments  = 60_000 // Of paths, over the page.
 	maxPathParts = 4_000  // A path with more parts is an illustration.
@@ -199,7 +199,7 @@ func joinedRules(lines []box) []box {
 }
 
 // cellGap is the minimum space between characters of different cells, as a multiple of the font size. A rule with less
-// space around it runs behind text and is no cell border.
+// space around it runs behind text and does not separate cells.
 const cellGap = 0.1
 
 // part reports whether a rule across the text separates two runs of a line.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of tables.
+// Limits of tables.
 const (
 	maxTables    = 200    // Per page. The largest ones are used.
 	maxGridCells = 20_000 // Of one table.

@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 )
 
-// grid draws the edges of cells between places from left to right and from above to below.
+// grid draws the borders of cells at the given positions.
 func grid(p *pdftest.Page, xs, ys []float64) {
 	for _, y := range ys {
 		p.Raw(fmt.Sprintf("%g %g m %g %g l S", xs[0], y, xs[len(xs)-1], y))
@@ -19,8 +19,8 @@ func grid(p *pdftest.Page, xs, ys []float64) {
 	}
 }
 
-// facilities is a narrow table as spreadsheets print it: cells are next to each other, a long one has two lines, and
-// rows are as high as their characters.
+// facilities draws a narrow table as spreadsheets print it. Cells are adjacent, a long cell has two lines, and the
+// height of a row equals the height of its characters.
 func facilities(p *pdftest.Page) {
 	grid(p, []float64{50, 112, 142, 172, 280}, []float64{716, 690, 676, 662, 634})
 	for i, lines := range [][]string{{"車い", "す可"}, {"駐車", "場"}} {
@@ -86,7 +86,7 @@ func TestRuledTablesAreReadByRows(t *testing.T) {
 	}
 }
 
-// TestCellsAreFoundOnThePage: a mark that is cited is highlighted where it stands, behind the header that was repeated.
+// TestCellsAreFoundOnThePage locates a cited mark although the header was repeated before it.
 func TestCellsAreFoundOnThePage(t *testing.T) {
 	t.Parallel()
 	pages, err := read(t, start(t, true), pdftest.Draw(page(facilities)))
@@ -96,7 +96,7 @@ func TestCellsAreFoundOnThePage(t *testing.T) {
 	p := pages[0]
 	from := strings.Index(p.Text, "○ | △")
 	if rects := rectsOf(p, from, from+len("○")); len(rects) != 1 || rects[0].Y < 180./842 || rects[0].Y > 200./842 {
-		t.Errorf("the mark of the last row stands at %+v", rects)
+		t.Errorf("the mark of the last row is at %+v", rects)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestLongTablesRepeatTheirHeader(t *testing.T) {
 	}
 }
 
-// tier draws vertical lines from the right. Most are short, as in lists.
+// tier draws vertical lines from right to left. Most are short, as in lists.
 func tier(p *pdftest.Page, y float64, mark string, pitch float64) (text string) {
 	for i := range 20 {
 		line := mark + "の段の行はこのように上から下へと書かれて"
@@ -137,7 +137,7 @@ func tier(p *pdftest.Page, y float64, mark string, pitch float64) (text string) 
 	return text
 }
 
-func TestTiersOfVerticalPagesAreReadOneAfterTheOther(t *testing.T) {
+func TestTiersOfVerticalPagesAreReadInOrder(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]string{
 		"a ruled line": "50 447 m 540 447 l S", "a frame": "50 690 490 -243 re S 50 447 490 -243 re S",
@@ -156,7 +156,7 @@ func TestTiersOfVerticalPagesAreReadOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestTextIsNoHeading(t *testing.T) {
+func TestBodyTextIsNotAHeading(t *testing.T) {
 	t.Parallel()
 	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
 		p.Text(50, 780, 16, "第1節　課題と取組")
@@ -167,7 +167,7 @@ func TestTextIsNoHeading(t *testing.T) {
 		p.Text(50, 650, 10.5, "この段落は一行だけである。")
 		p.Text(400, 600, 10.5, "行の終わりが揃わないために")
 		p.Text(400, 570, 10.5, "続きと分からない行")
-		for i := range 40 { // A table and notes are most of the page, in small characters.
+		for i := range 40 { // Small text in a table and notes covers most of the page.
 			p.Text(50, 540-10*float64(i), 7, "小さな文字で印刷された表の行がページの大半を占めている")
 		}
 	})))

@@ -10,37 +10,37 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// writer makes text of lines.
+// writer writes the lines of a page as text.
 type writer struct {
 	out     strings.Builder
 	glyphs  []glyph
 	offsets []int
 	lines   []textLine
-	ended   bool // A table stands before what follows.
+	ended   bool // A table precedes the next line.
 
 	main  turn
-	loose rules // That part what runs in the main direction.
+	loose rules // Rules that separate text in the main direction.
 	ruby  []segment
 }
 
-// textLine is a line of the text that is outside of tables.
+// textLine is a line of the text outside of tables.
 type textLine struct {
 	Heading
 	glyphs int
-	heavy  int  // Of its characters.
+	heavy  int  // Number of bold characters.
 	inMain bool // It runs in the main direction.
-	joined bool // It continues the one before.
+	joined bool // It continues the previous line.
 }
 
 func newWriter() *writer { return new(writer) }
 
-// paragraph is what is known of the lines that stand before a line.
+// paragraph describes the lines before a line.
 type paragraph struct {
-	left, right float64 // Of all lines of the block.
+	left, right float64 // Extent of all lines of the block.
 	last        []segment
 }
 
-// write writes segments of a direction in the order of reading, as paragraphs.
+// write writes segments of a direction in reading order, as paragraphs.
 func (w *writer) write(segments []segment, t turn) {
 	type orderedLine struct {
 		segments []segment
@@ -92,7 +92,7 @@ func (w *writer) write(segments []segment, t turn) {
 	}
 }
 
-// newLine begins a line, behind a table after an empty one.
+// newLine starts a line. After a table, it inserts an empty line.
 func (w *writer) newLine() {
 	if w.ended {
 		w.out.WriteByte('\n')
@@ -103,9 +103,9 @@ func (w *writer) newLine() {
 	w.ended = false
 }
 
-// line writes a line: as the end of the last one if a sentence goes on.
+// line writes a line. It appends the line to the previous one if the sentence continues.
 func (w *writer) line(line []segment, p paragraph, t turn) {
-	joined := p.last != nil && p.goesOn(line)
+	joined := p.last != nil && p.continues(line)
 	if joined {
 		w.join(line[0].glyphs[0], false)
 	} else {
@@ -126,7 +126,7 @@ func (w *writer) line(line []segment, p paragraph, t turn) {
 	w.lines = append(w.lines, own)
 }
 
-// segments writes the pieces of a line.
+// segments writes the segments of a line.
 func (w *writer) segments(line []segment) {
 	for i, s := range line {
 		if i > 0 && s.box.x0-line[i-1].box.x1 > mixedGap*math.Min(s.size, line[i-1].size)/2 {
@@ -141,8 +141,8 @@ func (w *writer) segments(line []segment) {
 	}
 }
 
-// readings writes the ruby of a page behind its text, each with its word: it says how names are read, but would part
-// the words in the text itself.
+// readings writes the ruby of a page after its text, each with its base text. Ruby contains the readings of names, but
+// would interrupt the words in the text itself.
 func (w *writer) readings() {
 	seen := make(map[string]bool)
 	for _, s := range w.ruby {
@@ -174,7 +174,7 @@ func (w *writer) readings() {
 func (w *writer) glyph(g glyph) {
 	w.glyphs = append(w.glyphs, g)
 	w.offsets = append(w.offsets, w.out.Len())
-	// The forms of radicals stand for the characters themselves, which people search for.
+	// Replace radicals and ligatures with the characters that people search for.
 	if g.r >= 0x2E80 && g.r <= 0x2FDF || g.r >= 0xFB00 && g.r <= 0xFB06 {
 		w.out.WriteString(norm.NFKC.String(string(g.r)))
 		return
@@ -182,12 +182,12 @@ func (w *writer) glyph(g glyph) {
 	w.out.WriteRune(g.r)
 }
 
-// join continues a line where the last one ended; apart says that the next one is of another sentence.
+// join continues a line after the previous one. apart means that the next character belongs to another sentence.
 func (w *writer) join(next glyph, apart bool) {
 	last := w.glyphs[len(w.glyphs)-1]
 	switch {
 	case last.r == '-' && unicode.IsLower(next.r) && len(w.glyphs) > 1 && unicode.IsLetter(w.glyphs[len(w.glyphs)-2].r):
-		// A word that was broken at the end of the line.
+		// Remove the hyphen of a word that was split at the end of the line.
 		text := w.out.String()
 		w.out.Reset()
 		w.out.WriteString(text[:w.offsets[len(w.offsets)-1]])
@@ -197,14 +197,14 @@ func (w *writer) join(next glyph, apart bool) {
 	}
 }
 
-// opening is what a line begins with that is no continuation.
+// opening matches the beginning of a line that does not continue the previous one.
 var opening = regexp.MustCompile(
 	`^(\p{So}|[・➢■□◆◇●○◎▲△▼▽★☆※→⇒①-⑳•–—]|第[0-9０-９一二三四五六七八九十百]+[編部章節款条項]|` +
 		`[（(]?[0-9０-９a-zA-Zａ-ｚアイウエオ一二三四五六七八九十]{1,3}[)）．.、])`,
 )
 
-// goesOn reports whether the sentence of the last line goes on in a line.
-func (p paragraph) goesOn(line []segment) bool {
+// continues reports whether a line continues the sentence of the previous line.
+func (p paragraph) continues(line []segment) bool {
 	if len(p.last) > 1 || len(line) > 1 {
 		return false
 	}
@@ -214,14 +214,14 @@ func (p paragraph) goesOn(line []segment) bool {
 		return false
 	}
 	last := above.glyphs[len(above.glyphs)-1].r
-	slack := 2.0 // Japanese lines are full, but for what may not begin the next one.
+	slack := 2.0 // Japanese lines are full, except for characters that must not begin the next line.
 	if !isWide(last) {
 		slack = 0.25 * (p.right - p.left) / size
 	}
 	if p.right-above.box.x1 > slack*size {
 		return false
 	}
-	// The first line of a paragraph is indented; so are all but the first one behind a number or a bullet.
+	// The first line of a paragraph is indented. After a number or a bullet, all other lines are.
 	if below.box.x0-above.box.x0 > 0.7*size && !opens(above) {
 		return false
 	}
@@ -237,7 +237,7 @@ func opens(s segment) bool {
 	return opening.MatchString(start.String())
 }
 
-// spaced reports whether white space stands between two characters of a line.
+// spaced reports whether there is white space between two characters of a line.
 func spaced(a, b glyph) bool {
 	size := math.Max(a.size, b.size)
 	gap := (b.turn.frame(b.box).x0 - a.turn.frame(a.box).x1) / size
@@ -261,7 +261,7 @@ func medianSize(line []segment) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// page returns what was written.
+// page returns the written page.
 func (w *writer) page() *Page {
 	p := &Page{Text: w.out.String(), glyphs: w.glyphs, offsets: w.offsets}
 	p.Headings = headings(p.Text, w.lines)

@@ -12,11 +12,11 @@ import (
 	"unicode/utf16"
 )
 
-// CacheVariable is the setting of a server that names the folder for compiled code.
+// CacheVariable is the environment variable with the server's folder for compiled code.
 const CacheVariable = "TSUMUGI_CACHE"
 
-// Cache returns the folder for compiled code that the tests of a run share: CacheVariable's, or one that runs share. It
-// may be empty.
+// Cache returns the folder for compiled code: the value of CacheVariable, or a folder that all test runs on this
+// machine share. The folder may be empty.
 func Cache(t testing.TB) string {
 	t.Helper()
 	folder := cmp.Or(os.Getenv(CacheVariable), filepath.Join(os.TempDir(), "tsumugi-test-cache"))
@@ -26,14 +26,13 @@ func Cache(t testing.TB) string {
 	return folder
 }
 
-// Page is what a page of 595 × 842 points draws.
+// Page is the content of a page of 595 × 842 points.
 type Page struct{ content strings.Builder }
 
-// Text draws a line of Japanese text from a point, counted from the lower left corner, in a font that is not in the
-// file.
+// Text draws a line of Japanese text in a font that is not embedded. The origin is the lower left corner.
 func (p *Page) Text(x, y, size float64, text string) { p.draw("H", x, y, size, text) }
 
-// Vertical draws a vertical line of text whose upper end is at a point.
+// Vertical draws a vertical line of text. The point is its upper end.
 func (p *Page) Vertical(x, y, size float64, text string) { p.draw("V", x, y, size, text) }
 
 // Latin draws a line of Latin text.
@@ -41,10 +40,10 @@ func (p *Page) Latin(x, y, size float64, text string) {
 	fmt.Fprintf(&p.content, "BT /L %g Tf %g %g Td (%s) Tj ET\n", size, x, y, text)
 }
 
-// Picture draws a picture over the whole page.
+// Picture draws a picture that covers the page.
 func (p *Page) Picture() { p.content.WriteString("q 595 0 0 842 0 0 cm /P Do Q\n") }
 
-// Raw draws by PDF's own operators.
+// Raw draws with PDF operators.
 func (p *Page) Raw(operators string) { p.content.WriteString(operators + "\n") }
 
 func (p *Page) draw(font string, x, y, size float64, text string) {
@@ -55,19 +54,19 @@ func (p *Page) draw(font string, x, y, size float64, text string) {
 	p.content.WriteString("> Tj ET\n")
 }
 
-// Option changes a file.
+// Option modifies a file.
 type Option func(*file)
 
 type file struct {
 	page, trailer string
 }
 
-// Rotated shows the pages turned to the right.
+// Rotated sets the rotation of the pages in degrees, clockwise.
 func Rotated(degrees int) Option {
 	return func(f *file) { f.page = fmt.Sprintf("/Rotate %d", degrees) }
 }
 
-// Encrypted makes a file that needs a password.
+// Encrypted makes the file require a password.
 func Encrypted() Option {
 	return func(f *file) {
 		lock := strings.Repeat("5A", 32)
@@ -76,13 +75,13 @@ func Encrypted() Option {
 	}
 }
 
-// Draw returns a file of pages.
+// Draw returns a PDF file with the pages.
 func Draw(pages []*Page, options ...Option) []byte {
 	var f file
 	for _, option := range options {
 		option(&f)
 	}
-	const shared = 9 // Objects before those of pages.
+	const shared = 9 // Number of objects before those of the pages.
 	var kids strings.Builder
 	for i := range pages {
 		fmt.Fprintf(&kids, "%d 0 R ", shared+1+2*i)
