@@ -23,10 +23,10 @@ func (f *fixture) asked(model *llmtest.Live, q chat.Question, answer string) (ch
 	call.Emit(answer)
 	call.Finish()
 	f.wait(exchange)
-	return exchange, heard(call.Request)
+	return exchange, sentTo(call.Request)
 }
 
-func heard(r llm.Request) (said []string) {
+func sentTo(r llm.Request) (said []string) {
 	for _, m := range r.Messages[1:] {
 		said = append(said, m.Content)
 	}
@@ -48,8 +48,8 @@ func newBranchFixture(t *testing.T) (*fixture, *llmtest.Live) {
 	return f, model
 }
 
-// TestBranches edits a question, regenerates an answer in the middle, and continues each branch: the model receives
-// that branch alone, and the thread shows the branch of the last question.
+// TestBranches edits a question, regenerates an answer in the middle, and continues each branch. The model receives
+// only that branch, and the thread shows the branch of the last question.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -105,9 +105,9 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestBranchesThatCannotBegin edits something that is no question, is in another thread, or does not exist; repeats an
-// edit; and edits while an answer is generated in another branch.
-func TestBranchesThatCannotBegin(t *testing.T) {
+// TestInvalidBranchesAreRefused edits messages that are not questions, are in another thread, or do not exist; repeats
+// an edit; and edits while an answer is generated in another branch.
+func TestInvalidBranchesAreRefused(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
 	first, _ := f.asked(model, f.question("問"), "答")
@@ -170,7 +170,7 @@ func TestBranchesThatCannotBegin(t *testing.T) {
 	}
 }
 
-// TestABranchIsTakenOver: the other server sends the model the messages of the branch, and nothing else.
+// TestABranchIsTakenOver: the other server sends the model only the messages of the branch.
 func TestABranchIsTakenOver(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -183,7 +183,7 @@ func TestABranchIsTakenOver(t *testing.T) {
 	model.Next(t)
 	next := llmtest.NewLive()
 	f.start(next, f.db, chat.Config{Alone: true})
-	if said := heard(next.Next(t).Request); !slices.Equal(said, []string{"問1", "答1", "問2改"}) {
+	if said := sentTo(next.Next(t).Request); !slices.Equal(said, []string{"問1", "答1", "問2改"}) {
 		t.Errorf("the model is told %q", said)
 	}
 	slow.kill()
@@ -192,7 +192,7 @@ func TestABranchIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestTheValuesOfAFormAreKept: the form can be opened again with them.
+// TestTheValuesOfAFormAreKept: the form can be opened again with its values.
 func TestTheValuesOfAFormAreKept(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -219,8 +219,8 @@ func TestTheValuesOfAFormAreKept(t *testing.T) {
 	}
 }
 
-// TestAThreadIsNamedByItsEditedQuestion until a title is generated.
-func TestAThreadIsNamedByItsEditedQuestion(t *testing.T) {
+// TestEditedQuestionIsTheTitle: the edited question is the title until a title is generated.
+func TestEditedQuestionIsTheTitle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	model, _ := f.titling(llmtest.Say("答え"), chat.Config{})

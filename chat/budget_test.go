@@ -26,7 +26,7 @@ func counting(model llm.Model) llmtest.Func {
 	}
 }
 
-// ledger is a budget that refuses on demand, and records what is spent.
+// ledger is a budget that refuses on demand, and records the spent tokens.
 type ledger struct {
 	mu     sync.Mutex // Guards the fields below.
 	refuse error
@@ -54,7 +54,7 @@ func (l *ledger) total() (n int) {
 	return n
 }
 
-// usage returns the usage of the owner's organization in the days that the contract page shows.
+// usage returns the usage of the owner's organization on the days of the contract page.
 func (f *fixture) usage() (u org.Usage) {
 	f.t.Helper()
 	view, err := f.db.ContractView(f.t.Context(), f.owner.OrganizationID)
@@ -71,8 +71,8 @@ func (f *fixture) usage() (u org.Usage) {
 	return u
 }
 
-// TestNothingIsStoredWithoutBudget: a refused message is not stored, however it is sent; one that was accepted before
-// is answered, and may be repeated.
+// TestNothingIsStoredWithoutBudget: a refused message is not stored on any way of sending. A message accepted before is
+// answered, and may be repeated.
 func TestNothingIsStoredWithoutBudget(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -105,9 +105,9 @@ func TestNothingIsStoredWithoutBudget(t *testing.T) {
 	}
 }
 
-// TestUsageIsWhatMessagesSay: however answers end, the usage is the sum over the messages, including replaced ones, and
-// each is counted once.
-func TestUsageIsWhatMessagesSay(t *testing.T) {
+// TestUsageIsTheSumOfMessages: for every kind of end, the usage is the sum over the messages, including replaced ones,
+// and each is counted once.
+func TestUsageIsTheSumOfMessages(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
 	f := newFixture(t, nil)
@@ -132,7 +132,7 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	}
 	f.waitAt(slow, stopped)
 
-	// A slow server whose answer was taken over and completed meanwhile.
+	// A slow server, whose answer was taken over and completed meanwhile.
 	exchange := f.sendTo(slow, f.question("引き継ぎ"))
 	call := live.Next(t)
 	call.Emit("遅い")
@@ -165,7 +165,7 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	}
 }
 
-// TestDeletedThreadsAreCounted: deleting a thread while its answer is generated does not undo the answer's usage.
+// TestDeletedThreadsAreCounted: deleting a thread while its answer is generated does not remove the answer's usage.
 func TestDeletedThreadsAreCounted(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
@@ -185,7 +185,8 @@ func TestDeletedThreadsAreCounted(t *testing.T) {
 	}
 }
 
-// TestLimitOfAMemberStopsTheirMessages: the answer that crosses the limit is the last one, until it is lifted.
+// TestLimitOfAMemberStopsTheirMessages: after the answer that crosses the limit, no message is accepted until the limit
+// is removed.
 func TestLimitOfAMemberStopsTheirMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -221,8 +222,8 @@ func TestLimitOfAMemberStopsTheirMessages(t *testing.T) {
 	f.waitAt(s, f.sendTo(s, f.question("上限のない人")))
 }
 
-// TestLimitOfTheContractStopsMessages: with a real budget and database, the answer that crosses the limit is the last
-// one.
+// TestLimitOfTheContractStopsMessages: with a real budget and database, no message is accepted after the answer that
+// crosses the limit.
 func TestLimitOfTheContractStopsMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -1,9 +1,9 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, answer, proofread, stream, llm, skill, datasource and picture, and identity and org for the names of
-// people whom a share concerns. It does not know the database or HTTP: it declares the Store that it needs. Nor does it
-// know how passages are found: it declares the Grounder that finds what an answer is based on.
+// It imports fault, answer, proofread, stream, llm, skill, datasource and picture. It imports identity and org for the
+// names of people in shares. It does not use the database or HTTP: it declares the Store that it needs. It also
+// declares the Grounder, which selects the sources of an answer.
 package chat
 
 import (
@@ -27,7 +27,7 @@ const (
 	MaxInstructions = 32_000 // Characters of the instructions for a thread.
 )
 
-// Owner identifies the person whose threads are meant. Only that person can see them.
+// Owner identifies the owner of threads. Only that person can see them.
 type Owner struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
@@ -39,22 +39,22 @@ type Thread struct {
 	SkillID       uuid.UUID
 	SkillName     string
 	SkillIconPath string
-	Title         string // Entered, generated, or the beginning of the first question; "" before that.
+	Title         string // Entered or generated, or the beginning of the first question; "" before that.
 	CreatedAt     time.Time
-	UpdatedAt     time.Time // When it was last changed.
+	UpdatedAt     time.Time // Time of the last change.
 	TouchedAt     time.Time // Orders the list.
 	Running       bool      // An answer is being generated.
-	Pinned        bool      // Stands at the top of the list.
-	Archived      bool      // Listed apart from the others, until a new question is asked in it.
+	Pinned        bool      // Shown at the top of the list.
+	Archived      bool      // Listed separately until a new question is asked in it.
 
-	// ExpiresAt is when a temporary thread is deleted. Temporary threads are not listed or searched. Nil for a thread
-	// that is kept.
+	// ExpiresAt is the time at which a temporary thread is deleted. Temporary threads are not listed or searched. Nil
+	// for other threads.
 	ExpiresAt *time.Time
 
-	Sources []datasource.Source // Its attached data sources, in the order in which they were attached.
+	Sources []datasource.Source // The attached data sources in the order of attaching.
 }
 
-// ThreadEdit is a change to a thread. Nil fields stay as they are.
+// ThreadEdit is a change to a thread. Nil fields are not changed.
 type ThreadEdit struct {
 	Archived *bool
 	Pinned   *bool
@@ -62,7 +62,7 @@ type ThreadEdit struct {
 	Leaf     *uuid.UUID // Any message of the branch to show: see ThreadStore.ListMessages.
 }
 
-// Role says who wrote a message.
+// Role is the author of a message.
 type Role string
 
 // The roles of messages.
@@ -76,7 +76,7 @@ type Status string
 
 // The states of a message. A question is always StatusSuccess.
 const (
-	StatusPending Status = "pending" // Accepted, waiting for a place.
+	StatusPending Status = "pending" // Accepted, waiting for a slot.
 	StatusRunning Status = "running" // Being generated.
 	StatusSuccess Status = "success"
 	StatusFailed  Status = "failed"
@@ -85,7 +85,7 @@ const (
 // Terminal reports whether the status is final.
 func (s Status) Terminal() bool { return s == StatusSuccess || s == StatusFailed }
 
-// FinishReason says why an answer ended.
+// FinishReason is the reason for the end of an answer.
 type FinishReason string
 
 // The finish reasons of the API.
@@ -96,38 +96,39 @@ const (
 	FinishError   FinishReason = "error"   // It failed; the text so far is kept.
 )
 
-// Citation names a passage of a document, or a page of the web, that an answer cites, or that was consulted for it. Its
+// Citation is a passage of a document, or a page of the web, that an answer cites, or that was consulted for it. Its
 // JSON form is that of the store and of the stream. It has no ids if the document belongs to the skill and not to the
 // person who asked.
 type Citation struct {
 	Index            int       `json:"index"`
-	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id,omitzero"` // Of a page: made of its URL.
-	DataSourceID     uuid.UUID `json:"data_source_id,omitzero"`     // Not of a page.
-	Filename         string    `json:"filename"`                    // Of a page: its title.
+	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id,omitzero"` // For a page: derived from its URL.
+	DataSourceID     uuid.UUID `json:"data_source_id,omitzero"`     // Not set for a page.
+	Filename         string    `json:"filename"`                    // For a page: its title.
 	Page             int       `json:"page"`
-	Locator          string    `json:"locator,omitempty"` // Where in the document, for a reader.
+	Locator          string    `json:"locator,omitempty"` // The location in the document, for people.
 	Score            float64   `json:"score"`
 	Quote            string    `json:"quote"`
 
-	// Of a page of the web:
+	// Set for a page of the web:
 	URL         string `json:"url,omitempty"` // http or https.
 	Site        string `json:"site,omitempty"`
-	PublishedOn string `json:"published_on,omitempty"` // As 2006-01-02.
+	PublishedOn string `json:"published_on,omitempty"` // In the form 2006-01-02.
 
 	Support answer.Support `json:"support,omitempty"` // Empty if the answer does not cite it.
 
-	// WeakOccurrences says which occurrences of [Index] in the answer's text are unsupported: it counts all of them,
-	// from 0. Empty with a weak Support: all are.
+	// WeakOccurrences are the unsupported occurrences of [Index] in the answer's text, counted from 0 over all
+	// occurrences. If it is empty and Support is weak, all are unsupported.
 	WeakOccurrences []int `json:"weak_occurrences,omitempty"`
 
-	// Deleted: the file was deleted since. Filename is DeletedFile then, and nothing else is known of it.
+	// Deleted means that the file was deleted. Filename is then DeletedFile, and the other fields of the document are
+	// empty.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
 // DeletedFile is the filename in citations of a deleted file.
 const DeletedFile = "削除されました"
 
-// StepKind names what the assistant does before it writes the answer.
+// StepKind is the kind of an action of the assistant before the answer.
 type StepKind string
 
 // The kinds of steps.
@@ -141,23 +142,23 @@ const (
 	StepSkillDocuments StepKind = "skill_documents"
 )
 
-// Step is something that the assistant does before it writes the answer.
+// Step is an action of the assistant before the answer.
 type Step struct {
 	Kind   StepKind `json:"kind"`
 	Status Status   `json:"status"`
-	Detail string   `json:"detail,omitempty"` // For a person to read.
-	Done   int      `json:"done,omitempty"`   // How much of Total is done.
+	Detail string   `json:"detail,omitempty"` // For people.
+	Done   int      `json:"done,omitempty"`   // Finished part of Total.
 	Total  int      `json:"total,omitempty"`  // 0 if it cannot be counted.
 }
 
-// Failure says why an answer failed, as a text for the user.
+// Failure is the reason for a failed answer, as a text for the user.
 type Failure struct {
 	Code      string
 	Detail    string
-	Retryable bool // Asking again may succeed.
+	Retryable bool // Whether a retry may succeed.
 }
 
-// Rating is the owner's verdict on an answer.
+// Rating is the owner's rating of an answer.
 type Rating string
 
 // The ratings.
@@ -170,7 +171,7 @@ const (
 type Feedback struct {
 	Rating   Rating
 	Comment  string
-	WithText bool // Administrators may see the question, the answer, and whose they are.
+	WithText bool // Administrators may see the question, the answer and the owner's name.
 }
 
 // Message is a question or an answer. The messages of a thread form a tree: a question follows an answer or begins the
@@ -178,48 +179,48 @@ type Feedback struct {
 type Message struct {
 	ID       uuid.UUID
 	ThreadID uuid.UUID
-	ParentID *uuid.UUID  // The message that it follows; nil for a question that begins the thread.
+	ParentID *uuid.UUID  // The previous message; nil for a question that begins the thread.
 	Siblings []uuid.UUID // The messages with the same parent, oldest first, including this one.
 	Role     Role
 	Content  string            // Markdown. "" while an answer is being generated: its text is in the stream hub.
-	Prompt   string            // What the model reads, if that differs from the content.
-	Form     map[string]string // Of a question asked through a form: its values. Nil otherwise.
+	Prompt   string            // The text for the model, if it differs from the content.
+	Form     map[string]string // For a question asked through a form: its values.
 
-	// DataSourceIDs are, of a question, the data sources that it is answered from. Some may have been deleted since.
+	// DataSourceIDs are the data sources of a question. Some may have been deleted since.
 	DataSourceIDs []uuid.UUID
 
-	Params *Params // Of a question asked by a program; nil for none.
+	Params *Params // For a question asked by a program; may be nil.
 
-	Pictures     []picture.Picture // Of a question, in the order in which they were added.
-	PictureCount int               // Of a question in a share, which does not have its pictures.
+	Pictures     []picture.Picture // For a question, in the order of adding.
+	PictureCount int               // For a question in a share, which does not contain its pictures.
 
 	Status       Status
 	FinishReason FinishReason // "" while it is being generated, and for questions.
 	Failure      *Failure     // Set if and only if the status is StatusFailed.
-	Model        string       // The provider's name of the model that wrote the answer, "" for none.
+	Model        string       // The provider's name of the model that wrote the answer, or "".
 
-	// Of an answer: the model that writes it, or that wrote it, what that was called, and whether it was told to think.
+	// For an answer: the id of its model, the model's name at the time, and whether it was asked to think.
 	ModelID   string
 	ModelName string
 	Thinking  *bool
 
-	Reasoning     string // The model's reasoning before the answer, "" for none. It is not sent to the model again.
+	Reasoning     string // The model's reasoning before the answer, or "". It is not sent to the model again.
 	ReasoningTime time.Duration
 
 	InputTokens  int
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
-	Proofread    *proofread.Result    // Of an answer that is a list of changes to a text; nil otherwise.
-	Decisions    *proofread.Decisions // About its changes, nil if nothing was decided.
-	Feedback     *Feedback            // The owner's, nil for none.
-	Run          int                  // Of an answer: the current run of its generation. 0 for questions.
+	Proofread    *proofread.Result    // For an answer that is a list of changes to a text; otherwise nil.
+	Decisions    *proofread.Decisions // The owner's decisions on the changes; nil without a decision.
+	Feedback     *Feedback            // The owner's feedback, or nil.
+	Run          int                  // For an answer: the current run of its generation. 0 for questions.
 	ThreadTitle  Title                // Set by FindMessage and ListMessages, and in an Exchange that existed before.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being generated.
 }
 
-// Writer returns the id of the model that writes or wrote an answer, and what it was called; "" if no model was asked.
+// Writer returns the id and the name of the model of an answer, or "" if no model was called.
 func (m Message) Writer() (id, name string) {
 	if m.ModelName == "" {
 		return "", ""
@@ -227,13 +228,12 @@ func (m Message) Writer() (id, name string) {
 	return m.ModelID, m.ModelName
 }
 
-// Cited returns the citations that the answer makes, without those that were only consulted.
+// Cited returns the citations in the answer, without sources that were only consulted.
 func (m Message) Cited() []Citation {
 	return slices.DeleteFunc(slices.Clone(m.Citations), func(c Citation) bool { return c.Support == "" })
 }
 
-// Notice returns the detail of the step StepSkillDocuments, "" if there is none. Surfaces without steps show it with the
-// text.
+// Notice returns the detail of the step StepSkillDocuments, or "". Surfaces without steps show it with the text.
 func (m Message) Notice() string {
 	i := slices.IndexFunc(m.Steps, func(s Step) bool { return s.Kind == StepSkillDocuments })
 	if i < 0 {

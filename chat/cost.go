@@ -7,29 +7,29 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// ConfirmTokens is how many input tokens an answer about whole documents may take without having been confirmed.
+// ConfirmTokens is the maximum number of input tokens of an answer about whole documents without a confirmation.
 const ConfirmTokens = 100_000
 
 // ConfirmationRequired is the code of a Costly error.
 const ConfirmationRequired fault.Code = "confirmation_required"
 
-// acceptedRatio bounds how far an estimate may exceed the accepted one. Estimates of the same question vary: a busy
+// acceptedRatio bounds the ratio of an estimate to the accepted estimate. Estimates of the same question vary: a busy
 // server makes a coarser one, and stored notes expire.
 const acceptedRatio = 2
 
-// Costly is the error of a question that is not asked yet, because its answer would take more input tokens than
-// ConfirmTokens and than the question accepts. The same question with AcceptTokens of at least Tokens is asked.
+// Costly is the error of a question that was not asked because its answer would take more input tokens than
+// ConfirmTokens and than the question accepts. To ask it, send the same question with AcceptTokens of at least Tokens.
 type Costly struct {
 	error
 
-	Tokens int // An estimate of the input tokens of all calls of the model.
+	Tokens int // An estimate of the input tokens of all model calls.
 }
 
 // Unwrap returns the fault.
 func (c *Costly) Unwrap() error { return c.error }
 
 // checkCost returns a Costly error if the answer to a question would take more than ConfirmTokens, and more than
-// acceptedRatio times the tokens that were accepted for it.
+// acceptedRatio times the accepted tokens.
 func (s *Service) checkCost(ctx context.Context, ask Ask, accepted int) error {
 	tokens, err := s.grounder.Estimate(ctx, ask)
 	if err != nil || tokens <= ConfirmTokens || tokens/acceptedRatio <= accepted {
@@ -41,7 +41,7 @@ func (s *Service) checkCost(ctx context.Context, ask Ask, accepted int) error {
 	}
 }
 
-// AboutTokens returns a rounded number of tokens for people, such as "約18万トークン".
+// AboutTokens formats a rounded number of tokens for people, such as "約18万トークン".
 func AboutTokens(tokens int) string {
 	const unit = 10_000
 	return fmt.Sprintf("約%d万トークン", max((tokens+unit/2)/unit, 1))

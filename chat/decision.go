@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// FindProofreading returns an answer of the owner that is a list of changes. The error has the code fault.Conflict if it
-// is none, or is not complete.
+// FindProofreading returns an answer of the owner that is a list of changes. If the answer is not such a list, or is
+// not complete, the error has the code fault.Conflict.
 func (s *Service) FindProofreading(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
 	m, err := s.find(ctx, owner, id)
 	switch {
@@ -24,7 +24,7 @@ func (s *Service) FindProofreading(ctx context.Context, owner Owner, id uuid.UUI
 	return m, nil
 }
 
-// Decide stores what the owner has decided about the changes of an answer, in place of what was decided before.
+// Decide stores the owner's decisions on the changes of an answer, and replaces earlier ones.
 func (s *Service) Decide(ctx context.Context, owner Owner, id uuid.UUID, d proofread.Decisions) error {
 	m, err := s.FindProofreading(ctx, owner, id)
 	if err != nil {

@@ -10,23 +10,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// toldDecisions hands over the decisions that a server tells of.
-type toldDecisions struct {
-	told
+// decisionEvents records the decisions in a server's events.
+type decisionEvents struct {
+	recordedEvents
 	decided chan proofread.Decisions
 }
 
-func (e *toldDecisions) MessageChanged(_ chat.Owner, m chat.Message) {
+func (e *decisionEvents) MessageChanged(_ chat.Owner, m chat.Message) {
 	if m.Decisions != nil {
 		e.decided <- *m.Decisions
 	}
 }
 
-func TestDecisionsAreToldAndGoWithTheThread(t *testing.T) {
+func TestDecisionsArePublishedAndDeletedWithTheThread(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newProofreading(t, model)
-	events := &toldDecisions{decided: make(chan proofread.Decisions, 10)}
+	events := &decisionEvents{decided: make(chan proofread.Decisions, 10)}
 	f.server = f.startWith(chat.Needs{Model: model, Events: events}, chat.Config{})
 	exchange := f.send(f.form("会議に行ます。資料をを送ります。"))
 	decided := proofread.Decisions{Accepted: []int{1}, Refused: []int{2}}

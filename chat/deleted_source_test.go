@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// groundedInSources bases an answer on a cited passage of each data source, and on another one of the last.
+// groundedInSources grounds an answer on a cited passage of each data source, and on another passage of the last one.
 func groundedInSources(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
 	grounds := chat.Grounds{Prompt: ask.Prompt}
 	ids := ask.Question.DataSourceIDs
@@ -77,7 +77,8 @@ func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
 	}
 }
 
-// TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote: neither in the stored answer nor at the end of its stream.
+// TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote: neither the stored answer nor the end of its stream has a
+// quote.
 func TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -109,7 +110,7 @@ func TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote(t *testing.T) {
 	}
 }
 
-func TestAQuestionAboutDocumentsThatWereDeletedIsRefused(t *testing.T) {
+func TestQuestionAboutDeletedDocumentsIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.grounded(llmtest.Say("10日です[1]。"), grounder(groundedInSources))
@@ -138,7 +139,7 @@ func TestAQuestionAboutDocumentsThatWereDeletedIsRefused(t *testing.T) {
 	}
 }
 
-// skillOfTask returns a built-in skill.
+// skillOfTask returns a built-in skill with a task type.
 func skillOfTask(t *testing.T, task skill.TaskType) skill.Skill {
 	t.Helper()
 	_, skills, err := skill.Builtin()

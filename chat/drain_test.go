@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestR18_DrainRefusesFinishesAndHandsOver stops a server with two answers: new questions are refused at once, the
-// answer that ends in time is stored, and another server takes over the other one at once, before any lease expires.
+// TestR18_DrainRefusesFinishesAndHandsOver stops a server with two answers. It refuses new questions at once and stores
+// the answer that ends in time. Another server takes over the other one at once, before any lease expires.
 func TestR18_DrainRefusesFinishesAndHandsOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -54,8 +54,8 @@ func TestR18_DrainRefusesFinishesAndHandsOver(t *testing.T) {
 	}
 }
 
-// TestAnswerWhoseServersDieIsGivenUp takes an answer over again and again, as if it crashed its servers.
-func TestAnswerWhoseServersDieIsGivenUp(t *testing.T) {
+// TestAnswerThatCrashesServersFails takes over an answer repeatedly, as if it crashed its servers.
+func TestAnswerThatCrashesServersFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
 	exchange := f.send(f.question("毒"))

@@ -10,18 +10,18 @@ import (
 // that every tab and device of the owner shows the same state. Its methods are called from many goroutines and must not
 // block.
 //
-// Every event reports a committed change, and is normally sent once. Two events about one thread may arrive out of
-// order if two servers send them: the record with the later UpdatedAt or TouchedAt is the newer one.
+// Every event reports a committed change, and is normally sent once. If two servers send events about one thread, they
+// may arrive out of order: the record with the later UpdatedAt or TouchedAt is the newer one.
 type Events interface {
-	// ThreadChanged is called when a thread was created, renamed, given a title or touched, and when its answer was
-	// begun or has ended, as Running says. It is not called for temporary threads, which are not listed.
+	// ThreadChanged is called when a thread was created, renamed, touched or given a title, and when its answer has
+	// begun or ended (see Running). It is not called for temporary threads, which are not listed.
 	ThreadChanged(owner Owner, thread Thread)
 
 	// ThreadDeleted is called when a thread was deleted with all its messages.
 	ThreadDeleted(owner Owner, threadID uuid.UUID)
 
-	// MessageChanged is called for a new question, for an answer that was begun (clients can attach to it), for one
-	// that has ended (see Status, FinishReason and Failure), and for one that was rated.
+	// MessageChanged is called for a new question, for an answer that has begun (clients can attach to it) or ended
+	// (see Status, FinishReason and Failure), and for a rated answer.
 	MessageChanged(owner Owner, message Message)
 }
 
@@ -32,7 +32,7 @@ func (noEvents) ThreadChanged(Owner, Thread)    {}
 func (noEvents) ThreadDeleted(Owner, uuid.UUID) {}
 func (noEvents) MessageChanged(Owner, Message)  {}
 
-// publishBegun sends the events of a question that was stored, and then allows those of its end.
+// publishBegun sends the events of a stored question, and then allows those of its end.
 func (s *Service) publishBegun(g *generation, b Begun) {
 	s.publishThread(g.ask.Owner, b.Thread)
 	s.events.MessageChanged(g.ask.Owner, b.Question)
@@ -40,7 +40,7 @@ func (s *Service) publishBegun(g *generation, b Begun) {
 	close(g.told)
 }
 
-// publishEnded sends the events of an answer that has ended, if its end was stored.
+// publishEnded sends the events of an ended answer, if its end was stored.
 func (s *Service) publishEnded(owner Owner, ended Ended) {
 	if ended.Message.ID == uuid.Nil {
 		return
@@ -56,8 +56,8 @@ func (s *Service) publishThread(owner Owner, thread Thread) {
 	}
 }
 
-// publishMessage sends the event of a changed message. A failed read is only logged: clients see the change when they
-// next load the thread.
+// publishMessage sends the event of a changed message. A failed read is only logged, because clients see the change
+// when they next load the thread.
 func (s *Service) publishMessage(ctx context.Context, owner Owner, id uuid.UUID) {
 	if s.events == (noEvents{}) {
 		return

@@ -13,38 +13,38 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// told records a server's events.
-type told struct {
+// recordedEvents records a server's events.
+type recordedEvents struct {
 	mu      sync.Mutex
 	entries []string // Guarded by mu.
 
-	deleted chan struct{} // Closed when a thread has been deleted, unless it is nil.
+	deleted chan struct{} // Closed when a thread has been deleted; may be nil.
 }
 
-func (e *told) add(format string, args ...any) {
+func (e *recordedEvents) add(format string, args ...any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.entries = append(e.entries, fmt.Sprintf(format, args...))
 }
 
-func (e *told) ThreadChanged(_ chat.Owner, t chat.Thread) {
+func (e *recordedEvents) ThreadChanged(_ chat.Owner, t chat.Thread) {
 	e.add("thread %q running=%v skill=%q", t.Title, t.Running, t.SkillName)
 }
 
-func (e *told) ThreadDeleted(chat.Owner, uuid.UUID) {
+func (e *recordedEvents) ThreadDeleted(chat.Owner, uuid.UUID) {
 	e.add("deleted")
 	if e.deleted != nil {
 		close(e.deleted)
 	}
 }
 
-func (e *told) MessageChanged(_ chat.Owner, m chat.Message) {
+func (e *recordedEvents) MessageChanged(_ chat.Owner, m chat.Message) {
 	e.add("%s %s %s %q completed=%v rated=%v", m.Role, m.Status, m.FinishReason, m.Content, m.CompletedAt != nil,
 		m.Feedback != nil)
 }
 
 // take returns the events since the last call.
-func (e *told) take() []string {
+func (e *recordedEvents) take() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	taken := e.entries
@@ -52,10 +52,10 @@ func (e *told) take() []string {
 	return taken
 }
 
-func TestEventsTellWhatIsCommitted(t *testing.T) {
+func TestEventsReportCommittedChanges(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	events := &told{}
+	events := &recordedEvents{}
 	model := newTitler(llmtest.Say("回答"))
 	f.server = f.startWith(chat.Needs{Model: model, Events: events}, chat.Config{})
 	expect := func(what string, want ...string) {
@@ -69,7 +69,7 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	}
 	request := newID()
 	var err error
-	for range 2 { // The second time it exists.
+	for range 2 { // The second call finds the thread.
 		if f.thread, err = f.server.CreateThread(t.Context(), f.owner,
 			chat.NewThread{SkillID: chatSkill.ID, RequestID: &request}); err != nil {
 			t.Fatal(err)

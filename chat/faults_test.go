@@ -22,7 +22,7 @@ import (
 )
 
 // TestR21_DatabaseRestartsInMidAnswer stops PostgreSQL while an answer is generated, lets the answer end, and starts
-// PostgreSQL again: the stream continues all the time, and the answer is stored once.
+// PostgreSQL again. The stream is not interrupted, and the answer is stored once.
 func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-chat-*") // Accessible to the server's account, unlike t.TempDir.
@@ -86,8 +86,8 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	f.server.kill()
 }
 
-// TestR24to27_ManyStreamsWhileTheProviderFails has a provider fail in every way during a hundred answers: each ends
-// once, and is stored as it was streamed.
+// TestR24to27_ManyStreamsWhileTheProviderFails: a provider fails in every way during a hundred answers. Each answer
+// ends once, and is stored as it was streamed.
 func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(llmtest.NewHandler(0))
@@ -105,7 +105,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	s := f.start(client, f.db, chat.Config{MaxPerPerson: 1000})
 	ways := []struct {
 		script, text string
-		code         fault.Code // "" for a good answer.
+		code         fault.Code // "" for a successful answer.
 	}{
 		{`{"text":"一二三四五六"}`, "一二三四五六", ""},
 		{`{"status":429,"retry_after":60}`, "", llm.CodeRateLimited},
@@ -148,7 +148,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	}
 	streams.Wait()
 	if stats := s.Stats(); stats != (chat.Stats{}) || s.hub.Stats().Texts != 0 {
-		// A client may see the end of its stream before the text has left the hub: Stop waits for that.
+		// A client may see the end of its stream before the text has left the hub; Stop waits for that.
 		s.Stop(t.Context())
 		if stats = s.Stats(); stats != (chat.Stats{}) || s.hub.Stats().Texts != 0 {
 			t.Errorf("left over: %+v, %d texts", stats, s.hub.Stats().Texts)
@@ -156,7 +156,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	}
 }
 
-// picky is a store that refuses every answer, or failed ones as well.
+// picky is a store that refuses every answer, or also failed ones.
 type picky struct {
 	chat.Store
 	all  bool
@@ -172,7 +172,8 @@ func (s *picky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, 
 	return s.Store.EndGeneration(ctx, o)
 }
 
-// TestAnswerThatCanNeverBeStoredFails without endless retries, whether the database gives a reason or not.
+// TestAnswerThatCanNeverBeStoredFails: such an answer fails without endless retries, whether the database returns a
+// reason or not.
 func TestAnswerThatCanNeverBeStoredFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

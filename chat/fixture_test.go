@@ -63,7 +63,7 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 	return newFixtureOn(t, storetest.New(t), model)
 }
 
-// newFixtureOn is newFixture on a database with the current schema and nothing in it.
+// newFixtureOn is newFixture on an empty database with the current schema.
 func newFixtureOn(t *testing.T, db *store.DB, model llm.Model) *fixture {
 	t.Helper()
 	f := &fixture{t: t, db: db}
@@ -102,14 +102,14 @@ func (f *fixture) colleague(organizationID uuid.UUID) chat.Owner {
 	return owner
 }
 
-// start starts a server on the fixture's database with a feed of its own. It is stopped with the test, without waiting
-// for its answers.
+// start starts a server with a new feed on the fixture's database. It is stopped with the test, without waiting for its
+// answers.
 func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
 	f.t.Helper()
 	return f.startWith(chat.Needs{Store: db, Model: model}, cfg)
 }
 
-// startWith is start with more dependencies chosen by the caller. A server without a model takes nothing over.
+// startWith is start with further dependencies. A server without a model takes over nothing.
 func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 	f.t.Helper()
 	if n.Feed == nil {
@@ -129,7 +129,7 @@ func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 		n.Hub = stream.NewHub(stream.HubConfig{})
 	}
 	if n.Model == nil {
-		n.Model = llmtest.NewLive() // Its calls stay unanswered.
+		n.Model = llmtest.NewLive() // Its calls are never answered.
 		cfg.Lease, cfg.Sweep = cmp.Or(cfg.Lease, time.Hour), cmp.Or(cfg.Sweep, time.Hour)
 	}
 	n.Skills, n.Log = skill.NewService(f.db, skill.Config{}), slog.New(slog.DiscardHandler)
@@ -157,7 +157,7 @@ func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 	return thread
 }
 
-// named gives the thread a title, so that none is generated.
+// named sets the title of the thread, so that none is generated.
 func (f *fixture) named() {
 	f.t.Helper()
 	if _, err := f.server.EditThread(f.t.Context(), f.owner, f.thread.ID,
@@ -197,7 +197,7 @@ func (f *fixture) patiently(do func() error) {
 	}
 }
 
-// wait returns an exchange once its answer is stored and its stream is over.
+// wait returns an exchange after its answer was stored and its stream has ended.
 func (f *fixture) wait(exchange chat.Exchange) chat.Exchange {
 	f.t.Helper()
 	return f.waitAt(f.server, exchange)
@@ -238,7 +238,7 @@ func (f *fixture) attach(s *server, answer uuid.UUID) *stream.Text {
 	return attachment.Text
 }
 
-// await waits for an expected event.
+// await waits for a channel to be closed.
 func await(t *testing.T, what string, c <-chan struct{}) {
 	t.Helper()
 	select {
@@ -254,7 +254,7 @@ func (f *fixture) drain(w *stream.Watch) string {
 	return f.drainUntil(w, "\x00") // Occurs in no stream.
 }
 
-// drainUntil returns the output of a watch up to its end, or up to a write that contains a text.
+// drainUntil returns the output of a watch up to its end, or up to a write that contains text.
 func (f *fixture) drainUntil(w *stream.Watch, text string) string {
 	f.t.Helper()
 	var all []byte

@@ -14,12 +14,13 @@ import (
 
 // Attachment is a way to follow an answer.
 type Attachment struct {
-	Text   *stream.Text    // The text to watch; nil while no server is known to write the answer.
+	Text   *stream.Text    // The text to watch; nil if no server is known to write the answer.
 	Opened <-chan struct{} // Closed when the caller should attach again. Set if Text is nil.
-	Leave  func()          // Must be called at least once, when the caller no longer watches Text or waits for Opened.
+	// Must be called when the caller no longer watches Text or waits for Opened. Further calls have no effect.
+	Leave func()
 
-	// Patience is the time after which the caller should attach again in any case: another server may have completed
-	// the answer, or its thread may have been deleted.
+	// Patience is the time after which the caller should attach again in any case, because another server may have
+	// completed the answer, or its thread may have been deleted.
 	Patience time.Duration
 }
 
@@ -46,7 +47,7 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	if text := s.current(interest, message); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
-	// Taken before the answer is read again, so that even a text that opened and closed since then closes it.
+	// Taken before the answer is read again, so that a text that was opened and closed since then also closes it.
 	opened := interest.Opened()
 	if !message.Status.Terminal() {
 		// It may have ended and left the hub since it was read: an answer leaves the hub only after it is stored.
@@ -61,9 +62,9 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
 
-// current returns this server's text of an answer, nil if it has none of the answer's run or a later one. A text of an
-// earlier run is stale and is dropped: another server has taken the answer over, and this server has not been notified
-// yet. A client that followed the earlier run would soon be cut off and have to reconnect.
+// current returns this server's text of an answer, or nil if it has none of the answer's run or a later one. It drops a
+// text of an earlier run: another server has taken over the answer, and this server has not been notified yet. A client
+// that followed the earlier run would soon be disconnected.
 func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
 	text := interest.Text()
 	if text == nil || text.Run() >= m.Run {
@@ -77,13 +78,13 @@ func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
 	}
 	s.hub.Drop(m.ID.String(), m.Run-1)
 	if text = interest.Text(); text != nil && text.Run() < m.Run {
-		return nil // Storing its end is about to be refused.
+		return nil // The store is about to refuse its end.
 	}
 	return text
 }
 
-// AttachableIn returns the answer of a thread that a client with a last event id may attach to, nil if there is none:
-// the one that is being generated, or the last one if the client has already received a part of it.
+// AttachableIn returns the answer of a thread to which a client with a last event id may attach, or nil. It is the
+// answer that is being generated, or the last one if the client has already received a part of it.
 func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message,
 	error,
 ) {
@@ -99,8 +100,8 @@ func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.U
 	return nil, nil //nolint:nilnil // None is no error.
 }
 
-// Follow is Attach for an answer that Send has just returned. It saves reading the answer again if this server
-// generates it or if it is complete.
+// Follow is Attach for an answer just returned by Send. It saves reading the answer again if this server generates it
+// or if it is complete.
 func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
 	interest := s.hub.Join(answer.ID.String())
 	if text := s.current(interest, answer); text != nil {
@@ -116,8 +117,8 @@ func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Atta
 	return attachment, err
 }
 
-// WaitFor returns the exchange that an answer belongs to once it is complete. If this server stops first, the error has
-// the code fault.Unavailable: the same request can be repeated, and finds the answer on another server.
+// WaitFor returns the exchange of an answer when the answer is complete. If this server stops first, the error has the
+// code fault.Unavailable: the client can repeat the request, which finds the answer on another server.
 func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
 	leave := func() {}
 	defer func() { leave() }()
@@ -126,7 +127,8 @@ func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (
 		if err != nil {
 			return Exchange{}, err
 		}
-		leave() // Not earlier: the last one to leave unsubscribes from another server's text, which has just begun.
+		// Called after attaching: when the last watcher leaves, the server unsubscribes from another server's text.
+		leave()
 		leave = attachment.Leave
 		if err = s.await(ctx, attachment); err != nil {
 			return Exchange{}, err
@@ -138,7 +140,7 @@ func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (
 	return exchange, nil
 }
 
-// await waits until the answer should be looked up again.
+// await waits until the answer should be read again.
 func (s *Service) await(ctx context.Context, a Attachment) error {
 	if a.Text != nil {
 		if err := a.Text.Wait(ctx); err != nil {
@@ -151,7 +153,7 @@ func (s *Service) await(ctx context.Context, a Attachment) error {
 	select {
 	case <-a.Opened:
 	case <-patience.C:
-	case <-s.root.Done(): // Another server is about to take it over.
+	case <-s.root.Done(): // Another server is about to take over the answer.
 		return refusal(RefusedStopping)
 	case <-ctx.Done():
 		return fault.Wrap(ctx.Err(), fault.Canceled, "接続が切れました。")
@@ -159,7 +161,8 @@ func (s *Service) await(ctx context.Context, a Attachment) error {
 	return nil
 }
 
-// readTimeout limits each database read of a request that follows an answer, as the request itself has no deadline.
+// readTimeout limits each database read of a request that follows an answer, because the request itself has no
+// deadline.
 const readTimeout = 5 * time.Second
 
 // find reads an answer within readTimeout.
@@ -169,7 +172,7 @@ func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message,
 	return s.threads.FindMessage(ctx, owner, id)
 }
 
-// replay returns a complete answer as a text that can be watched.
+// replay returns a complete answer as a text to watch.
 func replay(m Message) *stream.Text {
 	text := stream.NewText(head(m))
 	for _, step := range m.Steps {
@@ -233,7 +236,7 @@ func head(m Message) stream.Head {
 	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: json.RawMessage(metadata + "}")}
 }
 
-// end returns the end of stream of a complete answer.
+// end returns the end of the stream of a complete answer.
 func end(m Message) stream.End {
 	switch {
 	case m.Status == StatusFailed && m.Failure != nil:
@@ -247,12 +250,12 @@ func end(m Message) stream.End {
 	of.ModelID, of.ModelName = m.Writer()
 	metadata, err := json.Marshal(of)
 	if err != nil {
-		panic("chat: " + err.Error()) // Strings and numbers can always be encoded.
+		panic("chat: " + err.Error()) // Unreachable: strings and numbers can always be encoded.
 	}
 	return stream.End{Outcome: stream.Finished, FinishReason: string(m.FinishReason), Metadata: metadata}
 }
 
-// endMetadata is what the end of a stream says of a complete answer.
+// endMetadata is the metadata at the end of a stream of a complete answer.
 type endMetadata struct {
 	Usage     endUsage `json:"usage"`
 	ModelID   string   `json:"model_id,omitempty"`

@@ -21,25 +21,25 @@ import (
 // owned by the Service and outlives the request.
 type generation struct {
 	ask    Ask
-	answer Message   // As stored while it is generated: StatusPending if it waits for a place.
+	answer Message   // As stored during the generation: StatusPending if it waits for a slot.
 	since  time.Time // When the question arrived or was taken over.
-	place  *place    // Belongs to the generation's goroutine once that runs; nil after leavePlace.
+	place  *place    // Belongs to the generation's goroutine after launch; nil after leavePlace.
 
 	// Set by launch.
-	life   context.Context // Carries the request's log and trace values; canceled by Stop only.
+	life   context.Context // Has the request's log and trace values; canceled only by Stop.
 	text   *stream.Text
 	span   trace.Span
 	state  atomic.Int32  // One of begun … lost.
-	stored chan bool     // Receives once whether the question was stored. An end that comes earlier waits for it.
+	stored chan bool     // Receives once whether the question was stored. An earlier end waits for it.
 	told   chan struct{} // Closed when Events was notified of its beginning.
 	cancel context.CancelCauseFunc
 
-	// These belong to the generation's goroutine.
+	// The fields below belong to the generation's goroutine.
 	steps   []Step // The last state of each kind.
 	grounds Grounds
-	guard   *answer.Guard // Nil if the model was given no sources.
-	length  int           // Bytes of text.
-	thought int           // Bytes of reasoning.
+	guard   *answer.Guard // Nil if the model received no sources.
+	length  int           // Length of the text in bytes.
+	thought int           // Length of the reasoning in bytes.
 	cut     bool          // The text has reached its limit.
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.
@@ -49,14 +49,14 @@ type generation struct {
 
 // The states of a generation.
 const (
-	begun   int32 = iota // Its question is not known to be stored yet.
+	begun   int32 = iota // Its question may not be stored yet.
 	writing              // Owned by this server while the lease is valid.
-	ending               // Its end is being stored; the result says whether this server still owned it.
+	ending               // Its end is being stored; the result shows whether this server still owned it.
 	lost                 // It was dropped.
 )
 
 // launch starts a generation whose fields before life are set. Only clients that know the answer's id can see it. ctx
-// is the request's; the generation survives it.
+// is the request's context; the generation outlives it.
 func (s *Service) launch(ctx context.Context, g *generation) error {
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
 	life, span := s.tracer.Start(life, "chat.generation", trace.WithAttributes(attributes(g.answer)...))
@@ -104,7 +104,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	err := g.place.wait(ctx)
 	if err == nil {
 		if g.answer.Status == StatusPending {
-			s.jobs.Go(func() { s.start(ctx, g) }) // Runs beside the model call, so as not to delay it.
+			s.jobs.Go(func() { s.start(ctx, g) }) // Concurrent with the model call, to avoid a delay.
 		}
 		result, err = s.write(ctx, g)
 	}
@@ -138,7 +138,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	g.span.SetAttributes(attribute.String("llm.model", o.Model),
 		attribute.Int("llm.input_tokens", g.ended.Message.InputTokens),
 		attribute.Int("llm.output_tokens", g.ended.Message.OutputTokens))
-	s.leavePlace(g) // Before subscribers see the end: a client may ask its next question at once.
+	s.leavePlace(g) // Before subscribers see the end, because a client may ask its next question at once.
 	s.finish(g, o)
 	switch {
 	case o.Failure != nil:
@@ -149,8 +149,8 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	return OutcomeSuccess, o.OutputTokens
 }
 
-// start stores that an answer that had to wait for a place is now being generated, and sends the event, once its
-// question is known to be stored. ctx ends with the generation.
+// start stores that an answer that had to wait for a slot is now being generated, and sends the event, after its
+// question was stored. ctx ends with the generation.
 func (s *Service) start(ctx context.Context, g *generation) {
 	select {
 	case <-g.told:
@@ -162,20 +162,20 @@ func (s *Service) start(ctx context.Context, g *generation) {
 	started, err := s.answers.StartAnswer(within, g.ask.Owner, g.answer.ID)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		s.log.WarnContext(ctx, "noting that an answer is written failed", "message_id", g.answer.ID, "err", err)
+		s.log.WarnContext(ctx, "chat: start of an answer not stored", "message_id", g.answer.ID, "err", err)
 	case started:
 		s.publishMessage(ctx, g.ask.Owner, g.answer.ID)
 	}
 }
 
 // countDropped counts the tokens of an answer whose thread was deleted while it was generated. If another server has
-// taken the answer over, that server counts it.
+// taken over the answer, that server counts them.
 func (s *Service) countDropped(g *generation, o Outcome) {
 	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
 	defer cancel()
 	counted, err := s.answers.CountDeleted(ctx, o)
 	if err != nil {
-		s.log.WarnContext(ctx, "counting an answer whose thread was deleted failed", "message_id", g.answer.ID, "err",
+		s.log.WarnContext(ctx, "chat: usage of a deleted answer not counted", "message_id", g.answer.ID, "err",
 			err)
 	}
 	if counted {
@@ -183,7 +183,7 @@ func (s *Service) countDropped(g *generation, o Outcome) {
 	}
 }
 
-// leavePlace gives the generation's place to the next one. It may be called more than once.
+// leavePlace releases the generation's slot. It may be called more than once.
 func (s *Service) leavePlace(g *generation) {
 	if g.place != nil {
 		s.places.leave(g.place)
@@ -191,8 +191,8 @@ func (s *Service) leavePlace(g *generation) {
 	}
 }
 
-// write writes the answer into the text: first what it is based on, then the model's text, or the one that is told
-// without a model.
+// write writes the answer into the text: first its sources, then the model's text, or the Grounder's answer without a
+// model.
 func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
 	if err = s.ground(ctx, g); err == nil && g.grounds.Answer != "" && g.ask.inJSON() {
 		err = fault.Errorf(fault.Unavailable, "%s", g.grounds.Answer)
@@ -208,7 +208,7 @@ func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, 
 	return result, err
 }
 
-// askModel has the model write the answer into the text.
+// askModel calls the model and writes its answer into the text.
 func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, error) {
 	prompt, err := s.withPictures(ctx, g.ask.Owner, g.ask.Model, g.grounds.Prompt)
 	if err != nil {
@@ -281,10 +281,10 @@ func (s *Service) publish(g *generation, delta string) {
 	}
 }
 
-// withoutNUL replaces NUL, which PostgreSQL cannot store: the live text must equal the stored one.
+// withoutNUL replaces NUL, which PostgreSQL cannot store, because the live text must equal the stored one.
 func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
 
-// cutAtRune returns the longest prefix of whole characters that fits into size bytes.
+// cutAtRune returns the longest prefix of whole characters with at most size bytes.
 func cutAtRune(text string, size int) string {
 	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--
@@ -292,7 +292,7 @@ func cutAtRune(text string, size int) string {
 	return text[:size]
 }
 
-// outcome derives the outcome from the model's result and the cause of its context's end.
+// outcome derives the outcome from the model's result and the cause of the end of ctx.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
 		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
@@ -319,7 +319,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 	return o
 }
 
-// wrote returns which model answered, and what people call it: the chosen one, unless a fallback took its place.
+// wrote returns the id and the name of the model that answered: the chosen one, unless a fallback replaced it.
 func (s *Service) wrote(g *generation, result llm.Result) (id, name string) {
 	switch chosen := g.ask.Model; {
 	case result.Model == "":
@@ -338,7 +338,7 @@ func unknownFailure() *Failure {
 }
 
 // finish notifies the subscribers, and the owner's other tabs, of the end of a stored answer. The end is already
-// committed, so that the lease need not be checked again.
+// committed, so the lease need not be checked again.
 func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure

@@ -54,7 +54,7 @@ func TestAnswerIsStoredAsItWasSeen(t *testing.T) {
 	}
 }
 
-// TestTitleGivenBeforeTheFirstQuestion: the model is not asked for another one.
+// TestTitleGivenBeforeTheFirstQuestion: the model is not asked for a title.
 func TestTitleGivenBeforeTheFirstQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -69,7 +69,7 @@ func TestTitleGivenBeforeTheFirstQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.wait(f.send(f.question("一つ目")))
-	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for everything that was begun.
+	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for all started work.
 	thread, err := f.db.FindThread(t.Context(), f.owner, f.thread.ID)
 	if err != nil || thread.Title != "議事録" || asked.Load() != 1 {
 		t.Errorf("%q, %v, the model asked %d times", thread.Title, err, asked.Load())
@@ -153,7 +153,7 @@ func TestR32_OneRequestManyTimes(t *testing.T) {
 	f := newFixture(t, llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 		if !strings.Contains(req.Messages[0].Content, "<task>title</task>") {
 			<-written
-			if ctx.Err() == nil { // Otherwise its question was not stored.
+			if ctx.Err() == nil { // Otherwise the question was not stored.
 				asked.Add(1)
 			}
 		}
@@ -221,7 +221,7 @@ func TestR33_StopRacesTheLastToken(t *testing.T) {
 	wg.Wait()
 }
 
-func TestStopKeepsWhatCame(t *testing.T) {
+func TestStopKeepsTheTextSoFar(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
@@ -264,7 +264,7 @@ func TestFailureKeepsThePartialText(t *testing.T) {
 	}
 	thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID)
 	if err != nil || thread.Title != "はい" {
-		t.Errorf("the thread is called %q, %v", thread.Title, err) // By the question.
+		t.Errorf("the thread is called %q, %v", thread.Title, err) // The question is the title.
 	}
 }
 
@@ -401,7 +401,7 @@ func TestDeletedThreadEndsItsGeneration(t *testing.T) {
 	}
 }
 
-func TestNobodySeesAnothersThread(t *testing.T) {
+func TestThreadsArePrivate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("秘密"))
 	exchange := f.wait(f.send(f.question("はい")))
@@ -424,7 +424,7 @@ func TestNobodySeesAnothersThread(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatAreRefused(t *testing.T) {
+func TestRefusedQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	id := newID()

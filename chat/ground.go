@@ -14,73 +14,73 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Grounder finds what an answer is based on, before the model is asked. It runs within the generation: on the server
+// Grounder selects the sources of an answer before the model is called. It runs within the generation: on the server
 // that writes the answer, again after a takeover, and until the context ends.
 type Grounder interface {
-	// Ground returns what the answer to a question is based on. tell shows how far it is: of each kind of step the last
-	// state is kept. It must not be called by two goroutines at once. An error becomes the failure of the answer, with
-	// its detail; the usage is counted in any case.
+	// Ground returns the sources of the answer to a question. tell reports progress; the last state of each kind of
+	// step is stored. It must not be called concurrently. An error becomes the failure of the answer, with its detail;
+	// the usage is counted in any case.
 	Ground(ctx context.Context, ask Ask, tell func(Step)) (Grounds, error)
 
-	// Estimate returns the approximate number of input tokens of all calls of the model for an answer about whole
-	// documents, before any of them is made. It returns 0 for other answers, and for short documents, whose answers
-	// take less than ConfirmTokens.
+	// Estimate returns the approximate number of input tokens of all model calls for an answer about whole documents,
+	// before any of them is made. It returns 0 for other answers, and for short documents, whose answers take less than
+	// ConfirmTokens.
 	Estimate(ctx context.Context, ask Ask) (int, error)
 }
 
 // Params are the optional parameters of an answer.
 type Params = llm.Params
 
-// Schema is the form of an answer in JSON.
+// Schema is the schema of a JSON answer.
 type Schema = llm.Schema
 
-// ParamRefused begins the codes of failures of answers whose model does not accept one of the Params: the parameter's
-// name in the protocol follows.
+// ParamRefused is the prefix of failure codes for answers whose model refused one of the Params. The parameter's name
+// in the protocol follows.
 const ParamRefused = llm.CodeUnsupported
 
-// Ask is a question with what the model would be sent for it.
+// Ask is a question with its prompt.
 type Ask struct {
 	Owner    Owner
 	Skill    skill.Skill
 	Question Message
 	AnswerID uuid.UUID
-	Stored   <-chan struct{} // Closed when the question is known to be stored. Nil before the generation is launched.
-	History  []Message       // The messages before it, oldest first.
+	Stored   <-chan struct{} // Closed when the question was stored. Nil before the generation is launched.
+	History  []Message       // The earlier messages, oldest first.
 	Prompt   []llm.Message   // The skill's instructions, the history, and the question, which comes last.
-	Model    Chosen          // Answers it.
+	Model    Chosen          // The model that answers.
 }
 
-// inJSON reports whether the answer is to be JSON.
+// inJSON reports whether the answer must be JSON.
 func (a Ask) inJSON() bool { return a.Question.Params != nil && a.Question.Params.Schema != nil }
 
-// Grounds is what an answer is based on.
+// Grounds holds the sources of an answer.
 type Grounds struct {
-	// Prompt is what the model is sent.
+	// Prompt is the prompt for the model.
 	Prompt []llm.Message
-	// Answer, if not empty, is the whole answer: no model is asked.
+	// Answer, if not empty, is the whole answer: no model is called.
 	Answer string
 	// Sources are the passages in the prompt, in the order of their numbers. If there are any, citations in the model's
 	// text are normalized, and checked at its end.
 	Sources []Source
-	// Original is the text of a file that is proofread. Nil: it stands in the question.
+	// Original is the text of a file to proofread; nil if the text is in the question.
 	Original *Original
-	// Usage counts the tokens of calls that are not counted for the answer yet.
+	// Usage counts the tokens of calls that have not been counted for the answer.
 	Usage llm.Usage
 }
 
-// Source is a passage, or a page, that a model is given and may cite. Its Citation has no Support yet. Its Quote, if
-// there is one, is what is shown of the text; else that is its beginning.
+// Source is a passage or a page in the prompt that the model may cite. Its Citation has no Support yet. Quote is the
+// text shown for it; if it is empty, the beginning of the passage is shown.
 type Source struct {
 	Citation
 
 	Text string
 
-	// Veiled says that the passage is of a document which the person who asks may not open: it is shown where the
-	// answer cites it, without ids, and otherwise not at all.
+	// Veiled means that the passage is in a document that the asking person may not open. If the answer cites it, it is
+	// shown without ids; otherwise it is not shown.
 	Veiled bool
 }
 
-// noGrounder bases answers on the conversation alone.
+// noGrounder grounds answers on the conversation only.
 type noGrounder struct{}
 
 func (noGrounder) Ground(_ context.Context, ask Ask, _ func(Step)) (Grounds, error) {
@@ -89,7 +89,7 @@ func (noGrounder) Ground(_ context.Context, ask Ask, _ func(Step)) (Grounds, err
 
 func (noGrounder) Estimate(context.Context, Ask) (int, error) { return 0, nil }
 
-// ground finds what an answer is based on, and publishes it.
+// ground selects the sources of an answer, and publishes them.
 func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 	g.grounds, err = s.grounder.Ground(ctx, g.ask, func(step Step) { s.tellStep(g, step) })
 	if err != nil {
@@ -140,15 +140,15 @@ func passages(sources []Source) []answer.Passage {
 }
 
 const (
-	maxConsulted = 8   // Sources that are kept although the answer does not cite them.
-	maxQuote     = 400 // Characters of a citation's quote.
+	maxConsulted = 8   // Stored sources that the answer does not cite.
+	maxQuote     = 400 // In characters, of a citation's quote.
 
 	// maxCitations bounds the encoded citations of an answer, which are one part of its stream. Quotes are shortened
-	// until they fit, and then the lists of unsupported citations are left out.
+	// until they fit; if that does not suffice, the lists of unsupported citations are dropped.
 	maxCitations = 96 << 10
 )
 
-// cite returns the citations of the answer. JSON cites nothing: [1] is a list in it.
+// cite returns the citations of the answer. JSON has none, because [1] is a list in it.
 func (g *generation) cite(text string) []Citation {
 	if g.ask.inJSON() {
 		text = ""
@@ -156,8 +156,8 @@ func (g *generation) cite(text string) []Citation {
 	return cite(g.grounds.Sources, text)
 }
 
-// cite returns which sources an answer cites, in the order of their numbers, with how far they support it, and then the
-// best ones of the others.
+// cite returns the sources cited by an answer, in the order of their numbers, with their support, followed by the best
+// other sources.
 func cite(sources []Source, text string) []Citation {
 	if len(sources) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func cite(sources []Source, text string) []Citation {
 	}
 	slices.SortStableFunc(others, func(a, b Source) int { return cmp.Compare(b.Score, a.Score) })
 	if len(cited) == 0 && answer.SaysNothing(text) {
-		return nil // What was consulted does not say it.
+		return nil // No consulted source contains the answer.
 	}
 	kept := slices.Concat(cited, others[:min(maxConsulted, len(others))])
 	list := make([]Citation, len(kept))

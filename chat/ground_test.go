@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// grounder is a Grounder made of a function.
+// grounder implements chat.Grounder by a function.
 type grounder func(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error)
 
 func (g grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
@@ -35,7 +35,7 @@ var three = []string{
 	"第1条 この規則は就業について定める。", "第12条 年次有給休暇は20日とする。", "第13条 休暇は三日前までに申請する。",
 }
 
-// groundedIn bases every answer on these texts of a file.
+// groundedIn grounds every answer on texts of a file.
 func (f *fixture) groundedIn(texts ...string) grounder {
 	f.t.Helper()
 	file := f.dataSources(f.owner, 1)[0]
@@ -56,7 +56,7 @@ func (f *fixture) groundedIn(texts ...string) grounder {
 	}
 }
 
-// grounded starts a server whose answers have grounds, and makes it the fixture's.
+// grounded starts a server with a Grounder, and makes it the fixture's server.
 func (f *fixture) grounded(model llm.Model, g chat.Grounder) {
 	f.t.Helper()
 	f.server = f.startWith(chat.Needs{Model: model, Grounder: g}, chat.Config{})
@@ -69,7 +69,7 @@ func numbers(citations []chat.Citation) (list []string) {
 	return list
 }
 
-// TestR81_GuardedTextIsStoredAsStreamed cuts citations into pieces, cites what is not there, and resumes at every
+// TestR81_GuardedTextIsStoredAsStreamed splits citations into pieces, cites missing sources, and resumes at every
 // character.
 func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestR82_UnsupportedCitationsAreWeak(t *testing.T) {
 	}
 }
 
-// TestLongCitationsFitIntoTheirPart cites more than one part of the stream can hold with whole quotes.
+// TestLongCitationsFitIntoTheirPart has citations that exceed one part of the stream with whole quotes.
 func TestLongCitationsFitIntoTheirPart(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -161,7 +161,7 @@ func TestLongCitationsFitIntoTheirPart(t *testing.T) {
 	}
 }
 
-func TestGroundsThatAreTheAnswer(t *testing.T) {
+func TestGroundsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.grounded(nil, grounder(func(context.Context, chat.Ask, func(chat.Step)) (chat.Grounds, error) {
@@ -175,8 +175,8 @@ func TestGroundsThatAreTheAnswer(t *testing.T) {
 	}
 }
 
-// TestNothingIsCitedWhereNothingWasFound: what was consulted does not say it.
-func TestNothingIsCitedWhereNothingWasFound(t *testing.T) {
+// TestNoCitationsWithoutAnAnswer: without an answer, consulted sources are not listed.
+func TestNoCitationsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.grounded(llmtest.Say(answer.Nothing), f.groundedIn(three...))
@@ -185,7 +185,7 @@ func TestNothingIsCitedWhereNothingWasFound(t *testing.T) {
 	}
 }
 
-func TestGroundingThatFails(t *testing.T) {
+func TestGroundingFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.grounded(nil, grounder(func(_ context.Context, _ chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
@@ -204,7 +204,7 @@ func TestGroundingThatFails(t *testing.T) {
 	}
 }
 
-// TestStopWhileGrounding: nothing is asked, and what was spent is counted.
+// TestStopWhileGrounding: the model is not called, and the usage is counted.
 func TestStopWhileGrounding(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -230,8 +230,8 @@ func TestStopWhileGrounding(t *testing.T) {
 	}
 }
 
-// TestR20_TakeoverInsideACitation kills a server that holds back the beginning of a citation. The next run is asked
-// with the same data sources.
+// TestR20_TakeoverInsideACitation kills a server that holds back the beginning of a citation. The next run uses the
+// same data sources.
 func TestR20_TakeoverInsideACitation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -267,7 +267,7 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 	}
 }
 
-// dataSources stores data sources without having them read.
+// dataSources stores data sources without processing them.
 func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 	f.t.Helper()
 	for range n {
@@ -286,7 +286,7 @@ func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 	return ids
 }
 
-// TestDataSourcesOfQuestions asks with those that are named, with all of the thread, with none, again, and in place of
+// TestDataSourcesOfQuestions asks with given data sources, with all of the thread, with none, again, and in place of
 // another question.
 func TestDataSourcesOfQuestions(t *testing.T) {
 	t.Parallel()
@@ -325,11 +325,11 @@ func TestDataSourcesOfQuestions(t *testing.T) {
 	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[1]); err != nil {
 		t.Fatal(err)
 	}
-	ask(chat.Question{Regenerate: &first.Answer.ID}, ids[1:3]...) // It may say that one is gone.
+	ask(chat.Question{Regenerate: &first.Answer.ID}, ids[1:3]...) // The question keeps the deleted id.
 	ask(chat.Question{Content: "直す", Edit: &first.Question.ID}, ids[2])
 }
 
-func TestDataSourcesThatAreRefused(t *testing.T) {
+func TestRefusedDataSources(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.grounded(llmtest.Say("はい"), f.groundedIn(three...))
@@ -371,7 +371,7 @@ func TestDataSourcesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFilesOfAForm: they are data sources of the question, and of the thread.
+// TestFilesOfAForm: the files are data sources of the question and of the thread.
 func TestFilesOfAForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

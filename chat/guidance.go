@@ -7,15 +7,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// The tags around what the organization, the person and the person's program have written.
+// The tags around texts written by the organization, the person and the person's program.
 const (
 	tagOrganization = "organization"
 	tagPerson       = "person"
 	tagThread       = "thread"
 )
 
-// guide returns what every skill is told of the organization and the person who asks, "" for nothing. It follows the
-// skill's own prompt, whose beginning is then the same for everybody and can be cached by a provider.
+// guide returns the part of the system prompt about the organization and the asking person, or "". It follows the
+// skill's own prompt, so that the beginning of the prompt is the same for everybody and a provider can cache it.
 func guide(g org.Guidance) string {
 	var b strings.Builder
 	if g.Instructions != "" {
@@ -47,7 +47,7 @@ func guide(g org.Guidance) string {
 	return b.String()
 }
 
-// conditions returns the part of the system prompt with the thread's own instructions, "" for none.
+// conditions returns the part of the system prompt with the thread's instructions, or "".
 func conditions(instructions string) string {
 	if strings.TrimSpace(instructions) == "" {
 		return ""
@@ -59,7 +59,7 @@ func conditions(instructions string) string {
 	return b.String()
 }
 
-// jsonOnly asks for nothing but JSON. It follows all other instructions.
+// jsonOnly demands JSON only. It follows all other instructions.
 const jsonOnly = "\n# 回答の形式\n回答は JSON だけとする。前後に文章やコードブロックの記号を書かず、出典の番号（[1] など）も付けない。\n"
 
 // fence writes a text between tags that it cannot close.

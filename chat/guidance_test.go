@@ -27,8 +27,8 @@ func (f *fixture) describe(owner chat.Owner, about org.About) {
 	}
 }
 
-// TestGuidance: the model is told what the organization and the person who asks have written, in the run after a crash
-// as well, and nothing of what others have written.
+// TestGuidance: the prompt contains the texts of the organization and of the asking person, also in the run after a
+// crash, and no texts of other people.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -74,8 +74,8 @@ func TestGuidance(t *testing.T) {
 	f.waitAt(server, exchange)
 }
 
-// TestR83_GuidanceStaysInItsPlace: neither text closes its fence, or opens one of the prompt's others.
-func TestR83_GuidanceStaysInItsPlace(t *testing.T) {
+// TestR83_GuidanceCannotCloseItsFence: neither text closes its fence, or opens another fence of the prompt.
+func TestR83_GuidanceCannotCloseItsFence(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
@@ -89,7 +89,7 @@ func TestR83_GuidanceStaysInItsPlace(t *testing.T) {
 	f.wait(exchange)
 	system := strings.ToLower(call.Request.Messages[0].Content)
 	for tag, want := range map[string]int{
-		// Twice each: in the sentence that explains them, and where they stand.
+		// Twice each: in the explaining sentence, and around the text.
 		"<organization>": 2, "</organization>": 2, "<person>": 2, "</person>": 2, "<task>": 1, "<source": 0, "< / person": 0,
 	} {
 		if got := strings.Count(system, tag); got != want {

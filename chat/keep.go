@@ -9,16 +9,17 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// storeTries is how often storing an answer is tried when the database is reachable and refuses for an unknown reason.
-// While the database is unavailable there is no limit, so that no answer is lost; the generation keeps its place.
+// storeTries is the number of attempts to store an answer if the database is reachable and refuses for an unknown
+// reason. While the database is unavailable there is no limit, so that no answer is lost; the generation keeps its
+// slot.
 const storeTries = 8
 
-// lastMoment is how long storing an answer may take after the Service has stopped.
+// lastMoment bounds storing an answer after the Service has stopped.
 const lastMoment = time.Second
 
-// keep stores the outcome, retries until the database accepts it, and returns what was stored. An outcome that cannot
-// be stored is replaced by a failure without text; if even that cannot be stored, the failure is only shown. An error
-// means that this run is void: another server has taken the generation over or its thread was deleted (ErrStaleRun), or
+// keep stores the outcome, retries until the database accepts it, and returns the stored outcome. If an outcome cannot
+// be stored, it stores a failure without text instead; if even that fails, the failure is only shown. An error means
+// that this run is invalid: another server has taken over the generation or its thread was deleted (ErrStaleRun), or
 // this server stops.
 func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, error) {
 	pause := 50 * time.Millisecond
@@ -27,11 +28,11 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 		err := s.endGeneration(ctx, g, o)
 		switch {
 		case err == nil:
-			o.Citations = g.ended.Message.Citations // Without those of files that were deleted meanwhile.
+			o.Citations = g.ended.Message.Citations // Without citations of files that were deleted meanwhile.
 			return o, nil
 		case errors.Is(err, ErrStaleRun):
 			s.metrics.Fenced(1)
-			s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run",
+			s.log.InfoContext(ctx, "chat: run no longer current, generation dropped", "message_id", g.answer.ID, "run",
 				g.answer.Run)
 			return o, err
 		}
@@ -41,7 +42,7 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 				return s.giveUp(ctx, g, o, err)
 			}
 		}
-		s.log.ErrorContext(ctx, "storing an answer failed, trying again", "message_id", g.answer.ID, "run",
+		s.log.ErrorContext(ctx, "chat: storing an answer failed, retrying", "message_id", g.answer.ID, "run",
 			g.answer.Run, "err", err)
 		select {
 		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // Spreads the answers; no secret.
@@ -54,7 +55,7 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 
 // giveUp ends a generation whose outcome cannot be stored.
 func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause error) (Outcome, error) {
-	s.log.ErrorContext(ctx, "an answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err", cause)
+	s.log.ErrorContext(ctx, "chat: answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err", cause)
 	failed := Outcome{
 		Owner: o.Owner, ThreadID: o.ThreadID, MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID,
 		Status: StatusFailed, FinishReason: FinishError, InputTokens: o.InputTokens, OutputTokens: o.OutputTokens,
@@ -64,14 +65,13 @@ func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause er
 	if err == nil || errors.Is(err, ErrStaleRun) {
 		return failed, err
 	}
-	s.log.ErrorContext(ctx, "a failed answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err",
+	s.log.ErrorContext(ctx, "chat: failed answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err",
 		err)
 	return failed, nil
 }
 
 func (s *Service) endGeneration(ctx context.Context, g *generation, outcome Outcome) (err error) {
-	// A stopped generation is stored like any other, and one that ends while the Service stops gets a short grace
-	// period.
+	// A stopped generation is stored like any other. One that ends while the Service stops gets a short grace period.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.root, func() { time.AfterFunc(lastMoment, cancel) })()

@@ -197,8 +197,8 @@ func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
 }
 
 // TestR20_ResumesBeforeTheFenceIsNoticed resumes at a server that was suspended, and whose heartbeat has not yet
-// reported that its answer was completed elsewhere: by the message's id and by the repeated question. This drops its
-// own run, which counts as fenced.
+// reported that another server has completed its answer: by the message's id and by the repeated question. This drops
+// its own run, which counts as fenced.
 func TestR20_ResumesBeforeTheFenceIsNoticed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -31,7 +31,7 @@ func wantRefusal(t *testing.T, err error, code fault.Code) {
 
 // starts records which answers have changed to running.
 type starts struct {
-	told
+	recordedEvents
 	ids chan uuid.UUID
 }
 
@@ -55,7 +55,7 @@ func (s *starts) await(t *testing.T, id uuid.UUID) {
 	}
 }
 
-// TestQuestionsWaitForAPlace has a server that generates two answers at once: the next questions wait, stored and with
+// TestQuestionsWaitForAPlace: a server generates two answers at once. The next questions are stored and wait, with
 // subscribers, and further ones are refused.
 func TestQuestionsWaitForAPlace(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 		t.Errorf("a question that waits cannot be followed: %+v, %v", attachment, err)
 	}
 	_, err := f.askElsewhere(s, people[0])
-	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the places in the queue.
+	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the queue.
 	status := func() chat.Status {
 		message, err := f.db.FindMessage(t.Context(), f.owner, waiting.Answer.ID)
 		if err != nil {
@@ -98,7 +98,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 		t.Errorf("got %+v", stats)
 	}
 
-	// A generation that is stopped while it waits gives its place back.
+	// A generation that is stopped while it waits releases its slot.
 	if err := s.StopMessage(t.Context(), people[1], gone.Answer.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 		t.Errorf("stored %+v, %v", got.Answer, err)
 	}
 	first.Finish()
-	next := model.Next(t) // The first one's place.
+	next := model.Next(t) // The slot of the first one.
 	events.await(t, waiting.Answer.ID)
 	if got := status(); got != chat.StatusRunning {
 		t.Errorf("an answer that has its place is %s", got)
@@ -156,12 +156,12 @@ func TestOnePersonHasSoManyAnswersAtOnce(t *testing.T) {
 	if _, err := s.WaitFor(t.Context(), f.owner, exchange); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.askElsewhere(s, f.member()); err != nil { // Somebody else.
+	if _, err := f.askElsewhere(s, f.member()); err != nil { // A person of another organization.
 		t.Error(err)
 	}
 }
 
-func TestTextsThatFillTheirMemoryRefuseNewOnes(t *testing.T) {
+func TestFullTextMemoryRefusesQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	model := llmtest.NewLive()
@@ -176,7 +176,7 @@ func TestTextsThatFillTheirMemoryRefuseNewOnes(t *testing.T) {
 				"とても長い回答の一部を、何度も繰り返して書きます。",
 		)
 	}
-	for range 1000 { // Until the next sweep has measured.
+	for range 1000 { // Until the next sweep measures the texts.
 		if _, err := f.askElsewhere(s, f.owner); err != nil {
 			wantRefusal(t, err, fault.Unavailable)
 			return
@@ -203,7 +203,7 @@ func TestOneOrganizationHasSoManyAnswersAtOnce(t *testing.T) {
 	if _, err := s.WaitFor(t.Context(), f.owner, exchange); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.askElsewhere(s, f.member()); err != nil { // Of another organization.
+	if _, err := f.askElsewhere(s, f.member()); err != nil { // A person of another organization.
 		t.Error(err)
 	}
 }

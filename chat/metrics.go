@@ -2,10 +2,10 @@ package chat
 
 import "time"
 
-// Metrics is notified of what the generations of this server do. Its methods are called from many goroutines and must
-// not block. Gauges are in Stats.
+// Metrics is notified of the generations of this server. Its methods are called from many goroutines and must not
+// block. Gauges are in Stats.
 type Metrics interface {
-	// GenerationBegan counts an answer that this server begins, including one that waits for its place.
+	// GenerationBegan counts an answer that this server begins, including one that waits for a slot.
 	GenerationBegan()
 
 	// GenerationEnded counts a generation that has ended on this server. outcome is one of the Outcome constants;
@@ -31,23 +31,23 @@ const (
 	OutcomeSuccess    = "success"
 	OutcomeStopped    = "stopped"
 	OutcomeFailed     = "failed"
-	OutcomeHandedOver = "handed_over" // The server stops; another one runs it again.
+	OutcomeHandedOver = "handed_over" // The server stops; another one generates the next run.
 	OutcomeDropped    = "dropped"     // Refused by the store, fenced, or its thread was deleted: nothing was stored.
 )
 
 // The reasons for refusing questions, for Metrics.
 const (
 	RefusedStopping     = "stopping"         // The server is stopping.
-	RefusedFull         = "full"             // All places are taken, and all places in the queue.
-	RefusedPerson       = "per_person"       // The person has as many as allowed.
-	RefusedOrganization = "per_organization" // The organization has as many as allowed.
+	RefusedFull         = "full"             // All slots are taken, and the queue is full.
+	RefusedPerson       = "per_person"       // The person has reached the limit.
+	RefusedOrganization = "per_organization" // The organization has reached the limit.
 	RefusedMemory       = "memory"           // The live texts have reached their memory limit.
 )
 
-// Stats is what a Service is doing at the moment.
+// Stats is the current state of a Service.
 type Stats struct {
 	Running int // Answers that are being generated.
-	Waiting int // Stored questions that wait for a place.
+	Waiting int // Stored questions that wait for a slot.
 }
 
 // noMetrics discards all measurements.

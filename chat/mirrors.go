@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// sweepMirrors drops the mirrors of runs that have ended. If the connection was lost together with the end of stream,
-// subscribers would otherwise wait for ever: they reconnect and find the stored answer.
+// sweepMirrors drops the mirrors of runs that have ended. If the connection was lost together with the end of the
+// stream, subscribers would otherwise wait indefinitely. After the drop they reconnect and find the stored answer.
 func (s *Service) sweepMirrors(ctx context.Context) {
 	var runs []Held
 	for _, head := range s.hub.Mirrors() {
@@ -22,7 +22,7 @@ func (s *Service) sweepMirrors(ctx context.Context) {
 	defer cancel()
 	ended, err := s.servers.EndedRuns(ctx, runs, s.cfg.MirrorGrace)
 	if err != nil {
-		s.log.ErrorContext(ctx, "looking for mirrors of answers that have ended failed", "err", err)
+		s.log.ErrorContext(ctx, "chat: searching ended runs failed", "err", err)
 		return
 	}
 	for _, run := range ended {

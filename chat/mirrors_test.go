@@ -42,7 +42,7 @@ func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func
 		}
 		await(f.t, "the other server's text", attachment.Opened)
 		again, err := s.Attach(f.t.Context(), f.owner, answer)
-		attachment.Leave() // Not earlier: a mirror is kept only while it has subscribers.
+		attachment.Leave() // Called last, because a mirror exists only while it has subscribers.
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -53,10 +53,10 @@ func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func
 	}
 }
 
-// TestR30_MirrorsOfAnswersThatAreOverAreDropped cuts the connection between two servers while a client follows an
-// answer through the one that does not generate it. When the answer ends or is deleted, the client is told to
-// reconnect, and finds the result.
-func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
+// TestR30_MirrorsOfEndedAnswersAreDropped cuts the connection between two servers while a client follows an
+// answer on the server that does not generate it. When the answer ends or is deleted, the client must reconnect, and
+// finds the result.
+func TestR30_MirrorsOfEndedAnswersAreDropped(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"ended": false, "deleted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -100,9 +100,9 @@ func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 	}
 }
 
-// TestR20_AMirrorOfAnEarlierRunIsNotShown has a client connect after an answer was taken over, and before this server
-// is notified of the new run.
-func TestR20_AMirrorOfAnEarlierRunIsNotShown(t *testing.T) {
+// TestR20_MirrorOfAnEarlierRunIsNotShown: a client connects after an answer was taken over, and before this server is
+// notified of the new run.
+func TestR20_MirrorOfAnEarlierRunIsNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	network := streamtest.NewNetwork()

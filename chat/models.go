@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Limits of what an organization calls a model, in characters.
+// Limits of an organization's name and note for a model, in characters.
 const (
 	MaxModelName = 40
 	MaxModelNote = 60
@@ -27,20 +27,21 @@ const (
 // ModelNotAllowed is the code of a question for a model that does not exist or that the organization does not allow.
 const ModelNotAllowed fault.Code = "model_not_allowed"
 
-// Offers are the models that the operator offers. *llm.Router is one.
+// Offers are the models that the operator offers. *llm.Router implements it.
 type Offers interface {
-	// Offers returns the models in the operator's order, and the id of the one that answers if no other one is named.
+	// Offers returns the models in the operator's order, and the id of the default model.
 	Offers() (defaultID string, offers []llm.Offer)
 
-	// TitleModel returns the id of the model that writes titles, "" for the one that answers.
+	// TitleModel returns the id of the model that writes titles, or "" for the answering model.
 	TitleModel() string
 
-	// Available returns which models their providers list, by id. A model whose provider could not be asked is missing.
+	// Available reports for each model id whether its provider lists the model. It omits models whose provider could
+	// not be asked.
 	Available(ctx context.Context) map[string]bool
 }
 
-// ModelSettings are an organization's decisions about the models that the operator offers. The zero value allows the
-// operator's default alone. Its JSON form is that of the store.
+// ModelSettings are an organization's decisions about the operator's models. The zero value allows only the operator's
+// default. Its JSON form is the stored form.
 type ModelSettings struct {
 	DefaultID string         `json:"default_id,omitempty"`
 	Models    []ModelSetting `json:"models,omitempty"`
@@ -50,11 +51,11 @@ type ModelSettings struct {
 type ModelSetting struct {
 	ID      string `json:"id"`
 	Allowed bool   `json:"allowed,omitempty"`
-	Name    string `json:"name,omitempty"` // In place of the operator's, as Note is.
+	Name    string `json:"name,omitempty"` // Replaces the operator's name, as Note replaces the operator's note.
 	Note    string `json:"note,omitempty"`
 }
 
-// Choice is what a person asks for.
+// Choice is a person's choice of a model.
 type Choice struct {
 	ModelID  string // "" for the default.
 	Thinking *bool  // Nil for the model's default.
@@ -64,9 +65,9 @@ type Choice struct {
 type Chosen struct {
 	ID            string
 	Name          string
-	Sees          bool // It reads pictures.
+	Sees          bool // Whether it reads pictures.
 	Thinking      *bool
-	ContextTokens int // 0 if that is not known.
+	ContextTokens int // 0 if unknown.
 }
 
 // OfferedModel is a model with an organization's decision about it.
@@ -74,10 +75,10 @@ type OfferedModel struct {
 	llm.Offer
 
 	Setting   ModelSetting
-	Available *bool // Whether the provider lists it. Set by Settings; nil if that is not known.
+	Available *bool // Whether the provider lists it. Set by Settings; nil if unknown.
 }
 
-// Shown returns what people read of the model.
+// Shown returns the name and note for people.
 func (m OfferedModel) Shown() (name, note string) {
 	return cmp.Or(m.Setting.Name, m.Name), cmp.Or(m.Setting.Note, m.Note)
 }
@@ -87,14 +88,14 @@ type ModelStore interface {
 	// ModelSettings returns an organization's decisions.
 	ModelSettings(ctx context.Context, organizationID uuid.UUID) (ModelSettings, error)
 
-	// SetModelSettings replaces the decisions of the actor's organization, unless they are the same. check is called with
-	// the actor's current state and the present decisions; it returns the changes for the audit log. Its error is
-	// returned unchanged.
+	// SetModelSettings replaces the decisions of the actor's organization, unless they are the same. It calls check
+	// with the actor's current state and the present decisions; check returns the changes for the audit log.
+	// SetModelSettings returns the error of check unchanged.
 	SetModelSettings(ctx context.Context, actor identity.Actor, settings ModelSettings,
 		check func(actor *org.Member, before ModelSettings) ([]org.Change, error)) error
 }
 
-// Models decides which model answers. It is safe for concurrent use.
+// Models determines the model for an answer. It is safe for concurrent use.
 type Models struct {
 	offers Offers
 	skills Skills
@@ -106,14 +107,14 @@ func NewModels(offers Offers, skills Skills, store ModelStore) *Models {
 	return &Models{offers: offers, skills: skills, store: store}
 }
 
-// ModelChoice is what a person may choose from.
+// ModelChoice is the list of models for a choice.
 type ModelChoice struct {
 	DefaultID string
 	Models    []OfferedModel
 }
 
-// Choice returns the models that a member may choose, with the one that answers where they name none, in a thread with
-// a skill if it is given.
+// Choice returns the models that a member may choose, and the default model. With skillID, the default is that of a
+// thread with the skill.
 func (m *Models) Choice(ctx context.Context, owner Owner, skillID *uuid.UUID) (ModelChoice, error) {
 	var sk skill.Skill
 	if skillID != nil {
@@ -154,7 +155,7 @@ func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoic
 	return ModelChoice{DefaultID: fallback, Models: all}, nil
 }
 
-// SetSettings replaces the decisions of the actor's organization, and returns them as Settings does. For administrators.
+// SetSettings replaces the decisions of the actor's organization, and returns them like Settings. For administrators.
 func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelSettings) (ModelChoice, error) {
 	if !org.IsAdmin(actor.Role) {
 		return ModelChoice{}, org.ErrForbidden
@@ -181,8 +182,7 @@ func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelS
 	return m.Settings(ctx, actor)
 }
 
-// Names returns what the members of an organization call the models, by id. Those that are not offered any more have
-// their ids.
+// Names returns the organization's names of models, by id. For a model that is no longer offered, the name is its id.
 func (m *Models) Names(ctx context.Context, organizationID uuid.UUID) (func(id string) string, error) {
 	settings, err := m.store.ModelSettings(ctx, organizationID)
 	if err != nil {
@@ -199,7 +199,7 @@ func (m *Models) Names(ctx context.Context, organizationID uuid.UUID) (func(id s
 	}, nil
 }
 
-// modelChanges returns the differences between two settings for the audit log, which names models as people read them.
+// modelChanges returns the differences between two settings for the audit log, with the names of models.
 func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Change) {
 	add := func(field, was, is string) {
 		if was != is {
@@ -226,7 +226,7 @@ func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Cha
 	return changes
 }
 
-// namesOf returns the names of models, or of the one with an id.
+// namesOf returns the names of models, or of the model with an id.
 func namesOf(list []OfferedModel, id string) string {
 	var names []string
 	for _, m := range list {
@@ -237,7 +237,7 @@ func namesOf(list []OfferedModel, id string) string {
 	return strings.Join(names, "、")
 }
 
-// named returns a model's note with its name.
+// named joins a model's name and note.
 func named(name, note string) string {
 	if note == "" {
 		return ""
@@ -245,8 +245,7 @@ func named(name, note string) string {
 	return name + "：" + note
 }
 
-// checkModelSetting checks one decision, the place of which is for the error, and removes the white space around its
-// texts.
+// checkModelSetting validates one decision and trims its texts. place is its index, for the error.
 func checkModelSetting(all []OfferedModel, before []ModelSetting, s *ModelSetting, place int) error {
 	field := func(name string) string { return fmt.Sprintf("models[%d].%s", place, name) }
 	if indexOfModel(all, s.ID) < 0 {
@@ -286,8 +285,8 @@ func withSettings(offers Offers, settings ModelSettings) []OfferedModel {
 	return all
 }
 
-// allowed returns the models that an organization's members may choose, and the id of its default. The operator's default
-// takes the place of one that was never decided on, or that is not offered any more.
+// allowed returns the models that an organization's members may choose, and the id of its default. The operator's
+// default replaces a default that was never set, or that is no longer offered.
 func allowed(offers Offers, settings ModelSettings) (list []OfferedModel, defaultID string) {
 	all := withSettings(offers, settings)
 	list = slices.DeleteFunc(slices.Clone(all), func(m OfferedModel) bool { return !m.Setting.Allowed })
@@ -305,8 +304,8 @@ func indexOfModel(list []OfferedModel, id string) int {
 	return slices.IndexFunc(list, func(m OfferedModel) bool { return m.ID == id })
 }
 
-// choose returns the model that answers a question: the one that it names, else the skill's if that is allowed, else the
-// organization's default. A question for a model that is not allowed is refused.
+// choose returns the model for a question: the question's model, else the skill's if that is allowed, else the
+// organization's default. It refuses a question for a model that is not allowed.
 func choose(offers Offers, settings ModelSettings, sk skill.Skill, want Choice) (Chosen, error) {
 	if offers == nil {
 		return Chosen{}, nil
@@ -335,8 +334,8 @@ func (m OfferedModel) chosen(thinking *bool) Chosen {
 	return Chosen{ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens}
 }
 
-// chosenBefore returns the model that was chosen for an answer which is generated anew: the same one, whatever is
-// allowed since, or the operator's default if it is not offered any more.
+// chosenBefore returns the model for the next run of an answer: the same model, even if it is no longer allowed, or the
+// operator's default if it is no longer offered.
 func chosenBefore(offers Offers, answer Message) Chosen {
 	if offers == nil {
 		return Chosen{}

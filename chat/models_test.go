@@ -25,10 +25,10 @@ var offered = llmtest.Offers{
 	{ID: "seeing", Name: "画像モデル", Sees: true, Thinking: llm.ThinkingAlways, ContextTokens: 128_000},
 }
 
-// settled is an organization's settings and a skill's wish, kept in memory.
+// settled holds an organization's settings and a skill's model in memory.
 type settled struct {
 	settings chat.ModelSettings
-	logged   []org.Change // By the last change.
+	logged   []org.Change // The changes of the last call.
 	skill    string
 }
 
@@ -54,7 +54,7 @@ func (s *settled) Get(context.Context, uuid.UUID, uuid.UUID, uuid.UUID) (skill.S
 
 func (*settled) Unavailable(skill.Skill) string { return "" }
 
-// TestModelChoice: which models a member may choose, and which one answers where they choose none.
+// TestModelChoice: the models that a member may choose, and the default model.
 func TestModelChoice(t *testing.T) {
 	t.Parallel()
 	allow := func(defaultID string, ids ...string) chat.ModelSettings {
@@ -100,7 +100,7 @@ func TestModelChoice(t *testing.T) {
 	}
 }
 
-// TestModelSettings: administrators allow and name models; others may not, and what is wrong is named.
+// TestModelSettings: administrators allow and name models; other members may not. Errors name their field.
 func TestModelSettings(t *testing.T) {
 	t.Parallel()
 	s := &settled{}
@@ -159,7 +159,7 @@ func TestModelSettings(t *testing.T) {
 	}
 }
 
-// allow has the owner's organization allow models, of which the first one is its default.
+// allow sets the models that the owner's organization allows. The first one is its default.
 func (f *fixture) allow(models ...chat.ModelSetting) {
 	f.t.Helper()
 	for i := range models {
@@ -176,8 +176,8 @@ func (f *fixture) allow(models ...chat.ModelSetting) {
 	}
 }
 
-// TestChosenModelAnswers: the model is asked by its id and told whether to think, and the answer says what it was called
-// at the time, whatever it is called later.
+// TestChosenModelAnswers: the request has the model's id and the thinking switch. The answer has the model's name at
+// the time, even if the model is renamed later.
 func TestChosenModelAnswers(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -210,7 +210,7 @@ func TestChosenModelAnswers(t *testing.T) {
 	if third, _ := ask(chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &careful.ID}); third.Model != "seeing" {
 		t.Errorf("%s answers again", third.Model)
 	}
-	// What is refused names its field and stores nothing.
+	// A refused question names its field and stores nothing.
 	before := len(f.messages())
 	again := f.question("だめ")
 	again.ModelID = "careful"
@@ -228,13 +228,13 @@ func TestChosenModelAnswers(t *testing.T) {
 	if after := len(f.messages()); after != before {
 		t.Errorf("%d messages, before %d", after, before)
 	}
-	// A request that is known is answered as before, whatever is allowed since.
+	// A repeated request returns its answer, whatever models are allowed since.
 	if got, err := s.Send(t.Context(), f.owner, q); err != nil || got.Answer.ID != careful.ID {
 		t.Errorf("repeated: %+v %v", got, err)
 	}
 }
 
-// TestTitleModel: the model that answers writes the title, unless the operator names another one for that.
+// TestTitleModel: the answering model writes the title, unless the operator configures a model for titles.
 func TestTitleModel(t *testing.T) {
 	t.Parallel()
 	for want, offers := range map[string]chat.Offers{"careful": offered, "seeing": titled{offered}} {
@@ -252,16 +252,16 @@ func TestTitleModel(t *testing.T) {
 	}
 }
 
-// models has a name of its own, so that it can be embedded beside its method Offers.
+// models is an alias that can be embedded together with its method Offers.
 type models = chat.Offers
 
-// titled are models one of which is for titles.
+// titled adds a model for titles.
 type titled struct{ models }
 
 func (titled) TitleModel() string { return "seeing" }
 
-// TestR95_TakeoverKeepsTheModel: the next run asks the model that the question chose, even if it is not allowed any more,
-// and the operator's default if it is not offered any more.
+// TestR95_TakeoverKeepsTheModel: the next run uses the model of the question, even if it is no longer allowed, and the
+// operator's default if it is no longer offered.
 func TestR95_TakeoverKeepsTheModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -24,8 +24,8 @@ func (f *fixture) startThread(s *server, sk skill.Skill, q chat.Question) (excha
 	return exchange
 }
 
-// TestParamsAndInstructionsRemain in the run after a crash, and when the question is answered again. The instructions
-// are those of the whole thread, the parameters those of the question.
+// TestParamsAndInstructionsRemain: they apply to the run after a crash, and to a regenerated answer. The instructions
+// belong to the whole thread, the parameters to the question.
 func TestParamsAndInstructionsRemain(t *testing.T) {
 	t.Parallel()
 	params := chat.Params{
@@ -89,7 +89,7 @@ func TestParamsAndInstructionsRemain(t *testing.T) {
 	fourth.Finish()
 }
 
-// TestAProofreadingTakesNoParams: its answer is a list of changes.
+// TestAProofreadingTakesNoParams: parameters are refused, because its answer is a list of changes.
 func TestAProofreadingTakesNoParams(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

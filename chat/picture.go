@@ -15,18 +15,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Pictures finds the pictures of questions. *picture.Service is one.
+// Pictures finds the pictures of questions. *picture.Service implements it.
 type Pictures interface {
-	// Find returns pictures in the order of their ids. fault.NotFound says that one is not the owner's.
+	// Find returns pictures in the order of their ids, or fault.NotFound if one is not the owner's.
 	Find(ctx context.Context, owner picture.Owner, ids []uuid.UUID) ([]picture.Picture, error)
 	// Load returns the full form of a picture.
 	Load(ctx context.Context, owner picture.Owner, id uuid.UUID) ([]byte, error)
 }
 
-// PicturesNotAccepted is the code of a question with pictures for a model or a skill that takes none.
+// PicturesNotAccepted is the code of a question with pictures for a model or a skill that does not accept them.
 const PicturesNotAccepted fault.Code = "pictures_not_accepted"
 
-// unseen stands in the prompt for a picture that the model is not shown.
+// unseen replaces a picture that the model does not receive.
 const unseen = "（画像）"
 
 func (q Question) validatePictures() error {
@@ -39,8 +39,8 @@ func (q Question) validatePictures() error {
 	return nil
 }
 
-// choosePictures gives a question the pictures that it names, and refuses those that nothing would look at. Without
-// them it keeps those that it has: its own, or those of the question that it replaces.
+// choosePictures sets the pictures of a question, and refuses them if the model or the skill cannot use them. Without
+// given pictures, the question keeps its own or those of the question that it replaces.
 func (s *Service) choosePictures(ctx context.Context, b *Begin, q Question, sk skill.Skill,
 	chosen Chosen,
 ) (err error) {
@@ -62,7 +62,7 @@ func (s *Service) choosePictures(ctx context.Context, b *Begin, q Question, sk s
 	return err
 }
 
-// blind returns why a question of a skill to a model cannot have pictures, "" if it can.
+// blind returns the reason why a question of a skill to a model cannot have pictures, or "".
 func (s *Service) blind(sk skill.Skill, question Message, model Chosen) string {
 	switch {
 	case sk.OfExtension():
@@ -87,8 +87,8 @@ func promptPictures(pictures []picture.Picture) []llm.Picture {
 	return list
 }
 
-// withPictures returns a prompt with the data of its pictures: as many as a question may have, those of the newest
-// questions. For the others, and if the model does not see, a note stands in the text.
+// withPictures returns a prompt with the data of its pictures: at most as many as a question may have, those of the
+// newest questions. It replaces the others by a note, or all of them if the model does not read pictures.
 func (s *Service) withPictures(ctx context.Context, owner Owner, model Chosen,
 	prompt []llm.Message,
 ) ([]llm.Message, error) {

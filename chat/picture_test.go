@@ -28,7 +28,7 @@ func (a album) Load(ctx context.Context, owner picture.Owner, id uuid.UUID) ([]b
 	return []byte(id.String()), err
 }
 
-// seeing are the needs of a server whose model sees.
+// seeing returns the needs of a server whose model reads pictures.
 func seeing(f *fixture, model llm.Model) chat.Needs {
 	return chat.Needs{
 		Model: model, Pictures: album{f}, Offers: llmtest.Offers{{ID: "test", Name: "検査用モデル", Sees: true}},
@@ -53,7 +53,7 @@ func (f *fixture) pictures(owner chat.Owner, n int) []uuid.UUID {
 	return ids
 }
 
-// newSeeing is a fixture whose model sees and keeps what it is sent.
+// newSeeing returns a fixture whose model reads pictures and records its input.
 func newSeeing(t *testing.T) (f *fixture, sent func() []llm.Message) {
 	t.Helper()
 	requests := make(chan llm.Request, 20)
@@ -79,7 +79,7 @@ func idsOf(pictures []picture.Picture) []uuid.UUID {
 	return ids
 }
 
-// shown returns the ids of the pictures whose data a message has.
+// shown returns the ids of the pictures whose data is in a message.
 func shown(m llm.Message) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, p := range m.Pictures {
@@ -126,7 +126,8 @@ func TestModelIsShownThePictures(t *testing.T) {
 	}
 }
 
-// TestOnlyTheNewestPicturesAreShown, as many as one question may have; a note stands for each of the others.
+// TestOnlyTheNewestPicturesAreShown: the model receives as many pictures as one question may have, and a note for each
+// of the others.
 func TestOnlyTheNewestPicturesAreShown(t *testing.T) {
 	t.Parallel()
 	f, sent := newSeeing(t)
@@ -145,7 +146,8 @@ func TestOnlyTheNewestPicturesAreShown(t *testing.T) {
 	}
 }
 
-// TestR98_NextRunIsShownTheSamePictures: a server that takes an answer over sends the model what the first one did.
+// TestR98_NextRunIsShownTheSamePictures: a server that takes over an answer sends the model the same pictures as the
+// first server.
 func TestR98_NextRunIsShownTheSamePictures(t *testing.T) {
 	t.Parallel()
 	before, after := llmtest.NewLive(), llmtest.NewLive()
@@ -171,7 +173,7 @@ func TestR98_NextRunIsShownTheSamePictures(t *testing.T) {
 	}
 }
 
-func TestQuestionsWithPicturesThatAreRefused(t *testing.T) {
+func TestRefusedPictures(t *testing.T) {
 	t.Parallel()
 	f, _ := newSeeing(t)
 	blind := f.startWith(chat.Needs{Pictures: album{f}}, chat.Config{})
@@ -208,8 +210,9 @@ func TestQuestionsWithPicturesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestModelThatDoesNotSeeReadsOfEarlierPictures: it once was another one.
-func TestModelThatDoesNotSeeReadsOfEarlierPictures(t *testing.T) {
+// TestModelWithoutPicturesReceivesNotes: the model receives a note for pictures of questions to an earlier
+// model.
+func TestModelWithoutPicturesReceivesNotes(t *testing.T) {
 	t.Parallel()
 	f, sent := newSeeing(t)
 	q := f.question("一つ目")

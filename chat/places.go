@@ -12,12 +12,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// places limits how many generations run at once, and how many wait, in the order of their arrival. It is safe for
+// places limits the number of running generations, and of waiting ones, in the order of their arrival. It is safe for
 // concurrent use.
 type places struct {
-	max             int // Limit of those that run, and of those that wait.
-	perPerson       int // Limit of running and waiting ones together; 0 for none.
-	perOrganization int // The same.
+	max             int // Limit of running generations, and also of waiting ones.
+	perPerson       int // Limit of running and waiting generations together; 0 for none.
+	perOrganization int // Like perPerson.
 
 	mu            sync.Mutex
 	running       int               // Guarded by mu.
@@ -26,15 +26,15 @@ type places struct {
 	organizations map[uuid.UUID]int // Guarded by mu. Running and waiting.
 }
 
-// use counts what one person has.
+// use counts the generations of one person.
 type use struct{ running, waiting int }
 
-// place is where one generation runs or waits to run.
+// place is the slot of one generation, which runs or waits.
 type place struct {
 	owner   Owner
 	granted chan struct{} // Closed when it may run.
 	running bool          // Guarded by the mu of places.
-	left    bool          // The same. It was given back.
+	left    bool          // Guarded by the mu of places. The slot was released.
 }
 
 func newPlaces(cfg Config) *places {
@@ -44,8 +44,8 @@ func newPlaces(cfg Config) *places {
 	}
 }
 
-// take returns a place for a person's question, which may have to wait, or one of the Refused constants if there is
-// none. A person may have at most a quarter of the places in the queue.
+// take returns a slot for a person's question, which may have to wait, or one of the Refused constants. A person may
+// occupy at most a quarter of the queue.
 func (p *places) take(owner Owner) (taken *place, refused string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,15 +64,15 @@ func (p *places) take(owner Owner) (taken *place, refused string) {
 	return p.add(owner), ""
 }
 
-// takeAlways returns a place, whatever the limits, for a generation that was taken over: its question was accepted
-// before.
+// takeAlways returns a slot without checking the limits. It is for a generation that was taken over, because its
+// question was accepted before.
 func (p *places) takeAlways(owner Owner) *place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.add(owner)
 }
 
-// add must be called with mu held.
+// add adds a slot. The caller holds mu.
 func (p *places) add(owner Owner) *place {
 	taken := &place{owner: owner, granted: make(chan struct{})}
 	has := p.people[owner.UserID]
@@ -88,15 +88,15 @@ func (p *places) add(owner Owner) *place {
 	return taken
 }
 
-// grant must be called with mu held.
+// grant lets a slot run. The caller holds mu.
 func (p *places) grant(taken *place) {
 	p.running++
 	taken.running = true
 	close(taken.granted)
 }
 
-// leave gives a place back, whether it was granted or not, and grants it to the one that has waited longest. It may be
-// repeated.
+// leave releases a slot, whether it was granted or not, and grants it to the generation that has waited longest.
+// Further calls have no effect.
 func (p *places) leave(taken *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,14 +127,14 @@ func (p *places) leave(taken *place) {
 	}
 }
 
-// stats returns how many run, how many wait, and how many more may run.
+// stats returns the numbers of running generations, of waiting ones, and of free slots.
 func (p *places) stats() (running, waiting, free int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running, len(p.waiting), max(0, p.max-p.running)
 }
 
-// wait returns when the place was granted, or the cause if the context ended first.
+// wait returns when the slot was granted, or with the cause if the context ends first.
 func (p *place) wait(ctx context.Context) error {
 	if p.ready() {
 		return nil
@@ -147,7 +147,7 @@ func (p *place) wait(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the place was granted.
+// ready reports whether the slot was granted.
 func (p *place) ready() bool {
 	select {
 	case <-p.granted:
@@ -157,7 +157,7 @@ func (p *place) ready() bool {
 	}
 }
 
-// admit returns a place for a person's question, or an error that says what to do instead.
+// admit returns a slot for a person's question, or an error with a remedy.
 func (s *Service) admit(owner Owner) (*place, error) {
 	s.mu.Lock()
 	stopping := s.stopping
@@ -184,7 +184,7 @@ func (s *Service) weighTexts() {
 }
 
 // refusal returns the error of a refused question. Its retry time is random, so that clients refused together do not
-// return together.
+// all return together.
 func refusal(reason string) error {
 	err := fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	switch reason {

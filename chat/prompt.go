@@ -10,13 +10,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// historyMessages limits how many earlier messages are read.
+// historyMessages limits the number of earlier messages that are read.
 const historyMessages = 60
 
-// history returns how much of a thread is sent to the model.
+// history returns the limit for the part of a thread that is sent to the model.
 func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
-// newAsk returns a question with what the model would be sent for it.
+// newAsk returns a question with its prompt.
 func newAsk(
 	owner Owner, sk skill.Skill, guidance org.Guidance, before Before, exchange Exchange, chosen Chosen,
 ) Ask {
@@ -26,10 +26,11 @@ func newAsk(
 	}
 }
 
-// Before is what precedes a question in its branch.
+// Before is the content of a branch before a question.
 type Before struct {
-	History []Message         // As much of it as the model is sent.
-	Form    map[string]string // The values with which it began, where the skill's instructions have places for them.
+	History []Message // The earlier messages, as far as they are sent to the model.
+	// The values of the form that began the branch, if the skill's instructions have variables for them.
+	Form map[string]string
 
 	Instructions string // Of the thread.
 }
@@ -64,7 +65,7 @@ func newPrompt(sk skill.Skill, guidance org.Guidance, before Before, question Me
 	return messages
 }
 
-// modelText returns what the model reads of a message.
+// modelText returns the text of a message for the model.
 func (m Message) modelText() string {
 	if m.Prompt != "" {
 		return m.Prompt
@@ -72,9 +73,8 @@ func (m Message) modelText() string {
 	return m.Content
 }
 
-// withOpening completes what precedes a question by the beginning of its branch, if the skill needs it: by the values of
-// its form, which belong into the instructions, or by the page that the first question brought along, if the history was
-// cut off before it.
+// withOpening adds the beginning of the branch to the content before a question, if the skill needs it: the values of
+// its form for the instructions, or the page in the first question, if the history does not include it.
 func (s *Service) withOpening(
 	ctx context.Context, owner Owner, sk skill.Skill, question Message, history []Message,
 ) (Before, error) {

@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	proofreadBlock  = 32 << 10 // Bytes of the original text in one part of the stream.
-	proofreadAtOnce = 2        // Parts of the text that the model is asked about at the same time.
-	proofreadTries  = 2        // Of a part, beyond those of the model's client.
+	proofreadBlock  = 32 << 10 // In bytes of the original text in one part of the stream.
+	proofreadAtOnce = 2        // Parts of the text for which the model is called concurrently.
+	proofreadTries  = 2        // Attempts for a part, in addition to those of the model's client.
 
-	// After so many parts in a row that could not be checked, the rest is not tried.
+	// Consecutive failed parts after which the rest is not tried.
 	proofreadFailures = 3
 )
 
-// Original is a text that an answer proofreads.
+// Original is a text to proofread.
 type Original struct {
 	Text string
-	File *proofread.File // That it is from; nil for what was entered.
+	File *proofread.File // The file of the text; nil for an entered text.
 }
 
-// Proofreads reports whether the answer is a list of changes to a text. What follows it in the thread is a plain
+// Proofreads reports whether the answer is a list of changes to a text. Further questions in the thread are a plain
 // conversation, unless a form is sent again.
 func (a Ask) Proofreads() bool {
 	return a.Skill.Kind == skill.KindProofreading && (a.Question.Form != nil || a.Question.ParentID == nil)
 }
 
-// original returns the text that is proofread: that of a file, else of the form, else the question.
+// original returns the text to proofread: of the file, else of the form, else the question.
 func (a Ask) original() Original {
 	text := a.Question.Content
 	if a.Question.Form != nil {
@@ -51,10 +51,10 @@ func (a Ask) original() Original {
 type proofreading struct {
 	proof *proofread.Proof
 	file  *proofread.File
-	lines int // Changes in the text of the answer.
+	lines int // Number of changes in the text of the answer.
 }
 
-// result returns what is stored of it.
+// result returns the stored form.
 func (p *proofreading) result() *proofread.Result {
 	if p == nil {
 		return nil
@@ -64,8 +64,8 @@ func (p *proofreading) result() *proofread.Result {
 	return &r
 }
 
-// proofread has the model find changes, part by part, and publishes each one that fits the text. A part that cannot be
-// checked is noted; the answer fails if there is no other.
+// proofread calls the model for changes, part by part, and publishes each change that matches the text. It notes a part
+// that cannot be checked. The answer fails if all parts fail.
 func (s *Service) proofread(ctx context.Context, g *generation) (llm.Result, error) {
 	original := g.ask.original()
 	if g.grounds.Original != nil {
@@ -100,10 +100,10 @@ func (s *Service) proofread(ctx context.Context, g *generation) (llm.Result, err
 	return result, nil
 }
 
-// lineEnds replaces every kind of line end. Offsets in the text count its result.
+// lineEnds normalizes line ends. Offsets in the text refer to its result.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// askParts asks the model about all parts of the text, some at the same time, and publishes the changes in their order.
+// askParts calls the model for all parts of the text, some concurrently, and publishes the changes in their order.
 func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
@@ -147,7 +147,7 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 		case failed != nil:
 			failures++
 			err = failed
-			s.log.WarnContext(ctx, "a part of a text could not be proofread", "message_id", g.answer.ID, "part", i, "err",
+			s.log.WarnContext(ctx, "chat: proofreading a part failed", "message_id", g.answer.ID, "part", i, "err",
 				failed)
 		default:
 			step.Done, failures = step.Done+1, 0
@@ -160,12 +160,12 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 	return total, err
 }
 
-// asked returns how many parts the model is asked about.
+// asked returns the number of parts for which the model is called.
 func asked(parts []proofread.Part) int {
 	return len(slices.DeleteFunc(slices.Clone(parts), proofread.Part.Blank))
 }
 
-// tellParts shows how many parts of a long text are checked.
+// tellParts reports the number of checked parts of a long text.
 func (s *Service) tellParts(g *generation, step Step) {
 	if step.Total < 2 {
 		return
@@ -177,7 +177,7 @@ func (s *Service) tellParts(g *generation, step Step) {
 	s.tellStep(g, step)
 }
 
-// sumParts returns what the answers about all parts took, and the model that gave the last of them.
+// sumParts returns the total usage of the answers about all parts, and the model of the last answer.
 func sumParts(answers []*partAnswer) (total llm.Result) {
 	for _, a := range answers {
 		if a == nil {
@@ -190,7 +190,7 @@ func sumParts(answers []*partAnswer) (total llm.Result) {
 	return total
 }
 
-// takePart publishes what the model says about a part, while it is streamed.
+// takePart publishes the model's answer about a part while it is streamed.
 func (s *Service) takePart(g *generation, a *partAnswer) error {
 	p := g.proofreading
 	for said := range a.said {
@@ -199,7 +199,7 @@ func (s *Service) takePart(g *generation, a *partAnswer) error {
 			continue
 		}
 		if g.cut {
-			break // What is stored is what was told.
+			break // The stored changes must equal the published ones.
 		}
 		if change, ok := p.proof.Take(a.index, said.proposal); ok {
 			s.tellChange(g, change)
@@ -213,7 +213,8 @@ func (s *Service) takePart(g *generation, a *partAnswer) error {
 	return a.err
 }
 
-// tellChange publishes a change, and if it is no question a line of the text. Questions come at its end.
+// tellChange publishes a change, and a line of the text unless it is a question. Questions follow at the end of the
+// text.
 func (s *Service) tellChange(g *generation, change proofread.Change) {
 	s.confirm()
 	g.text.PutChange(change.ID, encode(change))
@@ -227,7 +228,7 @@ func (s *Service) tellChange(g *generation, change proofread.Change) {
 	s.publish(g, line)
 }
 
-// partRequest returns what the model is asked about a part.
+// partRequest returns the model's request for a part.
 func (s *Service) partRequest(g *generation, part proofread.Part) llm.Request {
 	settings := g.ask.Skill.FormSettings(g.ask.Question.Form)
 	question := part.Prompt(settings, g.proofreading.proof.Changes(), func(text string) string {
@@ -243,31 +244,31 @@ func (s *Service) partRequest(g *generation, part proofread.Part) llm.Request {
 	}
 }
 
-// partAnswer is what the model answers about a part of the text. The fields after said may be read once that is closed.
+// partAnswer is the model's answer about a part of the text. The fields after said may be read when said is closed.
 type partAnswer struct {
 	index   int
 	request llm.Request
-	said    chan partSaid
+	said    chan partPiece
 
-	result llm.Result // Of all tries, with the finish reason of the last one.
-	broken int        // Changes that could not be read.
+	result llm.Result // Total of all attempts, with the finish reason of the last one.
+	broken int        // Number of malformed changes.
 	err    error
 }
 
-// partSaid is a change, or a piece of reasoning.
-type partSaid struct {
+// partPiece is a change or a piece of reasoning.
+type partPiece struct {
 	proposal  proofread.Proposal
 	reasoning string
 }
 
 func newPartAnswer(index int, request llm.Request) *partAnswer {
-	return &partAnswer{index: index, request: request, said: make(chan partSaid, 100)}
+	return &partAnswer{index: index, request: request, said: make(chan partPiece, 100)}
 }
 
-// errUnformed means that the model did not answer in the form that it was asked for.
+// errUnformed means that the model's answer does not have the requested format.
 var errUnformed = fault.Errorf(llm.CodeBadResponse, "モデルの応答を校正の結果として読み取れませんでした。もう一度お試しください。")
 
-// ask asks the model, again if its answer breaks off or has another form. What it says twice is taken once.
+// ask calls the model, and again if its answer breaks off or has another format. It drops repeated changes.
 func (a *partAnswer) ask(ctx context.Context, s *Service, owner Owner) {
 	defer close(a.said)
 	for try := 1; ; try++ {
@@ -284,7 +285,7 @@ func (a *partAnswer) ask(ctx context.Context, s *Service, owner Owner) {
 
 func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
 	var reader proofread.Reader
-	tell := func(said partSaid) {
+	tell := func(said partPiece) {
 		select {
 		case a.said <- said:
 		case <-ctx.Done():
@@ -292,13 +293,13 @@ func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
 	}
 	request := a.request
 	request.Reasoning = func(delta string) {
-		if a.index == 0 { // That of others would come after the text has begun.
-			tell(partSaid{reasoning: delta})
+		if a.index == 0 { // The reasoning of other parts would arrive after the beginning of the text.
+			tell(partPiece{reasoning: delta})
 		}
 	}
 	result, err := model.Stream(ctx, request, func(delta string) {
 		for _, p := range reader.Write(delta) {
-			tell(partSaid{proposal: p})
+			tell(partPiece{proposal: p})
 		}
 	})
 	a.result.Usage.Add(result.Usage)
@@ -310,14 +311,14 @@ func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
 	return err
 }
 
-// putOriginal publishes the text that is proofread.
+// putOriginal publishes the text to proofread.
 func putOriginal(to *stream.Text, text string) {
 	for i, block := range proofread.Blocks(text, proofreadBlock) {
 		to.PutProofreadText(i, block.Offset, block.Text)
 	}
 }
 
-// putProofread publishes what a proofreading has come to, if the answer is one.
+// putProofread publishes the result of a proofreading, if the answer is one.
 func putProofread(to *stream.Text, r *proofread.Result) {
 	if r == nil {
 		return
@@ -330,7 +331,7 @@ func putProofread(to *stream.Text, r *proofread.Result) {
 	}{len(r.Changes), r.Dropped, r.Unchecked, r.File}))
 }
 
-// encode returns a value of strings, numbers and ids as JSON.
+// encode encodes a value of strings, numbers and ids as JSON.
 func encode(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -19,7 +19,7 @@ func reasoning(t *testing.T, raw string) string {
 	return join(t, raw, "reasoning-delta")
 }
 
-// TestReasoningIsStoredAsItWasSeen streams an answer with reasoning, live and from the store, and asks again: the model
+// TestReasoningIsStoredAsItWasSeen streams an answer with reasoning, live and from the store, and asks again. The model
 // receives its answer, but not its reasoning.
 func TestReasoningIsStoredAsItWasSeen(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestReasoningIsStoredAsItWasSeen(t *testing.T) {
 	call.Finish()
 }
 
-// TestReasoningAloneIsAFailure that keeps the reasoning.
+// TestReasoningAloneIsAFailure: reasoning without an answer is a failure that keeps the reasoning.
 func TestReasoningAloneIsAFailure(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Reasoning("考えた", "だけ。"), llmtest.Finish("stop"), llmtest.Done())
@@ -81,7 +81,7 @@ func TestReasoningAloneIsAFailure(t *testing.T) {
 	}
 }
 
-// TestStopWhileItThinks keeps the reasoning so far.
+// TestStopWhileItThinks: a stop keeps the reasoning so far.
 func TestStopWhileItThinks(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -97,8 +97,9 @@ func TestStopWhileItThinks(t *testing.T) {
 	}
 }
 
-// TestReasoningOfADeadServerIsForgotten takes over an answer during its reasoning: the next run begins anew.
-func TestReasoningOfADeadServerIsForgotten(t *testing.T) {
+// TestReasoningOfAFailedServerIsDropped takes over an answer during its reasoning: the next run starts from the
+// beginning.
+func TestReasoningOfAFailedServerIsDropped(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, nil)
@@ -118,7 +119,7 @@ func TestReasoningOfADeadServerIsForgotten(t *testing.T) {
 	}
 }
 
-// TestReasoningPastItsLimitIsDropped keeps the beginning, and the whole answer.
+// TestReasoningPastItsLimitIsDropped: the beginning of the reasoning and the whole answer are kept.
 func TestReasoningPastItsLimitIsDropped(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -137,9 +138,9 @@ func TestReasoningPastItsLimitIsDropped(t *testing.T) {
 	}
 }
 
-// TestThoughtsAreNotSaid: however a provider tells what its model thinks, it is neither in the answer, nor in the title,
-// nor found, nor told to the model again, nor shared.
-func TestThoughtsAreNotSaid(t *testing.T) {
+// TestReasoningIsNotPartOfTheAnswer: in any provider's form, reasoning is not in the answer or the title, not
+// searchable, not sent to the model again, and not shared.
+func TestReasoningIsNotPartOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	const thought = "秘密の思案"
 	for name, said := range map[string][]string{
@@ -171,7 +172,7 @@ func TestThoughtsAreNotSaid(t *testing.T) {
 			f := newFixture(t, client)
 			events := &titles{changed: make(chan chat.Thread, 100)}
 			f.server = f.startWith(chat.Needs{Model: client, Events: events}, chat.Config{})
-			for range 2 { // The second question tells what was said before.
+			for range 2 { // The second request contains the first answer.
 				exchange := f.send(f.question("質問です"))
 				if got := f.wait(exchange).Answer; got.Content != "回答です" || got.Reasoning != thought {
 					t.Fatalf("stored %+v", got)

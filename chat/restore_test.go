@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// backup has the rows of a database by table, in the format of COPY.
+// backup holds the rows of a database by table, in the format of COPY.
 type backup map[string]*bytes.Buffer
 
 func takeBackup(t *testing.T, conn *pgx.Conn) backup {
@@ -44,7 +44,7 @@ func (b backup) restore(t *testing.T, conn *pgx.Conn) {
 		}
 	}
 	exec("BEGIN")
-	exec("SET LOCAL session_replication_role = replica") // As pg_restore --disable-triggers does.
+	exec("SET LOCAL session_replication_role = replica") // Like pg_restore --disable-triggers.
 	for table := range b {
 		exec("TRUNCATE " + table + " CASCADE")
 	}
@@ -57,9 +57,9 @@ func (b backup) restore(t *testing.T, conn *pgx.Conn) {
 	exec("COMMIT")
 }
 
-// TestCursorsOfALostFutureDoNotHold restores a backup while clients hold cursors of later runs: the next run of an
-// answer in the backup, and the first run of one that is not.
-func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
+// TestCursorsAfterARestoreAreInvalid restores a backup while clients have cursors of later runs: for the next run of an
+// answer in the backup, and for the first run of an answer that is not in it.
+func TestCursorsAfterARestoreAreInvalid(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
@@ -90,7 +90,7 @@ func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
 	saved := takeBackup(t, conn)
 	f.server.kill()
 
-	epoch = 200 // In the lost future.
+	epoch = 200 // In the lost state.
 	elsewhere := f.newThread(chatSkill)
 	later := f.question("後の質問")
 	later.ThreadID = elsewhere.ID
@@ -109,7 +109,7 @@ func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
 
 	epoch = 300
 	next := f.start(llmtest.Say("復元後の回答"), db, drawn(chat.Config{Alone: true}))
-	later.ThreadID = f.thread.ID // Its own is lost as well.
+	later.ThreadID = f.thread.ID // Its own thread is lost.
 	f.waitAt(next, known)
 	for _, exchange := range []chat.Exchange{known, f.sendTo(next, later)} {
 		raw := f.follow(next, exchange.Answer.ID, cursor)

@@ -8,58 +8,58 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// KeptAfterTelling is how long a thread is kept at least after its owner was told that it will be deleted.
+// KeptAfterTelling is the minimum time between the notification of a thread's owner and the deletion of the thread.
 const KeptAfterTelling = 14 * 24 * time.Hour
 
-// TellingAhead is how much earlier than necessary people are told of their other threads, so that they are told once
-// a week at most.
+// TellingAhead is the time by which owners are notified early of their other threads, so that they receive at most one
+// notice a week.
 const TellingAhead = 7 * 24 * time.Hour
 
 const (
-	tellBatch  = 10  // People who are told in one transaction.
-	leaveBatch = 50  // Threads that one transaction deletes: each may have many messages.
-	clearBatch = 500 // Threads of which one transaction forgets that their owners were told.
+	tellBatch  = 10  // Maximum number of owners notified in one transaction.
+	leaveBatch = 50  // Threads deleted in one transaction, because each may have many messages.
+	clearBatch = 500 // Threads whose notification one transaction clears.
 )
 
-// Leaving is a thread that will be deleted, as its owner was told.
+// Leaving is a thread whose owner was notified that it will be deleted.
 type Leaving struct {
 	Thread
-	DeletesAt time.Time // It is deleted then or soon after, unless it is touched or pinned.
+	DeletesAt time.Time // It is deleted at that time or soon after, unless it is touched or pinned.
 }
 
 // LeavingCount counts a person's threads that will be deleted.
 type LeavingCount struct {
 	Threads int
-	First   *time.Time // When the first one is deleted. Nil: there are none.
+	First   *time.Time // The time of the first deletion; nil without threads.
 }
 
-// Telling is what a person is told: that threads were found that will be deleted.
+// Telling is the content of a notice to an owner about threads that will be deleted.
 type Telling struct {
 	Owner Owner
 	Days  int // The organization's setting.
 	LeavingCount
 }
 
-// RetentionStore deletes threads that were not touched for as many days as their organization has set, 14 days after
-// their owners were told or later. Pinned threads, temporary ones, and those in which an answer is being generated are
-// kept. Servers that call a method at the same time share the work.
+// RetentionStore deletes threads that were not used for the number of days set by their organization, at least 14 days
+// after their owners were notified. It keeps pinned and temporary threads, and threads in which an answer is being
+// generated. Servers may call its methods concurrently and then share the work.
 type RetentionStore interface {
 	// CountLeaving counts the owner's threads that will be deleted.
 	CountLeaving(ctx context.Context, owner Owner) (LeavingCount, error)
 
-	// ListLeaving returns these threads, the first one to be deleted first.
+	// ListLeaving returns these threads in the order of their deletion.
 	ListLeaving(ctx context.Context, owner Owner, offset, limit int) ([]Leaving, error)
 
-	// ForgetTold forgets that owners were told of threads before their organization's setting changed, of at most limit
-	// threads, and returns their number.
+	// ForgetTold clears notifications of owners from before a change of their organization's setting, for at most limit
+	// threads, and returns the number of threads.
 	ForgetTold(ctx context.Context, limit int) (int, error)
 
-	// TellOwners records that people are told of their threads that have to be deleted, together with those that have
-	// to be within TellingAhead, and adds the notice that is made for each person. It tells at most limit people and
-	// returns their number.
+	// TellOwners records notifications of owners about threads that must be deleted, together with threads due within
+	// TellingAhead, and adds the notice returned by notice for each owner. It notifies at most limit owners and returns
+	// their number.
 	TellOwners(ctx context.Context, limit int, notice func(Telling) org.Notification) (int, error)
 
-	// DeleteLeft deletes threads whose time is over, at most limit, counts them in the audit log, and returns them.
+	// DeleteLeft deletes at most limit due threads, counts them in the audit log, and returns them.
 	DeleteLeft(ctx context.Context, limit int) ([]Expired, error)
 }
 
@@ -68,33 +68,33 @@ func (s *Service) CountLeaving(ctx context.Context, owner Owner) (LeavingCount, 
 	return s.retention.CountLeaving(ctx, owner)
 }
 
-// ListLeaving returns a page of the owner's threads that will be deleted, the first one to be deleted first.
+// ListLeaving returns a page of the owner's threads that will be deleted, in the order of their deletion.
 func (s *Service) ListLeaving(ctx context.Context, owner Owner, offset, limit int) ([]Leaving, error) {
 	return s.retention.ListLeaving(ctx, owner, offset, limit)
 }
 
-// retain tells people of threads that will be deleted, and deletes those whose time is over. A failure is logged, and
-// the rest is done the next time.
+// retain notifies owners of threads that will be deleted, and deletes due threads. A failure is logged, and the next
+// call continues.
 func (s *Service) retain() {
 	steps := []struct {
 		what string
 		most int
 		do   func() (int, error)
 	}{
-		{"forgetting what was told", clearBatch, func() (int, error) {
+		{"clearing outdated notifications", clearBatch, func() (int, error) {
 			return s.retention.ForgetTold(s.root, clearBatch)
 		}},
-		{"telling of threads that will be deleted", 1, func() (int, error) {
+		{"notifying owners of due threads", 1, func() (int, error) {
 			return s.retention.TellOwners(s.root, tellBatch, leavingNotice)
 		}},
-		{"deleting threads whose time is over", leaveBatch, s.deleteLeft},
+		{"deleting due threads", leaveBatch, s.deleteLeft},
 	}
 	for _, step := range steps {
 		for done := step.most; done >= step.most; {
 			var err error
 			if done, err = step.do(); err != nil {
 				if s.root.Err() == nil {
-					s.log.WarnContext(s.root, step.what+" failed, trying again later", "err", err)
+					s.log.WarnContext(s.root, "chat: "+step.what+" failed, retrying later", "err", err)
 				}
 				return
 			}
@@ -102,7 +102,7 @@ func (s *Service) retain() {
 	}
 }
 
-// deleteLeft deletes a batch of threads whose time is over, and returns how many there were.
+// deleteLeft deletes a batch of due threads, and returns their number.
 func (s *Service) deleteLeft() (int, error) {
 	left, err := s.retention.DeleteLeft(s.root, leaveBatch)
 	for _, e := range left {
@@ -114,7 +114,7 @@ func (s *Service) deleteLeft() (int, error) {
 	return len(left), err
 }
 
-// leavingNotice returns the notice for a person.
+// leavingNotice returns the notice for an owner.
 func leavingNotice(t Telling) org.Notification {
 	first := t.First.In(time.FixedZone("JST", 9*60*60))
 	return org.Notification{

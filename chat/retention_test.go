@@ -15,9 +15,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// TestR99_ServerTellsAndDeletes: a server that starts tells the owner of one thread, and deletes another one, of which
-// its owner was told before; open tabs are told of the deletion.
-func TestR99_ServerTellsAndDeletes(t *testing.T) {
+// TestR99_OwnersAreNotifiedBeforeDeletion: a starting server notifies the owner of one thread, and deletes another
+// thread whose owner was notified before. Open tabs are notified of the deletion.
+func TestR99_OwnersAreNotifiedBeforeDeletion(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
@@ -30,7 +30,7 @@ func TestR99_ServerTellsAndDeletes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.server.kill() // Else it may delete the thread itself.
+	f.server.kill() // Otherwise it may delete the thread itself.
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestR99_ServerTellsAndDeletes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	events := &told{deleted: make(chan struct{})}
+	events := &recordedEvents{deleted: make(chan struct{})}
 	s := f.startWith(chat.Needs{Model: llmtest.Say("はい"), Events: events}, chat.Config{Expiry: time.Hour})
 	await(t, "that the tabs are told", events.deleted)
 	if got := strings.Join(events.take(), "|"); got != "deleted" {

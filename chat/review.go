@@ -10,27 +10,27 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// Review is a rating as an organization's administrators see it.
+// Review is a rating as shown to an organization's administrators.
 type Review struct {
-	ID        uuid.UUID // Of the answer.
+	ID        uuid.UUID // The id of the answer.
 	At        time.Time
-	SkillID   *uuid.UUID // Nil for skills of a member's own, which only their owner knows.
-	SkillName string     // "" for these.
-	Model     string     // "" if no model was asked.
+	SkillID   *uuid.UUID // Nil for a member's own skill, which only its owner may know.
+	SkillName string     // "" for a member's own skill.
+	Model     string     // "" if no model was called.
 	Rating    Rating
-	Comment   string // "" also for ratings from before administrators saw comments.
+	Comment   string // Also "" for ratings from before administrators could see comments.
 	WithText  bool   // The person has chosen to send the question and the answer.
-	Person    string // The name of the person, "" unless WithText.
+	Person    string // The name of the person; "" unless WithText.
 }
 
-// ReviewText is a review with what was asked and answered, "" unless WithText.
+// ReviewText is a review with the question and the answer, which are "" unless WithText.
 type ReviewText struct {
 	Review
 	Question string
 	Answer   string
 }
 
-// SkillRatings counts the ratings of a skill's answers. Those of all skills of members' own are one.
+// SkillRatings counts the ratings of a skill's answers. All skills of individual members are one entry.
 type SkillRatings struct {
 	SkillID   *uuid.UUID
 	SkillName string
@@ -47,15 +47,15 @@ type ReviewQuery struct {
 	Offset, Limit int
 }
 
-// ReviewStore is what a Reviewer needs of a database.
+// ReviewStore is the database of a Reviewer.
 type ReviewStore interface {
-	// ListReviews returns the organization's reviews that the query selects, newest first, and their total number.
+	// ListReviews returns the organization's reviews selected by the query, newest first, and their total number.
 	ListReviews(ctx context.Context, organizationID uuid.UUID, query ReviewQuery) ([]Review, int, error)
 
 	// FindReview returns one of the organization's reviews, or ErrNoMessage.
 	FindReview(ctx context.Context, organizationID, messageID uuid.UUID) (ReviewText, error)
 
-	// CountRatings returns the ratings between two times by skill, most first.
+	// CountRatings returns the number of ratings between two times by skill, largest first.
 	CountRatings(ctx context.Context, organizationID uuid.UUID, from, to time.Time) ([]SkillRatings, error)
 }
 
@@ -75,7 +75,7 @@ func (r *Reviewer) List(ctx context.Context, actor identity.Actor, query ReviewQ
 	return r.store.ListReviews(ctx, actor.OrganizationID, query)
 }
 
-// Find returns a review in the actor's organization, with what was asked and answered if the person has sent it.
+// Find returns a review in the actor's organization, with the question and the answer if the person has sent them.
 func (r *Reviewer) Find(ctx context.Context, actor identity.Actor, messageID uuid.UUID) (ReviewText, error) {
 	if !org.IsAdmin(actor.Role) {
 		return ReviewText{}, org.ErrForbidden
@@ -83,7 +83,7 @@ func (r *Reviewer) Find(ctx context.Context, actor identity.Actor, messageID uui
 	return r.store.FindReview(ctx, actor.OrganizationID, messageID)
 }
 
-// BySkill counts the ratings in the actor's organization by skill, most first. Zero times do not limit.
+// BySkill counts the ratings in the actor's organization by skill, largest first. A zero time is no bound.
 func (r *Reviewer) BySkill(ctx context.Context, actor identity.Actor, from, to time.Time) ([]SkillRatings, error) {
 	if !org.IsAdmin(actor.Role) {
 		return nil, org.ErrForbidden

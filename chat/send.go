@@ -19,40 +19,40 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Question is what a person asks: Content, or Form for a skill with a form. With Edit it replaces an earlier question
-// in a new branch. Regenerate has the model answer an earlier question again, in a new branch as well.
+// Question is a person's question: Content, or Form for a skill with a form. With Edit it replaces an earlier question
+// in a new branch. With Regenerate the model answers an earlier question again, in a new branch.
 type Question struct {
-	RequestID     uuid.UUID // Chosen by the client; repeating it repeats the request.
+	RequestID     uuid.UUID // Chosen by the client to identify repeated requests.
 	ThreadID      uuid.UUID
 	Content       string
 	Form          map[string]string
-	DataSourceIDs []uuid.UUID // Nil: see dataSources. Empty: none.
+	DataSourceIDs []uuid.UUID // For nil see dataSources. Empty for none.
 	Regenerate    *uuid.UUID
 
 	// Omitted from the hash if nil, so that hashes stored by versions without these fields remain valid.
 	Edit     *uuid.UUID `json:",omitempty"` // The question that it replaces.
-	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: Look finds the end of a branch.
-	Prompt   string     `json:",omitempty"` // What the model reads of a question whose Content says it briefly.
-	ModelID  string     `json:",omitempty"` // The model that is to answer; "" for the default.
-	Thinking *bool      `json:",omitempty"` // Whether it thinks first, where that can be switched.
-	Params   *Params    `json:",omitempty"` // Of the answer. Refused for a proofreading.
-	// Pictures of the question. Nil: none, or those of the question that it replaces. Empty: none.
+	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. If nil, Look finds the end of a branch.
+	Prompt   string     `json:",omitempty"` // The text for the model, if Content is only a short form of it.
+	ModelID  string     `json:",omitempty"` // The model for the answer; "" for the default.
+	Thinking *bool      `json:",omitempty"` // Whether the model thinks first, if that can be switched.
+	Params   *Params    `json:",omitempty"` // Parameters of the answer. Refused for a proofreading.
+	// Pictures of the question. Nil for none, or those of the question that it replaces. Empty for none.
 	PictureIDs []uuid.UUID `json:",omitzero"`
 
-	// Only StartThread adds these.
-	Earlier      []Earlier `json:",omitempty"` // Messages before the question, in turns.
+	// Set only by StartThread.
+	Earlier      []Earlier `json:",omitempty"` // Alternating messages before the question.
 	Instructions string    `json:",omitempty"` // Of the thread: see NewThread.
 	// AcceptTokens is the estimate of a Costly error that the person has accepted. The hash does not include it, so
 	// that a repeated request finds its answer with and without it.
 	AcceptTokens int `json:",omitempty"`
 }
 
-// hash identifies the contents of the question.
+// hash identifies the content of the question.
 func (q Question) hash() [32]byte {
 	q.RequestID, q.AcceptTokens = uuid.Nil, 0
 	b, err := json.Marshal(q) // Sorts the keys of maps.
 	if err != nil {
-		panic("chat: " + err.Error()) // Strings, ids and maps of strings can always be encoded.
+		panic("chat: " + err.Error()) // Unreachable: strings, ids and maps of strings can always be encoded.
 	}
 	return sha256.Sum256(b)
 }
@@ -95,11 +95,11 @@ func tooManySources() error {
 	return fault.InvalidField("data_source_ids", "一度に使えるファイルは%d件までです。", datasource.MaxSearched)
 }
 
-// commitTimeout bounds a transaction of the Service's own, and a whole Send. Storing a question does not end with the
+// commitTimeout bounds a transaction started by the Service, and a whole Send. Storing a question does not end with the
 // request, because a client that disconnects must find its question later.
 const commitTimeout = 5 * time.Second
 
-// Send stores a question and starts its answer, or finds what the same request began before. It returns when the
+// Send stores a question and starts its answer, or finds the exchange of a repeated request. It returns when the
 // question is stored, within commitTimeout. The error is Costly if the answer would take more tokens than the question
 // accepts.
 func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange Exchange, err error) {
@@ -118,7 +118,8 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	since := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, since.Add(commitTimeout))
 	defer cancel()
-	// One at a time per thread: of several copies of a request the first begins and the others find it.
+	// One at a time per thread: of concurrent copies of a request, the first one begins the answer and the others find
+	// it.
 	leave, err := s.enter(ctx, turn{owner.UserID, q.ThreadID})
 	if err != nil {
 		return Exchange{}, err
@@ -155,7 +156,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	return s.begin(ctx, b, ask, since)
 }
 
-// attributes identifies the generation of an answer in traces.
+// attributes returns the attributes of a generation for traces.
 func attributes(answer Message) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("chat.thread_id", answer.ThreadID.String()),
@@ -164,8 +165,8 @@ func attributes(answer Message) []attribute.KeyValue {
 	}
 }
 
-// turn is the key by which Sends are serialized. It includes the user, so that a person cannot block the thread of
-// another one.
+// turn is the key by which Sends are serialized. It includes the user, so that a person cannot block another person's
+// thread.
 type turn struct {
 	userID, threadID uuid.UUID
 }
@@ -198,7 +199,7 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 	}
 }
 
-// prepare adds the messages of a question, if it may be asked, and returns what precedes it.
+// prepare validates a question, adds its messages, and returns the content before it.
 func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked, chosen Chosen) (Before, error) {
 	if looked.Running {
 		return Before{}, ErrThreadBusy
@@ -239,8 +240,8 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 	return s.withOpening(ctx, b.Owner, looked.Skill, b.Question, history)
 }
 
-// dataSources returns the data sources that a new question is answered from: those that it names, else the files of its
-// form, else inherited ones.
+// dataSources returns the data sources of a new question: the given ones, else the files of its form, else inherited
+// ones.
 func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID, error) {
 	if !sk.AcceptsDataSources {
 		if len(q.DataSourceIDs) == 0 {
@@ -267,16 +268,16 @@ func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID
 	return ids, nil
 }
 
-// lacksDocuments reports whether a question about documents has none because those of the thread were all deleted: the
-// model would answer from its memory.
+// lacksDocuments reports whether a question about documents has none because those of the thread were all deleted. The
+// model would otherwise answer without sources.
 func lacksDocuments(looked Looked, question Message) bool {
 	return looked.Skill.TaskType == skill.TaskDocumentQA && looked.HadSources && len(looked.DataSourceIDs) == 0 &&
 		len(question.DataSourceIDs)+len(looked.Skill.Documents) == 0
 }
 
-// place decides where in the thread a question is added, and returns the messages before it: at the end of a branch, in
-// place of another question, or where it is already, to be answered again. The question inherits the data sources of
-// the thread, or those that are left of the one that it replaces, and the pictures of that one.
+// place determines the position of a question in the thread, and returns the messages before it. A question is added at
+// the end of a branch, in place of another question, or keeps its position to be answered again. It inherits the data
+// sources of the thread, or the remaining ones of the question that it replaces, and the pictures of that question.
 func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
 	b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
 	switch {
@@ -304,7 +305,7 @@ func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked
 	return s.before(ctx, b.Owner, b.Question)
 }
 
-// before returns the messages that precede a question in its branch.
+// before returns the messages before a question in its branch.
 func (s *Service) before(ctx context.Context, owner Owner, question Message) ([]Message, error) {
 	if question.ParentID == nil {
 		return nil, nil
@@ -327,8 +328,8 @@ func (s *Service) findIn(ctx context.Context, owner Owner, threadID, id uuid.UUI
 	return message, err
 }
 
-// render returns what the thread shows of a question, and what the model reads if that differs. A thread that began
-// with a form continues with free text.
+// render returns the text shown in the thread for a question, and the text for the model if it differs. A thread that
+// began with a form continues with free text.
 func render(sk skill.Skill, q Question) (skill.Question, error) {
 	if q.Form == nil {
 		return skill.Question{Display: q.Content, Prompt: q.Prompt, Subject: q.Content}, nil
@@ -342,8 +343,8 @@ func render(sk skill.Skill, q Question) (skill.Question, error) {
 	return sk.RenderForm(q.Form), nil
 }
 
-// begin stores a question while the model is already generating, and returns once it is stored. If it is refused, the
-// model's answer is dropped; no client has seen it.
+// begin stores a question while the model is already generating, and returns when it is stored. If the store refuses
+// it, the model's answer is dropped; no client has seen it.
 func (s *Service) begin(ctx context.Context, b Begin, ask Ask, since time.Time) (Exchange, error) {
 	place, err := s.admit(b.Owner)
 	if err != nil {
@@ -354,7 +355,7 @@ func (s *Service) begin(ctx context.Context, b Begin, ask Ask, since time.Time) 
 	}
 	g := &generation{ask: ask, answer: b.Answer, since: since, place: place}
 	if err := s.launch(ctx, g); err != nil {
-		s.metrics.Refused(RefusedStopping) // The only reason why launch fails.
+		s.metrics.Refused(RefusedStopping) // The only error of launch.
 		return Exchange{}, err
 	}
 	began := time.Now()
@@ -373,7 +374,8 @@ func (s *Service) begin(ctx context.Context, b Begin, ask Ask, since time.Time) 
 	if s.events == (noEvents{}) {
 		close(g.told)
 	} else {
-		s.jobs.Go(func() { s.publishBegun(g, stored) }) // Does not delay the client's first token.
+		// In the background, to avoid delaying the client's first token.
+		s.jobs.Go(func() { s.publishBegun(g, stored) })
 	}
 	return stored.Exchange, nil
 }

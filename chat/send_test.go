@@ -25,7 +25,7 @@ func skillOf(t *testing.T, kind skill.Kind) skill.Skill {
 	return skills[i]
 }
 
-// TestRefusedQuestionAsksNoModel: a refused question is not sent to the model, and an earlier one is found.
+// TestRefusedQuestionAsksNoModel: a refused question is not sent to the model, and a repeated request finds its answer.
 func TestRefusedQuestionAsksNoModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -54,7 +54,7 @@ func TestRefusedQuestionAsksNoModel(t *testing.T) {
 		t.Errorf("stored %d, %v, and %d", len(list), err, len(f.messages()))
 	}
 	close(release)
-	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for everything that was begun.
+	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for all started work.
 	close(asked)
 	for content := range asked {
 		if !strings.Contains(content, "一つ目") { // The question, or the request for its thread's title.

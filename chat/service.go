@@ -19,36 +19,39 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Config tunes the Service. The zero value of a field means its default.
+// Config tunes the Service. The zero value of a field selects its default.
 type Config struct {
-	Lease time.Duration // A server silent for longer is considered dead. Default 8 s.
+	Lease time.Duration // A server silent for longer is considered failed. Default 8 s.
 	// How often this server renews its lease. Default 1 s (2 s if Alone), or a quarter of Lease.
-	Heartbeat    time.Duration
-	Sweep        time.Duration // How often it looks for generations of dead servers. Default 1 s.
-	StoreRetry   time.Duration // Longest pause between attempts to store an answer. Default 5 s.
-	Patience     time.Duration // How often a request that waits for another server's answer looks for it. Default 5 s.
-	TitleTimeout time.Duration // Timeout of generating a title. Nothing waits for it. Default 30 s.
-	Expiry       time.Duration // How often expired threads are deleted. Default 1 min.
-	MirrorGrace  time.Duration // How long mirrors wait for the end of stream after an answer was stored. Default 5 s.
-	MaxAnswer    int           // Bytes of an answer's text; longer answers are cut off. Default 1 MiB.
-	// Bytes of an answer's reasoning; the rest is dropped. Default 128 KiB.
+	Heartbeat  time.Duration
+	Sweep      time.Duration // Interval of the search for generations of failed servers. Default 1 s.
+	StoreRetry time.Duration // Longest pause between attempts to store an answer. Default 5 s.
+	// Interval at which a request that waits for another server's answer reads the answer. Default 5 s.
+	Patience     time.Duration
+	TitleTimeout time.Duration // Timeout of generating a title, in the background. Default 30 s.
+	Expiry       time.Duration // Interval between deletions of expired threads. Default 1 min.
+	// Time for which mirrors wait for the end of the stream after an answer was stored. Default 5 s.
+	MirrorGrace time.Duration
+	MaxAnswer   int // In bytes of an answer's text; longer answers are truncated. Default 1 MiB.
+	// In bytes of an answer's reasoning; the rest is dropped. Default 128 KiB.
 	MaxReasoning int
-	HistoryBytes int // Bytes of earlier messages that are sent to the model. Default 48 KiB.
-	// ProofreadNote stands below every proofreading: what it does not find. Default none.
+	HistoryBytes int // In bytes of earlier messages sent to the model. Default 48 KiB.
+	// ProofreadNote is added to every proofreading: the limits of the check. Default none.
 	ProofreadNote string
 
-	MaxGenerations     int // At once; as many again may wait for a place. Default 1000.
-	MaxPerPerson       int // Running or waiting, per person. Default unlimited.
-	MaxPerOrganization int // Running or waiting, per organization. Default unlimited.
-	// Bytes of texts that are being generated or followed; above it new questions are refused. Default 512 MiB.
+	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.
+	MaxPerPerson       int // Running and waiting generations per person. Default unlimited.
+	MaxPerOrganization int // Running and waiting generations per organization. Default unlimited.
+	// In bytes of texts that are generated or followed; above it new questions are refused. Default 512 MiB.
 	MaxLiveText int64
 
-	// Epoch returns the lowest number of a run that begins now. A run that is taken over always gets a higher number
-	// than before; the epoch also keeps it distinct from runs that clients remember but a restored database does not.
-	// Default: the seconds since the beginning of 2025.
+	// Epoch returns the minimum number of a run that begins now. The next run of an answer always gets a higher number.
+	// The epoch also distinguishes it from runs that clients remember but a restored database does not. Default: the
+	// seconds since the beginning of 2025.
 	Epoch func() int
 
-	// Alone says that no other server shares the database: whatever was running when this one starts is an orphan.
+	// Alone means that no other server shares the database: every running generation in the database is an orphan when
+	// this server starts.
 	Alone bool
 }
 
@@ -94,15 +97,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Skills finds the skill of a thread. *skill.Service is one.
+// Skills finds the skill of a thread. *skill.Service implements it.
 type Skills interface {
 	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
 
-	// Unavailable returns why a skill cannot be used on this server, "" if it can.
+	// Unavailable returns the reason why a skill cannot be used on this server, or "".
 	Unavailable(s skill.Skill) string
 }
 
-// Budget limits what organizations and their members may spend. *org.Budget is one.
+// Budget limits what organizations and their members may spend. *org.Budget implements it.
 type Budget interface {
 	// Check refuses a new message if no tokens are left or the contract has ended. It rarely queries the database.
 	Check(ctx context.Context, organizationID, userID uuid.UUID) error
@@ -126,17 +129,17 @@ type Needs struct {
 	Feed   *stream.Feed // Carries stop requests to the server that generates the answer.
 	Log    *slog.Logger
 
-	Offers   Offers       // Nil: the Model has one model without a name.
-	Pictures Pictures     // Nil: questions have none.
-	Grounder Grounder     // Nil: answers are based on the conversation alone.
-	Budget   Budget       // Nil: no limit.
-	Events   Events       // Nil: no events.
-	Metrics  Metrics      // Nil: no metrics.
-	Tracer   trace.Tracer // Nil: no traces.
+	Offers   Offers       // If nil, the Model has one model without a name.
+	Pictures Pictures     // If nil, questions have no pictures.
+	Grounder Grounder     // If nil, answers are grounded on the conversation only.
+	Budget   Budget       // If nil, there is no limit.
+	Events   Events       // If nil, events are discarded.
+	Metrics  Metrics      // If nil, metrics are discarded.
+	Tracer   trace.Tracer // If nil, there are no traces.
 }
 
-// Service answers questions. It owns the generations that this server runs: they continue when clients disconnect,
-// until they end, are stopped by their owner, or the Service stops.
+// Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
+// end, are stopped by their owner, or the Service stops.
 type Service struct {
 	threads   ThreadStore
 	retention RetentionStore
@@ -169,13 +172,13 @@ type Service struct {
 	mu       sync.Mutex
 	stopping bool                      // Guarded by mu. Refuses new generations.
 	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
-	sending  map[turn]chan struct{}    // Guarded by mu. Closed when the Send is over.
+	sending  map[turn]chan struct{}    // Guarded by mu. Closed when the Send returns.
 	jobs     sync.WaitGroup            // Add only with mu held and while not stopping.
 	// Goroutines that generate titles. Each is started while its generation is in jobs.
 	titles sync.WaitGroup
 }
 
-// NewService returns a Service. Nothing runs before Start.
+// NewService returns a Service. It starts no goroutine before Start.
 func NewService(n Needs, cfg Config) *Service {
 	if n.Grounder == nil {
 		n.Grounder = noGrounder{}
@@ -262,7 +265,7 @@ func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
 	}
 }
 
-// DeleteThread deletes a thread and ends the generation that runs in it.
+// DeleteThread deletes a thread and ends its running generation.
 func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) error {
 	answers, err := s.threads.DeleteThread(ctx, owner, id)
 	if err != nil {
@@ -275,8 +278,8 @@ func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) e
 	return nil
 }
 
-// ListMessages returns a page of a branch, newest first: the one through the message leaf, or the one that was shown
-// last if leaf is nil.
+// ListMessages returns a page of a branch, newest first: the branch through the message leaf, or if leaf is nil the
+// branch that was shown last.
 func (s *Service) ListMessages(
 	ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]Message, error) {
@@ -300,7 +303,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 	return nil
 }
 
-// WithdrawFeedback removes the rating of an answer; without one it does nothing.
+// WithdrawFeedback removes the rating of an answer, if there is one.
 func (s *Service) WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) error {
 	removed, err := s.threads.WithdrawFeedback(ctx, owner, messageID)
 	if err == nil && removed {

@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// Share is a thread that its owner shares with their organization, as it was when the share was created or last
-// updated.
+// Share is a thread shared with its owner's organization. It shows the thread as it was when the share was created or
+// last updated.
 type Share struct {
 	ID            uuid.UUID
 	ThreadID      uuid.UUID
@@ -28,26 +28,26 @@ type Share struct {
 	UpdatedAt     time.Time // When the snapshot was taken.
 }
 
-// Snapshot is what a person shares: a thread up to a message.
+// Snapshot is the content of a share: a thread up to a message.
 type Snapshot struct {
-	ShareID  uuid.UUID // Of a new share. An existing share keeps its id.
+	ShareID  uuid.UUID // The id for a new share. An existing share keeps its id.
 	ThreadID uuid.UUID
 	Leaf     uuid.UUID // The last message of the branch.
 }
 
-// Errors of the ShareStore that clients know by their codes.
+// Errors of the ShareStore with codes for clients.
 var (
 	ErrNoShare        = fault.Errorf(fault.NotFound, "共有されているチャットが見つかりません。")
 	ErrShareRunning   = fault.Errorf(fault.Conflict, "回答の作成が完了してから共有してください。")
 	ErrShareTemporary = fault.Errorf(fault.Conflict, "一時チャットは共有できません。")
 )
 
-// ShareStore is what a Sharer needs of a database. Each method is one transaction. What belongs to another organization
-// is treated as if it did not exist: ErrNoShare.
+// ShareStore is the database of a Sharer. Each method is one transaction. Shares of another organization are treated as
+// if they did not exist: the error is ErrNoShare.
 type ShareStore interface {
 	// PutShare takes a snapshot of the owner's thread and logs it. A thread has at most one share: an existing share
-	// shows the new snapshot from now on. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread,
-	// ErrShareRunning, ErrShareTemporary.
+	// gets the new snapshot. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
+	// ErrShareTemporary.
 	PutShare(ctx context.Context, owner Owner, snapshot Snapshot, by org.Doer) (Share, error)
 
 	// ListShares returns shares of an organization, last updated first, and their total number: those of one thread if
@@ -65,8 +65,8 @@ type ShareStore interface {
 	// EndShare removes a share and logs it. If userID is set, the share must be that user's.
 	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.Doer) error
 
-	// CopyShare copies a share into a new thread of the owner. If the owner has made one with the same request id
-	// before, that one is returned. If the skill is retired, the error has the code fault.NotFound.
+	// CopyShare copies a share into a new thread of the owner. A repeated call with the same request id returns the
+	// same thread. If the skill is retired, the error has the code fault.NotFound.
 	CopyShare(ctx context.Context, owner Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool,
 		err error)
 }
@@ -77,7 +77,7 @@ type Sharer struct {
 	events Events
 }
 
-// NewSharer returns a Sharer. Events is notified of threads that are copied from shares; it may be nil.
+// NewSharer returns a Sharer. events is notified of threads that are copied from shares; it may be nil.
 func NewSharer(store ShareStore, events Events) *Sharer {
 	if events == nil {
 		events = noEvents{}
@@ -85,15 +85,15 @@ func NewSharer(store ShareStore, events Events) *Sharer {
 	return &Sharer{store: store, events: events}
 }
 
-// Share shares a thread up to a message with the actor's organization. If the thread is shared already, its snapshot is
-// replaced.
+// Share shares a thread up to a message with the actor's organization. If the thread is already shared, it replaces the
+// snapshot.
 func (s *Sharer) Share(ctx context.Context, actor identity.Actor, threadID, leaf uuid.UUID) (Share, error) {
 	// Not a UUIDv7, which reveals its creation time and has fewer random bits: the id is part of a link.
 	snapshot := Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf}
 	return s.store.PutShare(ctx, ownerOf(actor), snapshot, org.DoerOf(actor))
 }
 
-// Own returns a page of the actor's shares, or that of one thread, last updated first, and their total number.
+// Own returns a page of the actor's shares, or the share of one thread, last updated first, and their total number.
 func (s *Sharer) Own(ctx context.Context, actor identity.Actor, threadID *uuid.UUID, offset, limit int) ([]Share, int,
 	error,
 ) {
@@ -120,7 +120,7 @@ func (s *Sharer) Messages(ctx context.Context, actor identity.Actor, shareID uui
 	return s.store.SharedMessages(ctx, actor.OrganizationID, shareID, offset, limit)
 }
 
-// End removes a share of the actor's own or, for administrators, any share of the organization.
+// End removes one of the actor's shares or, for administrators, any share of the organization.
 func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUID) error {
 	userID := &actor.ID
 	if org.IsAdmin(actor.Role) {

@@ -10,10 +10,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 )
 
-// preparationPoll is how often a preparation is read while a client waits for it: any server may be processing it.
+// preparationPoll is the interval at which a preparation is read while a client waits for it, because any server may be
+// processing it.
 const preparationPoll = 250 * time.Millisecond
 
-// Preparation attaches data sources to a thread and has them processed.
+// Preparation is a request to attach data sources to a thread and to process them.
 type Preparation struct {
 	RequestID uuid.UUID // Makes the request idempotent.
 	ThreadID  uuid.UUID
@@ -23,11 +24,11 @@ type Preparation struct {
 // Prepared is the state of a preparation.
 type Prepared struct {
 	ID      uuid.UUID
-	Status  datasource.Status // Failed if one of them failed or was deleted, once all have ended.
+	Status  datasource.Status // Failed if one of them failed or was deleted, after all have ended.
 	Sources []datasource.Source
 }
 
-// Prepare attaches data sources to a thread. Processing them began when they were uploaded.
+// Prepare attaches data sources to a thread. Their processing began when they were uploaded.
 func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prepared, error) {
 	thread, id, err := s.threads.AttachSources(ctx, owner, p)
 	if err != nil {
@@ -37,8 +38,8 @@ func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prep
 	return prepared(id, thread, p.SourceIDs), nil
 }
 
-// AwaitPrepared waits until the data sources of a preparation are processed or have failed. When the context ends
-// first, it returns their state so far.
+// AwaitPrepared waits until the data sources of a preparation are processed or have failed. If the context ends first,
+// it returns their current state.
 func (s *Service) AwaitPrepared(ctx context.Context, owner Owner, p Preparation, now Prepared) (Prepared, error) {
 	tick := time.NewTicker(preparationPoll)
 	defer tick.Stop()

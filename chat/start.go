@@ -4,15 +4,15 @@ import (
 	"context"
 )
 
-// StartThread begins a thread with its first question. The request's id names both: repeating the request finds them.
-// If the question is refused, no thread remains.
+// StartThread begins a thread with its first question. The request's id identifies both, so that a repeated request
+// finds them. If the question is refused, the thread is removed.
 func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Question) (Exchange, error) {
 	if err := q.validate(); err != nil {
 		return Exchange{}, err
 	}
 	wait, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	// One at a time per request: a copy must not find a thread that is about to be removed.
+	// One at a time per request, because a copy must not find a thread that is about to be removed.
 	leave, err := s.enter(wait, turn{owner.UserID, q.RequestID})
 	if err != nil {
 		return Exchange{}, err
@@ -37,13 +37,13 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 	return exchange, err
 }
 
-// dropStarted deletes a thread whose first question was refused. No event was sent of it.
+// dropStarted deletes a thread whose first question was refused. No event was sent for it.
 func (s *Service) dropStarted(ctx context.Context, owner Owner, thread Thread) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	answers, err := s.threads.DeleteThread(ctx, owner, thread.ID)
 	if err != nil {
-		s.log.WarnContext(ctx, "an empty thread remains", "thread_id", thread.ID, "err", err)
+		s.log.WarnContext(ctx, "chat: empty thread not deleted", "thread_id", thread.ID, "err", err)
 	}
 	for _, answer := range answers { // Storing the question was reported as failed, but succeeded.
 		s.stop(answer)

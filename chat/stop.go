@@ -13,9 +13,9 @@ import (
 // that misses one receives it with the next renewal of its lease.
 const topicStop = "stop"
 
-// StopMessage ends the generation of an answer and keeps the text so far. A complete answer stays as it is.
+// StopMessage ends the generation of an answer and keeps the text so far. It does not change a complete answer.
 func (s *Service) StopMessage(ctx context.Context, owner Owner, messageID uuid.UUID) error {
-	// The request is stored first: if the generating server dies now, the one that takes over stops it.
+	// The request is stored first: if the generating server fails now, the one that takes over stops the answer.
 	running, err := s.answers.RequestStop(ctx, owner, messageID)
 	if err != nil || !running {
 		return err
@@ -42,16 +42,16 @@ func (s *Service) stopLocal(messageID uuid.UUID) bool {
 	return g != nil
 }
 
-// obeyStops carries out stop requests from other servers, until the Service stops.
+// obeyStops executes stop requests of other servers until the Service stops.
 func (s *Service) obeyStops(stops *stream.Subscription) {
 	for {
 		event, err := stops.Next(s.root)
 		switch {
 		case err == nil && len(event) == len(uuid.UUID{}):
 			s.stopLocal(uuid.UUID(event))
-		case err == nil: // A message of another version: ignored.
+		case err == nil: // A malformed message of another version is ignored.
 		case errors.Is(err, stream.ErrMissed):
-			_ = s.renew() // Returns all pending stop requests. Logs its own error.
+			_ = s.renew() // Returns all pending stop requests. It logs its own error.
 		case errors.Is(err, stream.ErrTooSlow):
 			stops.Leave()
 			stops = s.feed.Subscribe(topicStop)

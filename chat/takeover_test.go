@@ -95,8 +95,8 @@ func TestGenerationOfADeadServerIsRunAgain(t *testing.T) {
 	}
 }
 
-// TestR87_ATakeoverHasThePageInView: the page of the browser extension is longer than the history that is sent, and
-// stands before the question of the run after a crash as it does before the one of the first.
+// TestR87_ATakeoverHasThePageInView: the page of the browser extension is longer than the sent history. The next run
+// after a crash still sends it before the question, like the first run.
 func TestR87_ATakeoverHasThePageInView(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -353,8 +353,8 @@ func (o *overtaken) FindMessage(ctx context.Context, owner chat.Owner, id uuid.U
 
 func (o *overtaken) GenerationEnded(string, time.Duration, int) { close(o.ended) }
 
-// TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait has an answer taken over, generated and stored between the moment
-// when a client's server has read that it is running, and the moment when the client waits for it.
+// TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait: an answer is taken over, generated and stored after a client's
+// server has read that it is running, and before the client waits for it.
 func TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())

@@ -6,21 +6,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// TemporaryLifetime is how long a temporary thread lasts from its creation. The thread's page shows it to the owner.
+// TemporaryLifetime is the lifetime of a temporary thread from its creation. The thread's page shows it to the owner.
 const TemporaryLifetime = 24 * time.Hour
 
-// expiryBatch is how many expired threads one transaction deletes at most.
+// expiryBatch is the maximum number of expired threads deleted in one transaction.
 const expiryBatch = 100
 
-// Expired is a thread that was deleted because its time is over.
+// Expired is a thread that was deleted after its time limit.
 type Expired struct {
 	Owner    Owner
 	ThreadID uuid.UUID
-	Running  *uuid.UUID // The answer that was being generated in it, nil for none.
+	Running  *uuid.UUID // The answer that was being generated in it, or nil.
 }
 
-// expireThreads deletes temporary threads and those that are not touched any more, once their time is over, until the
-// Service stops. Every server does it, so that no leader is needed.
+// expireThreads deletes expired temporary threads and threads that are due by their organization's retention setting,
+// until the Service stops. Every server does it, so that no leader is needed.
 func (s *Service) expireThreads() {
 	again := time.NewTicker(s.cfg.Expiry)
 	defer again.Stop()
@@ -36,11 +36,11 @@ func (s *Service) expireThreads() {
 	}
 }
 
-// expire deletes a batch of expired threads, ends their running generations, and returns how many threads there were.
+// expire deletes a batch of expired threads, ends their running generations, and returns the number of threads.
 func (s *Service) expire() int {
 	expired, err := s.threads.DeleteExpired(s.root, expiryBatch)
 	if err != nil && s.root.Err() == nil {
-		s.log.WarnContext(s.root, "temporary threads are deleted later", "err", err)
+		s.log.WarnContext(s.root, "chat: deleting temporary threads failed, retrying later", "err", err)
 	}
 	for _, e := range expired {
 		if e.Running != nil {

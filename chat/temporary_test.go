@@ -17,7 +17,7 @@ import (
 )
 
 // TestTemporaryThreadsAreDeletedByAnyServer: a thread expires while another server generates an answer in it. The
-// server that deletes it stops the generation and notifies tabs; other threads stay.
+// server that deletes it stops the generation and notifies tabs. Other threads are kept.
 func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
@@ -31,8 +31,8 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, events := llmtest.NewLive(), &told{deleted: make(chan struct{})}
-	// Its lease is not renewed in this time, which would stop the generation as well.
+	model, events := llmtest.NewLive(), &recordedEvents{deleted: make(chan struct{})}
+	// Its lease is not renewed during the test, because a renewal would also stop the generation.
 	writer := f.startWith(chat.Needs{Model: model, Feed: feed},
 		chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
 	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
@@ -61,7 +61,8 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	f.startWith(chat.Needs{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour}) // Deletes at its start.
+	// It deletes expired threads at its start.
+	f.startWith(chat.Needs{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour})
 	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := attached.Text.Wait(within); err != nil {

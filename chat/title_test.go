@@ -16,19 +16,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// titler is a model that returns titles when the test says so. Its answers come from another model.
+// titler is a model that returns titles on the test's command. Its answers come from another model.
 type titler struct {
 	llm.Model
 	asked  chan titleCall
 	titles atomic.Int32 // Requests for a title.
 }
 
-// titleCall is a request for a title. The title is what say receives; nothing if it is closed.
+// titleCall is a request for a title. The test sends the title to say, or closes say for a failure.
 type titleCall struct {
 	model  string
 	prompt string
 	say    chan string
-	gone   chan struct{} // Closed when the model's caller has gone or has the title.
+	gone   chan struct{} // Closed when the caller has received the title or was canceled.
 }
 
 func newTitler(answers llm.Model) *titler {
@@ -73,9 +73,9 @@ func (m *titler) next(t *testing.T) titleCall {
 // titleTokens is the usage of one title.
 const titleTokens = 1007
 
-// titles records a thread's titles, and what was spent.
+// titles records a thread's titles, and the spent tokens.
 type titles struct {
-	told
+	recordedEvents
 	changed chan chat.Thread
 	spent   chan int
 }
@@ -85,7 +85,7 @@ func (e *titles) ThreadChanged(_ chat.Owner, t chat.Thread) { e.changed <- t }
 func (e *titles) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
 func (e *titles) Spent(_, _ uuid.UUID, tokens int)                  { e.spent <- tokens }
 
-// awaitTokens returns once a title's tokens were spent: it is stored then, or was not needed.
+// awaitTokens returns when a title's tokens were spent: the title was then stored, or was not needed.
 func (e *titles) awaitTokens(t *testing.T) {
 	t.Helper()
 	for {
@@ -115,7 +115,7 @@ func (e *titles) await(t *testing.T, title string) chat.Thread {
 	}
 }
 
-// titling starts a server on the fixture's database that generates titles when the test says so.
+// titling starts a server on the fixture's database that generates titles on the test's command.
 func (f *fixture) titling(answers llm.Model, cfg chat.Config) (*titler, *titles) {
 	f.t.Helper()
 	model, events := newTitler(answers), &titles{changed: make(chan chat.Thread, 100), spent: make(chan int, 100)}
@@ -132,8 +132,8 @@ func (f *fixture) title() string {
 	return thread.Title
 }
 
-// TestNothingWaitsForTheTitle: an answer ends, and its thread and its place are free for the next question, while the
-// title is still being generated. Later the title is sent and counted.
+// TestNothingWaitsForTheTitle: an answer ends, and its thread and its slot are free for the next question, while the
+// title is still being generated. The title is sent and counted later.
 func TestNothingWaitsForTheTitle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -169,7 +169,7 @@ func TestNothingWaitsForTheTitle(t *testing.T) {
 	}
 }
 
-// TestTitleComesFromTheQuestionAlone and is sent in the stream of an answer that is still being generated.
+// TestTitleComesFromTheQuestionAlone: the title is sent in the stream of an answer that is still being generated.
 func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 	t.Parallel()
 	answers := llmtest.NewLive()
@@ -199,8 +199,8 @@ func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 	}
 }
 
-// TestThreadIsCalledByItsQuestionAtOnce, so that it always has a title, even if generating one or the answer fails.
-func TestThreadIsCalledByItsQuestionAtOnce(t *testing.T) {
+// TestQuestionIsTheFirstTitle: a thread always has a title, even if generating one or the answer fails.
+func TestQuestionIsTheFirstTitle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	model, _ := f.titling(llmtest.NewLive(), chat.Config{})
@@ -241,8 +241,8 @@ func TestThreadIsCalledByItsQuestionAtOnce(t *testing.T) {
 	}
 }
 
-// TestTitleOfAnAnswerThatEndedBadly is generated as well.
-func TestTitleOfAnAnswerThatEndedBadly(t *testing.T) {
+// TestTitleAfterAFailedAnswer: the title is generated even if the answer fails.
+func TestTitleAfterAFailedAnswer(t *testing.T) {
 	t.Parallel()
 	answers := llmtest.NewLive()
 	f := newFixture(t, nil)
@@ -268,7 +268,7 @@ func TestTitleOfAnAnswerThatEndedBadly(t *testing.T) {
 	}
 }
 
-// TestRenamedThreadKeepsItsName, even if it was renamed to its provisional title.
+// TestRenamedThreadKeepsItsName: the name is kept even if it equals the provisional title.
 func TestRenamedThreadKeepsItsName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -306,7 +306,7 @@ func TestTitleHasItsOwnTime(t *testing.T) {
 	}
 }
 
-// TestStopEndsTitles: a server that stops waits for its answers and not for their titles.
+// TestStopEndsTitles: a stopping server waits for its answers, but not for their titles.
 func TestStopEndsTitles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -350,7 +350,7 @@ func TestTitleAfterATakeover(t *testing.T) {
 	f.server.kill()
 	model, _ = f.titling(llmtest.Say("答え"), chat.Config{Alone: true})
 	f.wait(exchange)
-	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for everything that was begun.
+	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for all started work.
 	if n := model.titles.Load(); n != 0 || f.title() != "三つ目" {
 		t.Errorf("the thread is called %q, the model was asked %d times", f.title(), n)
 	}

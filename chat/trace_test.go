@@ -14,9 +14,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestSpansTellHowAnAnswerCameAbout checks the spans of one answer: that of the request, and that of the generation,
-// which outlives it and refers to it. Neither contains people's texts.
-func TestSpansTellHowAnAnswerCameAbout(t *testing.T) {
+// TestSpansOfAnAnswer checks the spans of one answer: the span of the request, and the span of the
+// generation, which outlives it and refers to it. Neither contains people's texts.
+func TestSpansOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))

@@ -13,8 +13,8 @@ import (
 // token has two characters, a typical length for Japanese.
 const token = "回答"
 
-// BenchmarkAppendText measures publishing a token while many watches wait for it. The watches read in goroutines of
-// their own; their reading counts as CPU time of the server, but the publisher does not wait for it.
+// BenchmarkAppendText measures publishing a token while many watches wait for it. The watches read in separate
+// goroutines. Their reading counts as CPU time of the server, but the publisher does not wait for it.
 func BenchmarkAppendText(b *testing.B) {
 	for _, watches := range []int{0, 1, 1000} {
 		b.Run(fmt.Sprintf("watches=%d", watches), func(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkAppendText(b *testing.B) {
 	}
 }
 
-// read takes everything from a watch until it is over.
+// read reads a watch to its end.
 func read(ctx context.Context, watch *stream.Watch) {
 	for {
 		for watch.Take() != nil {

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// Cursor is a position in an answer's text: how much of it a client has. On the wire it is an event id,
+// Cursor is a position in an answer's text: the part that a client has received. On the wire it is an event id,
 // "<run>-<offset>".
 type Cursor struct {
-	Run    int // From 1.
-	Offset int // Bytes of UTF-8.
+	Run    int // Starts at 1.
+	Offset int // In bytes of UTF-8.
 }
 
-// String returns the cursor as it stands in an event id.
+// String returns the cursor as an event id.
 func (c Cursor) String() string {
 	return strconv.Itoa(c.Run) + "-" + strconv.Itoa(c.Offset)
 }
 
-// ParseCursor reads an event id. It accepts only what String writes: decimal digits, no signs, no leading zeros.
+// ParseCursor parses an event id. It accepts only the output of String: decimal digits, no signs, no leading zeros.
 func ParseCursor(id string) (Cursor, bool) {
 	run, offset, found := strings.Cut(id, "-")
 	if !found {
@@ -43,13 +43,13 @@ func parseNumber(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// start is where a stream begins: an offset of the text, and whether the client must discard what it has.
+// start is the start of a stream: an offset of the text, and whether the client must discard its text.
 type start struct {
 	offset int
 	reset  bool
 }
 
-// resolve returns where the stream of a client begins. lastEventID is "" for a client that has nothing.
+// resolve returns the start of a client's stream. lastEventID is "" for a client without a text.
 func resolve(lastEventID string, run int, text []byte) start {
 	if lastEventID == "" {
 		return start{}
@@ -59,7 +59,7 @@ func resolve(lastEventID string, run int, text []byte) start {
 	case !ok, c.Run != run, c.Offset > len(text):
 		return start{reset: true}
 	case c.Offset == 0:
-		// The id of a reset. A client that takes an id at its line may hold it without having seen the reset.
+		// The id of a reset. A client that adopts an id at its line may have it without having read the reset.
 		return start{reset: true}
 	case c.Offset < len(text) && !utf8.RuneStart(text[c.Offset]):
 		return start{reset: true}

@@ -11,14 +11,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// runs are the texts of an answer's runs. They share a beginning, and one is a prefix of another.
+// runs are the texts of an answer's runs. They share a prefix, and one is a prefix of another.
 var runs = []string{"紡ぐとは、🧵", "紡ぐ", "紡ぐとは、\n糸を引くこと。"}
 
-// thoughts are the reasoning of each run.
+// thoughts is the reasoning of each run.
 var thoughts = []string{"何を、聞かれたか。", "", "糸の、ことだ。"}
 
-// connection returns everything that a client with a cursor receives of one run: part of the text exists, the rest
-// follows. The last run ends, an earlier one is abandoned.
+// connection returns the bytes that a client with a cursor receives of one run: part of the text is stored, the rest is
+// written later. The last run ends, an earlier one is abandoned.
 func connection(run int, last bool, cursor string) string {
 	text := newText(run)
 	pieces := strings.SplitAfter(runs[run-1], "、")
@@ -29,7 +29,7 @@ func connection(run int, last bool, cursor string) string {
 		}
 		text.AppendText(pieces[0])
 	}
-	// A client that has some of the text reconnects after the reasoning, another one during it.
+	// A client with a part of the text reconnects after the reasoning; another one reconnects during it.
 	if at, _ := stream.ParseCursor(cursor); at.Run == run && at.Offset > 0 {
 		think()
 		think = func() {}
@@ -47,7 +47,7 @@ func connection(run int, last bool, cursor string) string {
 	return "retry: 1000\n\n" + string(drain(w))
 }
 
-// take passes what arrived over one connection to a client.
+// take passes the bytes received over one connection to a client.
 func take(t *testing.T, c *streamtest.Reader, raw string) {
 	t.Helper()
 	if _, err := c.Read(raw); err != nil {
@@ -55,8 +55,8 @@ func take(t *testing.T, c *streamtest.Reader, raw string) {
 	}
 }
 
-// TestR05_CutAtEveryByteWithEveryRule: the text is exact however often and wherever the connections of a client are
-// cut, by every rule, over several runs. The test goes through all states that a client can be in.
+// TestR05_CutAtEveryByteWithEveryRule: the text is exact wherever and however often a client's connections are cut, for
+// every rule and over several runs. The test covers all states of a client.
 func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 	t.Parallel()
 	for n := range len(runs) {
@@ -67,7 +67,7 @@ func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 				t.Parallel()
 				states := map[streamtest.Reader]bool{{Rule: rule}: true}
 				for run := 1; run <= n+1; run++ {
-					for range 3 { // Connections; the last one begins where the second was cut.
+					for range 3 { // Connections. The last one begins where the second one was cut.
 						states = cutEverywhere(t, states, run, run == n+1)
 					}
 				}
@@ -88,9 +88,9 @@ func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 	}
 }
 
-// cutEverywhere returns the state of clients that are sent a run, and cut off after any byte of it. Of a client that
-// takes ids at their line, a cut between an id and the blank line after it loses the event: no server can tell that
-// from the cut behind.
+// cutEverywhere returns the possible states of clients after a run that is cut after any byte. If a client adopts ids
+// at their line, a cut between an id and the blank line after it loses the event. No server can distinguish such a cut
+// from one after the event.
 func cutEverywhere(t *testing.T, states map[streamtest.Reader]bool, run int, last bool) map[streamtest.Reader]bool {
 	t.Helper()
 	after := make(map[streamtest.Reader]bool)
@@ -102,7 +102,7 @@ func cutEverywhere(t *testing.T, states map[streamtest.Reader]bool, run int, las
 		raw := connection(run, last, c.Cursor)
 		for cut := range len(raw) + 1 {
 			if cut > 0 && raw[cut-1] != '\n' {
-				continue // A reader takes whole lines: it is the same as at the last line's end.
+				continue // Only complete lines matter: the state is the same as at the end of the last line.
 			}
 			next := c
 			take(t, &next, raw[:cut])
@@ -116,7 +116,8 @@ func cutEverywhere(t *testing.T, states map[streamtest.Reader]bool, run int, las
 	return after
 }
 
-// TestR05_NoIDOfANewRunBeforeItsReset checks which events have ids, and that data precedes them.
+// TestR05_NoIDOfANewRunBeforeItsReset checks that the first id of a run is on its reset or its first text, and that
+// data precedes ids.
 func TestR05_NoIDOfANewRunBeforeItsReset(t *testing.T) {
 	t.Parallel()
 	for _, cursor := range []string{"", "1-3", "2-3", "2-0", "x"} {
@@ -142,7 +143,8 @@ func TestR05_NoIDOfANewRunBeforeItsReset(t *testing.T) {
 	}
 }
 
-// TestR07_EventsAreSmall: an event has at most 4 KiB of text, live, caught up and mirrored, and splits no character.
+// TestR07_EventsAreSmall: an event has at most 4 KiB of text, live, caught up and mirrored. It does not split a
+// character.
 func TestR07_EventsAreSmall(t *testing.T) {
 	t.Parallel()
 	said := "x" + strings.Repeat("紡🧵", 5000)

@@ -1,41 +1,40 @@
-// Package stream fans the growing text of an answer out to any number of subscribers, on any number of servers, so that
-// nothing that happens to a connection loses or repeats a character.
+// Package stream distributes the growing text of an answer to any number of subscribers on any number of servers. A
+// broken connection neither loses nor repeats a character.
 //
 // # Model
 //
-// A [Text] is one answer while it is being written: its characters so far, the parts beside them (steps, sources, a
-// title), and, once it is over, its end. A run is one attempt to write it; a server that takes an answer over from a
-// dead one writes it as the next run. A [Cursor] is a run and an offset, the number of bytes of the text that a client
-// has. Since it counts the text and not events, any server can serve it, from a live text or from a stored one, however
-// the text was cut into events before.
+// A [Text] is an answer while it is being written: its characters so far, its parts (steps, sources, a title) and, when
+// it is complete, its end. A run is one attempt to write the answer. If a server fails, the server that takes over
+// writes the answer as the next run. A [Cursor] is a run and an offset, the number of bytes of the text that a client
+// has received. The cursor counts the text and not events. Therefore any server can resume a client, from a live text
+// or from a stored one, however the text was divided into events before.
 //
-// Events are encoded once, as they go over the wire, and appended to a log of segments. A [Watch] is one client's
-// position in that log: there is no queue, channel or copy for each client. A late client gets one delta with the text
-// that it lacks and goes on at the end of the log; both are read under the same lock, so there is no gap between replay
-// and live. A segment stays in memory while a watch has still to read it; the garbage collector does the bookkeeping. A
-// watch that is more than 1 MiB behind catches up from the text in the same way, so that a stalled client keeps no log
-// in memory.
+// Events are encoded once, in their wire format, and appended to a log of segments. A [Watch] is one client's position
+// in that log: clients have no queue, channel or copy. A late client receives one delta with the missing text and
+// continues at the end of the log. Both are read under the same lock, so there is no gap between replay and live
+// events. A segment stays in memory while a watch has yet to read it; after that it is garbage-collected. A watch that
+// is more than 1 MiB behind also catches up from the text, so that a stalled client keeps no log in memory.
 //
-// Package stream/sse sends watches to HTTP clients. [Text.OnChange] tells it that a text has changed, not what: each
-// write to a client takes all that the client is behind by.
+// Package stream/sse sends watches to HTTP clients. [Text.OnChange] notifies it of a change without the content: each
+// write to a client sends everything that the client has not received.
 //
 // # Several servers
 //
-// A [Hub] is the registry of the texts of one server. Its [Transport] joins it to those of others. What travels is an
-// [Update], what has changed in a text since a position, in a log that the transport keeps for each message. Updates
-// may arrive twice, which changes nothing, and a missing one is noticed ([ErrHole]).
+// A [Hub] is the registry of the texts of one server. Its [Transport] connects it to the hubs of other servers. Servers
+// exchange [Update] values: the changes of a text since a position. The transport stores them in a log for each
+// message. Applying an update twice has no effect, and a missing update is detected ([ErrHole]).
 //
-// On the server that writes a text, a relay appends what has changed as one entry, waits until it is stored, and takes
-// what has changed meanwhile: one more reader that the publisher does not wait for. A relay whose run is no longer the
-// current one ([ErrStale]) abandons its text; one whose log was lost ([ErrLost]) sends the text again. Where a message
-// of another server is followed, an [Interest] begins a mirror, one for all that follow it: it applies the entries to a
-// text of its own, which is watched like any other. A later run replaces an earlier one, whose watches end, so that the
-// clients reconnect and are reset; after a hole the mirror begins again from the first entry, and the clients go on
-// where they were. A [Feed] carries small events by topic, and stores none.
+// On the server that writes a text, a relay appends all changes as one entry, waits until the entry is stored, and
+// continues with the changes made meanwhile. The publisher does not wait for the relay. A relay whose run is no longer
+// the current one ([ErrStale]) abandons its text; one whose log was lost ([ErrLost]) sends the whole text again. On
+// other servers, an [Interest] starts a mirror, which all interests in the message share. The mirror applies the
+// entries to a text of its own, which is watched like any other. A later run replaces an earlier one, whose watches
+// end, so that the clients reconnect and are reset. After a hole the mirror starts again from the first entry, and the
+// clients continue from their positions. A [Feed] distributes small events by topic without storing them.
 //
 //	server A                                                 server B
 //
-//	model ─▶ Text ─▶ log of events ─▶ Watch ─▶ client        model (asked again, when A is dead: run 2)
+//	model ─▶ Text ─▶ log of events ─▶ Watch ─▶ client        model (asked again if A has failed: run 2)
 //	          │ since a position                               ┊
 //	          ▼                                                ▼
 //	        relay ── Update ──▶ Transport ── Update ──▶ mirror ─▶ Text ─▶ log of events ─▶ Watch ─▶ client
@@ -44,16 +43,15 @@
 //
 // # Goroutines
 //
-// A [Hub] has a relay for each text that is written here, if there is a transport, and a follow for each message that
-// is mirrored here; Hub.Stop waits for them. A Transport owns its own. A Text, a Watch, an Interest and a Feed have
-// none.
+// If it has a transport, a [Hub] runs a relay for each text written on its server and a follow for each mirrored
+// message. Hub.Stop waits for them. A Transport owns its goroutines. A Text, a Watch, an Interest and a Feed have none.
 //
 // # Locks
 //
-//   - Text.mu guards what was written and what of it is in the log. Segments of the log are read without it.
-//   - Text.catching lets one watch at a time catch up. It is taken before Text.mu.
+//   - Text.mu guards the content of the text and of its log. Segments of the log are read without it.
+//   - Text.catching lets one watch at a time catch up. It is locked before Text.mu.
 //   - Hub.mu guards the registered texts, the interests and the run of each mirror; Feed.mu the subscriptions. No other
-//     lock is taken while one of them is held: texts are changed, and abandoned, after it was released.
+//     lock is acquired while one of them is held: texts are changed, and abandoned, after it was released.
 //
 // # The wire
 //
@@ -61,6 +59,6 @@
 // (https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol); ids, retry and comments follow the WHATWG's section on
 // server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 //
-// The package knows nothing of chats, users, databases or connections, and imports the standard library only. Package
-// bridge is the transport over NATS; package streamtest has one in memory, and tests what any transport must do.
+// The package does not depend on chats, users, databases or connections, and imports the standard library only. Package
+// bridge is the transport over NATS. Package streamtest has a transport in memory, and tests for any transport.
 package stream

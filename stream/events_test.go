@@ -9,21 +9,21 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// event is one event as a client's parser would dispatch it.
+// event is one event as dispatched by a client's parser.
 type event struct {
-	id   string // "" if the event brought none.
+	id   string // "" for an event without an id.
 	data string
 }
 
-// chunk is the part of a UI message chunk that the tests look at.
+// chunk is the part of a UI message chunk that the tests read.
 type chunk struct {
 	Type  string          `json:"type"`
 	Delta string          `json:"delta"`
 	Data  json.RawMessage `json:"data"`
 }
 
-// parseEvents parses an event stream by section 9.2.6 of the WHATWG's HTML standard. It shares no code with what it
-// checks. comments counts the lines that begin with a colon.
+// parseEvents parses an event stream by section 9.2.6 of the WHATWG's HTML standard. It shares no code with the tested
+// package. comments is the number of lines that begin with a colon.
 func parseEvents(t testing.TB, raw []byte) (events []event, comments int) {
 	t.Helper()
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
@@ -59,13 +59,13 @@ func parseEvents(t testing.TB, raw []byte) (events []event, comments int) {
 type client struct {
 	text      string // At the end of the last read.
 	reasoning string
-	cursor    string // Last event id.
+	cursor    string // The last event id.
 	terminal  []string
 	types     []string
 	done      bool
 }
 
-// read takes an event stream in. It fails the test if a cursor is not the length of the text.
+// read processes an event stream. It fails the test if a cursor is not the length of the text.
 func (c *client) read(t testing.TB, raw []byte) {
 	t.Helper()
 	events, _ := parseEvents(t, raw)
@@ -108,7 +108,7 @@ func (c *client) read(t testing.TB, raw []byte) {
 	}
 }
 
-// drain returns everything that a watch has at the moment.
+// drain returns all bytes that a watch has at present.
 func drain(w *stream.Watch) []byte {
 	var all []byte
 	for b := w.Take(); b != nil; b = w.Take() {

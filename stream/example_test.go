@@ -8,10 +8,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// An answer is written on one server and watched through another.
+// Example writes an answer on one server and watches it through another.
 func Example() {
 	ctx := context.Background()
-	network := streamtest.NewNetwork() // In its place, a bridge.Bridge joins servers over NATS.
+	network := streamtest.NewNetwork() // In production a bridge.Bridge connects servers over NATS.
 	writer := stream.NewHub(stream.HubConfig{Transport: network.Node()})
 	reader := stream.NewHub(stream.HubConfig{Transport: network.Node()})
 	defer reader.Stop(ctx)
@@ -25,7 +25,7 @@ func Example() {
 	defer interest.Leave()
 	interest.Mirror()
 	<-interest.Opened()
-	watch := interest.Text().Watch("1-9") // A client that has three characters.
+	watch := interest.Text().Watch("1-9") // A client that has received three characters.
 	for {
 		fmt.Print(string(watch.Take()))
 		more, over := watch.Wait()

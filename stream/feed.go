@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// feedQueue is the number of events that a subscription may lag behind.
+// feedQueue is the maximum number of undelivered events of a subscription.
 const feedQueue = 256
 
-// Feed carries small events by topic to the current subscribers of the topic, on this server and on those that its
-// Transport reaches. It stores nothing: a subscriber that was not there, or that gets ErrMissed, reads the state
-// itself. A Feed is safe for concurrent use.
+// Feed distributes small events by topic to the current subscribers of the topic, on this server and on those connected
+// by its Transport. It stores nothing: after subscribing, and after ErrMissed, a subscriber reads the state itself. A
+// Feed is safe for concurrent use.
 type Feed struct {
 	transport Transport
 
@@ -20,7 +20,7 @@ type Feed struct {
 	stop   func()                                // Guarded by mu. Ends the subscription to other servers.
 }
 
-// NewFeed returns a feed. transport is nil where one server is alone.
+// NewFeed returns a feed. transport is nil for a single server.
 func NewFeed(transport Transport) (*Feed, error) {
 	f := &Feed{transport: transport, topics: make(map[string]map[*Subscription]struct{})}
 	if transport == nil {
@@ -42,7 +42,7 @@ func (f *Feed) Close() {
 	}
 }
 
-// HasSubscribers reports whether a topic may have subscribers. If not, its events need not be created.
+// HasSubscribers reports whether a topic may have subscribers. If not, the caller need not create its events.
 func (f *Feed) HasSubscribers(topic string) bool {
 	if f.transport != nil {
 		return true
@@ -68,7 +68,7 @@ func (f *Feed) deliver(topic string, event []byte) {
 	}
 }
 
-// PublishLocal publishes an event to the subscribers of this server only, for events that every server learns of by
+// PublishLocal publishes an event to the subscribers of this server only. It is for events that every server publishes
 // itself.
 func (f *Feed) PublishLocal(topic string, event []byte) { f.deliver(topic, event) }
 
@@ -104,7 +104,7 @@ func (f *Feed) Subscriptions() int {
 type Subscription struct {
 	feed   *Feed
 	topics []string
-	queue  chan []byte   // Nil: events were missed.
+	queue  chan []byte   // A nil element means that events were missed.
 	slow   chan struct{} // Closed when the queue is full.
 	once   sync.Once
 }
@@ -115,7 +115,7 @@ var (
 	ErrTooSlow = errors.New("stream: the subscriber is too slow")
 )
 
-// Subscribe begins to receive the events of some topics, in order of arrival. Leave must be called.
+// Subscribe begins to receive the events of some topics, in order of arrival. The caller must call Leave.
 func (f *Feed) Subscribe(topics ...string) *Subscription {
 	s := &Subscription{feed: f, topics: topics, queue: make(chan []byte, feedQueue), slow: make(chan struct{})}
 	f.mu.Lock()
@@ -138,8 +138,8 @@ func (s *Subscription) put(event []byte) {
 	}
 }
 
-// Next waits for the next event. ErrMissed means that events may be missing, and the following calls go on; ErrTooSlow
-// and the context's error are final.
+// Next waits for the next event. ErrMissed means that events may be missing; the following calls continue with later
+// events. ErrTooSlow and the context's error are final.
 func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
 	select {
 	case <-s.slow:

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// textPartID is the id of the one text part that an answer has.
+// textPartID is the id of an answer's only text part.
 const textPartID = "0"
 
-// maxDelta bounds the text in one event, in bytes, so that a client whose connection breaks every few kilobytes still
-// makes progress.
+// maxDelta bounds the text in one event, in bytes, so that a client whose connection breaks every few kilobytes makes
+// progress.
 const maxDelta = 4 << 10
 
 var (
@@ -20,36 +20,36 @@ var (
 	doneFrame      = []byte("data: [DONE]\n\n")
 )
 
-// Head is what the first event of a stream says.
+// Head is the content of the first event of a stream.
 type Head struct {
 	Run       int
 	MessageID string
-	// Metadata is what stands beside the run in the start chunk's messageMetadata: {"name":…} on one line, or nil.
+	// Metadata is the further content of the start chunk's messageMetadata: {"name":…} on one line, or nil.
 	Metadata json.RawMessage
 }
 
-// Outcome says how an answer ended.
+// Outcome is the way in which an answer ended.
 type Outcome string
 
 // The ways an answer can end.
 const (
-	Finished Outcome = "finish" // The model was done, or reached its limit.
+	Finished Outcome = "finish" // The model finished, or reached its limit.
 	Aborted  Outcome = "abort"  // Its owner stopped it.
 	Failed   Outcome = "error"
 )
 
-// End is what the last event of a stream says.
+// End is the content of the last event of a stream.
 type End struct {
 	Outcome      Outcome
-	FinishReason string          // Finished: "stop" or "length".
-	Metadata     json.RawMessage // Finished: the finish chunk's messageMetadata, an object, or nil.
-	Reason       string          // Aborted: "stopped".
-	ErrorText    string          // Failed: for a person to read.
-	Code         string          // Failed: stable, for programs.
-	Retryable    bool            // Failed: asking again may help.
+	FinishReason string          // For Finished: "stop" or "length".
+	Metadata     json.RawMessage // For Finished: the finish chunk's messageMetadata, an object, or nil.
+	Reason       string          // For Aborted: "stopped".
+	ErrorText    string          // For Failed: a text for people.
+	Code         string          // For Failed: a stable code for programs.
+	Retryable    bool            // For Failed: a retry may help.
 }
 
-// isObject reports whether metadata can be spliced into an event as it is: nil, or an object on one line with at least
+// isObject reports whether metadata can be copied into an event unchanged: nil, or an object on one line with at least
 // one member and no space before it.
 func isObject(metadata json.RawMessage) bool {
 	return metadata == nil || (bytes.HasPrefix(metadata, []byte(`{"`)) && isLine(metadata))
@@ -67,7 +67,7 @@ type errorChunk struct {
 	Retryable bool    `json:"retryable"`
 }
 
-// dataChunk is a chunk of our own. It is transient: the AI SDK passes it on and does not add it to the message.
+// dataChunk is a chunk of this product. It is transient: the AI SDK delivers it and does not add it to the message.
 type dataChunk struct {
 	Type      string `json:"type"`
 	ID        string `json:"id,omitempty"`
@@ -79,12 +79,12 @@ func newDataChunk(kind, id string, data any) dataChunk {
 	return dataChunk{Type: "data-" + kind, ID: id, Data: data, Transient: true}
 }
 
-// Step is something that the assistant does before it writes.
+// Step is an action of the assistant before it writes.
 type Step struct {
 	Kind   string `json:"kind"`
 	Status string `json:"status"`
-	Detail string `json:"detail,omitempty"` // For a person to read.
-	Done   int    `json:"done,omitempty"`   // How much of Total is done.
+	Detail string `json:"detail,omitempty"` // For people.
+	Done   int    `json:"done,omitempty"`   // Finished part of Total.
 	Total  int    `json:"total,omitempty"`  // 0 if it cannot be counted.
 }
 
@@ -94,26 +94,26 @@ type Source struct {
 	MediaType    string
 	Title        string
 	Filename     string
-	Index        int // As in "[1]".
+	Index        int // The number in "[1]".
 	Page         int
 	DataSourceID string // Id of the document.
-	Locator      string // Where in the document it stands, for a reader.
+	Locator      string // The location in the document, for people.
 
-	// Of a page of the web, which has nothing of the above but id, title and index:
+	// For a page of the web, which has only id, title and index of the fields above.
 	URL         string
 	Site        string
-	PublishedOn string // As 2006-01-02; "" if unknown.
+	PublishedOn string // In the form 2006-01-02; "" if unknown.
 }
 
-// proofreadBlock is a block of a text that is proofread.
+// proofreadBlock is a block of the proofread text.
 type proofreadBlock struct {
 	Index  int    `json:"index"`
 	Offset int    `json:"offset"`
 	Text   string `json:"text"`
 }
 
-// sourceChunk is a source-document chunk. Index and Page are our own, as is what stands in ProviderMetadata, which is
-// all of it that the AI SDK keeps.
+// sourceChunk is a source-document chunk. Index, Page and ProviderMetadata are extensions. The AI SDK keeps only
+// ProviderMetadata of them.
 type sourceChunk struct {
 	Type             string         `json:"type"`
 	SourceID         string         `json:"sourceId"`
@@ -183,14 +183,14 @@ func appendData(dst, data []byte) []byte {
 func appendJSON(dst []byte, v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
-		// v is a value that JSON cannot express: a programming error.
+		// v is a value that JSON cannot express, which is a programming error.
 		panic("stream: " + err.Error())
 	}
 	return append(dst, body...)
 }
 
-// startFrame returns the start event. It and the finish event are encoded by hand: for a short answer, encoding/json
-// took longer for the two than for all of its text.
+// startFrame returns the start event. It and the finish event are encoded without encoding/json, because for a short
+// answer that took longer for the two events than for all of its text.
 func startFrame(head Head) []byte {
 	dst := appendEscaped([]byte("data: {\"type\":\"start\",\"messageId\":\""), head.MessageID)
 	dst = strconv.AppendInt(append(dst, "\",\"messageMetadata\":{\"run\":"...), int64(head.Run), 10)
@@ -202,9 +202,9 @@ func startFrame(head Head) []byte {
 	return append(dst, "}\n\n"...)
 }
 
-// appendStart appends the first events of a stream. frame is the startFrame. It has no id, because a client that is cut
-// off after it would hold the id of a new run with the text of the old one: the first id of a run is on its reset, or
-// on its first text.
+// appendStart appends the first events of a stream. frame is the result of startFrame. The start event has no id: a
+// client whose connection breaks after it would combine the id of a new run with the text of the old one. The first id
+// of a run is on its reset, or on its first text.
 func appendStart(dst, frame []byte, run int, at start) []byte {
 	dst = append(dst, frame...)
 	if at.reset {
@@ -213,15 +213,16 @@ func appendStart(dst, frame []byte, run int, at start) []byte {
 	return dst
 }
 
-// appendID ends the data line of an event and appends its id. The id comes last because some clients take it at its
-// line, whether or not they ever see the end of the event.
+// appendID ends the data line of an event and appends its id. The id is last because some clients adopt it at its line,
+// even if they do not receive the end of the event.
 func appendID(dst []byte, c Cursor) []byte {
 	dst = strconv.AppendInt(append(dst, "\nid: "...), int64(c.Run), 10)
 	dst = strconv.AppendInt(append(dst, '-'), int64(c.Offset), 10)
 	return append(dst, "\n\n"...)
 }
 
-// appendText appends the text from an offset as text-delta events of at most maxDelta bytes. It splits no character.
+// appendText appends the text from an offset as text-delta events of at most maxDelta bytes. It does not split a
+// character.
 func appendText(dst []byte, run int, text []byte, offset int) []byte {
 	for offset < len(text) {
 		end := min(offset+maxDelta, len(text))
@@ -235,8 +236,8 @@ func appendText(dst []byte, run int, text []byte, offset int) []byte {
 	return dst
 }
 
-// appendEscaped appends the inside of a JSON string. s is valid UTF-8. Control characters are escaped, line breaks
-// among them, so that the result stays on one line of the event stream.
+// appendEscaped appends the content of a JSON string. s is valid UTF-8. It escapes control characters, including line
+// breaks, so that the result is a single line of the event stream.
 func appendEscaped[T string | []byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	from := 0

@@ -25,7 +25,8 @@ var goldenCitations = json.RawMessage(`[{"index":1,"chunk_embedding_id":"0190f3c
 	`"data_source_id":"0190f3c2-0000-7000-8000-000000000005","filename":"繭と糸.pdf","page":3,"locator":"第1章 > 糸",` +
 	`"score":12.5,"quote":"繭から糸を引き出す。","support":"strong"}]`)
 
-// TestGoldenStreams fixes the bytes on the wire. The app's tests read the same files with the AI SDK's own reader.
+// TestGoldenStreams compares the bytes on the wire with golden files. The app's tests read the same files with the AI
+// SDK's reader.
 func TestGoldenStreams(t *testing.T) {
 	t.Parallel()
 	const answer = "こんにちは。**「紡ぐ」**とは、繭から糸を引き出すことです。\n\n```go\nfmt.Println(\"糸\")\n```"
@@ -79,7 +80,7 @@ func TestGoldenStreams(t *testing.T) {
 	}
 }
 
-// reasoned is the stream of a stored answer with its reasoning.
+// reasoned returns the stream of a stored answer with its reasoning.
 func reasoned() []byte {
 	text := stream.NewText(goldenHead)
 	text.PutReasoning("「紡ぐ」の意味を\n尋ねている。", 12*time.Second)
@@ -88,7 +89,7 @@ func reasoned() []byte {
 	return drain(text.Watch(""))
 }
 
-// searched is an answer from a page of the web.
+// searched returns an answer from a page of the web.
 func searched() []byte {
 	text := stream.NewText(goldenHead)
 	w := text.Watch("")
@@ -103,7 +104,7 @@ func searched() []byte {
 	return drain(w)
 }
 
-// proofread is the stream of a text that is proofread, as a client reads it that comes when a change is known.
+// proofread returns the stream of a proofread text for a client that connects after the first change.
 func proofread() []byte {
 	text := stream.NewText(goldenHead)
 	text.PutProofreadText(0, 0, "明日の会議に行ます。\n")

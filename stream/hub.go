@@ -11,39 +11,38 @@ import (
 
 // HubConfig tunes a Hub. The zero value is a hub of one server.
 type HubConfig struct {
-	Transport Transport    // Joins the hub to those of other servers. Nil if there is one server.
+	Transport Transport    // Connects the hub to those of other servers; nil for a single server.
 	Logger    *slog.Logger // Nil discards.
 }
 
-// Hub is the registry of texts by the id of their message: those that are written by this process, and those of other
-// servers that are followed here. It owns the goroutines that join it to other servers: a relay for each text that is
-// written here, a mirror for each message that is followed. It is safe for concurrent use; its zero value is not
-// usable.
+// Hub is the registry of texts by the id of their message: the texts written by this process, and the mirrored texts of
+// other servers. It owns the goroutines that exchange updates with other servers: a relay for each text written on this
+// server, and a mirror for each followed message. It is safe for concurrent use; its zero value is not usable.
 //
-// No method of a Text is called under mu, which prevents deadlock.
+// To prevent deadlock, no method of a Text is called under mu.
 type Hub struct {
 	cfg      HubConfig
-	root     context.Context // The parent of the contexts of relays and mirrors.
+	root     context.Context // The parent context of relays and mirrors.
 	cancel   context.CancelFunc
 	stopping chan struct{}  // Closed by Stop.
 	work     sync.WaitGroup // Relays and mirrors. Add under mu while not stopped.
 	counters counters
 
 	mu          sync.RWMutex
-	stopped     bool                 // Guarded by mu. No relay or mirror is begun.
-	unsubscribe func()               // Guarded by mu. Ends the subscription to events of other servers.
+	stopped     bool                 // Guarded by mu. Prevents new relays and mirrors.
+	unsubscribe func()               // Guarded by mu. Ends the subscription to other servers' events.
 	texts       map[string]*Text     // Guarded by mu.
-	interests   map[string]*interest // Guarded by mu. By message.
+	interests   map[string]*interest // Guarded by mu. By message id.
 }
 
-// interest is what all holders of an Interest in one message share.
+// interest is the state shared by all holders of an Interest in one message.
 type interest struct {
 	opened  chan struct{} // Guarded by Hub.mu. Closed while a text of the message is registered.
 	holders int           // Guarded by Hub.mu.
-	mirror  *mirror       // Guarded by Hub.mu. Nil while other servers are not asked for the message.
+	mirror  *mirror       // Guarded by Hub.mu. Nil before Mirror is called.
 }
 
-// NewHub returns an empty hub. With a Transport, Stop must be called.
+// NewHub returns an empty hub. With a Transport, the caller must call Stop.
 func NewHub(cfg HubConfig) *Hub {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -58,14 +57,14 @@ func NewHub(cfg HubConfig) *Hub {
 		if err == nil {
 			h.unsubscribe = unsubscribe
 		} else {
-			cfg.Logger.Error("subscribing to other servers' events failed; they receive texts late", "err", err)
+			cfg.Logger.Error("stream: subscribing to other servers' events failed, texts arrive late", "err", err)
 		}
 	}
 	return h
 }
 
-// Stop ends the mirrors, and waits until the texts that are over have been sent to other servers, or until the context
-// ends. The writers of texts are stopped before.
+// Stop ends the mirrors, and waits until the completed texts have been sent to other servers, or until the context
+// ends. The caller must stop the writers of texts first.
 func (h *Hub) Stop(ctx context.Context) {
 	h.mu.Lock()
 	unsubscribe := h.unsubscribe
@@ -82,8 +81,8 @@ func (h *Hub) Stop(ctx context.Context) {
 	for _, t := range mirrors {
 		abandon(t)
 	}
-	// Relays end by themselves once the ends of their texts are stored. Canceling them first would lose these ends,
-	// and with them the clients of other servers would wait for a text that never completes.
+	// Relays end when the ends of their texts are stored. Canceling them earlier would lose these ends, so that clients
+	// of other servers would wait for a text that never completes.
 	done := make(chan struct{})
 	go func() {
 		h.work.Wait()
@@ -98,8 +97,8 @@ func (h *Hub) Stop(ctx context.Context) {
 	unsubscribe()
 }
 
-// Open returns a new text that is written here, registers it, and relays it to other servers. A text of an earlier run
-// of the same message is abandoned; if a later one is registered, the new text is abandoned itself.
+// Open returns a new text for this server's answer, registers it, and relays it to other servers. It abandons a text of
+// an earlier run of the same message. If a text of a later run is registered, the new text is abandoned.
 func (h *Hub) Open(head Head) *Text {
 	t := NewText(head)
 	h.mu.Lock()
@@ -123,7 +122,7 @@ func (h *Hub) Open(head Head) *Text {
 	return t
 }
 
-// Close removes a text. Its watches go on to its end. A text that is not over is abandoned.
+// Close removes a text from the registry. Its watches can still read it to its end. Close abandons an incomplete text.
 func (h *Hub) Close(t *Text) {
 	h.mu.Lock()
 	h.unregister(t)
@@ -131,7 +130,7 @@ func (h *Hub) Close(t *Text) {
 	t.Abandon()
 }
 
-// register adds a text, in place of another one of its message. The caller holds mu.
+// register adds a text and replaces another text of its message. The caller holds mu.
 func (h *Hub) register(t *Text) {
 	_, registered := h.texts[t.head.MessageID]
 	h.texts[t.head.MessageID] = t
@@ -140,7 +139,7 @@ func (h *Hub) register(t *Text) {
 	}
 }
 
-// unregister removes a text, unless another one has taken its place. t may be nil. The caller holds mu.
+// unregister removes a text, unless another text of its message was registered. t may be nil. The caller holds mu.
 func (h *Hub) unregister(t *Text) {
 	if t == nil || h.texts[t.head.MessageID] != t {
 		return
@@ -158,7 +157,7 @@ func (h *Hub) Find(messageID string) *Text {
 	return h.texts[messageID]
 }
 
-// Interest is held by whatever follows a message's text, for as long as it does.
+// Interest keeps the mirror of a message's text alive for its holder.
 type Interest struct {
 	hub       *Hub
 	messageID string
@@ -166,8 +165,8 @@ type Interest struct {
 	leave     sync.Once
 }
 
-// Join returns an interest in a message's text. Leave must be called. A caller that also looks elsewhere for the
-// message joins first, so that it misses nothing in between.
+// Join returns an interest in a message's text. The caller must call Leave. A caller that also reads the message from
+// the database must call Join first, so that it misses no change in between.
 func (h *Hub) Join(messageID string) *Interest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,10 +182,10 @@ func (h *Hub) Join(messageID string) *Interest {
 	return &Interest{hub: h, messageID: messageID, shared: i}
 }
 
-// Text returns the message's text, or nil while none is registered.
+// Text returns the message's text, or nil if none is registered.
 func (i *Interest) Text() *Text { return i.hub.Find(i.messageID) }
 
-// Opened returns a channel that is closed once a text of the message is registered.
+// Opened returns a channel that is closed when a text of the message is registered.
 func (i *Interest) Opened() <-chan struct{} {
 	i.hub.mu.Lock()
 	defer i.hub.mu.Unlock()
@@ -209,24 +208,24 @@ func (i *Interest) Leave() {
 	})
 }
 
-// counters count the traffic between this server and others.
+// counters count the exchange with other servers.
 type counters struct{ sent, resent, stale, received, holes atomic.Int64 }
 
-// HubStats is what a hub holds, and its traffic since it was made.
+// HubStats is the state of a hub, and its traffic since its creation.
 type HubStats struct {
-	Texts     int // Registered texts, those of mirrors included.
-	Mirrors   int // Messages of other servers that are followed here.
-	TextBytes int // Of the registered texts.
-	LogBytes  int // Of their events in memory.
+	Texts     int // Registered texts, including mirrored ones.
+	Mirrors   int // Followed messages of other servers.
+	TextBytes int // Total size of the registered texts.
+	LogBytes  int // Total size of their events in memory.
 
-	EntriesSent     int64 // Updates that were stored for other servers.
-	EntriesResent   int64 // Updates that were sent again after an error.
-	StaleRuns       int64 // Texts that were dropped because a later run had begun.
-	EntriesReceived int64 // Updates of other servers.
-	Holes           int64 // Times that a mirror began again because updates were missing or unreadable.
+	EntriesSent     int64 // Updates stored for other servers.
+	EntriesResent   int64 // Updates sent again after an error.
+	StaleRuns       int64 // Texts dropped because a later run had begun.
+	EntriesReceived int64 // Updates received from other servers.
+	Holes           int64 // Restarts of mirrors because of missing or malformed updates.
 }
 
-// Stats returns what the hub holds and has done. It takes the lock of every text once.
+// Stats returns the hub's statistics. It locks every text once.
 func (h *Hub) Stats() HubStats {
 	c := &h.counters
 	s := HubStats{

@@ -5,14 +5,15 @@ import (
 	"weak"
 )
 
-// Segments grow from the first size to the last: a short answer costs little memory, and a long one has few segments.
+// Segments grow from the first size to the last, so that a short answer uses little memory and a long one has few
+// segments.
 const (
 	firstSegment = 4 << 10
 	lastSegment  = 16 << 10
 )
 
-// logWindow is how many bytes of events a watch may be behind by and still read them one by one. A watch that is
-// further behind catches up from the text, which is several times smaller.
+// logWindow is the size of the events that a watch can read one by one. A watch that is further behind catches up from
+// the text, which is several times smaller.
 const logWindow = 1 << 20
 
 // segment is a part of the log. Bytes below n never change. next is set after the last change of n and end.
@@ -20,25 +21,25 @@ type segment struct {
 	buf      []byte // Written by the text's publisher only.
 	n        atomic.Int64
 	next     atomic.Pointer[segment]
-	end      Position  // That of a watch that has read the segment. Belongs to the publisher until next is set.
-	caughtUp *caughtUp // Guarded by Text.catching. What follows the segment, once that has left the window.
+	end      Position  // The position of a watch that has read the segment. Belongs to the publisher until next is set.
+	caughtUp *caughtUp // Guarded by Text.catching. Replaces the rest of the log once it has left the window.
 }
 
-// caughtUp says in few events what a part of the log said in many, and where to go on.
+// caughtUp replaces a part of the log by a few events. It also has the segment with which a watch continues.
 type caughtUp struct {
 	events []byte
 	at     *segment
 	pos    int
 }
 
-// gone is the next of a segment whose successor has left the window.
+// gone is the value of next for a segment whose successor has left the window.
 var gone = new(segment)
 
-// log is the events of a text. It holds the last segment only: an earlier one stays in memory while a watch has still
-// to read it, and, once it has left the window, keeps none of its successors there.
+// log holds the events of a text. It refers to the last segment only: an earlier one stays in memory while a watch has
+// yet to read it. A segment outside of the window does not refer to its successors.
 type log struct {
 	tail   *segment
-	size   int        // Bytes of the segments in the window and of tail.
+	size   int        // Bytes of tail and of the segments in the window.
 	window []inWindow // The segments before tail, oldest first.
 }
 
@@ -51,13 +52,13 @@ func newLog() log {
 	return log{tail: &segment{buf: make([]byte, firstSegment)}, size: firstSegment}
 }
 
-// room returns where the next event can be encoded, so that append need not copy it if it fits.
+// room returns a buffer for the next event. If the event fits into it, append does not copy.
 func (l *log) room() []byte {
 	n := l.tail.n.Load()
 	return l.tail.buf[n:n]
 }
 
-// append adds the bytes of an event. position is the position of a watch that has read them.
+// append adds the bytes of an event. position is the position of a watch after them.
 func (l *log) append(frame []byte, position Position) {
 	s := l.tail
 	n := int(s.n.Load())
@@ -72,7 +73,7 @@ func (l *log) append(frame []byte, position Position) {
 	s.n.Store(int64(n + len(frame)))
 }
 
-// grow adds a segment that has room for an event of some size, and drops the oldest ones from the window.
+// grow adds a segment with room for an event of the given size, and drops the oldest segments from the window.
 func (l *log) grow(room int) {
 	s := l.tail
 	l.tail = &segment{buf: make([]byte, max(min(2*len(s.buf), lastSegment), room))}
@@ -89,7 +90,7 @@ func (l *log) grow(room int) {
 	}
 }
 
-// held returns how many bytes of the log are in memory, those that only a watch keeps there included.
+// held returns the number of bytes of the log in memory, including those referenced only by a watch.
 func (l *log) held() int {
 	bytes := len(l.tail.buf)
 	for _, w := range l.window {

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// mirror follows the text of a message that another server writes, for all interests in it here. Its text is registered
-// once it has all that the log had: a client that comes from another server may have as much, and would be told to
-// begin anew by a text that has less.
+// mirror follows the text of a message that another server writes, for all interests in it on this server. Its text is
+// registered when it contains all entries of the log so far. A client from another server may have received that much,
+// and would be reset by a shorter text.
 type mirror struct {
 	messageID string
 	cancel    context.CancelFunc
 
-	run  int   // Guarded by Hub.mu. The newest that was seen; entries of earlier ones are ignored.
+	run  int   // Guarded by Hub.mu. The newest run seen so far; entries of earlier runs are ignored.
 	text *Text // Guarded by Hub.mu. Nil while the first entry of the run is missing.
 }
 
-// Mirror begins to follow the text on other servers. It is called when the message is known to be written, and not
-// here. It may be called again.
+// Mirror begins to follow the text on other servers. The caller must know that the message is being written, and by
+// another server. Repeated calls have no effect.
 func (i *Interest) Mirror() {
 	h := i.hub
 	h.mu.Lock()
@@ -34,7 +34,7 @@ func (i *Interest) Mirror() {
 	go h.follow(ctx, shared.mirror)
 }
 
-// follow applies the entries of a message's log until the mirror ends. After a hole it begins again from the first one.
+// follow applies the entries of a message's log until the mirror ends. After a hole it restarts from the first entry.
 // It is a goroutine of the hub.
 func (h *Hub) follow(ctx context.Context, m *mirror) {
 	defer h.work.Done()
@@ -45,7 +45,7 @@ func (h *Hub) follow(ctx context.Context, m *mirror) {
 		following, again := context.WithCancel(ctx)
 		err := h.cfg.Transport.Follow(following, m.messageID, func(entry []byte, more bool) {
 			if err := h.take(m, entry, more); err != nil {
-				h.cfg.Logger.Warn("following a text failed, beginning again", "message_id", m.messageID, "err", err)
+				h.cfg.Logger.Warn("stream: following a text failed, restarting", "message_id", m.messageID, "err", err)
 				again()
 			}
 		})
@@ -54,7 +54,7 @@ func (h *Hub) follow(ctx context.Context, m *mirror) {
 			return
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
-			h.cfg.Logger.Warn("following a text failed, beginning again", "message_id", m.messageID, "err", err)
+			h.cfg.Logger.Warn("stream: following a text failed, restarting", "message_id", m.messageID, "err", err)
 		}
 		if time.Since(began) > time.Minute {
 			pause = backoff{}
@@ -100,8 +100,8 @@ func (h *Hub) apply(m *mirror, entry []byte) error {
 	return nil
 }
 
-// mirrored returns the text that an update belongs to: that of the newest run, which the first update of the run
-// begins. It returns nil if there is none. The server that writes the run is notified that it is followed.
+// mirrored returns the text of an update. The text belongs to the newest run, and the first update of a run creates it.
+// mirrored returns nil if there is no such text. It notifies the server that writes the run of the follower.
 func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	var earlier *Text
 	begun := false
@@ -127,8 +127,8 @@ func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	return m.text
 }
 
-// endMirror ends the mirror of a message, and returns the text that must be abandoned once mu is released, or nil. The
-// caller holds mu.
+// endMirror ends the mirror of a message. It returns the text to abandon after mu was released, or nil. The caller
+// holds mu.
 func (h *Hub) endMirror(i *interest) *Text {
 	m := i.mirror
 	if m == nil {
@@ -140,8 +140,7 @@ func (h *Hub) endMirror(i *interest) *Text {
 	return m.text
 }
 
-// Mirrors returns the heads of the texts that are followed here and that other servers are, as far as is known,
-// writing.
+// Mirrors returns the heads of the mirrored texts that other servers, as far as is known, are still writing.
 func (h *Hub) Mirrors() []Head {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +153,7 @@ func (h *Hub) Mirrors() []Head {
 	return heads
 }
 
-// Drop ends the mirror's text of a run of a message, or of an earlier one, whose end was lost: its watches end without
+// Drop ends the mirrored text of a run of a message, or of an earlier run, whose end was lost. Its watches end without
 // a terminal event, so that the clients reconnect and are served from the store.
 func (h *Hub) Drop(messageID string, run int) {
 	h.mu.Lock()

@@ -15,7 +15,7 @@ import (
 // gappy is a transport that drops one entry of the first log followed through it.
 type gappy struct {
 	*streamtest.Node
-	lose  int // From 1.
+	lose  int // Starts at 1.
 	count atomic.Int64
 }
 
@@ -46,7 +46,7 @@ func TestR30_HoleIsDetectedAndFilled(t *testing.T) {
 	})
 }
 
-// TestMirrorWithoutAStartHasNoText: the client waits, and its handler reads the database.
+// TestMirrorWithoutAStartHasNoText: the client waits, and its handler reads the database instead.
 func TestMirrorWithoutAStartHasNoText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,14 +139,14 @@ func TestMirrorEndsWithItsLastInterest(t *testing.T) {
 		if _, over := w.Wait(); nodes[1].Followers() != 0 || hubs[1].Stats().Texts != 0 || !over {
 			t.Errorf("%d followers, %d texts, over %v", nodes[1].Followers(), hubs[1].Stats().Texts, over)
 		}
-		first.Mirror() // Too late.
+		first.Mirror() // No effect after Leave.
 		if s := hubs[1].Stats(); s.Mirrors != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
-// TestMirrorSurvivesMalformedEntries: whatever the log contains, the server keeps running.
+// TestMirrorSurvivesMalformedEntries: the server continues for any content of the log.
 func TestMirrorSurvivesMalformedEntries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestMirrorSurvivesMalformedEntries(t *testing.T) {
 	})
 }
 
-// TestMirrorIgnoresEarlierRuns: even if the transport let their entries through.
+// TestMirrorIgnoresEarlierRuns: entries of earlier runs are ignored even if the transport delivers them.
 func TestMirrorIgnoresEarlierRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestReachWaitsForTheCursor: a client reaches a server whose mirror is behind the client's cursor, or still has an
-// earlier run. It is served once the mirror has caught up, without a reset.
+// TestReachWaitsForTheCursor: a client connects to a server whose mirror is behind the client's cursor, or still has an
+// earlier run. The server waits until the mirror has caught up, and sends no reset.
 func TestReachWaitsForTheCursor(t *testing.T) {
 	t.Parallel()
 	network := streamtest.NewNetwork()
@@ -42,7 +42,8 @@ func TestReachWaitsForTheCursor(t *testing.T) {
 	for next := interest.Text(); next == nil || next.Run() != 2; next = interest.Text() {
 		<-interest.Opened()
 	}
-	// The wait for a cursor that is never reached ends with the context; a cursor of an earlier run is not waited for.
+	// Reach returns with the context's error for a cursor that is never reached, and at once for a cursor of an earlier
+	// run.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if !interest.Text().Reach(ctx, "2-999") || !interest.Text().Reach(t.Context(), "1-999") ||

@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// reasoning is what a model thinks before it answers. Cursors do not count it. It ends where the text begins: a client
-// that has some of the text has all of the reasoning, and any other client is sent it from its start.
+// reasoning is the model's reasoning before its answer. Cursors do not count it. It ends where the text begins: a
+// client with some of the text has all of the reasoning, and any other client receives it from its start.
 type reasoning struct {
 	text  []byte // Only appended to: a slice of it stays valid.
 	began time.Time
-	took  time.Duration // Once it is over.
+	took  time.Duration // Set at its end.
 	over  bool
 }
 
-// AppendReasoning publishes the next piece of the reasoning. Once there is text, it is dropped. Invalid UTF-8 becomes
-// U+FFFD.
+// AppendReasoning publishes the next piece of the reasoning. It drops the piece if there is text. It replaces invalid
+// UTF-8 by U+FFFD.
 func (t *Text) AppendReasoning(delta string) {
 	if delta == "" {
 		return
@@ -39,7 +39,7 @@ func (t *Text) PutReasoning(text string, took time.Duration) {
 	t.closeReasoning(took)
 }
 
-// Reasoning returns the reasoning so far and how long the model has thought.
+// Reasoning returns the reasoning so far and the time that the model has thought.
 func (t *Text) Reasoning() (text string, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +49,7 @@ func (t *Text) Reasoning() (text string, took time.Duration) {
 	return string(t.reasoning.text), t.reasoning.elapsed()
 }
 
-// elapsed returns how long the model has thought.
+// elapsed returns the time that the model has thought.
 func (r *reasoning) elapsed() time.Duration {
 	if r.over {
 		return r.took
@@ -57,7 +57,7 @@ func (r *reasoning) elapsed() time.Duration {
 	return max(0, time.Since(r.began))
 }
 
-// reason publishes a piece of valid text. began is when the first piece came. The caller holds mu.
+// reason publishes a piece of valid text. began is the arrival time of the first piece. The caller holds mu.
 func (t *Text) reason(piece []byte, began time.Time) {
 	b := t.log.room()
 	if t.reasoning == nil {
@@ -69,7 +69,7 @@ func (t *Text) reason(piece []byte, began time.Time) {
 	t.publish(appendReasoning(b, t.reasoning.text, from))
 }
 
-// endReasoning ends the reasoning, if it goes on, and appends its end event. The caller holds mu.
+// endReasoning ends the reasoning, if it has not ended, and appends its end event. The caller holds mu.
 func (t *Text) endReasoning(b []byte, took time.Duration) []byte {
 	r := t.reasoning
 	if r == nil || r.over {
@@ -79,14 +79,14 @@ func (t *Text) endReasoning(b []byte, took time.Duration) []byte {
 	return appendReasoningEnd(b, took)
 }
 
-// closeReasoning publishes the end of the reasoning, if it goes on. The caller holds mu.
+// closeReasoning publishes the end of the reasoning, if it has not ended. The caller holds mu.
 func (t *Text) closeReasoning(took time.Duration) {
 	if b := t.endReasoning(t.log.room(), took); len(b) > 0 {
 		t.publish(b)
 	}
 }
 
-// thought returns how long the model has thought, 0 if it did not. The caller holds mu.
+// thought returns the time that the model has thought, or 0. The caller holds mu.
 func (t *Text) thought() time.Duration {
 	if t.reasoning == nil {
 		return 0
@@ -94,7 +94,7 @@ func (t *Text) thought() time.Duration {
 	return t.reasoning.elapsed()
 }
 
-// appendReasoning appends the news of the reasoning as events.
+// appendReasoning appends the new reasoning as events.
 func (n news) appendReasoning(b []byte) []byte {
 	r := &n.reasoning
 	if len(r.text) == 0 {
@@ -110,17 +110,17 @@ func (n news) appendReasoning(b []byte) []byte {
 	return b
 }
 
-// ReasoningUpdate is what has changed in a text's reasoning since a position.
+// ReasoningUpdate is the change of a text's reasoning since a position.
 type ReasoningUpdate struct {
 	Offset int    // Of Text, in bytes.
 	Text   []byte // Whole characters.
 	Began  time.Time
 	Over   bool
-	Took   time.Duration // Set if it is over.
+	Took   time.Duration // Set at its end.
 }
 
-// reasoningSince returns the reasoning beyond the position of n, nil for nothing, and where that ends. whole is false
-// if there is more.
+// reasoningSince returns the reasoning after the position of n, or nil, and the position of its end. whole is false if
+// there is more.
 func (n news) reasoningSince() (u *ReasoningUpdate, to int, whole bool) {
 	r, from := n.reasoning, n.from.reasoning
 	if len(r.text) == from && r.over == n.from.reasoned {
@@ -145,7 +145,7 @@ func wholeRunes(text []byte, size int) int {
 	return size
 }
 
-// applyReasoning publishes what is new in an update of the reasoning. The caller holds mu.
+// applyReasoning publishes the new part of an update of the reasoning. The caller holds mu.
 func (t *Text) applyReasoning(u *ReasoningUpdate) error {
 	var known []byte
 	if t.reasoning != nil {
@@ -170,17 +170,17 @@ func (t *Text) applyReasoning(u *ReasoningUpdate) error {
 	return nil
 }
 
-// reasoningPartID is the id of the one reasoning part that an answer has.
+// reasoningPartID is the id of an answer's only reasoning part.
 const reasoningPartID = "reasoning"
 
-// appendReasoningStart appends the event that begins the reasoning. A client that has some of it begins anew.
+// appendReasoningStart appends the event that begins the reasoning. A client discards its reasoning at this event.
 func appendReasoningStart(dst []byte, elapsed time.Duration) []byte {
 	dst = append(dst, `data: {"type":"reasoning-start","id":"`+reasoningPartID+
 		`","providerMetadata":{"tsumugi":{"elapsed_ms":`...)
 	return append(strconv.AppendInt(dst, elapsed.Milliseconds(), 10), "}}}\n\n"...)
 }
 
-// appendReasoning appends the reasoning from an offset as reasoning-delta events. It splits no character.
+// appendReasoning appends the reasoning from an offset as reasoning-delta events. It does not split a character.
 func appendReasoning(dst, text []byte, offset int) []byte {
 	for offset < len(text) {
 		end := wholeRunes(text, offset+maxDelta)

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// TestReasoningIsTimed checks the duration of the reasoning that a client receives, whenever it connects.
+// TestReasoningIsTimed checks the duration of the reasoning that a client receives, for any time of connecting.
 func TestReasoningIsTimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func times(t *testing.T, raw []byte) string {
 	return strings.Join(all, ", ")
 }
 
-// TestReasoningWithoutAnAnswer ends before there is text: the reasoning is sent, and its end.
+// TestReasoningWithoutAnAnswer: the answer ends before there is text. The reasoning and its end are sent.
 func TestReasoningWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
@@ -91,8 +91,8 @@ func TestReasoningWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestStalledWatchIsCaughtUpWithReasoning: a watch further behind than the log reaches gets the reasoning that it
-// lacks.
+// TestStalledWatchIsCaughtUpWithReasoning: a watch that is further behind than the window of the log receives the
+// missing reasoning.
 func TestStalledWatchIsCaughtUpWithReasoning(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"", "答え"} {

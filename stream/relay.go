@@ -9,22 +9,23 @@ import (
 
 const (
 	appendTimeout = 5 * time.Second // For one entry.
-	// How long the end of a text is retried. The answer is stored by then, so giving up loses nothing but the live end
-	// for clients of other servers, while a text that is kept would hold its memory until the link is back.
+	// Time for which the relay retries to store the end of a text. The answer is stored in the database by then, so
+	// giving up loses only the live end for clients of other servers. Retrying for longer would keep the text in memory
+	// until the link is restored.
 	relayTimeout = time.Minute
 	firstPause   = 50 * time.Millisecond
 	longestPause = 2 * time.Second
 
-	// gatherTime is how long changes of a text that no other server follows are gathered between entries. When one
-	// begins to follow it, what has gathered is sent at once.
+	// gatherTime is the interval between entries of a text that no other server follows. When a server begins to follow
+	// it, the gathered changes are sent at once.
 	gatherTime = 500 * time.Millisecond
 )
 
-// topicFollowed is the topic of events that name a message followed by another server.
+// topicFollowed is the topic of events that contain the id of a message followed by another server.
 const topicFollowed = "followed"
 
-// relay sends a text that is written here to other servers. It is one more reader of the text, for which the publisher
-// does not wait: what has changed while an entry was being stored makes up the next one. It is a goroutine of the hub.
+// relay sends a text written on this server to other servers. The publisher does not wait for it: all changes made
+// while an entry was being stored become the next entry. It is a goroutine of the hub.
 func (h *Hub) relay(t *Text) {
 	defer h.work.Done()
 	w := h.cfg.Transport.Writer(t.head.MessageID, t.head.Run)
@@ -33,13 +34,13 @@ func (h *Hub) relay(t *Text) {
 		sent   Position
 		entry  []byte
 		pause  backoff
-		giveUp time.Time // Zero until the text is over.
+		giveUp time.Time // Zero until the text ends.
 		log    = h.cfg.Logger.With("message_id", t.head.MessageID, "run", t.head.Run)
 		failed = false // The last entry was not stored.
 	)
 	for h.awaitChange(t, sent) {
 		u, next := t.Since(sent)
-		// Not u.End: of a long text, the update that fails may be an earlier one.
+		// Not u.End, because the failing update may be an earlier one of a long text.
 		if giveUp.IsZero() && t.ended.Load() {
 			giveUp = time.Now().Add(relayTimeout)
 		}
@@ -57,17 +58,17 @@ func (h *Hub) relay(t *Text) {
 			continue
 		case errors.Is(err, ErrStale):
 			h.counters.stale.Add(1)
-			log.Info("text dropped: a later run has begun")
+			log.Info("stream: later run exists, text abandoned")
 			h.Close(t)
 			return
 		case errors.Is(err, ErrLost):
-			log.Warn("the log of a text is lost, sending the text again")
+			log.Warn("stream: log lost, sending the text again")
 			sent = Position{}
 		default:
-			log.Warn("sending a text to other servers failed, trying again", "err", err)
+			log.Warn("stream: sending an update failed, retrying", "err", err)
 		}
 		if !giveUp.IsZero() && time.Now().After(giveUp) {
-			log.Error("the end of a text was not sent to other servers", "err", err)
+			log.Error("stream: end of a text not sent to other servers", "err", err)
 			return
 		}
 		if !pause.wait(h.root) {
@@ -76,8 +77,8 @@ func (h *Hub) relay(t *Text) {
 	}
 }
 
-// gather waits before the next entry while no other server follows the text, because an entry costs more than
-// everything else that is done for a token.
+// gather waits before the next entry while no other server follows the text, because an entry costs more than all other
+// work for a token.
 func (h *Hub) gather(t *Text) {
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
@@ -88,7 +89,7 @@ func (h *Hub) gather(t *Text) {
 	}
 }
 
-// receive takes an event of another server.
+// receive handles an event of another server.
 func (h *Hub) receive(topic string, event []byte) {
 	if topic != topicFollowed {
 		return
@@ -98,7 +99,7 @@ func (h *Hub) receive(topic string, event []byte) {
 	h.setFollowed(h.texts[string(event)])
 }
 
-// missed is called when events of other servers may have been missed: any text may be followed by now.
+// missed is called when events of other servers may have been missed. It treats all texts as followed.
 func (h *Hub) missed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,7 +108,7 @@ func (h *Hub) missed() {
 	}
 }
 
-// setFollowed makes the relay of a text, if there is one, send changes at once from now on. The caller holds mu.
+// setFollowed makes the relay of a text, if there is one, send changes at once. The caller holds mu.
 func (h *Hub) setFollowed(t *Text) {
 	if t == nil || t.followed == nil {
 		return
@@ -125,8 +126,8 @@ func (h *Hub) append(w LogWriter, entry []byte) error {
 	return w.Append(ctx, entry)
 }
 
-// awaitChange waits until a text has more than a position. It returns false if it never will, or if the hub stops while
-// the text goes on.
+// awaitChange waits until a text has changed since a position. It returns false if it never will, or if the hub stops
+// before the text ends.
 func (h *Hub) awaitChange(t *Text, sent Position) bool {
 	for {
 		more, over := t.beyond(sent)
@@ -144,7 +145,7 @@ func (h *Hub) awaitChange(t *Text, sent Position) bool {
 	}
 }
 
-// backoff yields growing pauses between retries. The zero value begins with the shortest.
+// backoff computes growing pauses between retries. The zero value begins with the shortest.
 type backoff struct{ last time.Duration }
 
 // wait pauses. It returns false if the context ends.

@@ -6,8 +6,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// BenchmarkRelay measures sending a token to another server without the transport: creating and encoding the update,
-// decoding and applying it.
+// BenchmarkRelay measures sending a token to another server, without the transport: creating, encoding, decoding and
+// applying the update.
 func BenchmarkRelay(b *testing.B) {
 	origin := stream.NewText(stream.Head{MessageID: "m", Run: 1})
 	var entry []byte

@@ -15,7 +15,7 @@ import (
 
 var firstRun = stream.Head{MessageID: "0190", Run: 1, Metadata: json.RawMessage(`{"thread_id":"t"}`)}
 
-// joined returns servers on one network, each with a node of its own.
+// joined returns servers on one network, each with its node.
 func joined(t *testing.T, n int) (*streamtest.Network, []*streamtest.Node, []*stream.Hub) {
 	t.Helper()
 	network := streamtest.NewNetwork()
@@ -62,7 +62,7 @@ func TestRelayResendsUnacknowledgedUpdates(t *testing.T) {
 	})
 }
 
-// TestRelayResendsEverythingWhenTheLogIsLost: NATS keeps texts in memory, and may be restarted.
+// TestRelayResendsEverythingWhenTheLogIsLost simulates a restart of NATS, which keeps texts in memory.
 func TestRelayResendsEverythingWhenTheLogIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestRelayResendsEverythingWhenTheLogIsLost(t *testing.T) {
 	})
 }
 
-// TestR30_PublisherNeverWaitsForTheLink: text written while the link is cut arrives afterwards, in few entries.
-func TestR30_PublisherNeverWaitsForTheLink(t *testing.T) {
+// TestR30_PublisherDoesNotWaitForTheLink: text written while the link is cut is sent afterwards, in few entries.
+func TestR30_PublisherDoesNotWaitForTheLink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network, nodes, hubs := joined(t, 2)
@@ -118,7 +118,8 @@ func TestR30_PublisherNeverWaitsForTheLink(t *testing.T) {
 	})
 }
 
-// TestUnfollowedTextIsBatched: an entry costs its writer more than everything else that is done for a token.
+// TestUnfollowedTextIsBatched: changes of an unfollowed text are combined, because an entry costs more than all other
+// work for a token.
 func TestUnfollowedTextIsBatched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestUnfollowedTextIsBatched(t *testing.T) {
 		if n := write(100); n != 100 {
 			t.Errorf("%d entries of 100 tokens that are followed", n)
 		}
-		// The writer of the next run learns of it too.
+		// The writer of the next run is also notified.
 		text = hubs[0].Open(stream.Head{MessageID: firstRun.MessageID, Run: 2})
 		text.AppendText("糸")
 		synctest.Wait()
@@ -227,13 +228,14 @@ func TestStopIsBounded(t *testing.T) {
 	})
 }
 
-// TestRelayGivesUp: a completed text does not stay in memory for ever because NATS is down.
+// TestRelayGivesUp: a completed text does not stay in memory indefinitely while NATS is unavailable.
 func TestRelayGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network, nodes, hubs := joined(t, 1)
 		nodes[0].Cut()
-		long := stream.Head{MessageID: "long", Run: 1} // More than one entry: the end is not in the one that is tried.
+		// More than one entry, so that the failing entry does not contain the end.
+		long := stream.Head{MessageID: "long", Run: 1}
 		for _, head := range []stream.Head{firstRun, long} {
 			text := hubs[0].Open(head)
 			if head.MessageID == long.MessageID {

@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestAnyMixtureOfFaults: links, logs and servers fail in any order while an answer is written and followed. Every
-// client has a prefix of the text at any time, and all of it in the end.
+// TestAnyMixtureOfFaults: links, logs and servers fail in random order while an answer is written and followed. Every
+// client has a prefix of the text at any time, and the whole text in the end.
 func TestAnyMixtureOfFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -29,18 +29,18 @@ func TestAnyMixtureOfFaults(t *testing.T) {
 // simulation has an answer, the servers that write and serve it, and the state of its database record.
 type simulation struct {
 	t       *testing.T
-	rng     *rand.Rand // Of the goroutine that writes.
+	rng     *rand.Rand // For the goroutine that writes.
 	network *streamtest.Network
 	nodes   []*streamtest.Node
 	hubs    []*stream.Hub
 
-	server int          // Where it is written.
-	text   *stream.Text // The current run's.
-	behind []func()     // Remaining work of servers that were considered dead.
+	server int          // Index of the writing server.
+	text   *stream.Text // The text of the current run.
+	behind []func()     // Remaining work of servers that were considered failed.
 
 	mu     sync.Mutex
 	now    int                      // Guarded by mu. The current run.
-	runs   map[int]*strings.Builder // Guarded by mu. What was written in each.
+	runs   map[int]*strings.Builder // Guarded by mu. The text written in each run.
 	stored *string                  // Guarded by mu. The answer, once it is complete.
 }
 
@@ -54,7 +54,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 // maxPause bounds the pauses between steps.
 const maxPause = 3 * time.Second
 
-// randomPart returns a random part of a duration.
+// randomPart returns a random duration below most.
 func randomPart(rng *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(rng.Int64N(int64(most)))
 }
@@ -123,7 +123,7 @@ func (o *simulation) step() {
 	}
 }
 
-// piece returns text to write: a few characters, rarely more than fit into one entry.
+// piece returns text to write: usually a few characters, rarely more than fit into one entry.
 func (o *simulation) piece() string {
 	from := o.rng.IntN(len(sample))
 	piece := sample[from:min(len(sample), from+1+o.rng.IntN(40))]
@@ -140,7 +140,7 @@ func (o *simulation) write(piece string) {
 	o.text.AppendText(piece)
 }
 
-// takeOver begins the next run on a random server. The previous server learns of it late, or was cut off before.
+// takeOver begins the next run on a random server. The previous server is notified late, or was cut off before.
 func (o *simulation) takeOver() {
 	hub, earlier := o.hubs[o.server], o.text
 	lose := func() { hub.Close(earlier) }
@@ -201,8 +201,8 @@ func (o *simulation) look() (run int, stored *string) {
 	return o.now, o.stored
 }
 
-// follow is a client that is dropped, and comes back through any server, until it has seen the end. At times it reads
-// slowly.
+// follow is a client that is disconnected and reconnects through random servers until it has read the end. Sometimes it
+// reads slowly.
 func (o *simulation) follow(rng *rand.Rand) {
 	var c streamtest.Client
 	for !c.Done && !o.t.Failed() {
@@ -246,7 +246,7 @@ func (o *simulation) visit(hub *stream.Hub, c *streamtest.Client, end <-chan tim
 	}
 }
 
-// read passes a piece of a stream to a client, and checks that its text is a prefix of what its run has written.
+// read passes a piece of a stream to a client, and checks that the client's text is a prefix of the text of its run.
 func (o *simulation) read(c *streamtest.Client, piece []byte) {
 	if err := c.Read(piece); err != nil {
 		o.t.Error(err)
@@ -258,14 +258,14 @@ func (o *simulation) read(c *streamtest.Client, piece []byte) {
 	}
 }
 
-// attach returns a watch of the answer through a server, nil if the client should try again.
+// attach returns the answer's text on a server, or nil if the client should try again.
 func (o *simulation) attach(hub *stream.Hub, interest *stream.Interest) *stream.Text {
 	run, _ := o.look()
 	text := interest.Text()
 	if text != nil && text.Run() < run {
 		hub.Drop(firstRun.MessageID, run-1)
 		if text = interest.Text(); text != nil && text.Run() < run {
-			return nil // Written by this server, which does not know yet that it was taken over.
+			return nil // The server is still writing and has not yet detected that it was replaced.
 		}
 	}
 	if text != nil {

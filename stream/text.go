@@ -18,38 +18,38 @@ const firstText = 256
 // maxPart bounds the data of a part in bytes. A larger one is not published.
 const maxPart = 128 << 10
 
-// Text is one run of an answer: what has been written of it, and the log of its events. One goroutine publishes
-// (AppendText, PutStep, … Finish; PutTitle may be called from another one); any number may watch.
+// Text is one run of an answer: its text so far, and the log of its events. One goroutine publishes (AppendText,
+// PutStep, … Finish); PutTitle may be called from another one. Any number of watches may read.
 type Text struct {
 	head     Head
 	first    []byte        // The start event.
-	mirrored bool          // Another server writes it. Set before the text is shared.
+	mirrored bool          // Another server writes the text. Set before the text is shared.
 	followed chan struct{} // Closed by the hub when another server follows the text. Nil unless it is relayed.
-	ended    atomic.Bool   // The text is over, and the log is complete.
+	ended    atomic.Bool   // The text is complete or abandoned, and the log is complete.
 
-	catching sync.Mutex // Lets one watch at a time catch up from the text. Taken before mu.
+	catching sync.Mutex // Lets one watch at a time catch up from the text. Locked before mu.
 
 	mu        sync.Mutex
 	log       log        // Guarded by mu.
 	text      []byte     // Guarded by mu. Only appended to: a slice of it stays valid.
-	reasoning *reasoning // Guarded by mu. Nil if there is none.
-	parts     []Part     // Guarded by mu. The latest of each key.
-	partSeq   int        // Guarded by mu. The Seq of the latest part.
-	end       *End       // Guarded by mu. Nil while the text goes on. What it points to does not change.
+	reasoning *reasoning // Guarded by mu. Nil without reasoning.
+	parts     []Part     // Guarded by mu. The latest part of each key.
+	partSeq   int        // Guarded by mu. Seq of the latest part.
+	end       *End       // Guarded by mu. Nil until the text ends. The End itself never changes.
 	abandoned bool       // Guarded by mu. Watches end without a terminal event.
-	changed   bool       // Guarded by mu. The listeners have not been called yet.
+	changed   bool       // Guarded by mu. The listeners must be called.
 	listeners []*func()  // Guarded by mu. Never changed in place.
-	next      *change    // Guarded by mu. The next change; nil if nothing waits for it.
+	next      *change    // Guarded by mu. The next change; nil if nothing waits.
 }
 
-// change is the next change of a text, for those that wait for it.
+// change is the next change of a text.
 type change struct {
 	done chan struct{}
 	at   time.Time // Set before done is closed.
 }
 
-// OnChange has f called after every change, by the goroutine that made the change and with no lock held. f must not
-// block. A call that is under way may end after stop has returned.
+// OnChange registers f to be called after every change, by the goroutine that made the change and with no lock held. f
+// must not block. A call in progress may end after stop has returned.
 func (t *Text) OnChange(f func()) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,8 +61,8 @@ func (t *Text) OnChange(f func()) (stop func()) {
 	}
 }
 
-// unlock releases mu and calls the listeners if the text has changed. They are called without the lock, so that they
-// may take locks of their own and read the text.
+// unlock releases mu and calls the listeners if the text has changed. It calls them without the lock, so that they may
+// acquire other locks and read the text.
 func (t *Text) unlock() {
 	var listeners []*func()
 	if t.changed {
@@ -74,40 +74,40 @@ func (t *Text) unlock() {
 	}
 }
 
-// Part is something beside the text: the latest step of a kind, a source, a change, the title.
+// Part is additional content of an answer: the latest step of a kind, a source, a change or the title.
 type Part struct {
-	Seq  int    // From 1, in the order of publication.
+	Seq  int    // In the order of publication, from 1.
 	Key  string // A later part replaces an earlier one with the same key.
-	Data []byte // The chunk: JSON without line breaks. It does not change any more.
+	Data []byte // The chunk: JSON without line breaks. It never changes.
 }
 
-// Position is how much of a text a watch or another server has. It can be compared. The zero value is nothing.
+// Position is the part of a text that a watch or another server has received. It is comparable. The zero value is the
+// start.
 type Position struct {
 	started   bool // The head.
 	offset    int  // Bytes of the text.
 	partSeq   int
 	reasoning int  // Bytes of the reasoning.
-	reasoned  bool // The reasoning is over.
+	reasoned  bool // The end of the reasoning was received.
 	ended     bool
 }
 
-// NewText returns an empty text that no hub knows. To replay a stored answer, publish it whole to a text of its own and
-// watch that.
+// NewText returns an empty text without a hub. To replay a stored answer, publish it to a new text and watch that.
 func NewText(head Head) *Text {
 	return &Text{head: head, first: startFrame(head), text: make([]byte, 0, firstText), log: newLog()}
 }
 
-// Run returns which run of the answer this is.
+// Run returns the number of the run.
 func (t *Text) Run() int { return t.head.Run }
 
-// Text returns what has been written so far.
+// Text returns the text written so far.
 func (t *Text) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.text)
 }
 
-// AppendText publishes the next piece of the answer. Invalid UTF-8 becomes U+FFFD.
+// AppendText publishes the next piece of the answer. It replaces invalid UTF-8 by U+FFFD.
 func (t *Text) AppendText(delta string) {
 	if delta == "" {
 		return
@@ -132,37 +132,37 @@ func appendTo[T string | []byte](t *Text, piece T) {
 	t.publish(appendText(b, t.head.Run, t.text, from))
 }
 
-// PutStep publishes what the assistant does before it writes. A later step of the same kind replaces it.
+// PutStep publishes an action of the assistant before it writes. A later step of the same kind replaces it.
 func (t *Text) PutStep(s Step) { t.put("step "+s.Kind, newDataChunk("step", s.Kind, s)) }
 
-// PutSource publishes a passage, or a page, that the answer rests on.
+// PutSource publishes a passage or a page on which the answer is based.
 func (t *Text) PutSource(s Source) {
 	t.put("source "+s.SourceID, newSourceChunk(s))
 }
 
-// PutCitations publishes what an answer cites, as JSON that is already encoded: a list.
+// PutCitations publishes the citations of an answer, an encoded JSON list.
 func (t *Text) PutCitations(citations json.RawMessage) {
 	t.put("citations", newDataChunk("citations", "", map[string]json.RawMessage{"citations": citations}))
 }
 
-// PutProofreadText publishes a block of the text that is proofread. Its offset counts UTF-16 code units.
+// PutProofreadText publishes a block of the proofread text. offset counts UTF-16 code units.
 func (t *Text) PutProofreadText(index, offset int, text string) {
 	id := strconv.Itoa(index)
 	t.put("proofread-text "+id, newDataChunk("proofread-text", id, proofreadBlock{index, offset, text}))
 }
 
-// PutChange publishes a change to the text that is proofread, as JSON that is already encoded.
+// PutChange publishes a change to the proofread text, as encoded JSON.
 func (t *Text) PutChange(id int, change json.RawMessage) {
 	t.put("change "+strconv.Itoa(id), newDataChunk("change", strconv.Itoa(id), change))
 }
 
-// PutProofread publishes what the proofreading has come to, as JSON that is already encoded.
+// PutProofread publishes the result of the proofreading, as encoded JSON.
 func (t *Text) PutProofread(summary json.RawMessage) {
 	t.put("proofread", newDataChunk("proofread", "", summary))
 }
 
 // PutTitle publishes the title of the answer's thread. updatedAt lets a client that has a later title ignore it.
-// PutTitle may be called beside the goroutine that publishes.
+// PutTitle may be called concurrently with the goroutine that publishes.
 func (t *Text) PutTitle(title string, updatedAt time.Time) {
 	t.put("title", newDataChunk("title", "", map[string]string{
 		"title": title, "updated_at": updatedAt.UTC().Format(time.RFC3339Nano),
@@ -178,7 +178,7 @@ func (t *Text) put(key string, chunk any) {
 	}
 }
 
-// putPart publishes a part, unless the same or a later one with its key is there. The caller holds mu.
+// putPart publishes a part, unless the text has the same or a later part with its key. The caller holds mu.
 func (t *Text) putPart(p Part) {
 	i := slices.IndexFunc(t.parts, func(other Part) bool { return other.Key == p.Key })
 	switch {
@@ -193,7 +193,7 @@ func (t *Text) putPart(p Part) {
 	t.publish(appendData(nil, p.Data))
 }
 
-// Finish publishes the end. What is published afterwards is dropped: there is exactly one end.
+// Finish publishes the end. Later publications are dropped, so that there is exactly one end.
 func (t *Text) Finish(end End) {
 	t.mu.Lock()
 	defer t.unlock()
@@ -213,7 +213,7 @@ func (t *Text) finish(end End) {
 	t.ended.Store(true)
 }
 
-// Abandon ends every watch without a terminal event, so that the clients reconnect for the run that follows.
+// Abandon ends every watch without a terminal event, so that the clients reconnect for the next run.
 func (t *Text) Abandon() {
 	t.mu.Lock()
 	defer t.unlock()
@@ -224,10 +224,10 @@ func (t *Text) Abandon() {
 	}
 }
 
-// over reports whether the text is over. The caller holds mu.
+// over reports whether the text is complete or abandoned. The caller holds mu.
 func (t *Text) over() bool { return t.end != nil || t.abandoned }
 
-// position returns the position of a watch that has everything. The caller holds mu.
+// position returns the position of a watch that has read everything. The caller holds mu.
 func (t *Text) position() Position {
 	p := Position{started: true, offset: len(t.text), partSeq: t.partSeq, ended: t.end != nil}
 	if r := t.reasoning; r != nil {
@@ -236,7 +236,7 @@ func (t *Text) position() Position {
 	return p
 }
 
-// beyond returns a channel that is closed once there is more than p, or nil and true if there never will be.
+// beyond returns a channel that is closed when the text is longer than p, or nil and true if it never will be.
 func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -251,7 +251,7 @@ func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 	return t.await().done, false
 }
 
-// held returns how many bytes of the text and of its log are in memory.
+// held returns the number of bytes of the text and of its log in memory.
 func (t *Text) held() (text, log int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -261,13 +261,13 @@ func (t *Text) held() (text, log int) {
 	return text + cap(t.text), t.log.held()
 }
 
-// publish appends the events of a change to the log and wakes the watches. The caller holds mu.
+// publish appends the events of a change to the log and notifies the watches. The caller holds mu.
 func (t *Text) publish(frame []byte) {
 	t.log.append(frame, t.position())
 	t.broadcast()
 }
 
-// broadcast wakes what waits for a change. The caller holds mu.
+// broadcast closes the channel of the next change. The caller holds mu.
 func (t *Text) broadcast() {
 	t.changed = true
 	if t.next != nil {
@@ -285,14 +285,14 @@ func (t *Text) await() *change {
 	return t.next
 }
 
-// Wait waits until the text is over.
+// Wait waits until the text is complete or abandoned.
 func (t *Text) Wait(ctx context.Context) error {
 	return t.waitUntil(ctx, t.over)
 }
 
-// Reach waits until the mirror of a text has as much of it as a client, so that a client that came from another server
-// faster than the text need not begin anew. It returns false if the text is abandoned and of an earlier run than the
-// client's: the hub has another one. It returns at once for a cursor that will never be valid.
+// Reach waits until a mirrored text contains the client's cursor, so that a client that reconnects faster than the text
+// arrives is not reset. It returns false if the text is abandoned and belongs to an earlier run than the cursor: the
+// hub has another text. It returns at once for a cursor that will never be valid.
 func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 	c, ok := ParseCursor(lastEventID)
 	if !ok || !t.mirrored || c.Run < t.head.Run {
@@ -306,7 +306,7 @@ func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 	return err != nil || !stale
 }
 
-// waitUntil waits until condition, which is called with mu held, returns true.
+// waitUntil waits until condition returns true. It calls condition with mu held.
 func (t *Text) waitUntil(ctx context.Context, condition func() bool) error {
 	for {
 		t.mu.Lock()
@@ -324,15 +324,15 @@ func (t *Text) waitUntil(ctx context.Context, condition func() bool) error {
 	}
 }
 
-// AtEnd reports whether the text is over and lastEventID is its end, so that there is nothing to send. It is false for
-// an empty text, because an id at offset 0 is answered with a reset.
+// AtEnd reports whether the text is complete or abandoned and lastEventID is its end, so that nothing needs to be sent.
+// It is false for an empty text, because an id at offset 0 causes a reset.
 func (t *Text) AtEnd(lastEventID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end != nil && len(t.text) > 0 && lastEventID == Cursor{t.head.Run, len(t.text)}.String()
 }
 
-// ready is always closed.
+// ready is a closed channel.
 var ready = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// sample has characters of one to four bytes, combining ones, and everything that could break a line of an event
+// sample has characters of one to four bytes, combining characters, and everything that could break a line of an event
 // stream.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
@@ -95,7 +95,7 @@ func TestR04_CursorsRiseAndOneEndComesLast(t *testing.T) {
 				text.AppendText("絹糸")
 			}
 			text.Finish(end)
-			// Nothing may follow the end.
+			// The end is final.
 			text.AppendText("もっと")
 			text.PutTitle("見出し", time.Time{})
 			text.Finish(done)
@@ -211,7 +211,7 @@ func TestR07_ManyDropsOneAnswer(t *testing.T) {
 				text.AppendText([]string{"紡", "ぐ\n", "🧵", "x", "**糸**"}[rng.IntN(5)])
 			}
 			raw := drain(w)
-			// The connection breaks at any byte: what follows the last whole event is lost.
+			// The connection breaks at any byte: everything after the last complete event is lost.
 			cut := strings.LastIndex(string(raw[:rng.IntN(len(raw)+1)]), "\n\n")
 			if cut >= 0 {
 				c.read(t, raw[:cut+2])
@@ -316,7 +316,7 @@ func TestLateWatchGetsTheLatestParts(t *testing.T) {
 	}
 }
 
-func TestParseCursorReadsWhatStringWrites(t *testing.T) {
+func TestParseCursorParsesString(t *testing.T) {
 	t.Parallel()
 	for _, c := range []stream.Cursor{{1, 0}, {2, 15}, {7, 1 << 20}} {
 		if got, ok := stream.ParseCursor(c.String()); !ok || got != c {
@@ -339,7 +339,7 @@ func ExampleText() {
 	text := stream.NewText(stream.Head{MessageID: "0190f3c2", Run: 1})
 	text.AppendText("こんにちは")
 	text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
-	fmt.Print(string(text.Watch("1-9").Take())) // A client that has three characters.
+	fmt.Print(string(text.Watch("1-9").Take())) // A client that has received three characters.
 	// Output:
 	// data: {"type":"start","messageId":"0190f3c2","messageMetadata":{"run":1}}
 	//

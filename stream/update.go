@@ -15,29 +15,29 @@ import (
 // MaxEntry bounds an encoded update, in bytes. NATS refuses messages over 1 MiB by default.
 const MaxEntry = 384 << 10
 
-// The most that an entry has of each; the rest of MaxEntry is room for the head and the end.
+// Maximum of each in an entry; the rest of MaxEntry is for the head and the end.
 const (
 	maxEntryText      = 128 << 10
 	maxEntryParts     = 192 << 10
 	maxEntryReasoning = 32 << 10
 )
 
-// Update is what has changed in a text since a position. Servers send each other updates where clients get events.
-// Updates of a run may overlap: what a text already has changes nothing.
+// Update is the change of a text since a position. Servers exchange updates, while clients receive events. Updates of a
+// run may overlap: applying a known part has no effect.
 type Update struct {
 	Run    int
-	Head   *Head  // In the first update of a run; nil in others.
+	Head   *Head  // In the first update of a run; else nil.
 	Offset int    // Of Text, in bytes.
 	Text   []byte // Whole characters.
 	Parts  []Part // By Seq.
 
-	Reasoning *ReasoningUpdate // Nil if it has not changed. Text is empty while more of it is to come.
+	Reasoning *ReasoningUpdate // Nil without a change. While it is incomplete, Text is empty.
 
-	End *End // Nil while the text goes on.
+	End *End // Nil until the text ends.
 }
 
-// Since returns what a text has beyond a position, and the position after that. An update never encodes to more than
-// MaxEntry bytes: the rest is left to the next one.
+// Since returns the change of a text since a position, and the position after it. The encoded update has at most
+// MaxEntry bytes: the next update has the rest.
 func (t *Text) Since(p Position) (Update, Position) {
 	t.mu.Lock()
 	n, next := t.since(p), t.position()
@@ -74,11 +74,11 @@ func (t *Text) Since(p Position) (Update, Position) {
 	return u, next
 }
 
-// ErrHole means that an update begins beyond the end of the text, or contradicts it: updates in between were lost.
+// ErrHole means that an update begins after the end of the text, or contradicts it: updates in between were lost.
 var ErrHole = errors.New("stream: updates are missing")
 
-// Apply publishes what is new in an update. It takes the place of AppendText, PutStep and so on in a text that another
-// server writes. On ErrHole, the text is unchanged.
+// Apply publishes the new part of an update. It replaces AppendText, PutStep and so on for a text written by another
+// server. After ErrHole, the text is unchanged.
 func (t *Text) Apply(u Update) error {
 	t.mu.Lock()
 	defer t.unlock()
@@ -111,8 +111,8 @@ func (t *Text) Apply(u Update) error {
 	return nil
 }
 
-// The encoding of an update is a version, flags, and the fields that are present, in the order of Update. Numbers are
-// unsigned varints; everything else is preceded by its length.
+// The encoding of an update is a version, flags, and the present fields in the order of Update. Numbers are unsigned
+// varints; every other field is preceded by its length.
 const (
 	updateVersion = 2
 
@@ -129,8 +129,8 @@ type headJSON struct {
 
 type reasoningJSON struct {
 	Offset int    `json:"offset"`
-	Began  int64  `json:"began"`          // Milliseconds since the epoch.
-	Took   *int64 `json:"took,omitempty"` // Milliseconds; set if it is over.
+	Began  int64  `json:"began"`          // In milliseconds since the epoch.
+	Took   *int64 `json:"took,omitempty"` // In milliseconds; set at its end.
 }
 
 type endJSON struct {
@@ -189,7 +189,7 @@ func appendBytes(dst, b []byte) []byte {
 
 var errEntry = errors.New("stream: malformed update")
 
-// ParseUpdate decodes what Append has encoded. The result shares memory with entry.
+// ParseUpdate decodes the output of Append. The result shares memory with entry.
 func ParseUpdate(entry []byte) (Update, error) {
 	if len(entry) < 2 || len(entry) > MaxEntry || entry[0] != updateVersion || entry[1]&^byte(allFlags) != 0 {
 		return Update{}, errEntry
@@ -226,7 +226,7 @@ func ParseUpdate(entry []byte) (Update, error) {
 	return u, nil
 }
 
-// isLine reports whether data is JSON without control characters, so that it may stand in an event.
+// isLine reports whether data is JSON without control characters, as required in an event.
 func isLine(data []byte) bool {
 	return json.Valid(data) && utf8.Valid(data) && !bytes.ContainsFunc(data, func(r rune) bool { return r < 0x20 })
 }
@@ -259,7 +259,7 @@ func (d *decoder) bytes() []byte {
 }
 
 func (d *decoder) reasoning() *ReasoningUpdate {
-	const longest = 1 << 40 // Milliseconds: 35 years.
+	const longest = 1 << 40 // In milliseconds: 35 years.
 	var about reasoningJSON
 	d.json(&about)
 	r := &ReasoningUpdate{Offset: about.Offset, Text: d.bytes(), Began: time.UnixMilli(about.Began)}

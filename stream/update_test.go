@@ -26,7 +26,7 @@ func exchange(t testing.TB, u stream.Update) stream.Update {
 	return got
 }
 
-// TestUpdatesReproduceTheText writes a text in random steps, and applies updates of it to another one at random times,
+// TestUpdatesReproduceTheText writes a text in random steps, and applies its updates to another text at random times,
 // some of them twice.
 func TestUpdatesReproduceTheText(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestUpdatesAreBounded(t *testing.T) {
 		origin.PutSource(stream.Source{SourceID: strings.Repeat("s",
 			1000) + string(rune('a'+i%26)) + string(rune('a'+i/26)), Title: strings.Repeat("題", 300)})
 	}
-	origin.PutTitle(strings.Repeat("長", 100_000), time.Time{}) // Not published: the title is too long.
+	origin.PutTitle(strings.Repeat("長", 100_000), time.Time{}) // Dropped: the title is too long.
 	origin.PutReasoning(strings.Repeat("考x🧵", 50_000), time.Minute)
 	origin.AppendText(strings.Repeat("糸x🧵", 100_000))
 	origin.Finish(done)
@@ -174,7 +174,7 @@ func TestUpdatesWithOddMetadata(t *testing.T) {
 	}
 }
 
-// FuzzR27_ParseUpdate: arbitrary bytes cause no panic, and whatever is parsed can be applied and encoded again.
+// FuzzR27_ParseUpdate: arbitrary bytes cause no panic, and every parsed update can be applied and encoded again.
 func FuzzR27_ParseUpdate(f *testing.F) {
 	text := newText(1)
 	text.PutStep(stream.Step{Kind: "retrieval", Status: "running", Detail: "1/2"})

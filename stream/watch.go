@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// ErrAbandoned means that a text was abandoned: the client reconnects and finds the run that follows.
+// ErrAbandoned means that a text was abandoned. The client reconnects to the next run.
 var ErrAbandoned = errors.New("stream: the text was abandoned")
 
 // Watch is one client's position in a text. Its methods belong to one goroutine.
 type Watch struct {
 	text    *Text
-	pending []byte // What comes before the log.
+	pending []byte // Bytes to send before those of the log.
 	at      *segment
 	pos     int
 	resumed bool // The client had a cursor.
@@ -19,7 +19,7 @@ type Watch struct {
 	awaited *change
 }
 
-// Watch returns a watch for a client that has as much of the text as lastEventID says, "" for nothing.
+// Watch returns a watch for a client with the given last event id, or "" for a new client.
 func (t *Text) Watch(lastEventID string) *Watch {
 	t.mu.Lock()
 	from := resolve(lastEventID, t.head.Run, t.text)
@@ -30,14 +30,14 @@ func (t *Text) Watch(lastEventID string) *Watch {
 	}
 	t.mu.Unlock()
 
-	// Encoded without the lock: what was read under it does not change any more.
+	// Encoded without the lock, because n never changes.
 	b := appendStart(make([]byte, 0, n.size()), t.first, t.head.Run, from)
 	w.pending = n.appendEvents(b, t.head.Run)
 	return w
 }
 
-// positionAt returns the position of a client that is at an offset of the text. If it has some of the text, it has all
-// of the reasoning. The caller holds mu.
+// positionAt returns the position of a client at an offset of the text. A client with some of the text has all of the
+// reasoning. The caller holds mu.
 func (t *Text) positionAt(from start) Position {
 	p := Position{offset: from.offset}
 	if all := t.position(); from.offset > 0 {
@@ -46,16 +46,16 @@ func (t *Text) positionAt(from start) Position {
 	return p
 }
 
-// news is what a text has beyond a position. What it points to does not change.
+// news is the content of a text after a position. It never changes.
 type news struct {
 	from      Position
 	reasoning reasoning // From the start.
 	text      []byte    // From the start.
-	parts     []Part    // Those that have changed.
+	parts     []Part    // The changed parts.
 	end       *End
 }
 
-// since returns what the text has beyond a position. The caller holds mu.
+// since returns the content of the text after a position. The caller holds mu.
 func (t *Text) since(p Position) news {
 	n := news{from: p, text: t.text}
 	for _, part := range t.parts {
@@ -72,7 +72,7 @@ func (t *Text) since(p Position) news {
 	return n
 }
 
-// size estimates the length of the events: the missing text, some escapes, and what stands around it.
+// size estimates the length of the events: the missing text, some escapes, and the rest of the events.
 func (n news) size() int {
 	lacking := len(n.text) - n.from.offset + len(n.reasoning.text) - n.from.reasoning
 	return lacking + lacking/16 + 1<<10
@@ -85,7 +85,7 @@ func (n news) appendEvents(b []byte, run int) []byte {
 	}
 	b = n.appendReasoning(b)
 	if len(n.text) > 0 {
-		// The first piece of the text came with this event.
+		// The text part begins with the first piece of the text.
 		if !n.from.started || n.from.offset == 0 {
 			b = append(b, textStartFrame...)
 		}
@@ -100,14 +100,14 @@ func (n news) appendEvents(b []byte, run int) []byte {
 	return b
 }
 
-// Take returns the next bytes that are available, nil if there are none at present. They must not be changed.
+// Take returns the next available bytes, or nil. The caller must not change them.
 func (w *Watch) Take() []byte {
 	if b := w.pending; b != nil {
 		w.pending = nil
 		return b
 	}
 	for {
-		// next is read before n: if it is set, n is final.
+		// next is read before n: if next is set, n is final.
 		next := w.at.next.Load()
 		if n := int(w.at.n.Load()); w.pos < n {
 			b := w.at.buf[w.pos:n]
@@ -124,14 +124,14 @@ func (w *Watch) Take() []byte {
 	}
 }
 
-// catchUp returns what is missing after a segment that has left the window, and moves the watch behind it.
+// catchUp returns the events missing after a segment that has left the window, and moves the watch to their end.
 func (w *Watch) catchUp() []byte {
 	c := w.text.catchUp(w.at)
 	w.at, w.pos = c.at, c.pos
 	return c.events
 }
 
-// catchUp encodes what follows a segment whose successor has left the window, once for all watches that are there.
+// catchUp encodes the events after a segment whose successor has left the window, once for all watches at this segment.
 func (t *Text) catchUp(s *segment) *caughtUp {
 	t.catching.Lock()
 	defer t.catching.Unlock()
@@ -146,7 +146,7 @@ func (t *Text) catchUp(s *segment) *caughtUp {
 	return s.caughtUp
 }
 
-// Wait returns a channel that is closed when Take may have more, or nil and true if it never will.
+// Wait returns a channel that is closed when Take may have more bytes, or nil and true if it never will.
 func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	t := w.text
 	t.mu.Lock()
@@ -162,7 +162,8 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	return w.awaited.done, false
 }
 
-// Changed returns when the channel of the last Wait was closed; zero if it was not or if Wait did not have to wait.
+// Changed returns the time when the channel of the last Wait was closed, or the zero time if it was not closed or if
+// Wait returned a closed channel.
 func (w *Watch) Changed() time.Time {
 	if w.awaited == nil {
 		return time.Time{}
@@ -170,11 +171,11 @@ func (w *Watch) Changed() time.Time {
 	return w.awaited.at
 }
 
-// Over reports whether the text is over and all of it has been taken. err is nil after the text's end, else
-// ErrAbandoned.
+// Over reports whether the text is complete or abandoned and has been read completely. err is nil after the text's end,
+// else ErrAbandoned.
 func (w *Watch) Over() (over bool, err error) {
 	t := w.text
-	// ended is read first: the log is complete then.
+	// ended is read first, because the log is complete once it is set.
 	if !t.ended.Load() || w.pending != nil || w.at.next.Load() != nil || w.pos != int(w.at.n.Load()) {
 		return false, nil
 	}
@@ -186,11 +187,11 @@ func (w *Watch) Over() (over bool, err error) {
 	return true, nil
 }
 
-// Text returns the text that is watched.
+// Text returns the watched text.
 func (w *Watch) Text() *Text { return w.text }
 
 // Resumed reports whether the client had a cursor.
 func (w *Watch) Resumed() bool { return w.resumed }
 
-// Reset reports whether the cursor was not valid, so that the client begins anew.
+// Reset reports whether the cursor was invalid, so that the client discards its text.
 func (w *Watch) Reset() bool { return w.reset }

@@ -17,7 +17,7 @@ func stalled(t *testing.T) (*stream.Text, *stream.Watch, *client) {
 	text := newText(1)
 	text.PutStep(stream.Step{Kind: "retrieval", Status: "running"})
 	w := text.Watch("")
-	for range 2000 { // Past the first segments, so that the position is in the log.
+	for range 2000 { // More than the first segments, so that the position is in the log.
 		text.AppendText("紡")
 	}
 	c := &client{}
@@ -32,7 +32,8 @@ func stalled(t *testing.T) (*stream.Text, *stream.Watch, *client) {
 	return text, w, c
 }
 
-// TestStalledWatchIsCaughtUpFromTheText: further behind than the log reaches, a watch goes on without gap or duplicate.
+// TestStalledWatchIsCaughtUpFromTheText: a watch that is further behind than the window of the log continues without
+// gap or duplicate.
 func TestStalledWatchIsCaughtUpFromTheText(t *testing.T) {
 	t.Parallel()
 	text, w, c := stalled(t)
@@ -83,7 +84,7 @@ func TestStalledWatchPinsNoLog(t *testing.T) { //nolint:paralleltest // Measures
 	}
 	before := heap()
 	text, w, _ := stalled(t)
-	length := 2 * len(text.Text()) // As much again for the capacity that it grows into.
+	length := 2 * len(text.Text()) // Doubled for the capacity of the growing slice.
 	if grown := heap() - before - length; grown > 2<<20 {
 		t.Errorf("a stalled watch holds %d KiB beside the text", grown>>10)
 	}

@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	// maxPassages is how many passages a model is given at most.
+	// maxPassages is the maximum number of passages in a prompt.
 	maxPassages = 300
 
-	candidates  = 30    // Passages that are searched for.
-	maxHeadings = 5     // Offered where nothing fits.
-	leastBudget = 1_500 // Tokens of passages, however long the question is.
+	candidates  = 30    // Number of retrieved passages.
+	maxHeadings = 5     // Headings listed if no passage is relevant.
+	leastBudget = 1_500 // Minimum tokens for passages, even with a long question.
 
-	// A passage whose score is below this part of the best one is not given to the model. Of the questions of JSQuAD,
-	// searched for in 15 articles, 99.65 % keep their passage, as with 0.2, and 7 passages are left on average.
+	// Passages whose score is less than tail times the best score are dropped. On JSQuAD, with 15 articles searched,
+	// 99.65 % of the questions keep their passage (as with 0.2), and 7 passages remain on average.
 	tail = 0.3
 
-	// Where no passage covers this part of what a question is about, nothing fits it: so for 37 % of the questions of
-	// JSQuAD where their own article is not searched, and for 0.2 % where it is.
+	// If no passage covers at least this share of a question's terms, no passage is relevant. On JSQuAD this applies to
+	// 37 % of the questions if their article is not searched, and to 0.2 % if it is.
 	least = 0.25
 )
 
-// documents bases the answer on the data sources of its question: on their whole text if it fits into the model's
-// context, else on the passages that fit the question best.
+// documents grounds the answer on the data sources of its question: on their whole text if it fits into the model's
+// context, else on the most relevant passages.
 func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
 	owner := datasource.Owner(ask.Owner)
 	sources, ids := newTogether(g.sources, ask)
@@ -69,11 +69,11 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 	case err != nil:
 		return chat.Grounds{}, err
 	case len(passages) == 0 && len(ask.Question.DataSourceIDs) == 0:
-		// The skill's documents say nothing of it; its instructions do.
+		// No passage of the skill's documents is relevant; the skill's instructions answer the question.
 		step.Detail = "スキルのファイルに、質問に合う箇所はありませんでした"
 		tell(step)
 		return chat.Grounds{Prompt: ask.Prompt}, nil
-	case len(passages) == 0 && len(ask.Question.Pictures) > 0: // The pictures may say it.
+	case len(passages) == 0 && len(ask.Question.Pictures) > 0: // The pictures may contain the answer.
 		step.Detail = "ファイルに、質問に合う箇所はありませんでした" + states.note()
 		tell(step)
 		return chat.Grounds{Prompt: prompt}, nil
@@ -94,24 +94,24 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 	return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: cited}, nil
 }
 
-// reserve is how much of the context is left for the answer, and for what the estimates miss.
+// reserve returns the number of context tokens reserved for the answer and for errors of the estimates.
 func (g *Grounder) reserve() int { return min(g.context/4, 8_000) }
 
-// conversation returns a prompt without the oldest messages of its history, as far as it is longer than a limit.
+// conversation returns a prompt without the oldest messages of its history, so that it fits into limit tokens.
 func conversation(prompt []llm.Message, limit int) []llm.Message {
 	first, last := prompt[0], len(prompt)-1
 	from := 1
 	for from < last && tokens(prompt[from:])+tokens(prompt[:1]) > limit {
 		from++
 	}
-	for from < last && prompt[from].Role != llm.RoleUser { // A conversation begins with a question.
+	for from < last && prompt[from].Role != llm.RoleUser { // A conversation must begin with a question.
 		from++
 	}
 	return append([]llm.Message{first}, prompt[from:]...)
 }
 
-// withSources returns a prompt with documents, or notes of them, before the question, and with what the model is told
-// of them.
+// withSources returns a prompt with documents, or notes of them, before the question. instructions tell the model how
+// to use them.
 func withSources(prompt []llm.Message, instructions, documents string) []llm.Message {
 	prompt = slices.Clone(prompt)
 	for i, m := range prompt {
@@ -129,7 +129,7 @@ func withSources(prompt []llm.Message, instructions, documents string) []llm.Mes
 	return prompt
 }
 
-// fenced returns passages as a model is told them.
+// fenced formats passages for the prompt.
 func fenced(passages []answer.Found) string {
 	list := make([]answer.Passage, len(passages))
 	for i, p := range passages {
@@ -138,10 +138,10 @@ func fenced(passages []answer.Found) string {
 	return answer.Sources(list)
 }
 
-// query returns what is searched for.
+// query returns the search query for the question.
 func query(ask chat.Ask) string { return answer.Query(ask.Question.Content, earlier(ask)) }
 
-// earlier returns the person's questions before, the last one first.
+// earlier returns the person's earlier questions, newest first.
 func earlier(ask chat.Ask) (questions []string) {
 	for _, m := range slices.Backward(ask.History) {
 		if m.Role == chat.RoleUser {
@@ -151,22 +151,22 @@ func earlier(ask chat.Ask) (questions []string) {
 	return questions
 }
 
-// search chooses passages for a question.
+// search selects passages for a question.
 type search struct {
 	sources  Sources
 	owner    datasource.Owner
 	ready    []datasource.Source
 	question string
 	query    string
-	budget   int                  // Tokens of all passages.
-	veiled   func(uuid.UUID) bool // Reports whether a data source must not be named. Nil: none.
+	budget   int                  // Maximum tokens of all passages.
+	veiled   func(uuid.UUID) bool // Reports whether the name of a data source is hidden. Nil hides none.
 
-	passages map[string]datasource.Passage // Those that were read, by their ids.
-	whole    bool                          // All passages were chosen.
-	headings []string                      // The nearest ones, if nothing fits.
+	passages map[string]datasource.Passage // Passages read so far, by id.
+	whole    bool                          // All passages were selected.
+	headings []string                      // The headings of the nearest passages, if none is relevant.
 }
 
-// choose returns the passages that the model is given, in the order of the documents, or none if nothing fits.
+// choose returns the passages for the prompt in document order. It returns none if no passage is relevant.
 func (s *search) choose(ctx context.Context) ([]answer.Found, error) {
 	s.passages = make(map[string]datasource.Passage)
 	retrieved, err := s.sources.Retrieve(ctx, s.owner, s.ids(), s.query, candidates)
@@ -182,7 +182,7 @@ func (s *search) choose(ctx context.Context) ([]answer.Found, error) {
 	}
 	found, beside := s.found(retrieved)
 	if len(found) == 0 && answer.Covered(s.question, answer.Passage{}) == 1 {
-		found, err = s.beginnings(ctx) // The question says too little to search for, as 要点は？ does.
+		found, err = s.beginnings(ctx) // The question has no terms to search for, such as 要点は？
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +231,7 @@ func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answe
 	return all, nil
 }
 
-// found returns what a search has found, best first and without its tail, and what stands beside each.
+// found returns the search results without irrelevant ones, best first, and the neighbours of each.
 func (s *search) found(retrieved []datasource.Retrieved) (found []answer.Found,
 	beside func(answer.Found) []answer.Found,
 ) {
@@ -251,7 +251,7 @@ func (s *search) found(retrieved []datasource.Retrieved) (found []answer.Found,
 	return found, func(f answer.Found) []answer.Found { return near[f.ID] }
 }
 
-// beginnings returns the first passages of each document, by turns.
+// beginnings returns the first passages of the documents, alternating between the documents.
 func (s *search) beginnings(ctx context.Context) ([]answer.Found, error) {
 	passages, err := s.sources.Beginnings(ctx, s.owner, s.ready, candidates)
 	found := make([]answer.Found, len(passages))
@@ -262,7 +262,7 @@ func (s *search) beginnings(ctx context.Context) ([]answer.Found, error) {
 	return found, err
 }
 
-// read notes a passage that was read.
+// read records a passage that was read.
 func (s *search) read(p datasource.Passage, score float64) answer.Found {
 	id := p.ID.String()
 	s.passages[id] = p
@@ -273,7 +273,7 @@ func (s *search) read(p datasource.Passage, score float64) answer.Found {
 	}
 }
 
-// cited returns passages as an answer cites them.
+// cited converts passages to the sources of an answer.
 func (s *search) cited(passages []answer.Found) []chat.Source {
 	list := make([]chat.Source, len(passages))
 	for i, f := range passages {
@@ -289,13 +289,13 @@ func (s *search) cited(passages []answer.Found) []chat.Source {
 	return list
 }
 
-// cost estimates how many tokens a passage takes in the prompt.
+// cost estimates the number of tokens of a passage in the prompt.
 func cost(p answer.Passage) int {
 	p.Index = maxPassages
 	return llm.EstimateTokens(answer.Sources([]answer.Passage{p}))
 }
 
-// headings returns under which headings passages stand, without repetitions.
+// headings returns the distinct headings of passages.
 func headings(found []answer.Found) (list []string) {
 	for _, f := range found {
 		heading := f.Filename
@@ -309,7 +309,7 @@ func headings(found []answer.Found) (list []string) {
 	return list
 }
 
-// states sorts data sources by whether they can be used.
+// states groups data sources by their status.
 type states struct{ ready, waiting, failed []datasource.Source }
 
 func byState(found []datasource.Source) (s states) {
@@ -336,7 +336,7 @@ func (s states) unread(documents []skill.Document) (n int) {
 	return n
 }
 
-// tellMissing reports the step StepSkillDocuments for n missing documents, if any.
+// tellMissing reports a StepSkillDocuments for n missing documents if n > 0.
 func tellMissing(n int, tell func(chat.Step)) {
 	if n == 0 {
 		return
@@ -347,7 +347,7 @@ func tellMissing(n int, tell func(chat.Step)) {
 	})
 }
 
-// note names the data sources that could not be used.
+// note lists the data sources that could not be used.
 func (s states) note() string {
 	var notes []string
 	if len(s.waiting) > 0 {
@@ -370,7 +370,7 @@ func names(of []datasource.Source) string {
 	return strings.Join(list, "、")
 }
 
-// unusable is the answer where no data source can be used.
+// unusable is the answer if no data source can be used.
 func (s states) unusable() string {
 	var b strings.Builder
 	switch {

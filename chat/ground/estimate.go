@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// cheapTokens is the size of documents whose answers take less than chat.ConfirmTokens: their text is sent once,
-	// and a quarter of it again as notes.
+	// cheapTokens is the largest size of documents whose answer certainly takes less than chat.ConfirmTokens: their
+	// text is sent once, and a quarter of it again as notes.
 	cheapTokens = chat.ConfirmTokens / 2
 
-	passageTokens = 500 // Of the longest passage, with its markup.
-	noteShare     = 5   // Ratio of the length of a part to that of its notes, as the instructions demand.
+	passageTokens = 500 // Upper bound for a passage with its markup.
+	noteShare     = 5   // Ratio of the length of a part to the length of its notes, as the instructions demand.
 )
 
-// Estimate implements chat.Grounder. Unless the documents are short, it takes the same steps as Ground, with a
-// rehearsal as the model, so that both read the same parts. Stored notes cost nothing. If that takes too long, the
-// estimate is made from the size of the documents alone.
+// Estimate implements chat.Grounder. For long documents it runs the same steps as Ground with a rehearsal as the model,
+// so that both read the same parts. Stored notes cost nothing. If this takes longer than EstimateTime, Estimate uses
+// the size of the documents instead.
 func (g *Grounder) Estimate(ctx context.Context, ask chat.Ask) (int, error) {
 	g = g.sizedFor(ask.Model)
 	rehearsed := &rehearsal{Notes: g.summaries.Notes}
@@ -50,12 +50,12 @@ func (g *Grounder) Estimate(ctx context.Context, ask chat.Ask) (int, error) {
 	case within.Err() != nil && ctx.Err() == nil:
 		return size + size/4, nil
 	case fault.CodeOf(err) == llm.CodeContextLength:
-		err = nil // Ground reports it as the failure of the answer.
+		err = nil // Ground reports the error as the failure of the answer.
 	}
 	return int(rehearsed.tokens.Load()) + tokens(grounds.Prompt), err
 }
 
-// documentTokens returns the size of the documents of a question, at most.
+// documentTokens returns an upper bound for the tokens of a question's documents.
 func (g *Grounder) documentTokens(ctx context.Context, ask chat.Ask) (int, error) {
 	found, err := g.sources.FindAll(ctx, datasource.Owner(ask.Owner), ask.Question.DataSourceIDs)
 	passages := 0
@@ -65,8 +65,8 @@ func (g *Grounder) documentTokens(ctx context.Context, ask chat.Ask) (int, error
 	return passages * passageTokens, err
 }
 
-// rehearsal is a model that counts the tokens of its requests and answers with meaningless notes of the demanded
-// length. It finds stored notes and stores none.
+// rehearsal is a model that counts the tokens of its requests and returns placeholder notes of the demanded length. It
+// finds stored notes and stores none.
 type rehearsal struct {
 	Notes
 

@@ -33,11 +33,11 @@ func (f *fixture) mustAnswer(q chat.Question) chat.Message {
 	return exchange.Answer
 }
 
-// TestCostlySummaryIsConfirmed: a summary of many tokens begins once the person has accepted them. Until then nothing
-// is stored, counted or sent to the model. A repeated request finds its answer, with or without AcceptTokens.
+// TestCostlySummaryIsConfirmed: a summary of many tokens begins after the person has accepted the estimate. Until then
+// nothing is stored, counted or sent to the model. A repeated request finds its answer, with or without AcceptTokens.
 func TestCostlySummaryIsConfirmed(t *testing.T) {
 	t.Parallel()
-	model := &noter{noted: make(map[string]int), detail: strings.Repeat("詳", 55)} // A fifth of the text in all.
+	model := &noter{noted: make(map[string]int), detail: strings.Repeat("詳", 55)} // One fifth of the text in total.
 	f := newFixture(t, summaries(&allowance{left: 1000}), model)
 	f.start()
 	id, thread := f.read("報告書.md", longText()), f.thread("要約")
@@ -66,7 +66,7 @@ func TestCostlySummaryIsConfirmed(t *testing.T) {
 		}
 	}
 
-	// Stored notes cost nothing, so no confirmation is needed. Those of another model do not count.
+	// Stored notes cost nothing, so no confirmation is needed. Notes of another model are not used.
 	edit := chat.Question{RequestID: newID(), ThreadID: thread, Content: "三点で", Edit: answered.ParentID}
 	regenerate := chat.Question{RequestID: newID(), ThreadID: thread, Regenerate: &answered.ID}
 	f.mustAnswer(edit)
@@ -87,7 +87,8 @@ func TestCostlySummaryIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestCostlyThreadIsNotStarted: StartThread leaves no thread, and starts it with the same request and AcceptTokens.
+// TestCostlyThreadIsNotStarted: StartThread creates no thread without confirmation. The same request with AcceptTokens
+// creates it.
 func TestCostlyThreadIsNotStarted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, summaries(&allowance{left: 1000}), &noter{noted: make(map[string]int)})
@@ -117,7 +118,7 @@ func TestCostlyThreadIsNotStarted(t *testing.T) {
 	}
 }
 
-// TestCostlyPageIsConfirmed: a long page for a small model needs a confirmation, a question after it does not.
+// TestCostlyPageIsConfirmed: a long page needs a confirmation with a small model; a follow-up question does not.
 func TestCostlyPageIsConfirmed(t *testing.T) {
 	t.Parallel()
 	f, model := newPages(t)

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
 
-// fixture is a server with one person, whose files are read when start is called.
+// fixture is a server with one person. It extracts uploaded files after start is called.
 type fixture struct {
 	t       *testing.T
 	db      *store.DB
@@ -37,10 +37,10 @@ type fixture struct {
 	sources *datasource.Service
 	chat    *chat.Service
 	skills  map[string]uuid.UUID
-	asked   chan llm.Request // What the model was sent.
+	asked   chan llm.Request // Requests received by the model.
 }
 
-// newFixture returns a server whose model says the same each time, or answers itself.
+// newFixture returns a server that uses model.
 func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
 	t.Helper()
 	f := &fixture{t: t, db: storetest.New(t), skills: make(map[string]uuid.UUID), asked: make(chan llm.Request, 10)}
@@ -63,7 +63,7 @@ func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
 	return f
 }
 
-// serve starts a server's chat service. With a budget it summarizes.
+// serve starts another server's chat service. It can summarize if the configuration has a budget.
 func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	f.t.Helper()
 	feed, err := stream.NewFeed(nil)
@@ -71,7 +71,7 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	if cfg.Summaries.Budget != nil {
 		cfg.Summaries.Model, cfg.Summaries.Notes = f.listening(model), f.db
 	}
-	cfg.EstimateTime = 4 * time.Second // Of the five that a call has.
+	cfg.EstimateTime = 4 * time.Second // A call takes at most five seconds.
 	if cfg.Searches.Web != nil {
 		cfg.Searches.Model = f.listening(model)
 	}
@@ -85,14 +85,14 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	return s
 }
 
-// stop stops a service at once: its generations are another one's.
+// stop stops a service at once, so that another service takes over its generations.
 func stop(s *chat.Service) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s.Stop(ctx)
 }
 
-// listening returns a model that is listened to.
+// listening returns a model that also sends its requests to f.asked.
 func (f *fixture) listening(model llm.Model) llm.Model {
 	return llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 		select {
@@ -127,7 +127,7 @@ func (f *fixture) member(organization uuid.UUID) chat.Owner {
 	return chat.Owner{OrganizationID: organization, UserID: id}
 }
 
-// start has files read until the test ends.
+// start processes uploaded files until the test ends.
 func (f *fixture) start() {
 	f.sources.Start()
 	f.t.Cleanup(f.sources.Stop)
@@ -142,7 +142,7 @@ func (f *fixture) upload(name, text string) uuid.UUID {
 	return source.ID
 }
 
-// read uploads a file and waits until it is read.
+// read uploads a file and waits until it is ready.
 func (f *fixture) read(name, text string) uuid.UUID {
 	f.t.Helper()
 	id := f.upload(name, text)
@@ -158,7 +158,7 @@ func (f *fixture) read(name, text string) uuid.UUID {
 	return id
 }
 
-// thread returns a new thread with a skill, whose title is given, so that the model is not asked for one.
+// thread returns a new thread of a skill. The thread has a title, so that the model receives no request for one.
 func (f *fixture) thread(skillName string) uuid.UUID {
 	f.t.Helper()
 	thread, err := f.chat.CreateThread(f.t.Context(), f.owner, chat.NewThread{SkillID: f.skills[skillName], Title: "題"})
@@ -166,7 +166,7 @@ func (f *fixture) thread(skillName string) uuid.UUID {
 	return thread.ID
 }
 
-// ask returns the answer to a question, whatever it costs.
+// ask returns the answer to a question and accepts any cost.
 func (f *fixture) ask(thread uuid.UUID, content string, ids ...uuid.UUID) chat.Message {
 	f.t.Helper()
 	exchange, err := f.chat.Send(f.t.Context(), f.owner, chat.Question{
@@ -178,8 +178,8 @@ func (f *fixture) ask(thread uuid.UUID, content string, ids ...uuid.UUID) chat.M
 	return exchange.Answer
 }
 
-// heard returns what the model was sent for the last question.
-func (f *fixture) heard() llm.Request {
+// lastRequest returns the model's request for the last question.
+func (f *fixture) lastRequest() llm.Request {
 	f.t.Helper()
 	select {
 	case req := <-f.asked:

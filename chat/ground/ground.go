@@ -1,9 +1,9 @@
-// Package ground finds what an answer is based on: it implements chat.Grounder. Passages of data sources are found by
-// package datasource, pages of the web by package websearch; package answer turns both into a prompt, and checked
+// Package ground selects the sources of answers. It implements chat.Grounder. Package datasource finds passages of data
+// sources, and package websearch finds pages of the web. Package answer converts both to a prompt and checks the
 // citations.
 //
-// A question of another skill without data sources is based on the conversation alone, unless its skill has documents of
-// its own, and one about a page of the browser on that. The package knows no database and no HTTP.
+// Questions about a page of the browser extension are grounded on that page. Other questions without data sources and
+// without documents of the skill use the conversation only. The package does not use a database or HTTP.
 package ground
 
 import (
@@ -18,52 +18,52 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Sources finds data sources and their passages. *datasource.Service is one.
+// Sources finds data sources and their passages. *datasource.Service implements it.
 type Sources interface {
-	// FindAll returns those of some data sources that are the owner's and still there, in their order.
+	// FindAll returns the owner's data sources with the given ids, in their order, without deleted ones.
 	FindAll(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Source, error)
 
-	// Retrieve returns the k passages of some data sources that fit a query best, best first.
+	// Retrieve returns the k most relevant passages of some data sources, best first.
 	Retrieve(ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int) ([]datasource.Retrieved,
 		error)
 
-	// Original returns a data source of the owner with its text as it is proofread, and whether changes of that can be
-	// written into it.
+	// Original returns a data source of the owner with its text for proofreading, and whether corrections can be
+	// written into the file.
 	Original(ctx context.Context, owner datasource.Owner, id uuid.UUID) (source datasource.Source, text string, word bool,
 		err error)
 
-	// Beginnings returns the first passages of data sources, at most each of them, in order.
+	// Beginnings returns at most each first passages of every data source, in order.
 	Beginnings(ctx context.Context, owner datasource.Owner, of []datasource.Source, each int) ([]datasource.Passage,
 		error)
 }
 
-// Config tunes a Grounder. The zero value of a field means its default.
+// Config tunes a Grounder. The zero value of a field selects its default.
 type Config struct {
-	// ContextTokens is what a model reads and writes at most that does not say so itself. Default 32,000.
+	// ContextTokens is the context size of models that do not declare one. Default 32,000.
 	ContextTokens int
 
-	// Summaries of documents that the model cannot read at once. Without a model, passages of them are searched for as
-	// for any question.
+	// Summaries configures summaries of documents larger than the model's context. Without a Model, passages are
+	// searched for as for any question.
 	Summaries Summaries
 
-	// Searches of the web. Without a Web, no question is answered from it.
+	// Searches configures web searches. Without a Web, no question is answered from the web.
 	Searches Searches
 
-	// EstimateTime bounds the exact estimate of the tokens of an answer. It leaves time to store the question within
-	// the call. Default 2 s.
+	// EstimateTime bounds the exact estimate of an answer's tokens. It must leave time to store the question within the
+	// call. Default 2 s.
 	EstimateTime time.Duration
 }
 
-// DefaultContextTokens is the context of a model that is not known.
+// DefaultContextTokens is the context size of an unknown model.
 const DefaultContextTokens = 32_000
 
-// searchTimeout bounds the search, which normally takes milliseconds.
+// searchTimeout bounds a search, which normally takes milliseconds.
 const searchTimeout = 30 * time.Second
 
-// Grounder finds what answers are based on. It is safe for concurrent use.
+// Grounder selects the sources of answers. It is safe for concurrent use.
 type Grounder struct {
 	sources   Sources
-	context   int // Tokens.
+	context   int // In tokens.
 	summaries Summaries
 	searches  Searches
 	estimate  time.Duration
@@ -113,7 +113,7 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 	return g.documents(ctx, ask, tell)
 }
 
-// sizedFor returns a Grounder with the context of a model.
+// sizedFor returns a Grounder with the context size of a model.
 func (g *Grounder) sizedFor(model chat.Chosen) *Grounder {
 	if model.ContextTokens <= 0 {
 		return g
@@ -123,19 +123,19 @@ func (g *Grounder) sizedFor(model chat.Chosen) *Grounder {
 	return &sized
 }
 
-// readsPage reports whether an answer is based on a page of the browser extension.
+// readsPage reports whether an answer uses a page of the browser extension.
 func (g *Grounder) readsPage(ask chat.Ask) bool {
 	return ask.Skill.OfExtension() && len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 &&
 		g.summaries.Model != nil
 }
 
-// summarizes reports whether an answer is based on whole documents.
+// summarizes reports whether an answer uses whole documents.
 func (g *Grounder) summarizes(ask chat.Ask) bool {
 	return ask.Skill.TaskType == skill.TaskSummarization && len(ask.Question.DataSourceIDs) > 0 &&
 		g.summaries.Model != nil
 }
 
-// tokens estimates the length of a prompt.
+// tokens estimates the number of tokens of a prompt.
 func tokens(prompt []llm.Message) int {
 	n := 0
 	for _, m := range prompt {

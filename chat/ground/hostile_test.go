@@ -21,8 +21,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 )
 
-// hostile is a document that gives orders, closes fences, cites what is not there, or hides text. Each of them also
-// says how long the leave is.
+// hostile is a document that contains instructions, closes fences, cites missing sources or hides text. Each document
+// also contains the length of the leave.
 type hostile struct{ Name, Text string }
 
 func hostileDocuments(t *testing.T) (list []hostile) {
@@ -43,15 +43,15 @@ var (
 	cited = regexp.MustCompile(`\[([0-9]+)\]`)
 )
 
-// partTypes are the types of the chunks of an answer from documents, in their order, without repetitions.
+// partTypes are the distinct chunk types of an answer from documents, in order.
 var partTypes = []string{
 	"start", "data-step", "source-document", "data-citations", "text-start", "text-delta", "text-end",
 	"finish",
 }
 
-// TestR83_HostileDocuments asks of each hostile document and an honest one: the prompt has the same structure, and the
-// answer the same parts and no citation of something else, with a model that says the same each time and with the
-// offline engine, which quotes what it reads. Neither fetches anything: the offline engine has no network.
+// TestR83_HostileDocuments asks about each hostile document together with an honest one. The prompt keeps its
+// structure, and the answer keeps its parts and cites these documents only. It uses a model with a fixed answer and the
+// offline engine, which quotes its sources. Neither fetches any address.
 func TestR83_HostileDocuments(t *testing.T) {
 	t.Parallel()
 	engine, err := llm.NewClient(llm.Config{
@@ -70,7 +70,7 @@ func TestR83_HostileDocuments(t *testing.T) {
 			f.start()
 			honest := f.read("就業規則.md", "年次有給休暇は20日とする。\n")
 			f.ask(f.thread("文書に質問"), question, honest)
-			system := f.heard().Messages[0]
+			system := f.lastRequest().Messages[0]
 			for _, d := range hostileDocuments(t) {
 				id := f.read(d.Name, d.Text)
 				got := f.ask(f.thread("文書に質問"), question, honest, id)
@@ -81,10 +81,10 @@ func TestR83_HostileDocuments(t *testing.T) {
 	}
 }
 
-// checkPrompt checks what the model was sent: the same instructions, and each passage in its fence.
+// checkPrompt checks that the model received the usual instructions, and each passage in its fence.
 func (f *fixture) checkPrompt(d hostile, system llm.Message, question string) {
 	f.t.Helper()
-	messages := f.heard().Messages
+	messages := f.lastRequest().Messages
 	if len(messages) != 2 || !reflect.DeepEqual(messages[0], system) || messages[1].Role != llm.RoleUser {
 		f.t.Fatalf("%s changes the messages: %+v", d.Name, messages)
 	}
@@ -99,13 +99,13 @@ func (f *fixture) checkPrompt(d hostile, system llm.Message, question string) {
 	}
 }
 
-// checkAnswer checks the parts of an answer and its citations.
+// checkAnswer checks the parts and citations of an answer.
 func (f *fixture) checkAnswer(d hostile, got chat.Message, documents ...uuid.UUID) {
 	f.t.Helper()
 	chunks := f.streamed(got.ID)
 	var types, sources []string
 	for _, c := range chunks {
-		if c.Type == "data-title" { // It may come too late for the stream.
+		if c.Type == "data-title" { // The title may arrive after the end of the stream.
 			continue
 		}
 		if len(types) == 0 || types[len(types)-1] != c.Type {

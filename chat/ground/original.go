@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// original reads the text that is proofread, if it is that of a file: the one in the form, or without a form the one that
-// comes with the question. A question about the result is based on the conversation alone.
+// original reads the file to proofread, if there is one: the file of the form, or without a form the file attached to
+// the question. Follow-up questions use the conversation only.
 func (g *Grounder) original(ctx context.Context, ask chat.Ask) (chat.Grounds, error) {
 	grounds := chat.Grounds{Prompt: ask.Prompt}
 	files := ask.Skill.FormFiles(ask.Question.Form)

@@ -14,7 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// A file is proofread as its text stood when the answer began; one that is gone is named in the failure.
+// TestFileIsProofread: the answer uses the file's text at the beginning of the answer. The failure names a deleted
+// file.
 func TestFileIsProofread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{},
@@ -31,9 +32,9 @@ func TestFileIsProofread(t *testing.T) {
 		if r.File == nil || r.File.DataSourceID != id || r.File.Filename != name || r.File.DOCX != (name == "案内.docx") {
 			t.Errorf("%s: from %+v", name, r.File)
 		}
-		question := f.heard().Messages[1].Content
+		question := f.lastRequest().Messages[1].Content
 		f.ask(answer.ThreadID, "なぜですか")
-		if said := f.heard().Messages; len(said) != 4 || said[3].Content != "なぜですか" || said[2].Content != answer.Content {
+		if said := f.lastRequest().Messages; len(said) != 4 || said[3].Content != "なぜですか" || said[2].Content != answer.Content {
 			t.Errorf("%s: a further question is asked as %+v", name, said)
 		}
 		if !strings.Contains(question, "<text>\nお客様各位\n明日") {
@@ -56,7 +57,7 @@ func TestFileIsProofread(t *testing.T) {
 	}
 }
 
-// proofread returns the answer about a file.
+// proofread returns the answer to a form with a file.
 func (f *fixture) proofread(id uuid.UUID) chat.Message {
 	f.t.Helper()
 	exchange, err := f.chat.Send(f.t.Context(), f.owner, chat.Question{
@@ -70,8 +71,9 @@ func (f *fixture) proofread(id uuid.UUID) chat.Message {
 	return exchange.Answer
 }
 
-// Where there is no form, as in Slack, the file that comes with the question is meant, and not what is said with it.
-func TestFileWithoutAFormIsProofread(t *testing.T) {
+// TestAttachedFileIsProofreadWithoutAForm: without a form, as in Slack, the attached file is proofread and the
+// question's text is not.
+func TestAttachedFileIsProofreadWithoutAForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say(`{"changes":[]}`))
 	first, second := f.upload("案内.txt", "お客様各位"), f.upload("別の案内.txt", "皆様")
@@ -87,7 +89,7 @@ func TestFileWithoutAFormIsProofread(t *testing.T) {
 	}
 }
 
-// TestDeletedFileIsNotProofread: the file was deleted before the answer is asked for again.
+// TestDeletedFileIsNotProofread deletes the file and regenerates the answer.
 func TestDeletedFileIsNotProofread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say(`{"changes":[]}`))

@@ -15,9 +15,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// page bases the answer on a page of the browser extension, which stands before the first question: on all its text if
-// it fits into the model's context, else on notes of all of its parts and, for a question, on the parts that fit it
-// best. What a person has selected in the page is never shortened.
+// page grounds the answer on a page of the browser extension, which precedes the first question. It uses the page's
+// whole text if that fits into the model's context. Otherwise it uses notes of all parts and, for a question, the most
+// relevant parts. A selection within the page is never shortened.
 func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
 	limit := g.context - g.reserve()
 	if tokens(ask.Prompt) <= limit {
@@ -30,7 +30,7 @@ func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step))
 	}
 	at, kept, rest := longestPage(prompt)
 	if ask.Skill.FollowUp().Kind == skill.KindEasyExplanationFollowUp {
-		if len(kept) > 1 { // The page that the selection stands in.
+		if len(kept) > 1 { // The page that contains the selection.
 			prompt[at].Content = answer.Sources(kept[:1]) + rest
 			tell(chat.Step{
 				Kind: chat.StepSummarize, Status: chat.StatusSuccess, Detail: "選択した文章だけを確認（ページの全文は長いため除外）",
@@ -76,8 +76,8 @@ func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step))
 	return grounds, err
 }
 
-// unshortened returns a prompt in which nothing can be left out. Some servers cut what is too long without a word, so
-// that it is refused here.
+// unshortened returns a prompt of which nothing may be dropped, or refuses it if it is too long. Some model servers
+// truncate long prompts without an error.
 func (g *Grounder) unshortened(prompt []llm.Message) (chat.Grounds, error) {
 	if tokens(prompt) > g.context {
 		return chat.Grounds{}, fault.Errorf(llm.CodeContextLength,
@@ -86,8 +86,8 @@ func (g *Grounder) unshortened(prompt []llm.Message) (chat.Grounds, error) {
 	return chat.Grounds{Prompt: prompt}, nil
 }
 
-// opened returns a prompt without the oldest messages between its first question, which holds the page, and its last
-// one, as far as they are longer than a limit. If none is left, the last question has the page.
+// opened drops the oldest messages between the first question, which holds the page, and the last question until the
+// prompt fits into limit tokens. If no message is left between them, the last question receives the page.
 func opened(prompt []llm.Message, limit int) []llm.Message {
 	last := len(prompt) - 1
 	if last < 2 {
@@ -106,7 +106,8 @@ func opened(prompt []llm.Message, limit int) []llm.Message {
 	return []llm.Message{prompt[0], question}
 }
 
-// longestPage returns which of the first and the last question has more of a page, its passages, and what follows them.
+// longestPage returns the index of the question, first or last, with the longer page, the passages of that page, and
+// the text after them.
 func longestPage(prompt []llm.Message) (at int, passages []answer.Passage, rest string) {
 	last := len(prompt) - 1
 	passages, rest = answer.Split(prompt[1].Content)
@@ -117,7 +118,7 @@ func longestPage(prompt []llm.Message) (at int, passages []answer.Passage, rest 
 	return 1, passages, rest
 }
 
-// partsOf cuts the text of a page into passages.
+// partsOf splits the text of a page into passages.
 func partsOf(page answer.Passage) []answer.Found {
 	passages := extract.Split([]extract.Page{{Number: 1, Text: page.Text}})
 	parts := make([]answer.Found, len(passages))
@@ -129,8 +130,8 @@ func partsOf(page answer.Passage) []answer.Found {
 	return parts
 }
 
-// fitting returns the parts of a page that fit a question best, in their order, as far as their costs fit into a
-// budget; none for a question that says too little to tell.
+// fitting returns the most relevant parts of a page in page order, within a token budget. It returns none for a
+// question without search terms.
 func fitting(parts []answer.Found, question string, budget int) []answer.Found {
 	if answer.Covered(question, answer.Passage{}) == 1 {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/webpage"
 )
 
-// smallContext is what some small models read, and less than a long page by far.
+// smallContext is the context size of some small models, much less than a long page.
 const smallContext = 8_000
 
-// askOfPage asks about a page, as the browser extension does, whatever it costs.
+// askOfPage asks about a page, as the browser extension does, and accepts any cost.
 func (f *fixture) askOfPage(thread uuid.UUID, r webpage.Request) chat.Message {
 	f.t.Helper()
 	q := f.ofPage(thread, r)
@@ -55,8 +55,8 @@ func newPages(t *testing.T) (*fixture, *noter) {
 	return newFixture(t, cfg, model), model
 }
 
-// told returns what the model was sent last, and fails the test if that is more than it reads.
-func (n *noter) told(t *testing.T) []llm.Message {
+// lastRequest returns the model's last request, and fails the test if the request exceeds the model's context.
+func (n *noter) lastRequest(t *testing.T) []llm.Message {
 	t.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,9 +70,9 @@ func (n *noter) told(t *testing.T) []llm.Message {
 	return n.last
 }
 
-// TestAPageThatTheModelCannotRead is noted part by part. Questions about it are answered from the notes, which are not
-// taken again, and from the parts that fit them.
-func TestAPageThatTheModelCannotRead(t *testing.T) {
+// TestPageLargerThanTheContext: the model notes a long page part by part. Questions about the page use these notes
+// without repeating them, and the most relevant parts.
+func TestPageLargerThanTheContext(t *testing.T) {
 	t.Parallel()
 	f, model := newPages(t)
 	text, left := webpage.Cut(textOf(880) + "解約手数料は、契約から二年以内の解約に限り、一万円とする。")
@@ -89,7 +89,7 @@ func TestAPageThatTheModelCannotRead(t *testing.T) {
 		!strings.HasPrefix(answered.Steps[0].Detail, "ページ全体を確認（") {
 		t.Errorf("answered %+v", answered)
 	}
-	sent := model.told(t)
+	sent := model.lastRequest(t)
 	if told := sent[1].Content; strings.Contains(told, "<source ") || !strings.Contains(told, "- 事実0である") ||
 		!strings.HasSuffix(told, "このページを要約してください。") || !strings.Contains(sent[0].Content, "<notes>") {
 		t.Errorf("the model was told %.500s", told)
@@ -100,7 +100,7 @@ func TestAPageThatTheModelCannotRead(t *testing.T) {
 		if now, again := model.counted(); answered.Status != chat.StatusSuccess || now != parts || again != 0 {
 			t.Errorf("%d parts, %d were noted again: %+v", now, again, answered.Failure)
 		}
-		sent = model.told(t)
+		sent = model.lastRequest(t)
 		if page := sent[1].Content; !strings.Contains(page, "一万円とする。\n</source>") ||
 			!strings.Contains(page, "<notes ") || sent[len(sent)-1].Content != "解約手数料はいくらですか？" {
 			t.Errorf("the model was told %.500s … %q", page, sent[len(sent)-1].Content)
@@ -108,8 +108,9 @@ func TestAPageThatTheModelCannotRead(t *testing.T) {
 	}
 }
 
-// TestAPageStaysWhileTheConversationGrows: of a page that fits, and a conversation that does not, the page is sent.
-func TestAPageStaysWhileTheConversationGrows(t *testing.T) {
+// TestPageIsKeptInALongConversation: if page and conversation together exceed the context, the page is still
+// sent.
+func TestPageIsKeptInALongConversation(t *testing.T) {
 	t.Parallel()
 	f, model := newPages(t)
 	thread := f.thread("ページの要約")
@@ -118,7 +119,7 @@ func TestAPageStaysWhileTheConversationGrows(t *testing.T) {
 	for i := range 5 {
 		f.askOfPage(thread, further(fmt.Sprintf("%d番目の質問。%s", i, strings.Repeat("背景の説明。", 150))))
 	}
-	sent := model.told(t)
+	sent := model.lastRequest(t)
 	if parts, _ := model.counted(); parts != 0 || !strings.Contains(sent[1].Content, page) || len(sent) < 5 ||
 		!strings.HasPrefix(sent[len(sent)-3].Content, "3番目") || !strings.HasPrefix(sent[len(sent)-1].Content, "4番目") {
 		t.Errorf("%d parts were noted, the model was sent %d messages: %.200s", parts, len(sent), sent[1].Content)
@@ -130,28 +131,29 @@ func TestAPageStaysWhileTheConversationGrows(t *testing.T) {
 	}
 }
 
-// TestAPageLeavesNoRoomForAnAnswer: the question that follows a long answer has the page, and no history.
-func TestAPageLeavesNoRoomForAnAnswer(t *testing.T) {
+// TestPageAfterALongAnswer: the question after a long answer is sent with the page and without history.
+func TestPageAfterALongAnswer(t *testing.T) {
 	t.Parallel()
 	f, model := newPages(t)
 	model.more = strings.Repeat("長い説明。", 300)
 	thread := f.thread("ページの要約")
 	f.askOfPage(thread, webpage.Request{Kind: skill.KindPageWholeSummary, Text: textOf(14)})
 	f.askOfPage(thread, further("手数料は？"))
-	if sent := model.told(t); len(sent) != 2 || !strings.HasSuffix(sent[1].Content, "</source>\n手数料は？") ||
+	if sent := model.lastRequest(t); len(sent) != 2 || !strings.HasSuffix(sent[1].Content, "</source>\n手数料は？") ||
 		!strings.Contains(sent[1].Content, "事実13。") {
 		t.Errorf("the model was sent %d messages: %.300s", len(sent), sent[1].Content)
 	}
 }
 
-// TestASelectionIsNotShortened: its page is left out beside it, and one that the model cannot read is refused.
-func TestASelectionIsNotShortened(t *testing.T) {
+// TestSelectionIsNotShortened: the rest of the page is dropped instead, and a selection larger than the context is
+// refused.
+func TestSelectionIsNotShortened(t *testing.T) {
 	t.Parallel()
 	f, model := newPages(t)
 	selected := strings.Repeat("選択した条文。", 500)
 	answered := f.askOfPage(f.thread("やさしく説明"),
 		webpage.Request{Kind: skill.KindEasyExplain, Selection: selected, Text: longText()})
-	if sent := model.told(t); answered.Status != chat.StatusSuccess || !strings.Contains(sent[1].Content, selected) ||
+	if sent := model.lastRequest(t); answered.Status != chat.StatusSuccess || !strings.Contains(sent[1].Content, selected) ||
 		strings.Contains(sent[1].Content, "事実0") || !strings.Contains(answered.Steps[0].Detail, "選択した文章だけを確認") {
 		t.Errorf("answered %+v %+v", answered, answered.Failure)
 	}

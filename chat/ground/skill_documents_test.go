@@ -16,7 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// saveSkill saves the skill 規程の相談 of the owner, an administrator, with documents: a new one without made.
+// saveSkill saves the skill 規程の相談 of the owner, an administrator, with documents. With a zero made it creates a new
+// skill.
 func (f *fixture) saveSkill(audience skill.Audience, made skill.Made, documents ...uuid.UUID) skill.Made {
 	f.t.Helper()
 	categories, _, err := skill.Builtin()
@@ -35,8 +36,8 @@ func (f *fixture) saveSkill(audience skill.Audience, made skill.Made, documents 
 	return made
 }
 
-// TestR105_DocumentsOfASharedSkillOutliveTheirOwner: the owner deletes one and leaves; the skill answers from them until
-// it no longer has them. Then nothing of them remains.
+// TestR105_DocumentsOfASharedSkillOutliveTheirOwner: the owner deletes a document and leaves the organization. The
+// skill answers from both documents until an editor removes them. Then they are deleted completely.
 func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。[1]"))
@@ -61,7 +62,7 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 
 	f.owner = colleague
 	answer := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
-	prompt := f.heard().Messages
+	prompt := f.lastRequest().Messages
 	if said := prompt[len(prompt)-1].Content; !strings.Contains(said, "20日") || !strings.Contains(said, "半日") {
 		t.Errorf("the model reads %q", said)
 	}
@@ -77,8 +78,9 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 	}
 }
 
-// TestR105_ASkillWithoutItsDocumentsSaysSo in its answers, which are stored with it, and to its editors.
-func TestR105_ASkillWithoutItsDocumentsSaysSo(t *testing.T) {
+// TestR105_MissingSkillDocumentsAreReported: the skill's stored answers and its editors show that documents are
+// missing.
+func TestR105_MissingSkillDocumentsAreReported(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。"))
 	f.start()
@@ -99,7 +101,7 @@ func TestR105_ASkillWithoutItsDocumentsSaysSo(t *testing.T) {
 	if made, err := f.db.FindMade(t.Context(), maker, made.ID); err != nil || made.MissingDocuments != 1 {
 		t.Errorf("its editor sees %d, %v", made.MissingDocuments, err)
 	}
-	f.saveSkill(skill.AudienceSelf, made) // Its editor does without.
+	f.saveSkill(skill.AudienceSelf, made) // An editor saves the skill without documents.
 	if answer = f.ask(f.thread("規程の相談"), "休暇は何日ですか"); answer.Notice() != "" {
 		t.Errorf("got %q", answer.Notice())
 	}

@@ -20,45 +20,45 @@ import (
 )
 
 const (
-	notesAtOnce = 4     // Parts of a document that the model notes at once.
-	partTokens  = 8_000 // Of a part, unless the documents have more than mostParts of them,
-	mostParts   = 60    // or the model reads less.
-	noteTries   = 2     // Of a part whose note breaks off, after those of the model's client.
+	notesAtOnce = 4     // Parts of a document noted concurrently.
+	partTokens  = 8_000 // Tokens of a part, unless the documents have more than mostParts parts
+	mostParts   = 60    // or the model's context is smaller.
+	noteTries   = 2     // Attempts for a part whose note breaks off, in addition to those of the model's client.
 
 	// summaryTimeout bounds the notes of all parts.
 	summaryTimeout = 30 * time.Minute
-	noteTimeout    = 5 * time.Second // For the database.
+	noteTimeout    = 5 * time.Second // For a database call.
 )
 
-// Summaries is what summaries of long documents need.
+// Summaries holds the dependencies of summaries of long documents.
 type Summaries struct {
 	Model  llm.Model
-	Name   string // Of a model that was not chosen: its notes are not another one's.
+	Name   string // The model's name if the question chose none. It is a part of the notes' keys.
 	Notes  Notes
 	Budget chat.Budget
 }
 
-// Note is what the model has noted of a part of a document.
+// Note is the model's note of one part of a document.
 type Note struct {
 	AnswerID                  uuid.UUID // The answer that it was made for.
-	Key                       [32]byte  // Of the model, its instructions and the part.
-	Text                      string    // "" if it failed.
-	ModelID                   string    // Of the model that was asked.
-	InputTokens, OutputTokens int       // That it took.
+	Key                       [32]byte  // Hash of the model, its instructions and the part.
+	Text                      string    // "" if the call failed.
+	ModelID                   string    // The model that was called.
+	InputTokens, OutputTokens int       // Usage of the call.
 }
 
-// Notes keeps what was noted, for some days and up to a number of each person, so that a summary that another server
-// begins again, or that is asked for again, pays once.
+// Notes stores notes for some days, up to a number for each person. A summary that is repeated or taken over by another
+// server uses the stored notes and does not pay for them again.
 type Notes interface {
-	// FindNote returns what was noted for a person.
+	// FindNote returns the person's stored note for key.
 	FindNote(ctx context.Context, owner chat.Owner, key [32]byte) (text string, found bool, err error)
-	// PutNote keeps a note, unless it failed. In the same transaction it counts the tokens, for the answer and for its
-	// person, unless the answer was deleted, and reports whether it did.
+	// PutNote stores a note unless its Text is empty. In the same transaction it adds the tokens to the usage of the
+	// answer and of its person, unless the answer was deleted. counted reports whether it did.
 	PutNote(ctx context.Context, owner chat.Owner, note Note) (counted bool, err error)
 }
 
-// summary bases the answer on whole documents: on their text if it fits into the model's context, else on notes of all
-// of their parts.
+// summary grounds the answer on whole documents: on their text if it fits into the model's context, else on notes of
+// all parts.
 func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
 	owner := datasource.Owner(ask.Owner)
 	found, err := g.sources.FindAll(ctx, owner, ask.Question.DataSourceIDs)
@@ -112,7 +112,8 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 	return grounds, nil
 }
 
-// condense has the model note all parts of passages, until the notes have at most so many tokens.
+// condense asks the model for notes of all parts of the passages, and repeats this with the notes until they fit into
+// budget tokens.
 func (g *Grounder) condense(ctx context.Context, ask chat.Ask, list []answer.Found, budget int,
 	tell func(chat.Step),
 ) (answer.Notes, *calls, error) {
@@ -136,24 +137,24 @@ func (g *Grounder) condense(ctx context.Context, ask chat.Ask, list []answer.Fou
 	return notes, calls, err
 }
 
-// calls are those of the model for one summary.
+// calls are the model calls of one summary.
 type calls struct {
 	cfg   Summaries
 	ask   chat.Ask
-	total int // Parts.
+	total int // Number of parts.
 
 	mu    sync.Mutex
 	usage llm.Usage // Guarded by mu. Tokens that PutNote could not count.
 }
 
-// note returns what the model notes of a part, or has noted before.
+// note returns the stored note of a part, or asks the model for it.
 func (c *calls) note(ctx context.Context, instructions, part string) (string, error) {
 	owner, model := c.ask.Owner, c.ask.Model
 	key := sha256.Sum256([]byte(cmp.Or(model.ID, c.cfg.Name) + "\x00" + instructions + "\x00" + part))
 	if text, found, err := c.cfg.Notes.FindNote(ctx, owner, key); err == nil && found {
-		return text, nil // Without the database the model is asked.
+		return text, nil // If the database is unavailable, call the model.
 	}
-	if c.ask.Stored != nil { // No call is made for a question that is refused, and each is counted for its answer.
+	if c.ask.Stored != nil { // Each call needs the budget's permission, and its tokens are counted for the answer.
 		select {
 		case <-c.ask.Stored:
 		case <-ctx.Done():
@@ -184,7 +185,7 @@ func (c *calls) note(ctx context.Context, instructions, part string) (string, er
 	}
 }
 
-// put keeps a note and counts its tokens, even if the summary was stopped meanwhile.
+// put stores a note and counts its tokens, even if the summary was stopped meanwhile.
 func (c *calls) put(ctx context.Context, note Note) {
 	if note.InputTokens+note.OutputTokens == 0 && note.Text == "" {
 		return
@@ -201,7 +202,7 @@ func (c *calls) put(ctx context.Context, note Note) {
 	c.cfg.Budget.Spent(owner.OrganizationID, owner.UserID, note.InputTokens+note.OutputTokens)
 }
 
-// failure says of a failure that may pass that what was noted is kept.
+// failure adds to a temporary failure's message that the notes are kept.
 func (c *calls) failure(err error) error {
 	if !llm.Retryable(err) || c.total < 2 {
 		return err

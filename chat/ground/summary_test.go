@@ -20,15 +20,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// noter is a model that notes the fact of each source and every fourth note, and summarizes notes by citing the first
+// noter is a model whose notes contain the fact of each source and of every fourth note. Its summaries cite the first
 // three.
 type noter struct {
-	before func(ctx context.Context, part string) error // Of each note; may be nil.
-	more   string                                       // What it adds to a summary.
+	before func(ctx context.Context, part string) error // Called before each note; may be nil.
+	more   string                                       // Appended to a summary.
 	detail string                                       // Appended to each note.
 
 	mu    sync.Mutex
-	noted map[string]int // Guarded by mu. How often each part was noted, by its first fact.
+	noted map[string]int // Guarded by mu. Number of notes of each part, by the part's first fact.
 	last  []llm.Message  // Guarded by mu. The last request for a summary.
 	sent  int            // Guarded by mu. Estimated tokens of all requests.
 }
@@ -59,7 +59,7 @@ func (n *noter) Stream(ctx context.Context, req llm.Request, emit func(string)) 
 		return result, nil
 	}
 	facts := factIn.FindAllStringSubmatch(text, -1)
-	if len(facts) == 0 { // Notes that are noted once more.
+	if len(facts) == 0 { // The input consists of notes.
 		for i, line := range numberIn.FindAllString(text, -1) {
 			if i%4 == 0 {
 				emit(line + "\n")
@@ -81,7 +81,7 @@ func (n *noter) Stream(ctx context.Context, req llm.Request, emit func(string)) 
 	return result, nil
 }
 
-// counted returns how many parts were noted, and how many of them more than once.
+// counted returns the number of noted parts, and how many of them were noted more than once.
 func (n *noter) counted() (parts, again int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,10 +94,10 @@ func (n *noter) counted() (parts, again int) {
 	return parts, again
 }
 
-// longText is a document of about 300 pages.
+// longText returns a document of about 300 pages.
 func longText() string { return textOf(600) }
 
-// textOf is a document of so many facts, with 330 characters each.
+// textOf returns a document of the given number of facts, with 330 characters each.
 func textOf(facts int) string {
 	var b strings.Builder
 	for i := range facts {
@@ -109,10 +109,10 @@ func textOf(facts int) string {
 	return b.String()
 }
 
-// allowance is a budget of so many checks.
+// allowance is a budget that permits a number of checks.
 type allowance struct {
 	mu    sync.Mutex
-	left  int // Guarded by mu, as what follows.
+	left  int // Guarded by mu, like the fields below.
 	spent int
 }
 
@@ -135,7 +135,7 @@ func summaries(budget chat.Budget) ground.Config {
 	return ground.Config{Summaries: ground.Summaries{Name: "noter", Budget: budget}}
 }
 
-// used returns the tokens that are counted of the person.
+// used returns the tokens counted for the person.
 func (f *fixture) used() int64 {
 	f.t.Helper()
 	usage, err := f.db.OwnUsage(f.t.Context(), f.owner.OrganizationID, f.owner.UserID)
@@ -143,7 +143,7 @@ func (f *fixture) used() int64 {
 	return usage.InputTokens + usage.OutputTokens
 }
 
-// mustHaveUsed checks the usage of an answer, as it ended and as it is stored, against a number of calls of a noter.
+// mustHaveUsed checks the usage of an answer, returned and stored, against a number of calls of a noter.
 func (f *fixture) mustHaveUsed(answer chat.Message, calls int) {
 	f.t.Helper()
 	stored, err := f.chat.FindMessage(f.t.Context(), f.owner, answer.ID)
@@ -155,7 +155,7 @@ func (f *fixture) mustHaveUsed(answer chat.Message, calls int) {
 	}
 }
 
-// TestSummaryOfALongDocument: each part is noted once, also if it is asked for again; all calls are counted.
+// TestSummaryOfALongDocument: each part is noted once, even if the summary is repeated. All calls are counted.
 func TestSummaryOfALongDocument(t *testing.T) {
 	t.Parallel()
 	model, budget := &noter{noted: make(map[string]int)}, &allowance{left: 1000}
@@ -188,14 +188,14 @@ func TestSummaryOfALongDocument(t *testing.T) {
 		t.Errorf("%d tokens are counted, %d of them of parts; there were %d parts", tokens, budget.spent, parts)
 	}
 	f.mustHaveUsed(answered, parts+1)
-	f.mustHaveUsed(f.ask(f.thread("要約"), "三点にまとめてください", id), 1) // The notes are kept.
+	f.mustHaveUsed(f.ask(f.thread("要約"), "三点にまとめてください", id), 1) // The stored notes are used.
 	if now, again := model.counted(); now != parts || again != 0 {
 		t.Errorf("%d parts, %d were noted again", now, again)
 	}
 }
 
-// TestShortDocumentsAreSummarizedAsTheyAre, and questions without files as before.
-func TestShortDocumentsAreSummarizedAsTheyAre(t *testing.T) {
+// TestShortDocumentsAreSentWhole: short documents are sent whole, and questions without files are unchanged.
+func TestShortDocumentsAreSentWhole(t *testing.T) {
 	t.Parallel()
 	model := &noter{noted: make(map[string]int)}
 	f := newFixture(t, summaries(&allowance{left: 1000}), model)
@@ -212,8 +212,8 @@ func TestShortDocumentsAreSummarizedAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestR20_SummaryOfAnotherServerGoesOn: what a server noted before it ended is not paid for again.
-func TestR20_SummaryOfAnotherServerGoesOn(t *testing.T) {
+// TestR20_TakenOverSummaryUsesStoredNotes: a server that takes over a summary uses the stored notes.
+func TestR20_TakenOverSummaryUsesStoredNotes(t *testing.T) {
 	t.Parallel()
 	reached, once := make(chan struct{}), sync.Once{}
 	held := make(chan struct{})
@@ -228,7 +228,7 @@ func TestR20_SummaryOfAnotherServerGoesOn(t *testing.T) {
 			return nil
 		}
 		select {
-		case <-held: // By the second server.
+		case <-held: // The second server's call.
 			return nil
 		default:
 			once.Do(func() { close(reached) })
@@ -261,8 +261,8 @@ func TestR20_SummaryOfAnotherServerGoesOn(t *testing.T) {
 	}
 }
 
-// TestAPartThatFails is tried again; then the summary fails, and the next one goes on.
-func TestAPartThatFails(t *testing.T) {
+// TestFailedPartIsRetried: a failed part is retried, then the summary fails. The next summary uses the stored notes.
+func TestFailedPartIsRetried(t *testing.T) {
 	t.Parallel()
 	failing, failed := true, 0
 	model := &noter{noted: make(map[string]int)}
@@ -297,7 +297,7 @@ func TestAPartThatFails(t *testing.T) {
 	f.mustHaveUsed(answered, parts-before+1)
 }
 
-// TestSummaryEndsWithItsBudget: no part is noted that may not be paid.
+// TestSummaryEndsWithItsBudget: no part is noted after the budget is used up.
 func TestSummaryEndsWithItsBudget(t *testing.T) {
 	t.Parallel()
 	model := &noter{noted: make(map[string]int)}
@@ -311,7 +311,7 @@ func TestSummaryEndsWithItsBudget(t *testing.T) {
 	}
 }
 
-// TestR17_StopEndsASummary: all calls within a second.
+// TestR17_StopEndsASummary: a stop ends all calls within a second.
 func TestR17_StopEndsASummary(t *testing.T) {
 	t.Parallel()
 	reached, ended := make(chan struct{}, 100), make(chan struct{}, 100)
@@ -343,7 +343,7 @@ func TestR17_StopEndsASummary(t *testing.T) {
 	}
 }
 
-// TestOfflineSummary: the engine without a model summarizes the same way, with citations.
+// TestOfflineSummary: the offline engine summarizes the same way, with citations.
 func TestOfflineSummary(t *testing.T) {
 	t.Parallel()
 	model, err := llm.NewClient(llm.Config{

@@ -11,14 +11,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 )
 
-// together reads the data sources of a question and the documents of its skill as if they were one person's. Each is
-// read as its owner's: no rule of who may read what is loosened for it.
+// together combines the data sources of a question and the documents of its skill, which may have different owners. It
+// reads each with the permissions of its owner, so that no access rule is weakened.
 type together struct {
 	Sources
-	owners map[uuid.UUID]datasource.Owner // By data source: of the documents of others.
+	owners map[uuid.UUID]datasource.Owner // Owners of the data sources that belong to other members.
 }
 
-// newTogether returns the data sources that an answer is based on, and what they are read with.
+// newTogether returns the ids of an answer's data sources, and the Sources to read them with.
 func newTogether(sources Sources, ask chat.Ask) (together, []uuid.UUID) {
 	t := together{Sources: sources, owners: make(map[uuid.UUID]datasource.Owner)}
 	ids := slices.Clone(ask.Question.DataSourceIDs)
@@ -33,24 +33,24 @@ func newTogether(sources Sources, ask chat.Ask) (together, []uuid.UUID) {
 	return t, ids
 }
 
-// veiled reports whether the person who asks may not open a data source.
+// veiled reports whether the asking person may not open a data source.
 func (t together) veiled(id uuid.UUID) bool {
 	_, others := t.owners[id]
 	return others
 }
 
-// open returns those of some data sources that the person who asks may open.
+// open returns the data sources that the asking person may open.
 func (t together) open(of []datasource.Source) []datasource.Source {
 	return slices.DeleteFunc(slices.Clone(of), func(s datasource.Source) bool { return t.veiled(s.ID) })
 }
 
-// group are data sources of one owner, not more than are searched together.
+// group is a list of data sources of one owner, at most as many as one search accepts.
 type group struct {
 	owner datasource.Owner
 	ids   []uuid.UUID
 }
 
-// groups divides data sources by their owners, in order.
+// groups groups data sources by owner, in order.
 func (t together) groups(own datasource.Owner, ids []uuid.UUID) (groups []group) {
 	for _, id := range ids {
 		owner := own
@@ -84,7 +84,7 @@ func (t together) FindAll(
 	return all, nil
 }
 
-// Retrieve implements Sources. Scores of different owners' data sources are compared as they are.
+// Retrieve implements Sources. It compares scores across owners without adjustment.
 func (t together) Retrieve(
 	ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int,
 ) ([]datasource.Retrieved, error) {
@@ -100,7 +100,7 @@ func (t together) Retrieve(
 	return all[:min(k, len(all))], nil
 }
 
-// Beginnings implements Sources. The passages of an owner's data sources stand together.
+// Beginnings implements Sources. The passages of each owner are adjacent.
 func (t together) Beginnings(
 	ctx context.Context, owner datasource.Owner, of []datasource.Source, each int,
 ) ([]datasource.Passage, error) {

@@ -23,35 +23,35 @@ import (
 )
 
 const (
-	maxPages    = 5      // That are read for a question.
-	maxOfSite   = 2      // Of them, of one site.
-	webTokens   = 12_000 // Of all passages.
-	opening     = 3      // Passages of each page, where no word of the question is in any.
-	queryTokens = 400    // Of what the model says to search for, with what it may think before.
+	maxPages    = 5      // Pages read for a question.
+	maxOfSite   = 2      // Pages of one site.
+	webTokens   = 12_000 // Tokens of all passages.
+	opening     = 3      // Passages of each page if none contains a term of the question.
+	queryTokens = 400    // Maximum tokens of the model's queries, including its reasoning.
 
 	webTimeout   = time.Minute
-	queryTimeout = 15 * time.Second // For the model to say what to search for. After it, the question is searched for.
+	queryTimeout = 15 * time.Second // Bounds the model call for queries. After it, the question itself is the query.
 )
 
-// Web searches the web. *websearch.Service is one.
+// Web searches the web. *websearch.Service implements it.
 type Web interface {
-	// Search returns what a search finds for a query, best first.
+	// Search returns the results for a query, best first.
 	Search(ctx context.Context, query string) ([]websearch.Result, error)
 
-	// Read returns the text of a page. The error is websearch.ErrForbidden if its address must not be asked.
+	// Read returns the text of a page, or websearch.ErrForbidden if the address must not be fetched.
 	Read(ctx context.Context, address string) (websearch.Page, error)
 }
 
-// Searches is what searches of the web need.
+// Searches holds the dependencies of web searches.
 type Searches struct {
 	Web    Web
-	Model  llm.Model // Says what to search for.
+	Model  llm.Model // Writes the queries.
 	Budget chat.Budget
 }
 
-// web bases the answer on pages of the web.
+// web grounds the answer on pages of the web.
 func (g *Grounder) web(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
-	if g.searches.Web == nil { // Another server began the answer.
+	if g.searches.Web == nil { // The answer began on a server with another configuration.
 		return chat.Grounds{}, fault.Errorf(fault.SkillUnavailable, "このサーバーでは、ウェブ検索をご利用いただけません。管理者にお知らせください。")
 	}
 	step := chat.Step{Kind: chat.StepWebSearch, Status: chat.StatusRunning}
@@ -97,7 +97,7 @@ func (g *Grounder) web(ctx context.Context, ask chat.Ask, tell func(chat.Step)) 
 	return grounds, nil
 }
 
-// confirmed says how many pages were read.
+// confirmed returns the number of pages read, for people.
 func confirmed(read, missing int) string {
 	switch {
 	case missing == 0:
@@ -108,7 +108,7 @@ func confirmed(read, missing int) string {
 	return fmt.Sprintf("%dページを確認（ほか%dページは読み取れませんでした）", read, missing)
 }
 
-// queries returns what to search for. The usage is that of the model, which may fail: then it is the question.
+// queries returns the model's queries and the usage of that call. If the model fails, the question is the query.
 func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usage, error) {
 	if err := g.searches.Budget.Check(ctx, ask.Owner.OrganizationID, ask.Owner.UserID); err != nil {
 		return nil, llm.Usage{}, err
@@ -133,7 +133,7 @@ func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usa
 	return answer.Queries(said.String(), query(ask)), result.Usage, ctx.Err()
 }
 
-// search returns the results to read, best first. A query that fails is passed over unless all do.
+// search returns the results to read, best first. It ignores failed queries unless all fail.
 func (g *Grounder) search(ctx context.Context, queries []string) ([]websearch.Result, error) {
 	lists, errs := make([][]websearch.Result, len(queries)), make([]error, len(queries))
 	var work sync.WaitGroup
@@ -147,7 +147,7 @@ func (g *Grounder) search(ctx context.Context, queries []string) ([]websearch.Re
 	return merge(lists), nil
 }
 
-// merge returns the first results of some searches, by turns: each page once, and few of one site.
+// merge interleaves the first results of several searches, with each page once and a limit for each site.
 func merge(lists [][]websearch.Result) (merged []websearch.Result) {
 	known, ofSite := make(map[string]bool), make(map[string]int)
 	for place := 0; ; place++ {
@@ -174,15 +174,15 @@ func merge(lists [][]websearch.Result) (merged []websearch.Result) {
 	}
 }
 
-// page is a page that was read, or of which the search has shown an excerpt.
+// page is the text of a page, or the search's excerpt of it.
 type page struct {
 	websearch.Result
 
 	passages []extract.Passage
 }
 
-// read returns the pages of results, in their order, and how many could not be read. Of those the search's excerpt is
-// taken, unless their address is forbidden. told is called as they come.
+// read returns the pages of results in their order, and the number of pages that could not be read. For those it
+// returns the search's excerpt, unless their address is forbidden. It calls told after each page.
 func (g *Grounder) read(ctx context.Context, results []websearch.Result, told func(done int)) (pages []page,
 	missing int,
 ) {
@@ -217,7 +217,7 @@ func (g *Grounder) read(ctx context.Context, results []websearch.Result, told fu
 		}
 	}
 	known := make(map[string]bool)
-	for _, p := range found { // Two results may lead to one page.
+	for _, p := range found { // Two results may redirect to one page.
 		if len(p.passages) > 0 && !known[p.URL] {
 			known[p.URL] = true
 			pages = append(pages, p)
@@ -235,7 +235,7 @@ func firstDate(dates ...time.Time) time.Time {
 	return time.Time{}
 }
 
-// rank chooses the passages that fit a query best, and returns a source for each page with some.
+// rank selects the most relevant passages, and returns a source for each page with such passages.
 func rank(pages []page, query string, budget int) ([]chat.Source, error) {
 	packed := make([]index.Packed, len(pages))
 	documents := make([]*index.Document, len(pages))
@@ -273,7 +273,7 @@ func rank(pages []page, query string, budget int) ([]chat.Source, error) {
 	return r.sources(answer.Select(r.found, budget, cost, r.beside)), nil
 }
 
-// ranking is the passages of pages that fit a query, best first.
+// ranking holds the passages of all pages, most relevant first.
 type ranking struct {
 	pages []page
 	found []answer.Found
@@ -293,7 +293,7 @@ func (r *ranking) passage(document, ordinal int, score float64) answer.Found {
 	}
 }
 
-// beside returns the passages before and after one.
+// beside returns the passages before and after a passage.
 func (r *ranking) beside(f answer.Found) (list []answer.Found) {
 	for _, ordinal := range []int{f.Ordinal - 1, f.Ordinal + 1} {
 		if ordinal >= 0 && ordinal < len(r.pages[f.Document].passages) {
@@ -303,8 +303,8 @@ func (r *ranking) beside(f answer.Found) (list []answer.Found) {
 	return list
 }
 
-// sources returns a source for each page with chosen passages, numbered in the order of the pages. Its quote is the
-// passage that fits best.
+// sources returns a source for each page with selected passages, numbered in page order. Its quote is the most relevant
+// passage.
 func (r *ranking) sources(chosen []answer.Found) (list []chat.Source) {
 	for from := 0; from < len(chosen); {
 		to := from
@@ -327,7 +327,7 @@ func (r *ranking) sources(chosen []answer.Found) (list []chat.Source) {
 	return list
 }
 
-// joined returns passages of a page as one text, with a mark where something is left out.
+// joined joins passages of a page, with a mark for omitted text.
 func joined(of []answer.Found) string {
 	var b strings.Builder
 	for i, f := range of {
@@ -343,7 +343,7 @@ func joined(of []answer.Found) string {
 	return b.String()
 }
 
-// day returns a date as it is stored and shown, "" for none.
+// day formats a date for storage and display; "" for the zero time.
 func day(t time.Time) string {
 	if t.IsZero() {
 		return ""

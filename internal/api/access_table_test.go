@@ -5,7 +5,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// kind is the kind of thing that an id names.
+// kind is the kind of object that an id identifies.
 type kind string
 
 const (
@@ -30,7 +30,7 @@ const (
 	nothing     kind = ""
 )
 
-// Roles that may make a call. Other authenticated actors get 403.
+// Roles that may make a call. Other authenticated actors receive 403.
 var (
 	everybody = []identity.Role{
 		identity.RoleGeneralUser, identity.RoleOrganizationAdmin,
@@ -40,10 +40,10 @@ var (
 	supers = everybody[2:3]
 )
 
-// rule says who may make a call and the status of its response.
+// rule defines who may make a call, and the status of its response.
 type rule struct {
-	may    []identity.Role // Nil: anybody, with or without a token.
-	status int             // Of the answer.
+	may    []identity.Role // Nil for everybody, with or without a token.
+	status int             // Of the response.
 	names  kind            // If it belongs to another actor or does not exist, the status is 404.
 	body   func(id string) any
 }
@@ -66,7 +66,7 @@ var access = map[string]rule{
 	"PUT /v1/slack-config": {may: supers, status: 200, body: with(map[string]any{
 		"policy": map[string]any{"auto_link": true, "shared_channels": false, "channels": []string{}},
 	})},
-	"DELETE /v1/slack-config":              {may: supers, status: 404}, // There is none.
+	"DELETE /v1/slack-config":              {may: supers, status: 404}, // No configuration is stored.
 	"GET /v1/slack-config/manifest":        {may: admins, status: 200},
 	"POST /v1/slack-config/test":           {may: supers, status: 404},
 	"POST /v1/slack-config/install":        {may: supers, status: 409},
@@ -81,7 +81,7 @@ var access = map[string]rule{
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
 	"GET /v1/oauth2/link": {status: 400}, "POST /v1/oauth2/link": {status: 415},
 	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
-	"GET /v1/live": {status: 426}, // Who it is comes later.
+	"GET /v1/live": {status: 426}, // The token arrives later, in a message.
 
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
 	"GET /v1/me/usage": {may: everybody, status: 200}, "GET /v1/extension": {may: everybody, status: 200},
@@ -99,7 +99,7 @@ var access = map[string]rule{
 	"PUT /v1/organization/model": {may: admins, status: 200, body: with(map[string]any{
 		"default_id": "test", "models": []any{map[string]any{"id": "test", "allowed": true, "name": "", "note": ""}},
 	})},
-	// Test tokens name none.
+	// Test tokens have no session.
 	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409},
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
@@ -172,7 +172,7 @@ var access = map[string]rule{
 		may: everybody, status: 200, names: aMadeSkill, body: with(map[string]any{}),
 	},
 	"DELETE /v1/skill/{skill_id}/request": {may: everybody, status: 200, names: aMadeSkill},
-	// Of a skill that is not there; TestHiddenSkills has the others.
+	// For a missing skill; TestHiddenSkills tests the others.
 	"PUT /v1/skill/{skill_id}/hidden": {may: admins, status: 404, body: with(map[string]any{"hidden": true})},
 	"GET /v1/favorite_skill":          {may: everybody, status: 200},
 	"POST /v1/favorite_skill":         {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
@@ -223,9 +223,9 @@ var access = map[string]rule{
 	"POST /v1/message/sync":               {may: everybody, status: 200, names: aThread, body: question},
 	"POST /v1/message/stream":             {may: everybody, status: 200, names: aThread, body: question},
 	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
-	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // Nothing runs.
+	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // No answer is running.
 	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
-	// Of an answer without changes.
+	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}
 	}},
@@ -259,7 +259,7 @@ var access = map[string]rule{
 	"GET /v1/data-source/{data_source_id}/passage":             {may: everybody, status: 200, names: aSource},
 	"DELETE /v1/data-source/{data_source_id}":                  {may: everybody, status: 204, names: aSource},
 	"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": {may: everybody, status: 200, names: aPassage},
-	// Of a data source that is not there; TestPreprocess has the others.
+	// For a missing data source; TestPreprocess tests the others.
 	"POST /v1/thread/{thread_id}/data-source-preprocess": {
 		may: everybody, status: 404, names: aThread, body: unknownSource,
 	},
@@ -298,7 +298,7 @@ var access = map[string]rule{
 	"GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
 }
 
-// skillContent returns the content of a skill with a name of its own.
+// skillContent returns the content of a skill with a unique name.
 func skillContent() map[string]any {
 	categories, _, _ := skill.Builtin()
 	return map[string]any{
@@ -307,7 +307,7 @@ func skillContent() map[string]any {
 	}
 }
 
-// savedSkill returns the body that saves a skill; version is the one that was edited, 0 for a new skill.
+// savedSkill returns the body that saves a skill. version is the edited version, or 0 for a new skill.
 func savedSkill(audience string, version int) map[string]any {
 	body := map[string]any{"request_id": newID(), "audience": audience, "content": skillContent()}
 	if version > 0 {
@@ -316,7 +316,7 @@ func savedSkill(audience string, version int) map[string]any {
 	return body
 }
 
-// newCategory returns the body of a category with a name of its own.
+// newCategory returns the body of a category with a unique name.
 func newCategory(string) any { return map[string]any{"name": newID()[24:]} }
 
 func with(body any) func(string) any { return func(string) any { return body } }

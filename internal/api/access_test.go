@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// selfRefusing are routes of the user pool, which accepts only its own tokens.
+// selfRefusing are routes of the user pool, which accepts only the tokens that it has issued.
 var selfRefusing = []string{"/pool/*"}
 
 // routesOf returns the router's routes in the table's notation.
@@ -46,8 +46,8 @@ func routesOf(t *testing.T, handler http.Handler) []string {
 type world struct {
 	*fixture
 	tokens  map[identity.Role]string
-	super   string // Of the first organization.
-	foreign string // The token of the other one's super-admin.
+	super   string // The super-admin of the first organization.
+	foreign string // The token of the other organization's super-admin.
 	skills  map[string]string
 }
 
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	for _, role := range everybody {
 		u := w.member(w.alice.OrganizationID, string(role)+"@tsumugi.example")
 		w.exec("UPDATE users SET role = $2 WHERE id = $1", u.ID, role)
-		w.tokens[role] = "sso:" + u.Subject // So that it holds whatever the organization wants.
+		w.tokens[role] = "sso:" + u.Subject // Valid for every sign-in method of the organization.
 	}
 	w.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", w.stranger.ID)
 	w.super, w.foreign = w.tokens[identity.RoleOrganizationSuperAdmin], "sso:"+w.stranger.Subject
@@ -92,8 +92,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// make creates something that an actor can name and returns its id. super is the token of their organization's
-// super-admin.
+// make creates an object and returns its id. super is the token of a super-admin of the same organization.
 func (w *world) make(k kind, token, super string) string {
 	w.t.Helper()
 	switch k {
@@ -167,7 +166,7 @@ func (w *world) make(k kind, token, super string) string {
 
 var parameter = regexp.MustCompile(`\{\w+\}|\*`)
 
-// call returns the call of a route that names an id.
+// call returns the call of a route with an id.
 func (r rule) call(route, token, id string) call {
 	method, path, _ := strings.Cut(route, " ")
 	c := call{method: method, path: parameter.ReplaceAllString(path, id), token: token}
@@ -180,7 +179,7 @@ func (r rule) call(route, token, id string) call {
 	return c
 }
 
-// shown returns everything in a response that a client sees, except request ids.
+// shown returns all parts of a response that a client sees, except request ids.
 func shown(t *testing.T, resp response) string {
 	t.Helper()
 	body := resp.body
@@ -196,7 +195,7 @@ func shown(t *testing.T, resp response) string {
 	return fmt.Sprint(resp.status, header, string(body))
 }
 
-// do repeats a call while the server is too busy for it, as Retry-After asks for.
+// do makes a call and repeats it after Retry-After while the server is too busy.
 func (w *world) do(c call) response {
 	w.t.Helper()
 	resp := w.fixture.do(c)
@@ -218,7 +217,7 @@ func TestR59_AccessMatrix(t *testing.T) {
 			t.Errorf("%s does not stand in the table", route)
 		}
 	}
-	strangers := make(map[kind]string) // What belongs to the other organization.
+	strangers := make(map[kind]string) // Objects of the other organization.
 	for _, route := range slices.Sorted(maps.Keys(access)) {
 		r := access[route]
 		if !slices.Contains(routes, route) {
@@ -233,7 +232,7 @@ func TestR59_AccessMatrix(t *testing.T) {
 			w.holds(route, r, role, strangers[r.names])
 		}
 	}
-	// What belongs to the other organization is as it was.
+	// The objects of the other organization are unchanged.
 	for route, k := range map[string]kind{
 		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage,
 		"PUT /v1/user/{user_id}":           aMember,
@@ -271,7 +270,7 @@ func (w *world) anonymous(route string, r rule) {
 	}
 }
 
-// holds checks the responses to a role for its own ids, ids of others, and unknown ids.
+// holds checks the responses to a role for its own ids, ids of other actors, and unknown ids.
 func (w *world) holds(route string, r rule, role identity.Role, stranger string) {
 	w.t.Helper()
 	token, want := w.tokens[role], r.status
@@ -298,7 +297,7 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 	if a, b := shown(w.t, foreign), shown(w.t, missing); a != b {
 		w.t.Errorf("%s as %s: the answers differ\nof another organization: %s\nmissing: %s", route, role, a, b)
 	}
-	// Nobody reads a colleague's either, administrators included.
+	// Even administrators cannot read a colleague's objects.
 	if r.names == aThread || r.names == aPageThread || r.names == aMessage || r.names == aSource ||
 		r.names == aPassage || r.names == aMadeSkill || route == "DELETE /v1/connection/{connection_id}" {
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
@@ -308,7 +307,7 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 	}
 }
 
-// TestHEADIsAnsweredLikeGET tries each route without parameters, and unknown ids for the others.
+// TestHEADIsAnsweredLikeGET tests each route, with unknown ids as parameters.
 func TestHEADIsAnsweredLikeGET(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -10,9 +10,9 @@ import (
 
 type clientAddressKey struct{}
 
-// withAddress finds the client address of a request: the peer of the connection or, if the peer is a trusted proxy,
-// the first address of X-Forwarded-For from the right that is not a trusted proxy. Entries that a client writes
-// itself are further left and never reached.
+// withAddress determines the client address of a request: the peer of the connection or, if the peer is a trusted
+// proxy, the rightmost address of X-Forwarded-For that is not a trusted proxy. Entries written by clients are further
+// left and are ignored.
 func withAddress(proxies []netip.Prefix) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -22,14 +22,14 @@ func withAddress(proxies []netip.Prefix) func(http.Handler) http.Handler {
 	}
 }
 
-// clientAddress returns the client address of the context's request, the zero Addr if it is unknown.
+// clientAddress returns the client address of the context's request, or the zero Addr if it is unknown.
 func clientAddress(ctx context.Context) netip.Addr {
 	address, _ := ctx.Value(clientAddressKey{}).(netip.Addr)
 	return address
 }
 
-// findAddress returns the first address from the right that is not a trusted proxy. If there is none, or an entry is
-// malformed, it returns the peer.
+// findAddress returns the rightmost address that is not a trusted proxy. If all are trusted, or an entry is malformed,
+// it returns the peer.
 func findAddress(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	ours := func(a netip.Addr) bool {
 		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// undocumented are routes that are no calls of the API: the app's.
+// undocumented are routes outside of the API: those of the app.
 var undocumented = []string{"/*", "/docs/api.css"}
 
 func TestRoutesAreThoseOfTheContract(t *testing.T) {
@@ -280,7 +280,7 @@ func TestHealthAndConfiguration(t *testing.T) {
 	}
 }
 
-func TestPagesLoadNothingFromElsewhere(t *testing.T) {
+func TestPagesLoadNothingFromOtherOrigins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	docs := f.do(call{method: "GET", path: "/docs/api"})
@@ -289,7 +289,7 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 		!strings.Contains(body, `id="schema-Problem"`) {
 		t.Fatalf("got %d", docs.status)
 	}
-	// Descriptions are rendered: the page contains no Markdown, and no HTML comes from them.
+	// Descriptions are rendered: the page contains neither their Markdown nor HTML from them.
 	for _, want := range []string{
 		"<h2>Conventions</h2>", "<code>Authorization: Bearer &lt;token&gt;</code>", "the scope\n      <code>chat</code>",
 	} {
@@ -323,7 +323,7 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	if resp := f.do(call{method: "HEAD", path: "/"}); resp.status != http.StatusOK || len(resp.body) != 0 {
 		t.Errorf("HEAD: %d", resp.status)
 	}
-	// The frame for diagrams: sandboxed, shown by the app alone, with no way to load anything or to reach anybody.
+	// The frame for diagrams is sandboxed, can be shown only by the app, and cannot load or send anything.
 	frame := f.do(call{method: "GET", path: "/diagram.html"}).header
 	for _, want := range []string{
 		"sandbox allow-scripts;", "default-src 'none';", "script-src 'self' blob:;",

@@ -17,10 +17,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// apiPrefixes are paths that are never the app's routes.
+// apiPrefixes are paths that never belong to the app.
 var apiPrefixes = []string{"v1/", "external/", "docs/", "pool/", "assets/", "extension/"}
 
-// app serves the built web app. Unknown paths are client-side routes and get its page.
+// app serves the built web app. Unknown paths are client-side routes and receive its page.
 type app struct {
 	files  fs.FS
 	policy string // The pages' content security policy.
@@ -37,8 +37,8 @@ func newApp(files fs.FS, cfg Config) (*app, error) {
 	return &app{files: files, policy: contentPolicy(cfg), zipped: make(map[string][]byte)}, nil
 }
 
-// contentPolicy returns the pages' content security policy: the app itself, the identity provider, and the tag
-// manager if configured.
+// contentPolicy returns the pages' content security policy. It allows the app itself, the identity provider, and the
+// tag manager if configured.
 func contentPolicy(cfg Config) string {
 	connect, script, image := "'self'", "'self'", "'self' data: blob:"
 	if u, err := url.Parse(cfg.Endpoint); err == nil && u.Host != "" {
@@ -53,8 +53,8 @@ func contentPolicy(cfg Config) string {
 		"; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 
-// diagramPolicy sandboxes the frame in which the app draws diagrams. A model writes their source, so the frame has an
-// opaque origin, even if opened directly, and may load only its script and the library that the app passes in.
+// diagramPolicy sandboxes the frame in which the app draws diagrams. Their source is written by a model, so the frame
+// has an opaque origin, even if opened directly. It may load only its script and the library passed by the app.
 const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self' blob:; style-src " +
 	"'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
@@ -98,7 +98,7 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
-		// No parts are served: the files are small. The client may be gone: nothing is left to do.
+		// Ranges are not supported, because the files are small. The client may have disconnected.
 		_, _ = w.Write(body) //nolint:gosec // A file of the app.
 	}
 	return nil
@@ -121,7 +121,7 @@ func serveEmoji(w http.ResponseWriter, r *http.Request, emoji string) error {
 // mediaType returns the type of a file of the app.
 func mediaType(name string) string {
 	if path.Ext(name) == ".webmanifest" {
-		return "application/manifest+json" // Systems rarely know it.
+		return "application/manifest+json" // Usually unknown to the operating system.
 	}
 	if media := mime.TypeByExtension(path.Ext(name)); media != "" {
 		return media

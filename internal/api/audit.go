@@ -28,7 +28,7 @@ func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor i
 	return writeJSON(w, http.StatusOK, AuditEventList{Items: convert(events, toAuditEvent), Total: total})
 }
 
-// auditQuery reads the filter of the audit log.
+// auditQuery parses the filter of the audit log.
 func auditQuery(values url.Values) (org.AuditQuery, error) {
 	var c checks
 	query := org.AuditQuery{

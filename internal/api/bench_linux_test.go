@@ -33,16 +33,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// BenchmarkQuestion asks over HTTP and reads an answer of 300 tokens to its end, through all that a question meets in
-// the program: a signed token, the database, the model's HTTP client, the live events, the log. The model says all at
-// once, so that what is left is what a question costs, and not what its tokens do. The model's and the asking side's
-// allocations are counted too, some forty.
+// BenchmarkQuestion asks over HTTP and reads an answer of 300 tokens to its end. It includes everything that a question
+// needs in the program: a signed token, the database, the model's HTTP client, live events, the log. The model sends
+// all tokens at once, so that the result is the cost of a question and not of its tokens. It also counts about forty
+// allocations of the model and of the client.
 func BenchmarkQuestion(b *testing.B) {
 	for _, titled := range []bool{true, false} {
 		b.Run(fmt.Sprintf("titled=%v", titled), func(b *testing.B) {
 			q := newQuestions(b)
 			defer q.stop()
-			q.ask(b, titled) // Connections and statements are there afterwards.
+			q.ask(b, titled) // Opens connections and prepares statements.
 			b.ReportAllocs()
 			q.cpu, q.waits = 0, 0
 			for b.Loop() {
@@ -54,17 +54,17 @@ func BenchmarkQuestion(b *testing.B) {
 	}
 }
 
-// questions is a program that is asked.
+// questions is a running program with prepared requests.
 type questions struct {
 	db      *store.DB
 	owner   chat.Owner
 	skillID uuid.UUID
 	server  *httptest.Server
 	token   string
-	ready   [][]byte // Requests.
+	ready   [][]byte // Prepared requests.
 	buf     [32 << 10]byte
-	cpu     time.Duration // Of this process, while it is asked; PostgreSQL's is not.
-	waits   int64         // How often a thread of it had nothing to do.
+	cpu     time.Duration // CPU time of this process during the questions, without PostgreSQL's.
+	waits   int64         // Number of waits of its threads.
 	stop    func()
 }
 
@@ -103,7 +103,7 @@ func newQuestions(b *testing.B) *questions {
 	}
 	events, streams := api.NewLiveEvents(feed), sse.NewServer(sse.Config{Fast: true})
 	live := api.NewLive(feed, people, nil, log, api.LiveConfig{})
-	people.Start(api.NewPresence(streams, live)) // It remembers who asks.
+	people.Start(api.NewPresence(streams, live)) // Remembers the people who ask.
 	service := chat.NewService(chat.Needs{
 		Store: q.db, Skills: skill.NewService(q.db, skill.Config{}), Model: model,
 		Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: events,
@@ -127,7 +127,7 @@ func newQuestions(b *testing.B) *questions {
 	return q
 }
 
-// answers is a model that answers everything with the same 300 tokens at once.
+// answers returns a model that sends the same 300 tokens for every request at once.
 func answers() http.Handler {
 	var events []byte
 	for range 300 {
@@ -188,7 +188,7 @@ func usage(b *testing.B) (u syscall.Rusage) {
 	return u
 }
 
-// prepare makes requests, each in a thread of its own.
+// prepare creates requests, each in a separate thread.
 func (q *questions) prepare(b *testing.B, titled bool) {
 	for range 100 {
 		thread := chat.NewThread{ID: uuid.Must(uuid.NewV7()), SkillID: q.skillID}

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestBranches edits a question and goes from one branch to the other.
+// TestBranches edits a question and switches between the branches.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -59,8 +59,8 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestR59_MessagesInBodiesAndQueries: those of a colleague, of another organization and of nobody are refused with the
-// same words.
+// TestR59_MessagesInBodiesAndQueries: messages of a colleague, of another organization and missing messages are refused
+// with the same text.
 func TestR59_MessagesInBodiesAndQueries(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, llmtest.Say("はい"))

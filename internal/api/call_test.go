@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 )
 
-// document is openapi.yaml, which is only read.
+// document is openapi.yaml. It must not be changed.
 var document = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromFile("openapi.yaml") })
 
 func specification(t *testing.T) routers.Router {
@@ -36,29 +36,29 @@ func specification(t *testing.T) routers.Router {
 	return router
 }
 
-// call is a request and what the test wants of it. Token is the subject of the member who makes it.
+// call is a request of a test. token is the subject of the calling member.
 type call struct {
 	method, path string
 	token        string
-	body         any // nil, a string to be sent as it is, or a value to be sent as JSON.
+	body         any // Nil, a string to send unchanged, or a value to send as JSON.
 	header       map[string]string
 }
 
-// response is an answer whose body was read.
+// response is a response whose body was read.
 type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// problem reads the response as a problem.
+// problem decodes the response as a problem.
 func (r response) problem(t testing.TB) api.Problem {
 	t.Helper()
 	var p api.Problem
 	if err := json.Unmarshal(r.body, &p); err != nil {
 		t.Fatalf("%d is no problem: %s", r.status, r.body)
 	}
-	var other api.OpenAIError // On the routes in OpenAI's form.
+	var other api.OpenAIError // For routes in OpenAI's form.
 	if err := json.Unmarshal(r.body, &other); err == nil && other.Error.Code != "" {
 		p.Status, p.Code, p.Detail = r.status, other.Error.Code, other.Error.Message
 		if param := other.Error.Param; param != nil && r.status == http.StatusTooManyRequests {
@@ -70,7 +70,7 @@ func (r response) problem(t testing.TB) api.Problem {
 	return p
 }
 
-// do makes a call and holds the answer against openapi.yaml.
+// do makes a call and validates the response against openapi.yaml.
 func (f *fixture) do(c call) response {
 	f.t.Helper()
 	req := f.request(c)
@@ -117,7 +117,7 @@ func (f *fixture) request(c call) *http.Request {
 	return req
 }
 
-// conforms fails the test if a documented route answers what openapi.yaml does not say.
+// conforms fails the test if the response of a documented route does not conform to openapi.yaml.
 func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) {
 	f.t.Helper()
 	plain := req.Clone(f.t.Context())
@@ -142,7 +142,7 @@ func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) 
 	}
 }
 
-// get decodes the answer of a call, which must have the status.
+// get decodes the response of a call, which must have the given status.
 func get[T any](f *fixture, status int, c call) T {
 	f.t.Helper()
 	resp := f.do(c)

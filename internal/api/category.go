@@ -27,7 +27,7 @@ func (s *Server) listCategories(w http.ResponseWriter, r *http.Request, actor id
 	if err != nil {
 		return err
 	}
-	// The list is short, so the page is cut from all categories.
+	// The list is short, so all categories are read and the page is selected from them.
 	categories = categories[min(offset, len(categories)):]
 	categories = categories[:min(limit, len(categories))]
 	return writeJSON(w, http.StatusOK, CategoryList{Items: convert(categories, toCategory)})

@@ -16,12 +16,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// openAI reports whether a path is one of those in OpenAI's form, whose errors have OpenAI's form too.
+// openAI reports whether a path is in OpenAI's form, which includes the form of its errors.
 func openAI(path string) bool {
 	return path == modelsPath || strings.HasPrefix(path, modelsPath+"/") || path == "/v1/chat/completions"
 }
 
-// writeOpenAIError answers a problem in OpenAI's form. The status and headers are those of the problem.
+// writeOpenAIError writes a problem in OpenAI's form, with the status and headers of the problem.
 func writeOpenAIError(w http.ResponseWriter, p Problem) error {
 	return writeJSON(w, p.Status, OpenAIError{Error: openAIErrorOf(p)})
 }
@@ -47,8 +47,8 @@ func openAIErrorOf(p Problem) OpenAIErrorBody {
 	return body
 }
 
-// completeChat answers a request in the form of OpenAI's chat completions. It is a thread of the actor, which is
-// deleted at the end if the request asks for nothing to be stored.
+// completeChat handles a request in the form of OpenAI's chat completions. It asks in a thread of the actor, and
+// deletes the thread at the end if the request should not be stored.
 func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
@@ -74,13 +74,13 @@ func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor iden
 		err = s.answerCompletion(ctx, actor, exchange.Answer, c)
 	}
 	if err != nil && c.begun {
-		panic(http.ErrAbortHandler) // The client must not take what it has for the whole answer.
+		panic(http.ErrAbortHandler) // Otherwise the client would treat the incomplete response as complete.
 	}
 	return err
 }
 
-// beginCompletion reads a request and stores its question in a new thread. It calls received when the request is read;
-// an error of received ends it.
+// beginCompletion reads a request and stores its question in a new thread. It calls received after reading the request,
+// and returns an error of received.
 func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor identity.Actor, received func() error) (
 	req completionRequest, exchange chat.Exchange, err error,
 ) {
@@ -93,7 +93,7 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 		return req, exchange, err
 	}
 	id := req.requestID(r)
-	if err := s.Limiter.ask(w, r, actor, id); err != nil { // Also of a model that is not there.
+	if err := s.Limiter.ask(w, r, actor, id); err != nil { // Even for a missing model.
 		return req, exchange, err
 	}
 	thread := chat.NewThread{}
@@ -117,8 +117,8 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 	return req, exchange, req.named(err)
 }
 
-// receiveCompletion reads a request. One that may have pictures takes one of a few places, which bound the memory of
-// such requests; leave releases it.
+// receiveCompletion reads a request. A request that may have pictures occupies one of a few slots, which bound the
+// memory of such requests. The caller releases it with leave.
 func (s *Server) receiveCompletion(w http.ResponseWriter, r *http.Request, req *completionRequest) (leave func(),
 	err error,
 ) {
@@ -148,13 +148,13 @@ func (s *Server) receiveCompletion(w http.ResponseWriter, r *http.Request, req *
 	return leave, nil
 }
 
-// Places for requests with pictures, and how long a request waits for one.
+// Number of slots for requests with pictures, and the maximum wait for one.
 const (
 	largeCompletions   = 4
 	completionPatience = 20 * time.Second
 )
 
-// skillOf returns the id of the skill that a model is.
+// skillOf returns the id of the skill with a model's name.
 func (s *Server) skillOf(r *http.Request, actor identity.Actor, name string) (uuid.UUID, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
@@ -162,8 +162,8 @@ func (s *Server) skillOf(r *http.Request, actor identity.Actor, name string) (uu
 	return found.ID, err
 }
 
-// keepPictures stores the pictures of a request and adds their ids to its turns. drop deletes the new ones, except those
-// that a question has. A repeated request finds its pictures by their contents.
+// keepPictures stores the pictures of a request and adds their ids to its turns. drop deletes the new ones, except for
+// pictures used by a question. For a repeated request it finds the stored pictures by their content.
 func (s *Server) keepPictures(w http.ResponseWriter, r *http.Request, actor identity.Actor, requestID uuid.UUID,
 	req *completionRequest,
 ) (drop func(), err error) {
@@ -198,17 +198,17 @@ func (s *Server) keepPictures(w http.ResponseWriter, r *http.Request, actor iden
 	return drop, nil
 }
 
-// forget deletes the thread of a request that asked for nothing to be stored. A thread that remains expires.
+// forget deletes the thread of a request that should not be stored. If this fails, the thread expires.
 func (s *Server) forget(r *http.Request, actor identity.Actor, threadID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callTimeout)
 	defer cancel()
 	if err := s.Chat.DeleteThread(ctx, owner(actor), threadID); err != nil && fault.CodeOf(err) != fault.NotFound {
-		s.log.WarnContext(ctx, "a thread that was not to be stored remains for a while",
+		s.log.WarnContext(ctx, "api: deleting the thread of an unstored completion failed, it expires",
 			"thread_id", threadID, "err", err)
 	}
 }
 
-// answerCompletion answers a request that does not stream.
+// answerCompletion answers a request without streaming.
 func (s *Server) answerCompletion(ctx context.Context, actor identity.Actor, answer chat.Message, c *completion) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -226,7 +226,7 @@ func (s *Server) answerCompletion(ctx context.Context, actor identity.Actor, ans
 	})
 }
 
-// failureOf returns the error of an answer that failed.
+// failureOf returns the error of a failed answer.
 func (c *completion) failureOf(answer chat.Message) error {
 	if answer.Status != chat.StatusFailed {
 		return nil
@@ -240,7 +240,7 @@ func (c *completion) failureOf(answer chat.Message) error {
 	return fault.Errorf(fault.Unavailable, "%s", answer.Failure.Detail)
 }
 
-// content returns the text of a complete answer, followed by the notice of missing documents. JSON is unchanged.
+// content returns the text of a complete answer with the notice of missing documents. JSON is not changed.
 func (c *completion) content(answer chat.Message) string {
 	notice := answer.Notice()
 	if notice == "" || c.req.inJSON() {

@@ -17,7 +17,7 @@ import (
 
 const modelsPath = "/v1/models"
 
-// codeModel is the code of an unknown model, as OpenAI has it.
+// codeModel is OpenAI's code of an unknown model.
 const codeModel fault.Code = "model_not_found"
 
 func errNoModel() error {
@@ -28,7 +28,7 @@ func errManyModels() error {
 	return fault.Errorf(codeModel, "同じ名前のモデル（スキル）が複数あります。GET /v1/models の id を指定してください。")
 }
 
-// listModels returns the skills that can be used, as models.
+// listModels returns the available skills as models.
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	models, err := s.models(r.Context(), actor)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request, actor identi
 	return writeJSON(w, http.StatusOK, list)
 }
 
-// getModel returns a skill that can be used, as a model.
+// getModel returns an available skill as a model.
 func (s *Server) getModel(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	name, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), modelsPath+"/")) // A key may contain a slash.
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Server) getModel(w http.ResponseWriter, r *http.Request, actor identity
 	return writeJSON(w, http.StatusOK, found.toModel())
 }
 
-// model is a skill with its id as a model.
+// model is a skill with its model id.
 type model struct {
 	skill.Skill
 
@@ -72,7 +72,7 @@ func (m model) toModel() OpenAIModel {
 	}
 }
 
-// models returns the skills that an actor sees.
+// models returns the skills that are visible to an actor.
 func (s *Server) models(ctx context.Context, actor identity.Actor) ([]model, error) {
 	var skills []skill.Skill
 	for {
@@ -86,8 +86,8 @@ func (s *Server) models(ctx context.Context, actor identity.Actor) ([]model, err
 	}
 }
 
-// asModels returns skills with their ids as models: the key; or the readable name, with the end of the skill's id if
-// another skill has that name.
+// asModels returns skills with their model ids: the key or the readable name. If several skills have the same name, the
+// end of the skill's id is appended.
 func asModels(skills []skill.Skill) []model {
 	named := make(map[string]int)
 	for _, s := range skills {
@@ -109,8 +109,8 @@ func asModels(skills []skill.Skill) []model {
 	return list
 }
 
-// readable returns a name without anything that is encoded in URLs or typed in several ways: letters and digits in their
-// usual width, with a hyphen in place of everything else.
+// readable returns a name that needs no encoding in URLs and has a single spelling: letters and digits in their usual
+// width, with a hyphen in place of everything else.
 func readable(name string) string {
 	words := strings.FieldsFunc(norm.NFKC.String(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '_'
@@ -118,7 +118,7 @@ func readable(name string) string {
 	return strings.Join(words, "-")
 }
 
-// pinned returns the id of a skill as a model that stays the same when another skill is given its name.
+// pinned returns a model id of a skill that does not change when another skill gets the same name.
 func pinned(s skill.Skill) string {
 	id := s.ID.String()
 	return strings.TrimPrefix(readable(s.Name)+"-"+id[len(id)-8:], "-")

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	maxMembers = 100 // Of an object. OpenAI's objects have fewer.
+	maxMembers = 100 // Maximum number of members of an object. OpenAI's objects have fewer.
 	maxParam   = 100 // Characters of a name in an error.
 )
 
-// Codes of refused parameters, as OpenAI has them.
+// OpenAI's codes of refused parameters.
 const (
 	codeParamUnknown     fault.Code = "unknown_parameter"
-	codeParamUnsupported fault.Code = "unsupported_parameter" // By the model that answers.
+	codeParamUnsupported fault.Code = "unsupported_parameter" // Refused by the answering model.
 	codeParamMissing     fault.Code = "missing_required_parameter"
 	codeParamType        fault.Code = "invalid_type"
 	codeParamValue       fault.Code = "invalid_value"
@@ -33,16 +33,16 @@ func refuseParam(code fault.Code, param, format string, args ...any) error {
 	return err
 }
 
-// object is a JSON object of a request. Its members are taken one by one; refuseRest refuses the others. Members that
-// are null count as absent.
+// object is a JSON object of a request. The caller takes its members one by one; refuseRest refuses the others. A null
+// member is treated as absent.
 type object struct {
 	path    string // "" for the request itself.
 	members map[string]json.RawMessage
-	wrong   *error // The first error of the request.
+	wrong   *error // The first error in the request.
 }
 
-// readObject reads an object of valid JSON; it is empty if the value is not an object. It reads at most maxMembers
-// members, because a member takes much more memory than its bytes.
+// readObject parses an object of valid JSON. The result is empty if the value is not an object. It reads at most
+// maxMembers members, because a member takes much more memory than its bytes.
 func readObject(path string, raw json.RawMessage, wrong *error) object {
 	o := object{path, make(map[string]json.RawMessage), wrong}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -69,7 +69,7 @@ func readObject(path string, raw json.RawMessage, wrong *error) object {
 	return o
 }
 
-// needList removes a list and returns its values, with the path of each. It reads no more than most of them.
+// needList removes a list and returns its values with their paths. It reads at most most values.
 func (o object) needList(name string, most int) []json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(need[json.RawMessage](o, name)))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
@@ -102,7 +102,7 @@ func (o object) fail(name string, code fault.Code, format string, args ...any) {
 	}
 }
 
-// take removes a member and returns its value, nil if it is absent or of another type.
+// take removes a member and returns its value, or nil if it is absent or of another type.
 func take[T any](o object, name string) *T {
 	raw, found := o.members[name]
 	delete(o.members, name)
@@ -117,7 +117,7 @@ func take[T any](o object, name string) *T {
 	return value
 }
 
-// takeOr is take with a value for an absent member.
+// takeOr is take with a default for an absent member.
 func takeOr[T any](o object, name string, absent T) T {
 	if value := take[T](o, name); value != nil {
 		return *value
@@ -125,7 +125,7 @@ func takeOr[T any](o object, name string, absent T) T {
 	return absent
 }
 
-// need is take for a member that must not be absent.
+// need is take for a required member.
 func need[T any](o object, name string) (value T) {
 	if o.members[name] == nil {
 		o.fail(name, codeParamMissing, "必須の項目です。")
@@ -133,7 +133,7 @@ func need[T any](o object, name string) (value T) {
 	return takeOr(o, name, value)
 }
 
-// takeText is takeOr for a text of at most so many characters.
+// takeText is takeOr for a text with a maximum length in characters.
 func (o object) takeText(name string, most int) string {
 	text := takeOr(o, name, "")
 	if utf8.RuneCountInString(text) > most {
@@ -142,7 +142,7 @@ func (o object) takeText(name string, most int) string {
 	return text
 }
 
-// takeNumber is take for a number between two others.
+// takeNumber is take for a number within bounds.
 func takeNumber[T cmp.Ordered](o object, name string, least, most T) *T {
 	value := take[T](o, name)
 	if value != nil && (*value < least || *value > most) {
@@ -151,7 +151,7 @@ func takeNumber[T cmp.Ordered](o object, name string, least, most T) *T {
 	return value
 }
 
-// takeObject removes a member that is an object. It reports false if it is absent.
+// takeObject removes a member that is an object. It returns false if it is absent.
 func (o object) takeObject(name string) (object, bool) {
 	raw, found := o.members[name]
 	delete(o.members, name)
@@ -168,7 +168,7 @@ func (o object) refuseRest() {
 	}
 }
 
-// depthOf returns how deep JSON is nested.
+// depthOf returns the nesting depth of JSON.
 func depthOf(raw json.RawMessage) (deepest int) {
 	depth := 0
 	decoder := json.NewDecoder(bytes.NewReader(raw))

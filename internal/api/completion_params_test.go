@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// newProviderFixture is a server whose model is a provider's.
+// newProviderFixture returns a server with a scripted provider.
 func newProviderFixture(t *testing.T, provider *llmtest.Provider) *fixture {
 	t.Helper()
 	model, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "test", MaxRetries: -1})
@@ -41,7 +41,7 @@ func (f *fixture) complete(fields map[string]any) response {
 	})
 }
 
-// said returns a message; content is a text or a list of parts.
+// said returns a message. content is a text or a list of parts.
 func said(role string, content any) map[string]any {
 	return map[string]any{"role": role, "content": content}
 }
@@ -55,7 +55,7 @@ func dataURL(content []byte) string {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(content)
 }
 
-// nested returns a schema that is nested so deep.
+// nested returns a schema with the given nesting depth.
 func nested(depth int) json.RawMessage {
 	return json.RawMessage(strings.Repeat(`{"a":`, depth-1) + "{}" + strings.Repeat("}", depth-1))
 }
@@ -293,8 +293,8 @@ func TestCompletionsRefuseParameters(t *testing.T) {
 	}
 }
 
-// TestCompletionsThatTheModelRefuses name the parameter.
-func TestCompletionsThatTheModelRefuses(t *testing.T) {
+// TestCompletionsRefusedByTheModel: the error names the refused parameter.
+func TestCompletionsRefusedByTheModel(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Status(400, `{"error":{"message":"max_completion_tokens is too large"}}`))
 	f := newProviderFixture(t, provider)
@@ -315,8 +315,8 @@ func TestCompletionsThatTheModelRefuses(t *testing.T) {
 	}
 }
 
-// TestCompletionsEndWhereTheyAreToldTo even before the first character.
-func TestCompletionsEndWhereTheyAreToldTo(t *testing.T) {
+// TestCompletionsEndAtStopSequences: an answer ends at a stop sequence, even before the first character.
+func TestCompletionsEndAtStopSequences(t *testing.T) {
 	t.Parallel()
 	for finish, fields := range map[string]map[string]any{
 		"length": {"max_tokens": 5}, "stop": {"stop": "。"},
@@ -421,7 +421,7 @@ func TestOpenAIClientAsksForASchema(t *testing.T) {
 	}
 }
 
-// FuzzCompletion: a body is a conversation that ends with a question, or is refused with an error for people.
+// FuzzCompletion: a body is parsed as a conversation that ends with a question, or refused with an error for people.
 func FuzzCompletion(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"a","messages":[{"role":"user","content":"b"}]}`, `{}`, `null`, `[`, `{"messages":[null]}`, `{"":null}`,

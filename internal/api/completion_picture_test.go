@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestOpenAIClientShowsPictures of the question and of those before it.
+// TestOpenAIClientShowsPictures: the model receives the pictures of the question and of earlier questions.
 func TestOpenAIClientShowsPictures(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -28,7 +28,7 @@ func TestOpenAIClientShowsPictures(t *testing.T) {
 	for i := range noise.Pix {
 		noise.Pix[i] = uint8(rand.N(256)) //nolint:gosec // Less than a byte.
 	}
-	var large bytes.Buffer // More than other bodies may have.
+	var large bytes.Buffer // Larger than other bodies may be.
 	if err := png.Encode(&large, noise); err != nil || large.Len() < 1<<20 {
 		t.Fatal(large.Len(), err)
 	}
@@ -88,7 +88,7 @@ func TestOpenAIClientShowsPictures(t *testing.T) {
 	}
 }
 
-// TestPicturesForABlindModel are refused, also those of earlier questions.
+// TestPicturesForABlindModel: pictures are refused, including those of earlier questions.
 func TestPicturesForABlindModel(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{offers: llmtest.Offers{

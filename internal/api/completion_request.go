@@ -21,40 +21,40 @@ import (
 
 // Bounds of a request for a completion.
 const (
-	maxCompletion = 32 << 20 // Bytes of the body: a picture of 20 MiB takes 27 in base64.
+	maxCompletion = 32 << 20 // In bytes of the body: a picture of 20 MiB takes 27 MiB in base64.
 
 	maxMessages    = 1_000
-	maxParts       = 1_000   // Of a message.
-	maxMessageText = maxBody // Bytes of all messages together, without pictures.
+	maxParts       = 1_000   // Parts of a message.
+	maxMessageText = maxBody // Total bytes of all messages, without pictures.
 	maxStops       = 4
-	maxStop        = 500 // Characters.
+	maxStop        = 500 // In characters.
 	maxAnswer      = 10_000_000
-	maxUser        = 512      // Characters.
-	maxSchema      = 64 << 10 // Bytes of a JSON schema,
-	maxSchemaDepth = 64       // and how deep it is nested.
-	maxSchemaNote  = 1_000    // Characters of its description.
+	maxUser        = 512      // In characters.
+	maxSchema      = 64 << 10 // In bytes of a JSON schema.
+	maxSchemaDepth = 64       // Nesting depth of a schema.
+	maxSchemaNote  = 1_000    // In characters of a schema's description.
 	maxMetadata    = 16
-	maxMetaKey     = 64  // Characters.
-	maxMetaValue   = 512 // Characters.
+	maxMetaKey     = 64  // In characters.
+	maxMetaValue   = 512 // In characters.
 )
 
 // completionRequest is a request for a completion.
 type completionRequest struct {
 	model        string
-	instructions string           // Of its system messages.
-	turns        []completionTurn // Questions and answers in turns. The first and the last one are questions.
+	instructions string           // The text of its system messages.
+	turns        []completionTurn // Alternating questions and answers. The first and the last one are questions.
 	stream       bool
 	includeUsage bool
 	store        bool
 	params       chat.Params
-	given        []string // The names of those parameters that params has.
+	given        []string // The names of the parameters in params.
 }
 
-// completionTurn is a question or an answer, of one or more messages.
+// completionTurn is a question or an answer. It consists of one or more messages.
 type completionTurn struct {
 	chat.Earlier
 
-	param    string // The parameter that its last message is.
+	param    string // The parameter of its last message.
 	pictures []completionPicture
 }
 
@@ -91,7 +91,7 @@ func parseCompletion(body []byte) (req completionRequest, err error) {
 	return req, err
 }
 
-// checkMetadata takes metadata, which nothing is done with.
+// checkMetadata validates metadata, which is otherwise ignored.
 func checkMetadata(o object) {
 	pairs, _ := o.takeObject("metadata")
 	if len(pairs.members) > maxMetadata {
@@ -132,7 +132,7 @@ func (req *completionRequest) takeParams(o object) {
 	}
 }
 
-// takeStops takes stop, a text or a list of them.
+// takeStops takes stop, a text or a list of texts.
 func takeStops(o object) []string {
 	var list []json.RawMessage
 	switch raw := o.members["stop"]; {
@@ -158,7 +158,7 @@ func takeStops(o object) []string {
 
 var schemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// readFormat reads response_format. It returns nil for text.
+// readFormat parses response_format. It returns nil for text.
 func readFormat(o object) *chat.Schema {
 	switch kind := need[string](o, "type"); kind {
 	case "json_object":
@@ -194,7 +194,7 @@ func readFormat(o object) *chat.Schema {
 	return s
 }
 
-// takeMessages reads the conversation.
+// takeMessages parses the conversation.
 func (req *completionRequest) takeMessages(o object, messages []json.RawMessage) {
 	var orders []string
 	size, pictures := 0, 0
@@ -229,8 +229,8 @@ func (req *completionRequest) takeMessages(o object, messages []json.RawMessage)
 	}
 }
 
-// say adds a turn, or adds it to the last one if both are by the same author: questions and answers take turns in a
-// thread.
+// say adds a turn, or appends it to the last one if both have the same author, because questions and answers must
+// alternate in a thread.
 func (req *completionRequest) say(turn completionTurn) {
 	last := len(req.turns) - 1
 	if last < 0 || req.turns[last].Role != turn.Role {
@@ -242,7 +242,7 @@ func (req *completionRequest) say(turn completionTurn) {
 	said.param, said.pictures = turn.param, append(said.pictures, turn.pictures...)
 }
 
-// readContent reads the content of a message: a text, or a list of parts.
+// readContent parses the content of a message: a text, or a list of parts.
 func readContent(m object, role string) (text string, pictures []completionPicture) {
 	if raw := m.members["content"]; raw == nil || raw[0] != '[' {
 		return need[string](m, "content"), nil
@@ -272,7 +272,7 @@ func readContent(m object, role string) (text string, pictures []completionPictu
 	return b.String(), pictures
 }
 
-// readPicture reads image_url, which must be a data: URL. The server fetches no addresses for a client.
+// readPicture parses image_url, which must be a data: URL, because the server does not fetch addresses for clients.
 func readPicture(o object) completionPicture {
 	if detail := takeOr(o, "detail", "auto"); detail != "auto" && detail != "low" && detail != "high" {
 		o.fail("detail", codeParamValue, "auto、low、high のどれかを指定してください。")
@@ -287,12 +287,12 @@ func readPicture(o object) completionPicture {
 	return completionPicture{o.param("url"), content}
 }
 
-// inJSON reports whether the answer is to be JSON.
+// inJSON reports whether the answer must be JSON.
 func (req completionRequest) inJSON() bool { return req.params.Schema != nil }
 
-// requestID returns the id by which a repeated request finds its answer. OpenAI's libraries take any text as a key. A
-// request that stores nothing has no answer to be found: two with one key would share a thread, and the first to end
-// would delete it under the other.
+// requestID returns the id by which a repeated request finds its answer. OpenAI's libraries accept any text as a key. A
+// request that is not stored gets a unique id. Otherwise two such requests with the same key would share a thread, and
+// the first one to end would delete it.
 func (req completionRequest) requestID(r *http.Request) uuid.UUID {
 	if key := r.Header.Get("Idempotency-Key"); key != "" && req.store {
 		return uuid.NewSHA1(idempotencyKeys, []byte(key))
@@ -300,7 +300,7 @@ func (req completionRequest) requestID(r *http.Request) uuid.UUID {
 	return uuid.Must(uuid.NewV7())
 }
 
-// idempotencyKeys is the namespace of the request ids that are made of keys.
+// idempotencyKeys is the namespace of the request ids derived from keys.
 var idempotencyKeys = uuid.MustParse("5a8f6c1e-2f0b-5d7c-9b43-6d0f4c1e7a92")
 
 // question returns the question of a request, with the conversation before it.
@@ -319,7 +319,7 @@ func (req completionRequest) question(id uuid.UUID) chat.Question {
 	return q
 }
 
-// named translates an error of a question into one of the request.
+// named translates an error of a question to an error of the request.
 func (req completionRequest) named(err error) error {
 	params := map[string]string{"picture_ids": "messages", "instructions": "messages"}
 	if last := len(req.turns) - 1; last >= 0 {
@@ -331,7 +331,7 @@ func (req completionRequest) named(err error) error {
 	return renameField(err, params)
 }
 
-// renameField translates an error that names a field into one that names a parameter.
+// renameField translates an error of a field to an error of a parameter.
 func renameField(err error, params map[string]string) error {
 	failed, ok := errors.AsType[*fault.Error](err)
 	if !ok || len(failed.Fields) == 0 {
@@ -348,8 +348,7 @@ func renameField(err error, params map[string]string) error {
 	return refuseParam(code, param, "%s", failed.Fields[0].Message)
 }
 
-// refusedByModel returns the error of an answer that failed because its model does not accept a parameter, nil for
-// another failure.
+// refusedByModel returns the error of an answer whose model refused a parameter, or nil for other failures.
 func (req completionRequest) refusedByModel(failure chat.Failure) error {
 	name, found := strings.CutPrefix(failure.Code, string(chat.ParamRefused))
 	if !found {

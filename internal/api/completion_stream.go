@@ -21,19 +21,19 @@ type completion struct {
 	created int64
 	w       http.ResponseWriter
 	begun   bool
-	sent    string // Of the answer's text.
+	sent    string // The part of the answer's text sent so far.
 }
 
-// completionWrite is the time that a client has to take a chunk, and completionBeat the interval of comments.
+// completionWrite bounds a write of a chunk, and completionBeat is the interval of comments.
 const (
 	completionWrite = 10 * time.Second
 	completionBeat  = 15 * time.Second
 )
 
-// errRewritten ends a stream whose answer is generated again after its server died, with another text.
+// errRewritten ends a stream whose answer is generated again, with another text, after its server failed.
 var errRewritten = errors.New("api: the answer was begun again")
 
-// streamCompletion streams an answer. The protocol has no way to take text back, or to resume.
+// streamCompletion streams an answer. The protocol supports neither the removal of sent text nor resuming.
 func (s *Server) streamCompletion(
 	ctx context.Context, actor identity.Actor, exchange chat.Exchange, c *completion,
 ) error {
@@ -66,7 +66,7 @@ func (s *Server) streamCompletion(
 	return s.endCompletion(ctx, ended.Answer, c)
 }
 
-// endCompletion sends what is left of a stored answer, and its end.
+// endCompletion sends the rest of a stored answer, and its end.
 func (s *Server) endCompletion(ctx context.Context, answer chat.Message, c *completion) error {
 	if answer.Status == chat.StatusFailed {
 		return c.fail(ctx, answer)
@@ -87,7 +87,7 @@ func (s *Server) endCompletion(ctx context.Context, answer chat.Message, c *comp
 	return c.write(ctx, "data: [DONE]\n\n")
 }
 
-// fail sends what is left of an answer that failed, and why it did.
+// fail sends the rest of a failed answer, and the error.
 func (c *completion) fail(ctx context.Context, answer chat.Message) error {
 	if err := c.text(ctx, answer.Content); err != nil {
 		return err
@@ -103,10 +103,10 @@ func (c *completion) fail(ctx context.Context, answer chat.Message) error {
 	return c.send(ctx, OpenAIError{Error: openAIErrorOf(p)})
 }
 
-// copy sends the text of an answer as it grows, until it is over.
+// copy sends the text of an answer as it grows, until it is complete.
 func (c *completion) copy(ctx context.Context, text *stream.Text) error {
 	for watch := text.Watch(""); ; {
-		watch.Take() // Only what the text says is sent; taking the events moves the watch on.
+		watch.Take() // copy sends only the text. Take advances the watch.
 		more, over := watch.Wait()
 		if err := c.text(ctx, text.Text()); err != nil || over {
 			return err
@@ -117,7 +117,7 @@ func (c *completion) copy(ctx context.Context, text *stream.Text) error {
 	}
 }
 
-// text sends the part of a text that was not sent before.
+// text sends the new part of a text.
 func (c *completion) text(ctx context.Context, text string) error {
 	if !strings.HasPrefix(text, c.sent) {
 		return errRewritten
@@ -130,7 +130,7 @@ func (c *completion) text(ctx context.Context, text string) error {
 	return c.chunk(ctx, OpenAIDelta{Content: rest}, "")
 }
 
-// wait waits for a channel to be closed. After a time it sends a comment, which keeps proxies from giving up.
+// wait waits for a channel to be closed. It sends comments at intervals, so that proxies do not time out.
 func (c *completion) wait(ctx context.Context, ready <-chan struct{}, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -167,7 +167,7 @@ func (c *completion) send(ctx context.Context, v any) error {
 	return c.write(ctx, "data: "+string(body)+"\n\n")
 }
 
-// write writes an event, within completionWrite.
+// write writes an event within completionWrite.
 func (c *completion) write(ctx context.Context, event string) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)

@@ -24,14 +24,14 @@ func completionOf(model string) map[string]any {
 	}
 }
 
-// openAIClient is OpenAI's own client with a personal access token of Alice's.
+// openAIClient returns OpenAI's client with a personal access token of Alice.
 func (f *fixture) openAIClient() openai.Client {
 	f.t.Helper()
 	return openai.NewClient(option.WithBaseURL(f.url+"/v1/"), option.WithMaxRetries(0),
 		option.WithAPIKey(f.personalToken(f.alice.Subject, "chat").Token))
 }
 
-// TestOpenAIClientAsks with models, a conversation and instructions, and finds an ordinary thread.
+// TestOpenAIClientAsks asks with a model, a conversation and instructions, and finds an ordinary thread.
 func TestOpenAIClientAsks(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -88,7 +88,7 @@ func TestOpenAIClientAsks(t *testing.T) {
 	}
 }
 
-// TestOpenAIClientFindsAModel by its id in the list, by the skill's id and by the skill's name.
+// TestOpenAIClientFindsAModel finds a model by its listed id, by the skill's id and by the skill's name.
 func TestOpenAIClientFindsAModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -139,7 +139,7 @@ func TestOpenAIClientFindsAModel(t *testing.T) {
 	}
 }
 
-// TestOpenAIClientStreams with usage, and leaves nothing behind if it wants nothing stored.
+// TestOpenAIClientStreams streams an answer with its usage, and stores nothing if requested.
 func TestOpenAIClientStreams(t *testing.T) {
 	t.Parallel()
 	for _, kept := range []bool{true, false} {
@@ -166,7 +166,7 @@ func TestOpenAIClientStreams(t *testing.T) {
 		if kept && stored != 1 {
 			t.Error("the thread was not stored")
 		}
-		if !kept { // It is deleted once the handler returns.
+		if !kept { // It is deleted when the handler returns.
 			for stored != 0 {
 				f.scan(&stored, `SELECT count(*) FROM threads`)
 			}
@@ -174,7 +174,7 @@ func TestOpenAIClientStreams(t *testing.T) {
 	}
 }
 
-// TestOpenAIRequestsRepeat finds the answer of a stored request by its key, which may be any text.
+// TestOpenAIRequestsRepeat: a repeated stored request finds its answer by its key, which may be any text.
 func TestOpenAIRequestsRepeat(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
@@ -203,8 +203,8 @@ func TestOpenAIRequestsRepeat(t *testing.T) {
 	}
 }
 
-// TestOpenAIRequestsThatStoreNothing have answers of their own, even with one key: the end of the first must not take
-// the second one's thread away.
+// TestOpenAIRequestsThatStoreNothing: two such requests with the same key have separate answers, so that the end of the
+// first one does not delete the thread of the second one.
 func TestOpenAIRequestsThatStoreNothing(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -238,7 +238,7 @@ func TestOpenAIRequestsThatStoreNothing(t *testing.T) {
 	if got := <-firstEnded; got != "繭" {
 		t.Errorf("the first: %q", got)
 	}
-	for stored := 2; stored != 1; { // The first thread is deleted once its handler returns.
+	for stored := 2; stored != 1; { // The first thread is deleted when its handler returns.
 		f.scan(&stored, `SELECT count(*) FROM threads`)
 	}
 	second.Emit("の糸")
@@ -248,7 +248,7 @@ func TestOpenAIRequestsThatStoreNothing(t *testing.T) {
 	}
 }
 
-// TestOpenAIErrors have OpenAI's form.
+// TestOpenAIErrors: errors have OpenAI's form.
 func TestOpenAIErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -270,7 +270,7 @@ func TestOpenAIErrors(t *testing.T) {
 	}
 }
 
-// TestR86_OpenAIStreamsEnd when their token is deleted.
+// TestR86_OpenAIStreamsEnd: a stream ends when its token is deleted.
 func TestR86_OpenAIStreamsEnd(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -298,7 +298,7 @@ func TestR86_OpenAIStreamsEnd(t *testing.T) {
 	answer.Finish()
 }
 
-// TestOpenAIModelThatFails tells so within the stream.
+// TestOpenAIModelThatFails: the stream contains the model's error.
 func TestOpenAIModelThatFails(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()

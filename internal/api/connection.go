@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 )
 
-// maxUserCode bounds a user code as a person types it, in characters.
+// maxUserCode bounds a typed user code, in characters.
 const maxUserCode = 32
 
 func (s *Server) getGrant(w http.ResponseWriter, r *http.Request, _ identity.Actor) error {

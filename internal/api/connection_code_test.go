@@ -63,7 +63,8 @@ func TestR85_CodeAndTokens(t *testing.T) {
 	}
 }
 
-// TestR85_RequestsThatAreRefused: some without a redirect, because it would lead anywhere, the others with one.
+// TestR85_RequestsThatAreRefused: requests with an untrusted redirect URI are refused without a redirect, the others
+// with one.
 func TestR85_RequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -119,7 +120,7 @@ func TestR85_RequestsThatAreRefused(t *testing.T) {
 		url.Values{"client_id": {cliClient}, "scope": {"extension"}}))
 }
 
-// TestR85_CodesThatAreRefused: of another client, redirect or verifier, and used twice.
+// TestR85_CodesThatAreRefused: codes of another client, redirect URI or verifier are refused, and used codes.
 func TestR85_CodesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -144,13 +145,13 @@ func TestR85_CodesThatAreRefused(t *testing.T) {
 		form.Set(test.name, test.value)
 		f.refuses(what, test.code, f.post("/v1/oauth2/token", form))
 	}
-	// A code that met a wrong verifier is used.
+	// A wrong verifier uses up the code.
 	form := codeForm(f.allow(f.alice.Subject, authorization()).Get("code"))
 	f.refuses("a wrong verifier", "invalid_grant",
 		f.post("/v1/oauth2/token", changedForm(form, "code_verifier", strings.Repeat("x", 43))))
 	f.refuses("the right one after it", "invalid_grant", f.post("/v1/oauth2/token", form))
 
-	// A second use ends what the first one began.
+	// The second use ends the connection of the first use.
 	form = codeForm(f.allow(f.alice.Subject, authorization()).Get("code"))
 	tokens := f.tokens(f.post("/v1/oauth2/token", form))
 	f.refuses("a code a second time", "invalid_grant", f.post("/v1/oauth2/token", form))
@@ -159,7 +160,7 @@ func TestR85_CodesThatAreRefused(t *testing.T) {
 	}
 	f.refuses("its refresh token", "invalid_grant", f.post("/v1/oauth2/token", refreshForm(tokens.RefreshToken)))
 
-	// A code holds for a minute.
+	// A code is valid for a minute.
 	form = codeForm(f.allow(f.alice.Subject, authorization()).Get("code"))
 	f.exec("UPDATE connection_grants SET expires_at = expires_at - interval '61 seconds'")
 	f.refuses("a code after a minute", "invalid_grant", f.post("/v1/oauth2/token", form))
@@ -174,7 +175,7 @@ func changedForm(form url.Values, name, value string) url.Values {
 	return out
 }
 
-// TestR85_Devices polls as RFC 8628 has it.
+// TestR85_Devices polls as specified in RFC 8628.
 func TestR85_Devices(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -251,7 +252,7 @@ func TestR85_Devices(t *testing.T) {
 	}
 }
 
-// TestR85_UserCodesAreNotGuessed: a person is refused after some wrong ones.
+// TestR85_UserCodesAreNotGuessed: after several wrong codes, further ones of the person are refused.
 func TestR85_UserCodesAreNotGuessed(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.DefaultLimits()})
@@ -259,7 +260,7 @@ func TestR85_UserCodesAreNotGuessed(t *testing.T) {
 		return f.do(call{method: "GET", path: "/v1/oauth2/device?user_code=BCDF-GHJK", token: token}).status
 	}
 	statuses := make(map[int]int)
-	for range 50 { // More than two minutes allow, should one begin meanwhile.
+	for range 50 { // More than the limit of two minutes, because a new minute may begin meanwhile.
 		statuses[guess(f.alice.Subject)]++
 	}
 	if statuses[http.StatusTooManyRequests] < 5 || statuses[http.StatusNotFound] > 41 {

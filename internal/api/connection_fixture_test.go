@@ -25,7 +25,7 @@ func challengeOf(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// authorization is an authorization request of the extension that is well-formed.
+// authorization returns a valid authorization request of the extension.
 func authorization() map[string]any {
 	return map[string]any{
 		"response_type": "code", "client_id": extensionClient, "redirect_uri": extensionRedirect, "state": "状態",
@@ -34,7 +34,7 @@ func authorization() map[string]any {
 	}
 }
 
-// changed returns a copy of a record with other values. Nil removes a field.
+// changed returns a copy of a record with changed fields. Nil removes a field.
 func changed(record map[string]any, fields map[string]any) map[string]any {
 	out := make(map[string]any, len(record))
 	for name, value := range record {
@@ -66,7 +66,7 @@ func (f *fixture) personalToken(token string, scopes ...string) api.PersonalToke
 	})
 }
 
-// allow has a person answer an authorization request, and returns the query of the redirect.
+// allow answers an authorization request as a person, and returns the query of the redirect.
 func (f *fixture) allow(token string, request map[string]any) url.Values {
 	f.t.Helper()
 	answer := get[api.GrantRedirect](f, http.StatusOK, call{
@@ -83,7 +83,7 @@ func (f *fixture) allow(token string, request map[string]any) url.Values {
 	return values
 }
 
-// post sends a form as an OAuth client does.
+// post sends a form like an OAuth client.
 func (f *fixture) post(path string, form url.Values) response {
 	f.t.Helper()
 	return f.do(call{
@@ -103,7 +103,7 @@ func refreshForm(token string) url.Values {
 	return url.Values{"grant_type": {"refresh_token"}, "client_id": {extensionClient}, "refresh_token": {token}}
 }
 
-// tokens reads the tokens of an answer.
+// tokens decodes the tokens of a response.
 func (f *fixture) tokens(resp response) api.OAuthTokens {
 	f.t.Helper()
 	var tokens api.OAuthTokens
@@ -132,7 +132,7 @@ func (f *fixture) refuses(what, code string, resp response) {
 	}
 }
 
-// status calls an API with a token.
+// status calls a path with a token and returns the status.
 func (f *fixture) status(path, token string) int {
 	f.t.Helper()
 	return f.do(call{method: "GET", path: path, token: token}).status

@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestFormsAreReadStrictly tries what an OAuth client must not send.
+// TestFormsAreReadStrictly sends forms that are invalid for an OAuth client.
 func TestFormsAreReadStrictly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -43,7 +43,7 @@ func TestFormsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzBearer: whatever stands in the header, a request without a token is answered 401.
+// FuzzBearer: a request with an invalid Authorization header receives 401.
 func FuzzBearer(f *testing.F) {
 	for _, seed := range []string{
 		"Bearer tsa_x", "Bearer tsk_" + strings.Repeat("A", 43), "bearer  forged", "Basic x", "", "Bearer  ",
@@ -64,7 +64,7 @@ func FuzzBearer(f *testing.F) {
 	})
 }
 
-// FuzzForm: a form is read with each parameter once, or refused with an error of RFC 6749.
+// FuzzForm: a form is parsed with each parameter once, or refused with an error of RFC 6749.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{"grant_type=refresh_token&client_id=x", "a=1&a=2", "%zz", "a;b", "\x00", ""} {
 		f.Add(seed)

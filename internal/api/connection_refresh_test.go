@@ -51,9 +51,9 @@ func TestR85_AReusedRefreshTokenEndsItsFamily(t *testing.T) {
 	}
 }
 
-// TestR85_ALostAnswerIsGivenAgain: a refresh may be repeated for a while if nothing that it was answered with was used.
-// Those tokens are void then: a client that sends one has a token that another client used, too.
-func TestR85_ALostAnswerIsGivenAgain(t *testing.T) {
+// TestR85_RefreshAfterALostResponse: a refresh may be repeated for a short time if none of the new tokens was used. The
+// tokens of the lost response then become invalid: their use means that another client has them.
+func TestR85_RefreshAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	first := f.connect(f.alice.Subject)
@@ -77,8 +77,8 @@ func TestR85_ALostAnswerIsGivenAgain(t *testing.T) {
 	}
 }
 
-// TestR85_WhatIsNoLostAnswer ends the connection.
-func TestR85_WhatIsNoLostAnswer(t *testing.T) {
+// TestR85_OtherRepeatedRefreshesEndTheConnection: any other repeated refresh ends the connection.
+func TestR85_OtherRepeatedRefreshesEndTheConnection(t *testing.T) {
 	t.Parallel()
 	for what, spoil := range map[string]func(f *fixture, answer api.OAuthTokens){
 		"the access token was used": func(f *fixture, answer api.OAuthTokens) {
@@ -112,7 +112,7 @@ func TestR85_WhatIsNoLostAnswer(t *testing.T) {
 	}
 }
 
-// TestR85_RefreshesAtTheSameTime leave one valid refresh token.
+// TestR85_RefreshesAtTheSameTime: concurrent refreshes leave one valid refresh token.
 func TestR85_RefreshesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -138,8 +138,8 @@ func TestR85_RefreshesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestConnectionsHaveAnIdleLimitOfTheirOwn: the extension is used the next morning without a sign-in.
-func TestConnectionsHaveAnIdleLimitOfTheirOwn(t *testing.T) {
+// TestConnectionsHaveASeparateIdleLimit: the extension still works on the next morning without a sign-in.
+func TestConnectionsHaveASeparateIdleLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	tokens := f.connect("sso:" + f.alice.Subject)
@@ -169,8 +169,8 @@ func TestConnectionsHaveAnIdleLimitOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestR86_ConnectionsCarryHowTheirSessionBegan: where single sign-on becomes required, those that were allowed in a
-// session by password are over.
+// TestR86_ConnectionsCarryHowTheirSessionBegan: if single sign-on becomes required, connections allowed in a password
+// session end.
 func TestR86_ConnectionsCarryHowTheirSessionBegan(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -13,8 +13,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestR86_WhatEndsAConnection: its next call and refresh are refused, and what is open in it ends.
-func TestR86_WhatEndsAConnection(t *testing.T) {
+// TestR86_EndedConnectionsAreRefused: the next call and refresh of an ended connection are refused, and its streams
+// end.
+func TestR86_EndedConnectionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(f *fixture, tokens api.OAuthTokens){
 		"its owner ends it": func(f *fixture, _ api.OAuthTokens) {
@@ -99,7 +100,7 @@ func TestR86_WhatEndsAConnection(t *testing.T) {
 	}
 }
 
-// endConnections ends all connections that a list shows.
+// endConnections ends all connections in a list.
 func (f *fixture) endConnections(path, token string) {
 	f.t.Helper()
 	for _, c := range get[api.ConnectionList](f, http.StatusOK, call{method: "GET", path: path, token: token}).Items {
@@ -114,8 +115,8 @@ func (f *fixture) noContent(c call) {
 	}
 }
 
-// TestR84_ConnectionsOfSomebodyElse are like those that do not exist.
-func TestR84_ConnectionsOfSomebodyElse(t *testing.T) {
+// TestR84_ConnectionsOfOtherMembers: connections of other members are treated as if they did not exist.
+func TestR84_ConnectionsOfOtherMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = ANY($1)", []uuid.UUID{f.bob.ID, f.stranger.ID})
@@ -131,7 +132,7 @@ func TestR84_ConnectionsOfSomebodyElse(t *testing.T) {
 		{"/v1/connection/" + id, f.bob.Subject},
 		{"/v1/connection/" + id, f.stranger.Subject},
 		{"/v1/organization/connection/" + id, f.stranger.Subject},
-		{"/v1/session/" + id, f.alice.Subject}, // It is no session of the app.
+		{"/v1/session/" + id, f.alice.Subject}, // A connection is not a session of the app.
 	} {
 		resp := f.do(call{method: "DELETE", path: attempt.path, token: attempt.token})
 		missing := f.do(call{
@@ -187,7 +188,7 @@ func TestPersonalTokens(t *testing.T) {
 			t.Errorf("%s: %d %s", what, resp.status, resp.body)
 		}
 	}
-	// The token of a repeated request cannot be shown again, and there is no other one.
+	// The token of a repeated request cannot be shown again, and no new token is created.
 	request := personalToken("chat")
 	f.do(call{method: "POST", path: "/v1/connection/token", token: f.alice.Subject, body: request})
 	for range 2 {
@@ -201,7 +202,7 @@ func TestPersonalTokens(t *testing.T) {
 		call{method: "GET", path: "/v1/connection", token: f.alice.Subject}); list.Total != 2 {
 		t.Errorf("there are %d tokens", list.Total)
 	}
-	get[api.PersonalToken](f, http.StatusCreated, // Somebody else's request is another one.
+	get[api.PersonalToken](f, http.StatusCreated, // The same request id of another person is a different request.
 		call{method: "POST", path: "/v1/connection/token", token: f.bob.Subject, body: request})
 	stored := ""
 	f.scan(&stored, `SELECT string_agg(t::text || s::text, '') FROM connection_tokens t, sessions s`)
@@ -213,7 +214,7 @@ func TestPersonalTokens(t *testing.T) {
 		t.Error("the token holds after its last day")
 	}
 
-	// An administrator forbids them.
+	// An administrator forbids personal access tokens.
 	created = f.personalToken(f.alice.Subject, "chat")
 	policy := func(token string, allowed bool) int {
 		return f.do(call{

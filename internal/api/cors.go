@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// What an extension may send, and may read of a response beside the headers that are always readable.
+// The request headers that an extension may send, and the response headers that it may read in addition to those that
+// are always readable.
 const (
 	corsMethods = "GET, POST, DELETE"
 	corsHeaders = "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, X-Request-Id"
 	corsExposed = "X-Request-Id, Retry-After"
-	corsMaxAge  = "7200" // Seconds: the maximum that Chromium allows.
+	corsMaxAge  = "7200" // In seconds: the maximum of Chromium.
 )
 
-// withCORS lets the pages of the configured browser extensions make the calls that an extension needs. The origin in
-// the answer is the configured one, never one of the request, and there are no credentials: a call authenticates with
-// its bearer token alone.
+// withCORS allows the pages of the configured browser extensions to make the calls that an extension needs. The origin
+// in the response is the configured one, never one from the request. Credentials are not allowed, because a call
+// authenticates with its bearer token only.
 func (s *Server) withCORS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !extensionMayCall(r.URL.Path) {
@@ -46,7 +47,7 @@ func (s *Server) withCORS(next http.Handler) http.Handler {
 	})
 }
 
-// extensionMayCall reports whether a path is one that the browser extension calls.
+// extensionMayCall reports whether the browser extension may call a path.
 func extensionMayCall(path string) bool {
 	switch path {
 	case "/config.json", "/.well-known/oauth-authorization-server", "/v1/oauth2/token", "/v1/oauth2/revoke",

@@ -19,8 +19,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// TestCostlySummary: a question that takes more than 100,000 tokens is refused with an estimate, and is answered once
-// that is accepted. The answer's usage is that of all calls, and the same is counted of the person.
+// TestCostlySummary: a question that takes more than 100,000 tokens is refused with an estimate, and answered after the
+// estimate is accepted. The answer's usage is the sum of all calls, and equals the usage counted for the person.
 func TestCostlySummary(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -83,7 +83,7 @@ func TestCostlySummary(t *testing.T) {
 	}
 }
 
-// TestCostlyPage: so is a page of the browser extension, which begins no thread until then.
+// TestCostlyPage: the same applies to a page of the browser extension. No thread is created before.
 func TestCostlyPage(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("- 要点 [1]\n"), settings{reads: true})

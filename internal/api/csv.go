@@ -18,27 +18,28 @@ import (
 )
 
 const (
-	csvBatch   = 500     // Rows that are read at once.
-	maxCSVRows = 100_000 // Rows of a file. A longer list is refused, so that none is cut off without being noticed.
+	csvBatch   = 500     // Rows read at once.
+	maxCSVRows = 100_000 // Maximum rows of a file. A longer list is refused, so that no list is truncated unnoticed.
 )
 
 // byteOrderMark makes Excel read a CSV file as UTF-8.
 const byteOrderMark = "\ufeff"
 
-// table is a list that is sent as a CSV file.
+// table is a list to send as a CSV file.
 type table struct {
-	name   string // Of the file, without its ending.
+	name   string // Of the file, without its extension.
 	header []string
 	// rows reads a part of the list.
 	rows func(ctx context.Context, offset, limit int) ([][]string, error)
 }
 
-// writeCSV sends a table. It reads all of it before the first byte is sent, so that a failure is a problem and no file.
+// writeCSV sends a table. It reads the whole table before it sends the first byte, so that a failure is reported as a
+// problem.
 func writeCSV(w http.ResponseWriter, r *http.Request, t table) error {
 	var file bytes.Buffer
 	file.WriteString(byteOrderMark)
 	out := csv.NewWriter(&file)
-	out.UseCRLF = true // RFC 4180.
+	out.UseCRLF = true // Required by RFC 4180.
 	_ = out.Write(t.header)
 	for offset := 0; ; offset += csvBatch {
 		rows, err := t.rows(r.Context(), offset, csvBatch)
@@ -64,12 +65,12 @@ func writeCSV(w http.ResponseWriter, r *http.Request, t table) error {
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": t.name + ".csv"}))
 	h.Set("Content-Length", strconv.Itoa(file.Len()))
 	h.Set("Cache-Control", "no-store")
-	_, _ = file.WriteTo(patientWriter{w}) // The client may be gone.
+	_, _ = file.WriteTo(patientWriter{w}) // The client may have disconnected.
 	return nil
 }
 
-// plainCell returns a text that a spreadsheet shows and does not calculate, whatever people have typed: see OWASP, "CSV
-// Injection". Spreadsheets may drop spaces and invisible characters before a formula.
+// plainCell returns a text that a spreadsheet shows without evaluating it as a formula: see OWASP, "CSV Injection".
+// Spreadsheets may ignore spaces and invisible characters before a formula.
 func plainCell(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
 	bare := strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
@@ -83,7 +84,7 @@ func plainCell(text string) string {
 // formulaSigns are the characters that begin a formula, in all their forms.
 const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫−"
 
-// local formats a time for people in Japan, "" for none.
+// local formats a time for people in Japan; "" for nil.
 func local(at *time.Time) string {
 	if at == nil {
 		return ""
@@ -139,7 +140,7 @@ func (s *Server) exportModelUsage(
 	})
 }
 
-// Japanese names for CSV files, as on the screens.
+// Japanese names for CSV files, like those on the screens.
 var (
 	roleNames = map[identity.Role]string{
 		identity.RoleGeneralUser:            "一般ユーザー",
@@ -183,7 +184,7 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request, actor ident
 		return err
 	}
 	if query.To.IsZero() {
-		query.To = time.Now() // Entries that are added meanwhile would move the others.
+		query.To = time.Now() // New entries must not move the others.
 	}
 	return writeCSV(w, r, table{
 		name:   "tsumugi-audit",

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// csv reads a CSV file as administrators save it.
+// csv parses a CSV file as downloaded by administrators.
 func (f *fixture) csv(path, token string) [][]string {
 	f.t.Helper()
 	resp := f.do(call{method: "GET", path: path, token: token})

@@ -18,7 +18,7 @@ import (
 const (
 	proofreadText = "👪平素より格別のご高配を賜わり、御礼申し上げます。\n資料をを送りますので、ご覧下さい。\n会議は十二月三日です。"
 
-	// Changes 1 to 3, and a question.
+	// Changes 1 to 3 and a question.
 	proofreadAnswer = `{"changes":[
 {"context":"","before":"賜わり","after":"賜り","kind":"typo","reason":"送り仮名の決まりです。","question":false},
 {"context":"","before":"資料をを","after":"資料を","kind":"typo","reason":"","question":false},
@@ -26,7 +26,7 @@ const (
 {"context":"","before":"十二月三日","after":"十二月四日","kind":"fact","reason":"曜日と合いません。","question":true}]}`
 )
 
-// proofreading returns an answer with changes of Alice's, and her thread.
+// proofreading returns a proofreading answer of Alice with its thread.
 func (f *fixture) proofreading() (thread api.Thread, answer api.Message) {
 	f.t.Helper()
 	i := slices.IndexFunc(f.skills, func(s skill.Skill) bool { return s.Kind == skill.KindProofreading })

@@ -73,12 +73,12 @@ func readJSON(limit int64, w http.ResponseWriter, r *http.Request) ([]byte, erro
 	return body, refuseNUL(body)
 }
 
-// refuseNUL refuses a body with a string that contains NUL, which PostgreSQL cannot store, and names the field.
+// refuseNUL refuses a body with a string that contains NUL, which PostgreSQL cannot store. The error names the field.
 func refuseNUL(body []byte) error {
 	if !bytes.Contains(body, []byte(`\u0000`)) { // The only way to write NUL in JSON.
 		return nil
 	}
-	if len(body) > maxBody { // Its values may take too much memory.
+	if len(body) > maxBody { // Decoding its values may take too much memory.
 		return fault.Errorf(fault.Invalid, "使用できない文字（NUL）が含まれています。")
 	}
 	var v any
@@ -103,7 +103,7 @@ func findNUL(v any, path string) (field string, found bool) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if strings.Contains(name, "\x00") {
-				return path, path != "" // Unknown to the body itself: the decoder says so.
+				return path, path != "" // The body itself has no name; the decoder reports the error.
 			}
 			if field, found := findNUL(v[name], strings.TrimPrefix(path+"."+name, ".")); found {
 				return field, true
@@ -113,7 +113,7 @@ func findNUL(v any, path string) (field string, found bool) {
 	return "", false
 }
 
-// decodeError translates a decoding error into a fault that names the field.
+// decodeError translates a decoding error to a fault with the field.
 func decodeError(err error) error {
 	var tooLarge *http.MaxBytesError
 	var wrongType *json.UnmarshalTypeError
@@ -153,7 +153,7 @@ func (c *checks) id(field, value string) uuid.UUID {
 	return id
 }
 
-// atMost checks the length of a text.
+// atMost checks the maximum length of a text.
 func (c *checks) atMost(field, value string, characters int) {
 	if utf8.RuneCountInString(value) > characters {
 		c.fail(field, fmt.Sprintf("%d文字以内で入力してください。", characters))
@@ -188,7 +188,7 @@ func (c *checks) number(field string, values []string, least, most, missing int)
 	return n
 }
 
-// text reads an optional text of the query, at most most characters long.
+// text parses an optional text of the query with a maximum length in characters.
 func (c *checks) text(field string, values []string, most int) string {
 	if len(values) == 0 {
 		return ""
@@ -225,7 +225,7 @@ func (c *checks) time(field string, values []string) time.Time {
 	return at
 }
 
-// day parses an optional day of the query, the zero time for none.
+// day parses an optional day of the query. The default is the zero time.
 func (c *checks) day(field string, values []string) time.Time {
 	if len(values) == 0 {
 		return time.Time{}
@@ -238,7 +238,7 @@ func (c *checks) day(field string, values []string) time.Time {
 	return at
 }
 
-// month parses an optional month of the query, as 2026-04. Without one, the period is empty.
+// month parses an optional month of the query in the form 2026-04. The default is an empty period.
 func (c *checks) month(field string, values []string) org.Period {
 	if len(values) == 0 {
 		return org.Period{}
@@ -280,7 +280,7 @@ func (c *checks) requestID(r *http.Request, body string) *uuid.UUID {
 	return &id
 }
 
-// requiredRequestID is requestID for calls that need one.
+// requiredRequestID is requestID for calls that require one.
 func (c *checks) requiredRequestID(r *http.Request, body string) uuid.UUID {
 	id := c.requestID(r, body)
 	if id == nil {
@@ -298,7 +298,7 @@ func (c *checks) err() error {
 	return &fault.Error{Code: fault.Invalid, Detail: "入力内容に誤りがあります。", Fields: c.wrong}
 }
 
-// pathID parses an id of the path. An error names the parameter.
+// pathID parses an id of the path. The error names the parameter.
 func pathID(r *http.Request, name string) (uuid.UUID, error) {
 	var c checks
 	id := c.id(name, chi.URLParam(r, name))

@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// extensionFile returns the handler of a file of the extension for the browser. Browsers fetch it without a session.
+// extensionFile returns the handler of a file of the browser extension. Browsers fetch it without a session.
 func (s *Server) extensionFile(media string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if s.Browser == nil {
@@ -33,7 +33,7 @@ func (s *Server) extensionFile(media string) func(http.ResponseWriter, *http.Req
 		h.Set("Cache-Control", "no-cache")
 		h.Set("Content-Length", strconv.Itoa(len(file)))
 		if r.Method != http.MethodHead {
-			_, _ = w.Write(file) // The client may be gone.
+			_, _ = w.Write(file) // The client may have disconnected.
 		}
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// exampleDepth bounds the nesting of an example: some schemas contain themselves.
+// exampleDepth bounds the nesting of an example, because some schemas are recursive.
 const exampleDepth = 4
 
 // exampleValues are example texts by format.
@@ -17,7 +17,7 @@ var exampleValues = map[string]string{
 	"email": "hanako@example.co.jp", "uri": "https://example.co.jp/", "byte": "AAAA",
 }
 
-// docExample returns an example of a JSON body, "" for other media types.
+// docExample returns an example of a JSON body, or "" for other media types.
 func docExample(media string, ref *openapi3.SchemaRef) string {
 	if media != "application/json" {
 		return ""

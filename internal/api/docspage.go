@@ -66,8 +66,8 @@ type (
 	}
 )
 
-// docsPage returns openapi.yaml as a page, which the first call renders. The page loads nothing from elsewhere and runs
-// no script.
+// docsPage returns openapi.yaml as a page, rendered at the first call. The page loads nothing from other origins and
+// runs no script.
 var docsPage = sync.OnceValues(renderDocs)
 
 func renderDocs() ([]byte, error) {
@@ -96,7 +96,7 @@ func renderDocs() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// docMarkdown converts a description to HTML. HTML in it is left out.
+// docMarkdown converts a description to HTML. It drops HTML in the description.
 func docMarkdown(source string) (template.HTML, error) {
 	var b strings.Builder
 	err := goldmark.New(goldmark.WithExtensions(extension.Table)).Convert([]byte(source), &b)
@@ -172,7 +172,7 @@ func docFields(schema *openapi3.Schema) []docItem {
 	return out
 }
 
-// typeOf describes a type in a few words, with a link if it has a name.
+// typeOf describes a type in a few words, with a link for a named type.
 func typeOf(ref *openapi3.SchemaRef) docType {
 	if ref.Ref != "" {
 		return docType{Ref: ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]}
@@ -229,12 +229,12 @@ func serveDocsPage(w http.ResponseWriter, _ *http.Request) error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy",
 		"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'")
-	_, _ = w.Write(page) // The client may be gone.
+	_, _ = w.Write(page) // The client may have disconnected.
 	return nil
 }
 
 func serveDocsStyle(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(docsStyle) // The client may be gone.
+	_, _ = w.Write(docsStyle) // The client may have disconnected.
 	return nil
 }

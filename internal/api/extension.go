@@ -11,11 +11,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/webpage"
 )
 
-// maxPageBody bounds the body of a question about a page, in bytes: a page whose characters are all escaped.
+// maxPageBody bounds the body of a question about a page, in bytes. It is the size of a page with all characters
+// escaped.
 const maxPageBody = 4 << 20
 
-// streamChatCompletion answers a question of the browser extension about a page. The answer is a message like any
-// other, in a thread with one of the extension's skills.
+// streamChatCompletion answers a question of the browser extension about a page. The answer is an ordinary message, in
+// a thread with one of the extension's skills.
 func (s *Server) streamChatCompletion(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	return s.streamExchange(w, r, actor, func() (chat.Exchange, error) {
 		var req ChatCompletionStreamRequest
@@ -37,7 +38,7 @@ func (s *Server) streamChatCompletion(w http.ResponseWriter, r *http.Request, ac
 	})
 }
 
-// toPageQuestion returns the question of a request, and whether it names a thread.
+// toPageQuestion returns the question of a request, and whether it refers to a thread.
 func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Question, continues bool, err error) {
 	var c checks
 	if id := c.optionalID("thread_id", req.ThreadID); id != nil {
@@ -58,7 +59,7 @@ func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Qu
 	return q, continues, err
 }
 
-// askFurther asks in a thread of the extension, in which questions of this kind may be asked.
+// askFurther asks in a thread of the extension that allows questions of this kind.
 func (s *Server) askFurther(
 	ctx context.Context, actor identity.Actor, kind skill.Kind, question chat.Question,
 ) (chat.Exchange, error) {

@@ -10,10 +10,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/webpage"
 )
 
-// passingTimeout bounds the upload of a file that is not kept.
+// passingTimeout bounds the upload of a file that is not stored.
 const passingTimeout = time.Minute
 
-// readPageFile answers the text of a PDF file that somebody looks at in the browser. The file is not kept.
+// readPageFile returns the text of a PDF file that a person views in the browser. The file is not stored.
 func (s *Server) readPageFile(w http.ResponseWriter, r *http.Request, _ identity.Actor) (err error) {
 	part, done, err := receiveFile(w, r, passingTimeout)
 	defer func() { done(err) }()

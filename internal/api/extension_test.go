@@ -33,7 +33,7 @@ func (f *fixture) aboutPage(kind string, more map[string]any) call {
 	return call{method: "POST", path: chatCompletion, token: f.alice.Subject, body: body}
 }
 
-// pageThread begins a thread of the extension and returns its id.
+// pageThread creates a thread of the extension and returns its id.
 func (f *fixture) pageThread(token string) string {
 	f.t.Helper()
 	c := f.aboutPage(summaryKind, nil)
@@ -62,7 +62,7 @@ func followUp(threadID, question string) map[string]any {
 	}
 }
 
-// recorder is a model that keeps its requests and answers each with a piece of text.
+// recorder is a model that records its requests and answers each with a short text.
 type recorder struct {
 	mu       sync.Mutex
 	requests []llm.Request // Guarded by mu.
@@ -108,7 +108,7 @@ func TestAPageIsSummarizedInAThread(t *testing.T) {
 		t.Errorf("the model was sent %+v", sent)
 	}
 
-	// The same request is the same thread; with a cursor, it resumes.
+	// A repeated request finds the same thread; with a cursor, it resumes.
 	again := ask
 	again.header = map[string]string{"Last-Event-ID": stream.id}
 	resumed := f.open(again)
@@ -121,7 +121,7 @@ func TestAPageIsSummarizedInAThread(t *testing.T) {
 		t.Errorf("another page by the same request: %+v", p)
 	}
 
-	// A follow-up, here or in the app, has the page in view.
+	// A follow-up question in the extension or in the app is sent with the page.
 	f.open(f.aboutPage("chrome_extension_page_whole_summary_follow_up", followUp(id, "期限は？"))).all(t)
 	sent = model.last().Messages
 	if len(sent) != 4 || !strings.Contains(sent[1].Content, "本文です。") || sent[3].Content != "期限は？" ||
@@ -137,8 +137,8 @@ func TestAPageIsSummarizedInAThread(t *testing.T) {
 	}
 }
 
-// TestALongPageStaysInView asks further in the thread of a page that is longer than the history that is sent.
-func TestALongPageStaysInView(t *testing.T) {
+// TestLongPageIsSentWithFollowUps asks a follow-up question about a page that is longer than the sent history.
+func TestLongPageIsSentWithFollowUps(t *testing.T) {
 	t.Parallel()
 	model := &recorder{}
 	f := newFixture(t, model)
@@ -174,7 +174,7 @@ func TestASelectionIsExplained(t *testing.T) {
 	}
 }
 
-// TestR83_PagesGiveNoOrders has pages, titles and selections close their fence and order the model about.
+// TestR83_PagesGiveNoOrders: pages, titles and selections try to close their fence and contain instructions.
 func TestR83_PagesGiveNoOrders(t *testing.T) {
 	t.Parallel()
 	model := &recorder{}
@@ -238,8 +238,9 @@ func TestWrongQuestionsAboutPages(t *testing.T) {
 	}
 }
 
-// TestAFollowUpOfMessagesAlone asks further for a client that keeps its own conversation, without thread_id and page.
-func TestAFollowUpOfMessagesAlone(t *testing.T) {
+// TestFollowUpWithMessagesOnly asks a follow-up question for a client that stores its conversation itself, without
+// thread_id and page.
+func TestFollowUpWithMessagesOnly(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{
 		"chrome_extension_page_whole_summary_follow_up", "chrome_extension_easy_explanation_follow_up",
@@ -278,7 +279,7 @@ func TestAFollowUpOfMessagesAlone(t *testing.T) {
 	}
 }
 
-// TestARefusedPageLeavesNoThread: an organization without tokens is refused after the thread was begun.
+// TestARefusedPageLeavesNoThread: an organization without tokens is refused after its thread was created.
 func TestARefusedPageLeavesNoThread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, &recorder{})
@@ -310,7 +311,7 @@ func TestSkillsOfTheExtensionAreNotListed(t *testing.T) {
 	}
 }
 
-// cors returns the headers of a response that let a page read it.
+// cors returns the CORS headers of a response.
 func cors(header http.Header) string {
 	var found []string
 	for name, values := range header {
@@ -402,7 +403,7 @@ func TestR74_OnlyConfiguredExtensionsReadAnswers(t *testing.T) {
 	}
 }
 
-// TestAPageFileIsNotKept reads files by the call of the extension.
+// TestAPageFileIsNotKept: the extension's call returns the text of a file without storing the file.
 func TestAPageFileIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, &recorder{})
@@ -424,7 +425,7 @@ func TestAPageFileIsNotKept(t *testing.T) {
 		}
 	}
 	var text api.PageText
-	if resp := read("始業は九時とする"); json.Unmarshal(resp.body, &text) != nil { // The fixture's extractor reads text.
+	if resp := read("始業は九時とする"); json.Unmarshal(resp.body, &text) != nil { // The fixture's extractor returns the text.
 		t.Errorf("got %d %s", resp.status, resp.body)
 	}
 	if text.PageCount != 1 || !strings.Contains(text.Text, "始業は九時とする") || text.TruncatedCharacters != 0 {

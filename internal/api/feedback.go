@@ -29,7 +29,7 @@ func (s *Server) listOrganizationFeedback(w http.ResponseWriter, r *http.Request
 	})
 }
 
-// reviewQuery reads the filter of the ratings.
+// reviewQuery parses the filter of the ratings.
 func reviewQuery(values url.Values) (chat.ReviewQuery, error) {
 	var c checks
 	query := chat.ReviewQuery{
@@ -78,7 +78,7 @@ func (s *Server) exportFeedback(w http.ResponseWriter, r *http.Request, actor id
 		return err
 	}
 	if query.To.IsZero() {
-		query.To = time.Now() // Ratings that are added meanwhile would move the others.
+		query.To = time.Now() // New ratings must not move the others.
 	}
 	return writeCSV(w, r, table{
 		name:   "tsumugi-feedback",

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestFeedbackIsReviewed: administrators see ratings without names, and with the text of those who have sent it.
+// TestFeedbackIsReviewed: administrators see ratings without names, and only texts that were sent with the rating.
 func TestFeedbackIsReviewed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("**月末**です。"))
@@ -88,7 +88,7 @@ func TestFeedbackIsReviewed(t *testing.T) {
 		!slices.Equal(rows[2][3:], []string{"良くない", "'=違う", "なし"}) {
 		t.Errorf("saved %q", rows)
 	}
-	// Rated anew without the text, it is not shown any more.
+	// After a new rating without the text, the text is no longer shown.
 	get[api.Feedback](f, http.StatusOK, call{
 		method: "POST", path: "/v1/message_feedback", token: f.alice.Subject,
 		body: map[string]any{"message_id": sent, "rating": "good"},

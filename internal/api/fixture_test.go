@@ -42,18 +42,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// The peer's client leaves its reader behind when it is unsubscribed.
+// The third-party client leaks its reader after unsubscribing.
 func TestMain(m *testing.M) {
 	leak.Main(storetest.Suite{M: m}, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
-// The fixture's issuer of connections, and the extension that may connect.
+// The issuer of connections, and the extension that may connect.
 const (
 	issuer          = "https://tsumugi.example"
 	extensionOrigin = "chrome-extension://abcdefghijklmnopabcdefghijklmnop"
 )
 
-// verifier takes a subject for a token: sso: before it is a session of single sign-on. A token of the user pool is one.
+// verifier accepts subjects as tokens. The prefix sso: means a session of single sign-on. Tokens of the user pool are
+// verified.
 type verifier struct{ pool identity.Verifier }
 
 func (v verifier) VerifyIDToken(ctx context.Context, token string) (identity.Claims, error) {
@@ -88,7 +89,7 @@ type fixture struct {
 	url      string
 	spec     routers.Router
 	alice    identity.NewUser
-	bob      identity.NewUser // Of Alice's organization.
+	bob      identity.NewUser // A member of Alice's organization.
 	stranger identity.NewUser
 	skills   []skill.Skill
 	feed     *stream.Feed
@@ -96,26 +97,26 @@ type fixture struct {
 	live     *api.Live
 	sources  *datasource.Service
 	pictures *picture.Service
-	files    string // The folder of what is uploaded.
+	files    string // The folder of uploaded files.
 	streams  *sse.Server
 	users    *userPool // Nil without settings.pool.
 	logs     *journal
-	ready    error          // What the server's readiness check returns.
-	told     chan uuid.UUID // Who has changed. It is kept up with by exec alone.
+	ready    error          // The result of the server's readiness check.
+	told     chan uuid.UUID // Changed users, received by exec only.
 }
 
-// settings are what a fixture may have otherwise.
+// settings are optional settings of a fixture.
 type settings struct {
 	live   api.LiveConfig
-	api    func(*api.Config) // Changes what the API is given. Nil: nothing.
-	limits api.Limits        // Nil: there are none.
+	api    func(*api.Config) // Changes the API's configuration; nil for no change.
+	limits api.Limits        // Nil for no limits.
 	plain  bool              // Streams are sent by net/http.
-	pool   bool              // There is a user pool, and single sign-on.
-	reads  bool              // Files are read after their upload, and summarized.
+	pool   bool              // With a user pool and single sign-on.
+	reads  bool              // Uploaded files are processed and summarized.
 	slack  slackSettings
-	offers llmtest.Offers // Nil: one model.
+	offers llmtest.Offers // Nil for a single model.
 
-	grounder chat.Grounder // Nil: answers are based on the conversation alone, unless files are read.
+	grounder chat.Grounder // Nil for answers based on the conversation only, unless reads is set.
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
@@ -246,7 +247,7 @@ func (f *fixture) bucket() *bucket.Bucket {
 	return files
 }
 
-// keptFiles returns the names of the files that are kept, or being written.
+// keptFiles returns the names of the files that are stored or being written.
 func (f *fixture) keptFiles() []string {
 	f.t.Helper()
 	names, err := filepath.Glob(filepath.Join(f.files, "data-source", "*"))
@@ -256,7 +257,7 @@ func (f *fixture) keptFiles() []string {
 	return names
 }
 
-// scan reads a value that no call tells.
+// scan reads a value for which there is no API call.
 func (f *fixture) scan(into any, sql string) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -269,7 +270,7 @@ func (f *fixture) scan(into any, sql string) {
 	}
 }
 
-// services returns what a server has that is no domain.
+// services returns the services of a server that are not domains.
 func (f *fixture) services() api.Services {
 	return api.Services{
 		Browser: &crx.Package{
@@ -291,7 +292,7 @@ func (f *fixture) services() api.Services {
 	}
 }
 
-// journal is what was logged.
+// journal is a log that a test can read.
 type journal struct {
 	mu  sync.Mutex
 	all bytes.Buffer // Guarded by mu.
@@ -303,7 +304,7 @@ func (j *journal) Write(line []byte) (int, error) {
 	return j.all.Write(line)
 }
 
-// with returns the lines that have all of some parts.
+// with returns the lines that contain all parts.
 func (j *journal) with(parts ...string) (lines []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -315,7 +316,7 @@ func (j *journal) with(parts ...string) (lines []string) {
 	return lines
 }
 
-// presence says who has changed when that is known to all.
+// presence records users whose change has been processed by all subscribers.
 type presence struct {
 	*api.Presence
 	told chan<- uuid.UUID
@@ -325,11 +326,11 @@ func (p presence) PersonChanged(id uuid.UUID) {
 	p.Presence.PersonChanged(id)
 	select {
 	case p.told <- id:
-	default: // Nobody asks for it any more.
+	default: // No test waits for it.
 	}
 }
 
-// exec changes what no call changes, as another process does, and waits until the server has been told of it.
+// exec changes the database like another process, and waits until the server has been notified.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -340,10 +341,10 @@ func (f *fixture) exec(sql string, args ...any) {
 	if _, err := conn.Exec(f.t.Context(), sql, args...); err != nil {
 		f.t.Fatal(err)
 	}
-	again := time.NewTicker(time.Second) // The connection that listens may have been lost.
+	again := time.NewTicker(time.Second) // The listening connection may have been lost.
 	defer again.Stop()
 	for {
-		last := uuid.New() // Comes after what was told before.
+		last := uuid.New() // Notified after all earlier changes.
 		if _, err := conn.Exec(f.t.Context(), `SELECT pg_notify('tsumugi_user', $1)`, last.String()); err != nil {
 			f.t.Fatal(err)
 		}
@@ -353,7 +354,7 @@ func (f *fixture) exec(sql string, args ...any) {
 	}
 }
 
-// awaitTold waits until somebody is told to have changed, for as long as limit lets it.
+// awaitTold waits until the server has been notified of a user's change, or until limit.
 func (f *fixture) awaitTold(id uuid.UUID, limit <-chan time.Time) bool {
 	for {
 		select {

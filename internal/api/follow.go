@@ -18,18 +18,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// endJitter spreads the ends of streams whose tokens run out together.
+// endJitter spreads the ends of streams whose tokens expire at the same time.
 const endJitter = time.Minute
 
 func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	return s.streamExchange(w, r, actor, func() (chat.Exchange, error) { return s.ask(w, r, actor) })
 }
 
-// streamExchange has a question answered by ask, and streams the answer.
+// streamExchange asks a question by ask, and streams the answer.
 func (s *Server) streamExchange(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor, ask func() (chat.Exchange, error),
 ) error {
-	// Before the question is stored: a refused client must not have asked.
+	// Before the question is stored, because the question of a refused client must not be asked.
 	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
 		return err
@@ -93,19 +93,19 @@ type following struct {
 	actor     identity.Actor
 	messageID uuid.UUID
 	admission *sse.Admission
-	watching  bool // The client did not ask a question here: 204 if it has everything.
+	watching  bool // The client has not asked here; the status is 204 if it has the whole answer.
 	attach    func(ctx context.Context) (chat.Attachment, error)
 }
 
-// follow streams an answer from the client's cursor on: the live text, the stored text or, while no server writes it,
-// heartbeats until one does. A client that only watches and has everything is answered 204.
+// follow streams an answer from the client's cursor: the live text, the stored text or, while no server writes it,
+// heartbeats until one does. The status is 204 for a client that only watches and has the whole answer.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) error {
 	until := streamDeadline(f.actor.ExpiresAt)
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
 	leave, served := func() {}, false
-	defer func() { // A stream that was handed over ends later; everything else ends here, even after a panic.
+	defer func() { // A hijacked stream ends later; every other stream ends here, even after a panic.
 		if !served {
 			leave()
 			f.admission.Release()
@@ -113,10 +113,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 	}()
 	for begun := false; ; {
 		found, err := within(ctx, f.attach)
-		leave() // Only after attaching again: the last one to leave stops following another server's text.
+		// Called after attaching again: when the last watcher leaves, the server stops following another server's text.
+		leave()
 		if err != nil {
 			if begun {
-				// The header is sent: a stream that ends without [DONE] tells the client to reconnect.
+				// The header was sent. A stream that ends without [DONE] makes the client reconnect.
 				panic(http.ErrAbortHandler)
 			}
 			return err
@@ -132,7 +133,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 			continue
 		}
 		if found.Text != nil {
-			// The stream may last an hour, so its end callback holds only these parts of the request.
+			// The stream may last an hour, so its end callback refers only to these parts of the request.
 			leave, admission, end, leavePlace := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID),
 				keepPlace(r.Context())
 			s.Stream.Serve(w, r, sse.Delivery{
@@ -170,14 +171,15 @@ func (s *Server) admit(ctx context.Context, actor identity.Actor) (*sse.Admissio
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if _, err := s.Identity.Recheck(ctx, actor); err != nil { // Changed before Presence could find it.
+	// The actor changed before Presence could find the stream.
+	if _, err := s.Identity.Recheck(ctx, actor); err != nil {
 		admission.Release()
 		return nil, err
 	}
 	return admission, nil
 }
 
-// hold keeps the client connected with heartbeats until it should attach again.
+// hold sends heartbeats until the client should attach again.
 func (s *Server) hold(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, admission *sse.Admission, found chat.Attachment,
 	begun bool,
@@ -196,15 +198,15 @@ func (s *Server) hold(
 	return err
 }
 
-// within bounds the time that an attachment may wait for the database.
+// within bounds the database calls of an attachment.
 func within(ctx context.Context, attach func(context.Context) (chat.Attachment, error)) (chat.Attachment, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return attach(ctx)
 }
 
-// streamEnd starts the span of a stream and returns its end callback, which ends the span and records why the stream
-// ended before its text, unless the client disconnected.
+// streamEnd starts the span of a stream and returns its end callback. The callback ends the span and records why the
+// stream ended before its text, unless the client disconnected.
 func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error) {
 	id := requestID(ctx)
 	_, span := s.Tracer.Start(ctx, "stream", trace.WithAttributes(attribute.String("message.id", messageID.String())))
@@ -223,14 +225,14 @@ func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error)
 // its start would cost a busy machine more than waiting.
 const reachTimeout = 10 * time.Second
 
-// reach reports whether to serve the text; if not, there is a newer one.
+// reach reports whether to serve the text. If not, a newer one exists.
 func reach(ctx context.Context, text *stream.Text, cursor string) bool {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	return text.Reach(ctx, cursor)
 }
 
-// streamDeadline returns the latest end of a stream: before its token expires, with jitter.
+// streamDeadline returns the time limit of a stream: before its token expires, with jitter.
 func streamDeadline(expires time.Time) time.Time {
 	left := time.Until(expires)
 	return expires.Add(-rand.N(max(min(endJitter, left/2), 1))) //nolint:gosec // Spreads clients; no secret.

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestR31_StreamsBeyondTheLimitsAreRefused checks that a refused stream gives a reason and stores no question.
+// TestR31_StreamsBeyondTheLimitsAreRefused: a refused stream returns a reason and stores no question.
 func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
@@ -91,7 +91,7 @@ func TestStreamsThatWereTakenOverAreLogged(t *testing.T) {
 	}
 }
 
-// TestHalfClosedCallsAreAnswered closes the sending side with the request, as `nc -N` does.
+// TestHalfClosedCallsAreAnswered closes the sending side with the request, like `nc -N`.
 func TestHalfClosedCallsAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []bool{false, true} {
@@ -120,7 +120,7 @@ func TestHalfClosedCallsAreAnswered(t *testing.T) {
 	}
 }
 
-// half makes a call that answers an event stream, and closes its sending side.
+// half makes a call that returns an event stream, and closes its sending side.
 func (f *fixture) half(c call) *events {
 	f.t.Helper()
 	r := f.request(c)

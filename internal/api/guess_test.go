@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// FuzzR64_Guesses: every body that the pool reads as a password attempt is counted as a guess.
+// FuzzR64_Guesses: every body that the pool interprets as a password attempt is counted as a guess.
 func FuzzR64_Guesses(f *testing.F) {
 	for _, seed := range []string{
 		`{"AuthFlow":"USER_PASSWORD_AUTH"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`,
@@ -33,7 +33,7 @@ func FuzzR64_Guesses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		guessed := false
 		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 1}}, func(w http.ResponseWriter, r *http.Request) {
-			// As the pool reads it.
+			// As the pool parses it.
 			var members map[string]json.RawMessage
 			var flow string
 			read, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
@@ -91,7 +91,7 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 		"a body that is none": {
 			{"InitiateAuth", `{`, 400}, {"InitiateAuth", strings.Repeat("x", 1<<17), 400}, {"InitiateAuth", right, 429},
 		},
-		"a member that is only like the flow": { // The pool knows members by their exact names.
+		"a member that is only like the flow": { // The pool matches member names exactly.
 			{"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","authflow":"REFRESH_TOKEN_AUTH"}`, 400},
 			{"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","AUTHFLOW":"REFRESH_TOKEN"}`, 400},
 			{"InitiateAuth", wrong, 429},
@@ -118,7 +118,7 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 	}
 }
 
-// poolServer is a server with a user pool, and limits as given.
+// poolServer returns a server with a user pool and limits.
 func poolServer(t *testing.T, limits api.Limits, pool http.HandlerFunc) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -198,7 +198,7 @@ func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 	})
 }
 
-// TestR64_OnePersonLocksNoOfficeOut: wrong passwords count per account and address; the limit per address for all
+// TestR64_OnePersonLocksNoOfficeOut: wrong passwords count per account and address. The limit per address for all
 // accounts is higher.
 func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	t.Parallel()
@@ -222,10 +222,10 @@ func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 			}
 		}
 		for step, code := range []int{
-			try("203.0.113.7", "ConfirmForgotPassword", `{"Username":"taro@example.com"}`), // Of the same account,
+			try("203.0.113.7", "ConfirmForgotPassword", `{"Username":"taro@example.com"}`), // With the same account,
 			try("203.0.113.7", "RespondToAuthChallenge", `{"ChallengeResponses":{"USERNAME":"taro@example.com"}}`),
 			signIn("203.0.113.8", "taro@example.com"),   // from another address,
-			signIn("203.0.113.7", "hanako@example.com"), // and of another account.
+			signIn("203.0.113.7", "hanako@example.com"), // and with another account.
 		} {
 			if (code == http.StatusTooManyRequests) != (step < 2) {
 				t.Errorf("step %d: %d", step, code)
@@ -243,7 +243,7 @@ func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	})
 }
 
-// TestR64_UnexaminedCallsAreNotCounted: attempts that the pool could not check do not count.
+// TestR64_UnexaminedCallsAreNotCounted: attempts that the pool could not check are not counted.
 func TestR64_UnexaminedCallsAreNotCounted(t *testing.T) {
 	t.Parallel()
 	for kind, status := range map[string]int{

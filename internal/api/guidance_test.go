@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestGuidance: people say something about themselves, their administrators say something to all.
+// TestGuidance: people set information about themselves, and administrators set instructions for everybody.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// afterSignOut is the page that the browser goes to after sign-out.
+// afterSignOut is the page for the browser after sign-out.
 const afterSignOut = "/logout/success"
 
 func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {

@@ -56,7 +56,7 @@ func (s *Server) changeSkill(w http.ResponseWriter, r *http.Request, actor ident
 	return writeJSON(w, http.StatusOK, toMadeSkill(made))
 }
 
-// saving parses what is to be saved of a skill.
+// saving parses the input for saving a skill.
 func (c *checks) saving(
 	r *http.Request, requestID string, audience SkillAudience, members []string, content SkillContentInput,
 ) skill.Saving {
@@ -72,7 +72,7 @@ func (c *checks) saving(
 	return saving
 }
 
-// content parses the content of a skill. Package skill checks it.
+// content parses the content of a skill. Package skill validates it.
 func (c *checks) content(in SkillContentInput) skill.Content {
 	content := skill.Content{
 		Name: in.Name, Description: in.Description, Icon: in.Icon,
@@ -96,7 +96,7 @@ func (c *checks) content(in SkillContentInput) skill.Content {
 	return content
 }
 
-// inContent names the fields of a content's errors as the API's bodies have them.
+// inContent converts the field names in errors of a content to those of the API's bodies.
 func inContent(err error) error {
 	failed, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -170,7 +170,7 @@ func (s *Server) listSharedDocuments(w http.ResponseWriter, r *http.Request, act
 	})
 }
 
-// withMadeSkill writes the skill that do returns for the id in the path.
+// withMadeSkill writes the skill returned by do for the id in the path.
 func withMadeSkill(w http.ResponseWriter, r *http.Request, do func(uuid.UUID) (skill.Made, error)) error {
 	id, err := pathID(r, "skill_id")
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Server) getSkillVersion(w http.ResponseWriter, r *http.Request, actor i
 	if err != nil {
 		return err
 	}
-	number, _ := strconv.Atoi(chi.URLParam(r, "version")) // There is no version 0.
+	number, _ := strconv.Atoi(chi.URLParam(r, "version")) // Version 0 does not exist.
 	version, err := s.Library.Version(r.Context(), actor, id, number)
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func toSkillContent(c skill.Content) SkillContent {
 	}
 }
 
-// texts returns a list that is [] and not null.
+// texts returns a list that is encoded as [] and not null.
 func texts(list []string) []string { return convert(list, func(s string) string { return s }) }
 
 func toSkillDocument(d skill.DocumentInfo) SkillDocument {

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// madeSkill makes a skill with changes to its content.
+// madeSkill creates a skill with changes to its content.
 func (f *fixture) madeSkill(token, audience string, change map[string]any) api.MadeSkill {
 	f.t.Helper()
 	body := savedSkill(audience, 0)
@@ -24,8 +24,8 @@ func (f *fixture) madeSkill(token, audience string, change map[string]any) api.M
 	return get[api.MadeSkill](f, http.StatusCreated, call{method: "POST", path: "/v1/skill", token: token, body: body})
 }
 
-// TestR84_NobodyReadsThePromptOfASkillTheyOnlyUse: of all routes that concern a skill, only those for its makers say it.
-func TestR84_NobodyReadsThePromptOfASkillTheyOnlyUse(t *testing.T) {
+// TestR84_PromptsAreReadByEditorsOnly: only the routes for editors return the prompt of a skill.
+func TestR84_PromptsAreReadByEditorsOnly(t *testing.T) {
 	t.Parallel()
 	const secret = "社外秘の手順"
 	f := newFixture(t, llmtest.Say("承知しました"))
@@ -76,7 +76,7 @@ func TestR84_NobodyReadsThePromptOfASkillTheyOnlyUse(t *testing.T) {
 	}
 }
 
-// TestSkillsAreTriedWithoutBeingSaved: the answer is that of the content on the screen, in a thread like any other.
+// TestSkillsAreTriedWithoutBeingSaved: the answer uses the content in the editor, in an ordinary thread.
 func TestSkillsAreTriedWithoutBeingSaved(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 10)
@@ -113,7 +113,7 @@ func TestSkillsAreTriedWithoutBeingSaved(t *testing.T) {
 	if system := <-asked; answer.Content != "はい" || !strings.Contains(system, "<value>＜/value>紡績{{x}}</value>を調べる。") {
 		t.Errorf("got %+v of %s", answer, system)
 	}
-	// A question after the form is asked with its values.
+	// A question after the form is sent with the form's values.
 	get[api.Exchange](f, http.StatusOK, call{
 		method: "POST", path: "/v1/message/sync", token: f.alice.Subject,
 		body: map[string]any{
@@ -133,7 +133,7 @@ func TestSkillsAreTriedWithoutBeingSaved(t *testing.T) {
 		http.StatusNotFound {
 		t.Errorf("Bob finds it: %d", resp.status)
 	}
-	// A prompt is enough.
+	// A prompt is sufficient.
 	bare := skillContent()
 	bare["name"], bare["description"] = "", ""
 	get[api.Thread](f, http.StatusCreated, call{
@@ -148,7 +148,7 @@ func TestSkillsAreTriedWithoutBeingSaved(t *testing.T) {
 	}, "content.prompt")
 }
 
-// TestArchivedSkillsAreNotAsked: threads with an archived skill can be read and not continued, until it is restored.
+// TestArchivedSkillsAreNotAsked: threads with an archived skill can be read but not continued until it is restored.
 func TestArchivedSkillsAreNotAsked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -230,7 +230,7 @@ func TestHiddenSkills(t *testing.T) {
 	}
 }
 
-// TestEmojiAreIcons: an icon's path is one that every client can show.
+// TestEmojiAreIcons: the icon of an emoji has a path that every client can load.
 func TestEmojiAreIcons(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -247,7 +247,7 @@ func TestEmojiAreIcons(t *testing.T) {
 	}
 }
 
-// TestSkillsAsFiles: what is exported is read again.
+// TestSkillsAsFiles: exported skills can be read again.
 func TestSkillsAsFiles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

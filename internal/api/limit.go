@@ -16,7 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// window is the period of the limits. It slides: the count of the previous window is weighted by its remaining share.
+// window is the period of the limits. It is a sliding window: the count of the previous window is weighted by its
+// remaining share.
 const window = time.Minute
 
 // limiter limits calls of a kind. A nil limiter has no limit.
@@ -27,12 +28,12 @@ type limiter struct {
 	counter *httprate.RateLimiter
 }
 
-// newLimiter returns a limiter of most calls per minute, nil for no limit.
+// newLimiter returns a limiter for most calls per minute, or nil for no limit.
 func newLimiter(kind Kind, most int, refused string) *limiter {
 	if most <= 0 {
 		return nil
 	}
-	// With a given counter, windows are aligned to the minutes of the clock, so that the end of a window is known.
+	// With a separate counter, windows are aligned to the minutes of the clock, so that the end of a window is known.
 	return &limiter{kind: kind, most: most, refused: refused, counter: httprate.NewRateLimiter(most, window,
 		httprate.WithLimitCounter(httprate.NewLocalLimitCounter(window)),
 		httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
@@ -51,36 +52,38 @@ func (l *limiter) look(key string) error {
 	if l == nil {
 		return nil
 	}
-	if _, rate, _ := l.counter.Status(key); math.Round(rate) >= float64(l.most) { // In memory: cannot fail.
+	// Cannot fail, because the counter is in memory.
+	if _, rate, _ := l.counter.Status(key); math.Round(rate) >= float64(l.most) {
 		return l.refusal()
 	}
 	return nil
 }
 
-// count counts a request that look let through.
+// count counts a request that look accepted.
 func (l *limiter) count(key string) {
 	if l != nil {
-		_ = l.counter.Counter().Increment(key, time.Now().UTC().Truncate(window)) // In memory: cannot fail.
+		// Cannot fail, because the counter is in memory.
+		_ = l.counter.Counter().Increment(key, time.Now().UTC().Truncate(window))
 	}
 }
 
-// refusal returns the error of an exceeded limit. Its retry time is when the window has moved by one request.
+// refusal returns the error of an exceeded limit. The client may retry after the window has moved by one request.
 func (l *limiter) refusal() error {
 	now := time.Now()
 	next := now.Truncate(window).Add(window).Sub(now) + window/time.Duration(l.most)
 	return refusal(l.kind, fmt.Sprintf(l.refused, math.Ceil(next.Seconds())), next)
 }
 
-// addressKey returns the key for limits by address: an IPv4 address, or the IPv6 /64 that a provider assigns to one
+// addressKey returns the key for limits by address: an IPv4 address, or an IPv6 /64, which a provider assigns to one
 // customer.
 func addressKey(r *http.Request) string {
 	return httprate.CanonicalizeIP(clientAddress(r.Context()).String())
 }
 
 // limitPool limits user pool calls by client address. Guesses, and calls that send mail, are counted per account and
-// address: an office may sign in behind one address, and one person's wrong passwords do not lock the others out. A
-// higher limit per address for all accounts stops trying one password on many accounts. Calls that the pool did not
-// process, because it was busy or had no database, do not count.
+// address, because an office may share one address, and one person's wrong passwords must not lock out the others. A
+// higher limit per address for all accounts prevents trying one password on many accounts. Calls that the pool did not
+// execute, because it was busy or had no database, are not counted.
 func (s *Server) limitPool(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -111,7 +114,7 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 	})
 }
 
-// admitGuess waits for a turn, which leave ends, and refuses the guess if the limit is reached.
+// admitGuess waits for a slot, which leave releases. It refuses the guess if the limit is reached.
 func (s *Server) admitGuess(ctx context.Context, account, address string) (leave func(), err error) {
 	leaveAccount, err := s.guessTurns.take(ctx, account, guessesAtOnce)
 	if err != nil {
@@ -131,12 +134,13 @@ func (s *Server) admitGuess(ctx context.Context, account, address string) (leave
 	return leave, nil
 }
 
-// Whether a call is a wrong guess is known only when it ends. Admitting concurrent calls before any is counted would
-// defeat the limit, so only a few run at once and others wait. One account cannot use all turns of an address.
+// The result of a guess is known only when its call ends. Admitting many concurrent calls before any is counted would
+// defeat the limit. Therefore only a few calls run concurrently and others wait. One account cannot occupy all slots of
+// an address.
 const (
 	guessesAtOnce        = 4 // Per account and address.
 	addressGuessesAtOnce = 16
-	turnTimeout          = 4 * time.Second // The same as in the user pool.
+	turnTimeout          = 4 * time.Second // Equal to the timeout in the user pool.
 )
 
 // turns bounds the concurrent calls per account and per address.
@@ -147,10 +151,10 @@ type turns struct {
 
 type line struct {
 	places chan struct{} // Holds a token for each running call.
-	calls  int           // Guarded by turns.mu. Calls that run or wait.
+	calls  int           // Guarded by turns.mu. Running and waiting calls.
 }
 
-// take waits for a turn, which leave ends. The error has the code fault.Unavailable, or is the context's.
+// take waits for a slot, which leave releases. The error has the code fault.Unavailable, or is the context's.
 func (t *turns) take(ctx context.Context, key string, atOnce int) (leave func(), err error) {
 	t.mu.Lock()
 	if t.lines[key] == nil {

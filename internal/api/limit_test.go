@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// limitedServer is a server that allows four sign-ins and two guesses. Its pool has no users.
+// limitedServer returns a server that allows four sign-ins and two guesses. Its pool has no users.
 func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -55,7 +55,7 @@ func from(t *testing.T, handler http.Handler, peer, path, body string, header ..
 	return w
 }
 
-// signInFrom asks for the sign-in method of an invalid address, which needs no database.
+// signInFrom requests the sign-in method of an invalid address, which needs no database.
 func signInFrom(t *testing.T, handler http.Handler, peer string, header ...string) int {
 	t.Helper()
 	return from(t, handler, peer, "/v1/auth-type", `{"email":"x"}`, header...).Code
@@ -91,7 +91,7 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 		if code := signInFrom(t, handler, "203.0.113.8"); code != http.StatusBadRequest {
 			t.Errorf("another address: %d", code)
 		}
-		// An address of IPv6 is any of its network's.
+		// All addresses of an IPv6 network are counted together.
 		for i := range 5 {
 			code := signInFrom(t, handler, "2001:db8::"+strconv.Itoa(i+1))
 			if (code == http.StatusTooManyRequests) != (i == 4) {
@@ -105,8 +105,9 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 	})
 }
 
-// TestR64_ALimitIsAPageToABrowser: a navigating browser is told by the app when to retry, other clients by a problem.
-func TestR64_ALimitIsAPageToABrowser(t *testing.T) {
+// TestR64_BrowsersSeeAPageForALimit: a navigating browser sees a page of the app with the time of the retry; other
+// clients receive a problem.
+func TestR64_BrowsersSeeAPageForALimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		handler := limitedServer(t, api.Config{})
@@ -156,7 +157,7 @@ func TestR64_ForwardedAddresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		peer    string
 		headers func(i int) []string
-		limited bool // All of them are one client's.
+		limited bool // Whether all requests are counted for one client.
 	}{
 		"behind the proxy": {
 			proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, false,
@@ -233,7 +234,7 @@ func TestR64_ForwardedAddresses(t *testing.T) {
 	}
 }
 
-// FuzzR64_ForwardedAddresses: entries that a client writes are left of the proxy's and change nothing.
+// FuzzR64_ForwardedAddresses: entries written by clients are left of the proxy's entry and have no effect.
 func FuzzR64_ForwardedAddresses(f *testing.F) {
 	for _, seed := range []string{
 		"", "203.0.113.1", "10.0.0.1, ", ",,,", "::ffff:10.0.0.1", "[fd00::1]:80",
@@ -258,7 +259,7 @@ func FuzzR64_ForwardedAddresses(f *testing.F) {
 		if !got.IsValid() || got.Zone() != "" || got != own && proxies[0].Contains(got.Unmap()) {
 			t.Fatalf("%q: %v", added, got)
 		}
-		if got == own { // All that was added are proxies, or nothing that can be read.
+		if got == own { // Only proxies or malformed entries were added.
 			return
 		}
 		for _, lines := range [][]string{{forged, added}, {forged + "," + added}} {
@@ -307,7 +308,7 @@ func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 	}
 }
 
-// TestClientAddressIsLogged checks that the audit log and the request log contain the client address.
+// TestClientAddressIsLogged: the audit log and the request log contain the client address.
 func TestClientAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) {

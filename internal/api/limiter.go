@@ -14,18 +14,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// class is what a call counts as, in addition to a call and, with q, a search. Every authenticated route names its
-// class: see routes and [Server.as].
+// class is the limit class of a call: its additional kinds besides a call and, with q, a search. Every authenticated
+// route has a class: see routes and [Server.as].
 type class struct {
-	minute Kind // "" if nothing.
-	held   Kind // While it is answered; "" if nothing.
+	minute Kind // Kind counted per minute, or "".
+	held   Kind // Kind held during the call, or "".
 }
 
 var (
-	reads     = class{} // Costs a lookup. Signing out and stopping an answer are never refused for too many writes.
+	// A read or a change without cost. Signing out and stopping an answer are never refused as writes.
+	reads     = class{}
 	writes    = class{minute: KindWrite}
 	mails     = class{minute: KindMail}
-	asks      = class{minute: KindQuestion} // Counted by Server.ask, which reads the request's id.
+	asks      = class{minute: KindQuestion} // Counted by Server.ask, which parses the request's id.
 	waits     = class{minute: KindQuestion, held: KindStream}
 	prepares  = class{minute: KindWrite, held: KindStream}
 	follows   = class{held: KindStream}
@@ -40,7 +41,7 @@ type Limiter struct {
 	questions          questions
 }
 
-// NewLimiter returns a Limiter that has counted nothing.
+// NewLimiter returns a Limiter with all counts at zero.
 func NewLimiter(limits Limits) *Limiter {
 	l := &Limiter{
 		each: make(map[Kind]*limiter), organization: make(map[Kind]*limiter), held: make(map[Kind]*places),
@@ -48,7 +49,7 @@ func NewLimiter(limits Limits) *Limiter {
 	}
 	for kind, limit := range limits {
 		switch kind {
-		case KindGeneration: // Package chat holds to it: a generation outlives its call.
+		case KindGeneration: // Enforced by package chat, because a generation outlives its call.
 		case KindStream, KindTransfer, KindSocket:
 			l.held[kind] = &places{kind: kind, most: limit, held: make(map[uuid.UUID]int)}
 		default:
@@ -67,7 +68,7 @@ func (l *Limiter) count(w http.ResponseWriter, r *http.Request, kind Kind, actor
 	return l.organization[kind].take(w, r, actor.OrganizationID.String())
 }
 
-// hold takes a place, or refuses if none is left. leave gives it back and may be called repeatedly.
+// hold takes a slot, or refuses the call if none is left. leave releases the slot and may be called repeatedly.
 func (l *Limiter) hold(kind Kind, actor identity.Actor) (leave func(), err error) {
 	p := l.held[kind]
 	if p == nil {
@@ -79,7 +80,7 @@ func (l *Limiter) hold(kind Kind, actor identity.Actor) (leave func(), err error
 	return sync.OnceFunc(func() { p.leave(actor) }), nil
 }
 
-// enter counts a call of a class.
+// enter counts a call by its class.
 func (l *Limiter) enter(w http.ResponseWriter, r *http.Request, c class, actor identity.Actor) error {
 	kinds := []Kind{KindCall}
 	if r.Method == http.MethodGet && r.URL.RawQuery != "" && r.URL.Query().Has("q") {
@@ -96,12 +97,12 @@ func (l *Limiter) enter(w http.ResponseWriter, r *http.Request, c class, actor i
 	return nil
 }
 
-// ask counts a question or refuses it. A question repeated by a resuming client counts once.
+// ask counts a question or refuses it. A question repeated by a resuming client is counted once.
 func (l *Limiter) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor, request uuid.UUID) error {
 	return l.questions.once(question{actor.ID, request}, func() error { return l.count(w, r, KindQuestion, actor) })
 }
 
-// places counts what people and organizations hold at once of a kind.
+// places counts the concurrent calls of a kind by person and organization.
 type places struct {
 	kind Kind
 	most Allowance
@@ -134,7 +135,7 @@ func (p *places) leave(actor identity.Actor) {
 	}
 }
 
-// Messages for people whose call is refused.
+// Messages for people whose call was refused.
 const (
 	tooManyCalls      = "操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
 	tooManyCallsOfAll = "組織全体での操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
@@ -147,7 +148,7 @@ var tooManyHeld = map[Kind]string{
 	KindSocket:   "同時に開けるタブの数が上限に達しています。使っていないタブを閉じてください。",
 }
 
-// limited is the error of a call over a limit.
+// limited is the error of a call beyond a limit.
 type limited struct {
 	error // A fault.
 	kind  Kind
@@ -156,14 +157,14 @@ type limited struct {
 // Unwrap returns the fault.
 func (l *limited) Unwrap() error { return l.error }
 
-// refusal returns the error of an exceeded limit and when to retry; 0 chooses a random delay.
+// refusal returns the error of an exceeded limit. after is the time until a retry, or 0 for a random delay.
 func refusal(kind Kind, detail string, after time.Duration) error {
 	refused := fault.Errorf(fault.RateLimited, "%s", detail)
 	refused.RetryAfter = after
 	return &limited{refused, kind}
 }
 
-// questions are the questions counted in this minute and the previous one.
+// questions holds the questions counted in the current minute and the previous one.
 type questions struct {
 	mu      sync.Mutex
 	minute  time.Time             // Guarded by mu. Start of the current minute.
@@ -173,7 +174,7 @@ type questions struct {
 
 type question struct{ person, request uuid.UUID }
 
-// once calls count unless the question has been counted.
+// once calls count unless the question was counted before.
 func (q *questions) once(asked question, count func() error) error {
 	minute := time.Now().Truncate(window)
 	q.mu.Lock()
@@ -196,16 +197,16 @@ func (q *questions) once(asked question, count func() error) error {
 	return nil
 }
 
-// heldKey is the key of a call's place in its context.
+// heldKey is the context key of a call's slot.
 type heldKey struct{}
 
-// heldPlace is a call's place. It is released when the call ends, unless something that outlives the call keeps it.
+// heldPlace is a call's slot. It is released when the call ends, unless an operation that outlives the call keeps it.
 type heldPlace struct {
 	leave func()
 	kept  bool
 }
 
-// keepPlace lets the place of the context's call outlive its handler. The caller must call leave.
+// keepPlace keeps the slot of the context's call after its handler has returned. The caller must call leave.
 func keepPlace(ctx context.Context) (leave func()) {
 	held, ok := ctx.Value(heldKey{}).(*heldPlace)
 	if !ok {
@@ -218,7 +219,7 @@ func keepPlace(ctx context.Context) (leave func()) {
 // actorHandler handles a request of an actor.
 type actorHandler func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error
 
-// as passes the actor found by withActor to a handler, within the limits of the call's class.
+// as calls a handler with the actor set by withActor, within the limits of the call's class.
 func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		actor, err := identity.ActorFrom(r.Context())
@@ -230,7 +231,7 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 		}
 		leave, err := s.enter(w, r, c, actor)
 		if err != nil {
-			// A browser that is still sending would not read the refusal. The body's deadline bounds this.
+			// A browser that is still sending would not read the refusal. The read deadline of the body bounds this.
 			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize))
 			return err
 		}
@@ -247,7 +248,7 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 	})
 }
 
-// enter counts a call and takes its place. Streams whose client has disconnected unnoticed make room.
+// enter counts a call and takes its slot. If necessary it ends streams of disconnected clients first.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, c class, actor identity.Actor) (leave func(),
 	err error,
 ) {

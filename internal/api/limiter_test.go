@@ -18,8 +18,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// unlimited are routes without a limit: they are served from memory, or are for probes and blocked from the internet
-// by the proxy, or are Slack's for all offices together, whose signature is checked in memory before anything else.
+// unlimited are routes without a limit. They are served from memory, or are for probes and blocked from the internet by
+// the proxy, or are called by Slack for all offices, with signatures that are checked in memory first.
 var unlimited = []string{
 	"GET /.well-known/oauth-authorization-server",
 	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml",
@@ -29,10 +29,11 @@ var unlimited = []string{
 	"GET /*", "HEAD /*",
 }
 
-// harmless are authenticated calls that are neither reads nor counted as writes: ending something is never refused.
+// harmless are authenticated calls that are neither reads nor counted as writes, because ending something is never
+// refused.
 var harmless = []string{"POST /v1/signout", "POST /v1/message/{message_id}/stop"}
 
-// everyKind returns limits that allow a person, or an organization, everything except plain calls once.
+// everyKind returns limits that allow each kind once per person or organization, except for plain calls.
 func everyKind(allowed api.Allowance) api.Limits {
 	limits := api.DefaultLimits()
 	for kind := range limits {
@@ -42,14 +43,14 @@ func everyKind(allowed api.Allowance) api.Limits {
 	return limits
 }
 
-// TestR64_EveryRouteIsLimited checks every route: one without a limit must be in unlimited.
+// TestR64_EveryRouteIsLimited: every route without a limit must be in unlimited.
 func TestR64_EveryRouteIsLimited(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		limits  api.Limits
-		calls   func(route string) bool // Those that the limits are about.
-		two     bool                    // Two people of one organization, one call each.
-		written bool                    // Something else than calls.
+		calls   func(route string) bool // The affected routes.
+		two     bool                    // Two people of one organization make one call each.
+		written bool                    // The limit has another unit than calls.
 	}{
 		"calls of a person":        {limits: api.Limits{api.KindCall: {Each: 1}}, calls: all},
 		"calls of an organization": {limits: api.Limits{api.KindCall: {Organization: 1}}, calls: all, two: true},
@@ -110,7 +111,7 @@ func writing(route string) bool {
 	return !strings.HasPrefix(route, "GET ") && !slices.Contains(harmless, route)
 }
 
-// TestR64_RoutesWithoutATokenAreLimited by address, unless they are served from memory.
+// TestR64_RoutesWithoutATokenAreLimited: they are limited by address, unless they are served from memory.
 func TestR64_RoutesWithoutATokenAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{
@@ -142,7 +143,7 @@ func TestR64_SearchesAreLimited(t *testing.T) {
 	}
 }
 
-// TestR64_WaitingCallsAreLimited: nobody holds more than their share of waiting calls, even by repeating one
+// TestR64_WaitingCallsAreLimited: the number of a person's waiting calls is limited, even for repetitions of one
 // question.
 func TestR64_WaitingCallsAreLimited(t *testing.T) {
 	t.Parallel()
@@ -178,7 +179,7 @@ func TestR64_WaitingCallsAreLimited(t *testing.T) {
 			if status := <-waiting; status != http.StatusOK {
 				t.Errorf("the one that waited: %d", status)
 			}
-			// On both paths of a stream, its place is given back at its end.
+			// On both ways of sending, the slot of a stream is released at its end.
 			ask.path = "/v1/message/stream"
 			for range 2 {
 				f.eventually("the place was not given back", func() bool { return f.do(ask).status == http.StatusOK })
@@ -187,13 +188,13 @@ func TestR64_WaitingCallsAreLimited(t *testing.T) {
 	}
 }
 
-// TestR64_TransfersAreLimited starts an upload that does not end.
+// TestR64_TransfersAreLimited starts an upload without end.
 func TestR64_TransfersAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindTransfer: {Each: 1}}})
 	first := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", "一つ目"))
 	finish := f.beginUpload(f.alice.Subject)
-	// A download before the upload is let in would take its place.
+	// Wait until the upload is admitted, because a download before it would take its slot.
 	f.eventually("nothing is written", func() bool { return len(f.keptFiles()) == 2 })
 	download := call{method: "GET", path: "/v1/data-source/file/" + first.ID.String(), token: f.alice.Subject}
 	f.eventually("the upload does not count", func() bool {
@@ -213,7 +214,7 @@ func TestR64_TransfersAreLimited(t *testing.T) {
 	f.eventually("the place was not given back", func() bool { return f.do(download).status == http.StatusOK })
 }
 
-// eventually waits for a condition that holds soon after the response.
+// eventually waits for a condition that becomes true shortly after the response.
 func (f *fixture) eventually(trouble string, done func() bool) {
 	f.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

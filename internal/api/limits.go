@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kind is what a limit counts. TSUMUGI_LIMITS and the problem of a refused call name it.
+// Kind is the kind of calls that a limit counts. It is used in TSUMUGI_LIMITS and in the problem of a refused call.
 type Kind string
 
 // Kinds that are counted per minute.
@@ -17,31 +17,31 @@ const (
 	KindCall     Kind = "call"     // Every authenticated call.
 	KindSearch   Kind = "search"   // Calls that search, with q.
 	KindWrite    Kind = "write"    // Calls that store something.
-	KindQuestion Kind = "question" // Questions; one that is repeated counts once.
+	KindQuestion Kind = "question" // Questions; a repeated one is counted once.
 	KindUpload   Kind = "upload"   // Files.
 	KindMail     Kind = "mail"     // Calls that send invitations.
 	KindSignIn   Kind = "sign_in"  // Calls that lead to a session, by address.
 	// Sign-in calls with a wrong password or code, or that send a code, by account and address.
 	KindGuess        Kind = "guess"
-	KindAddressGuess Kind = "address_guess" // The same for all accounts, by address.
-	KindConnection   Kind = "connection"    // Live sockets that are opened, by address.
+	KindAddressGuess Kind = "address_guess" // The same calls for all accounts, by address.
+	KindConnection   Kind = "connection"    // Opened live sockets, by address.
 )
 
-// Kinds that are held at once.
+// Kinds that are limited in concurrency.
 const (
-	KindGeneration Kind = "generation" // Answers that are written or wait for their turn.
+	KindGeneration Kind = "generation" // Answers that are being written or wait for their turn.
 	KindStream     Kind = "stream"     // Calls that wait for an answer: streams and message/sync.
 	KindTransfer   Kind = "transfer"   // Uploads and downloads.
 	KindSocket     Kind = "socket"     // Live sockets.
 )
 
-// Allowance bounds a kind on each server. 0 means no limit.
+// Allowance is the limit of a kind on each server. 0 means no limit.
 type Allowance struct {
-	Each         int // Per person or, for kinds that count by address, per address.
+	Each         int // Per person or, for kinds counted by address, per address.
 	Organization int // Per organization.
 }
 
-// Limits are the limits by kind. A missing kind has none.
+// Limits are the limits by kind. A missing kind has no limit.
 type Limits map[Kind]Allowance
 
 // DefaultLimits returns the default limits. Normal use, by people or programs, stays below them; use above them would
@@ -54,7 +54,7 @@ func DefaultLimits() Limits {
 		KindQuestion:     {60, 6_000},
 		KindUpload:       {1_200, 6_000},
 		KindMail:         {60, 300},
-		KindSignIn:       {Each: 1_200}, // 200 people behind one address who sign in at once, with six calls each.
+		KindSignIn:       {Each: 1_200}, // 200 people behind one address sign in at the same time, with six calls each.
 		KindGuess:        {Each: 20},
 		KindAddressGuess: {Each: 300}, // A person who forgot a password must not lock out the office.
 		KindConnection:   {Each: 3_000},

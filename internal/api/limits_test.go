@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// stalled is a database that no longer responds.
+// stalled is a database that does not respond.
 type stalled struct{ identity.Store }
 
 func (stalled) UserBySubject(ctx context.Context, _ identity.Claims) (identity.Standing, error) {
@@ -28,7 +28,7 @@ func (stalled) UserBySubject(ctx context.Context, _ identity.Claims) (identity.S
 	return identity.Standing{}, fault.Wrap(ctx.Err(), fault.Unavailable, "データベースに接続できません。")
 }
 
-// stalledServer is a server whose database is stalled.
+// stalledServer returns a server with a stalled database.
 func stalledServer(t *testing.T) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -79,7 +79,7 @@ func (l pipeListener) Accept() (net.Conn, error) {
 func (l pipeListener) Close() error   { return nil }
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-func TestR63_BodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+func TestR63_SlowBodiesTimeOut(t *testing.T) {
 	t.Parallel()
 	for name, token := range map[string]string{"read": "", "not even read": "forged"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -111,9 +111,8 @@ func TestR63_BodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestR63_ClientThatTakesNoAnswerIsNotWaitedFor requests more than a connection buffers and reads nothing for
-// minutes.
-func TestR63_ClientThatTakesNoAnswerIsNotWaitedFor(t *testing.T) {
+// TestR63_ClientsThatDoNotReadTimeOut requests more than a connection buffers and reads nothing for minutes.
+func TestR63_ClientsThatDoNotReadTimeOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client, conn := net.Pipe()
@@ -136,20 +135,20 @@ func TestR63_ClientThatTakesNoAnswerIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// deadlines notes the read deadlines that are set on a connection.
+// deadlines records the read deadlines of a connection.
 type deadlines struct {
 	*httptest.ResponseRecorder
-	set []bool // False for one that is lifted.
+	set []bool // False for a cleared deadline.
 }
 
-// SetReadDeadline is what http.ResponseController looks for.
+// SetReadDeadline is called by http.ResponseController.
 func (d *deadlines) SetReadDeadline(at time.Time) error {
 	d.set = append(d.set, !at.IsZero())
 	return nil
 }
 
-// TestBodyDeadlineEndsWithTheBody checks that a stream, whose connection is read continuously, outlives the deadline
-// of the question's body.
+// TestBodyDeadlineEndsWithTheBody: a stream, whose connection is read continuously, outlives the deadline of the
+// question's body.
 func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}

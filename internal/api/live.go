@@ -24,13 +24,13 @@ import (
 
 // LiveConfig configures Live. Zero fields take their defaults.
 type LiveConfig struct {
-	PublicURL string // The server's URL: its host is an allowed origin, like the host of the request.
+	PublicURL string // The server's URL. Its host is an allowed origin, like the host of the request.
 
 	Sockets      int           // Maximum number of sockets. Default 20,000.
 	AuthTimeout  time.Duration // Time to authenticate. Default 5 s.
 	Ping         time.Duration // Interval between pings. Default 25 s.
 	PongTimeout  time.Duration // Time to answer a ping. Default 10 s.
-	WriteTimeout time.Duration // Time to take a write. Default 10 s.
+	WriteTimeout time.Duration // Timeout of a write. Default 10 s.
 	CloseTimeout time.Duration // Time for the closing handshake. Default 5 s.
 }
 
@@ -62,13 +62,13 @@ type Live struct {
 	limiter  *Limiter
 	log      *slog.Logger
 	cfg      LiveConfig
-	host     string // Of the public URL.
+	host     string // The host of the public URL.
 
 	mu       sync.Mutex
 	sockets  map[*socket]struct{}               // Guarded by mu.
 	people   map[uuid.UUID]map[*socket]struct{} // Guarded by mu. Sockets by person.
-	draining bool                               // Guarded by mu. Refuses new sockets.
-	empty    chan struct{}                      // Closed with mu held, when draining and the last socket is gone.
+	draining bool                               // Guarded by mu. New sockets are refused.
+	empty    chan struct{}                      // Closed with mu held when the last socket ends during draining.
 
 	hurry context.Context // Canceled by cut: aborts closing handshakes.
 	cut   context.CancelFunc
@@ -92,16 +92,16 @@ func NewLive(feed *stream.Feed, people *identity.Service, limiter *Limiter, log 
 	return l
 }
 
-// Open returns the number of sockets.
+// Open returns the number of open sockets.
 func (l *Live) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.sockets)
 }
 
-// Drain refuses new sockets and closes the existing ones with code 1012, spread evenly over a time, so that clients
-// do not all reconnect at once. It returns when all are gone. When ctx ends, it cuts the remaining sockets off and
-// returns its error.
+// Drain refuses new sockets and closes the existing ones with code 1012, spread evenly over a duration, so that clients
+// do not all reconnect at once. It returns when all are closed. When ctx ends, it closes the remaining sockets at once
+// and returns the error of ctx.
 func (l *Live) Drain(ctx context.Context, over time.Duration) error {
 	l.mu.Lock()
 	first := !l.draining
@@ -140,7 +140,7 @@ func (l *Live) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := l.check(w, r); err != nil {
 		return err
 	}
-	// Detached from the server's base context, whose end would not notify clients: Drain does.
+	// Detached from the server's base context, because its end would not notify clients; Drain does.
 	ctx, end := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	s := &socket{live: l, ctx: ctx, end: end}
 	defer end(nil)
@@ -150,7 +150,7 @@ func (l *Live) serve(w http.ResponseWriter, r *http.Request) error {
 	defer l.leave(s)
 	upgrade := &upgrade{ResponseWriter: w}
 	conn, err := websocket.Accept(upgrade, r, &websocket.AcceptOptions{
-		OriginPatterns:  []string{l.host}, // Besides the request's own host, as in check.
+		OriginPatterns:  []string{l.host}, // In addition to the request's own host, as in check.
 		CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (l *Live) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// upgrade keeps the hijacked connection, so that it can be closed whatever the client does.
+// upgrade keeps a reference to the hijacked connection, so that it can always be closed.
 type upgrade struct {
 	http.ResponseWriter
 	conn net.Conn
@@ -197,8 +197,8 @@ func (l *Live) check(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// allows reports whether pages of an origin may connect: only this server's. Clients other than browsers send no
-// origin.
+// allows reports whether pages of an origin may connect. Only this server's pages may. Clients other than browsers send
+// no origin.
 func (l *Live) allows(origins []string, host string) bool {
 	if len(origins) == 0 {
 		return true
@@ -222,7 +222,7 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// enter admits a socket or returns the reason for refusing it.
+// enter admits a socket or returns the reason for the refusal.
 func (l *Live) enter(s *socket) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,7 +236,7 @@ func (l *Live) enter(s *socket) error {
 	return nil
 }
 
-// leave undoes enter and claim.
+// leave reverts enter and claim.
 func (l *Live) leave(s *socket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,15 +268,15 @@ func (l *Live) claim(s *socket, actor identity.Actor) bool {
 	return true
 }
 
-// People returns the people who have sockets here, in no order.
+// People returns the people who have sockets on this server, in any order.
 func (l *Live) People() []uuid.UUID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Keys(l.people))
 }
 
-// End closes a person's sockets with code 4401, as if their tokens had expired: clients that can get new tokens
-// reconnect. It does not wait.
+// End closes a person's sockets with code 4401, as for an expired token: clients that can get new tokens reconnect. It
+// does not wait.
 func (l *Live) End(userID uuid.UUID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// TestNoticesForAdministratorsReachNobodyElse: not the members of the same organization, nor another's administrators.
-func TestNoticesForAdministratorsReachNobodyElse(t *testing.T) {
+// TestNoticesForAdministratorsReachOnlyThem: neither other members of the organization nor administrators of other
+// organizations receive such a notice.
+func TestNoticesForAdministratorsReachOnlyThem(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	admin := func(organizationID uuid.UUID, name string, role identity.Role) identity.NewUser {
@@ -49,7 +50,7 @@ func TestNoticesForAdministratorsReachNobodyElse(t *testing.T) {
 			}
 		}
 	}
-	// Those who were told have been told all by now: what comes next is the first that the others hear of.
+	// All recipients have received the first notice, so the next event is the first one for the others.
 	for i, u := range people {
 		marker := uuid.Must(uuid.NewV7())
 		f.events.NotificationsRead(u.ID, []uuid.UUID{marker})

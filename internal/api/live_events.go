@@ -23,7 +23,7 @@ type LiveEvents struct {
 	feed *stream.Feed
 }
 
-// NewLiveEvents returns a publisher on a feed, to which Live must subscribe.
+// NewLiveEvents returns a publisher on a feed. Live must subscribe to the same feed.
 func NewLiveEvents(feed *stream.Feed) *LiveEvents { return &LiveEvents{feed: feed} }
 
 // The topics of the feed.
@@ -32,7 +32,7 @@ const topicAll = "all"
 func topicOfUser(id uuid.UUID) string         { return "user/" + id.String() }
 func topicOfOrganization(id uuid.UUID) string { return "org/" + id.String() }
 
-// topicOfAdmins returns the topic for the administrators of a topic.
+// topicOfAdmins returns the topic for the administrators among the subscribers of a topic.
 func topicOfAdmins(topic string) string { return topic + "/admins" }
 
 // topicsOf returns the topics of an actor.
@@ -71,7 +71,7 @@ func (e *LiveEvents) NotificationEnded(n org.Notification) {
 	e.feed.PublishLocal(topicOfNotice(n), encodeEvent(LiveNotificationEnded{Type: "notification", ID: n.ID, Ended: true}))
 }
 
-// topicOfNotice returns the topic of the people that a notice is for.
+// topicOfNotice returns the topic of a notice's recipients.
 func topicOfNotice(n org.Notification) string {
 	topic := topicAll
 	if n.OrganizationID != nil {
@@ -104,18 +104,18 @@ func (e *LiveEvents) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
 	e.tell(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
 }
 
-// tell publishes an event to a person who has subscribers here.
+// tell publishes an event to a person who may have subscribers.
 func (e *LiveEvents) tell(userID uuid.UUID, event func() any) {
 	if topic := topicOfUser(userID); e.feed.HasSubscribers(topic) {
 		e.feed.Publish(topic, encodeEvent(event()))
 	}
 }
 
-// encodeEvent returns an event as it is sent.
+// encodeEvent encodes an event.
 func encodeEvent(event any) []byte {
 	body, err := json.Marshal(event)
 	if err != nil {
-		panic(err) // Impossible: events are structs of texts, numbers and valid times.
+		panic(err) // Unreachable: events are structs of texts, numbers and valid times.
 	}
 	return body
 }

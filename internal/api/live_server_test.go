@@ -65,7 +65,7 @@ func TestR19_UpgradesAreLookedAtFirst(t *testing.T) {
 		}
 	}
 
-	// The server's one socket.
+	// The only socket of the server.
 	c := dialLive(t, f.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {f.url}}}).join(f.alice.Subject)
 	if resp := upgrade("Origin", "https://CHAT.example"); resp.status != http.StatusServiceUnavailable ||
 		resp.header.Get("Retry-After") == "" {
@@ -164,11 +164,11 @@ func TestNoticesReachTheirOrganizationFromTheDatabase(t *testing.T) {
 	stranger.want("ready")
 }
 
-// TestR16_SocketsLeaveNothingBehind runs alone: it looks at all goroutines.
+// TestR16_SocketsLeaveNothingBehind does not run in parallel, because it counts all goroutines.
 func TestR16_SocketsLeaveNothingBehind(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
-	subscribed := f.feed.Subscriptions()                             // The domains' own.
-	f.join(f.alice.Subject).Close(websocket.StatusNormalClosure, "") // Connections of the database are opened.
+	subscribed := f.feed.Subscriptions()                             // Subscriptions of the domains.
+	f.join(f.alice.Subject).Close(websocket.StatusNormalClosure, "") // Opens connections to the database.
 	before := goleak.IgnoreCurrent()
 	const clients, rounds = 10, 100
 	events := liveSchema(t)
@@ -182,9 +182,9 @@ func TestR16_SocketsLeaveNothingBehind(t *testing.T) {
 					return
 				}
 				switch (i + round) % 3 {
-				case 0: // Without a word.
+				case 0: // Closes the connection without a close frame.
 					_ = conn.CloseNow()
-				case 1: // Without waiting for an answer.
+				case 1: // Closes without waiting for the response.
 					auth, _ := json.Marshal(api.LiveAuth{Type: "auth", Token: f.alice.Subject})
 					_ = conn.Write(context.Background(), websocket.MessageText, auth)
 					_ = conn.CloseNow()
@@ -196,7 +196,7 @@ func TestR16_SocketsLeaveNothingBehind(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// The driver's readers stay with the pooled connections.
+	// The driver's readers belong to the pooled connections.
 	leak.None(
 		t, before, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).bgRead"),
 	)

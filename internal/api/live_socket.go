@@ -22,10 +22,10 @@ import (
 // maxLiveFrame bounds a client's message, in bytes. A token has at most 8 KiB.
 const maxLiveFrame = 16 << 10
 
-// closing is why a socket ends: the close frame for the client. The codes are part of the contract.
+// closing is the reason for the end of a socket: the close frame for the client. The codes are part of the contract.
 type closing struct {
 	code   websocket.StatusCode
-	reason string // For debugging, except with 4401: there it is the detail of the problem.
+	reason string // For debugging. With 4401 it is the detail of the problem.
 }
 
 // Error implements error, so that a closing can be a context's cause.
@@ -51,7 +51,7 @@ var (
 	closeNotText  = &closing{websocket.StatusPolicyViolation, "not a text frame"}
 )
 
-// readyEvent tells a client to reload.
+// readyEvent makes a client reload.
 var readyEvent = encodeEvent(LiveReady{Type: "ready"})
 
 // socket is one client's connection. Three goroutines read, write events, and ping. The request's goroutine waits for
@@ -65,7 +65,7 @@ type socket struct {
 
 	claimed bool      // Guarded by Live's mu. The socket counts for userID.
 	userID  uuid.UUID // Guarded by Live's mu until claimed, then constant.
-	leave   func()    // Releases its place. Guarded like userID.
+	leave   func()    // Releases its slot. Guarded like userID.
 
 	workers sync.WaitGroup
 	// Ends the socket when its token is missing or expired. Owned by read, then by close.
@@ -93,7 +93,7 @@ func (s *socket) close(tcp net.Conn) {
 
 	why := closeGone
 	errors.As(context.Cause(s.ctx), &why)
-	_ = s.conn.Close(why.code, why.reason) // The client may be gone.
+	_ = s.conn.Close(why.code, why.reason) // The client may have disconnected.
 	s.workers.Wait()
 	s.expiry.Stop()
 	s.live.log.InfoContext(s.ctx, "live socket closed", "code", int(why.code), "reason", why.reason)
@@ -109,7 +109,7 @@ func (s *socket) ping() {
 		case <-s.ctx.Done():
 			return
 		}
-		// Not the socket's context: its end would close the connection before the close frame is sent.
+		// Not the socket's context, because its end would close the connection before the close frame is sent.
 		ctx, cancel := context.WithTimeout(context.Background(), s.live.cfg.PongTimeout)
 		err := s.conn.Ping(ctx)
 		cancel()
@@ -123,7 +123,7 @@ func (s *socket) ping() {
 // read handles the client's messages until the connection ends. It runs in its own goroutine.
 func (s *socket) read() {
 	for {
-		// No context, as in ping.
+		// No context, for the same reason as in ping.
 		kind, frame, err := s.conn.Read(context.Background())
 		if err != nil {
 			s.end(closeGone) // Or the library has sent the close frame.
@@ -131,12 +131,12 @@ func (s *socket) read() {
 		}
 		if why := s.receive(kind, frame); why != nil {
 			s.end(why)
-			// Messages are ignored until the client has answered the close frame.
+			// Messages are ignored until the client responds to the close frame.
 		}
 	}
 }
 
-// receive handles a client's message, or returns why the socket must close.
+// receive handles a client's message. It returns a reason if the socket must close.
 func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	if s.ctx.Err() != nil {
 		return nil
@@ -149,7 +149,7 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 		return &closing{websocket.StatusPolicyViolation, err.Error()}
 	}
 	if !s.claimed {
-		s.expiry.Stop() // It came in time.
+		s.expiry.Stop() // The message arrived in time.
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
 	defer cancel()
@@ -168,11 +168,11 @@ func (s *socket) refusal(ctx context.Context, err error) *closing {
 	if statuses[fault.CodeOf(err)] == http.StatusUnauthorized {
 		return &closing{codeUnauthenticated, fault.DetailOf(err)}
 	}
-	s.live.log.WarnContext(ctx, "looking at a live socket's token failed", "err", err)
+	s.live.log.WarnContext(ctx, "api: verifying a live socket's token failed", "err", err)
 	return closeBusy
 }
 
-// admit lets the socket live as long as the actor's token.
+// admit extends the life of the socket to the expiry of the actor's token.
 func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
 	left := time.Until(actor.ExpiresAt)
 	if left <= 0 {
@@ -198,9 +198,9 @@ func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
 	return nil
 }
 
-// expire ends the socket after a time.
+// expire ends the socket after a duration.
 func (s *socket) expire(after time.Duration) {
-	s.expiry.Stop() // If it has fired, the socket has ended.
+	s.expiry.Stop() // If the timer has fired, the socket has ended.
 	s.expiry = time.AfterFunc(after, func() { s.end(closeExpired) })
 }
 
@@ -230,7 +230,7 @@ func (s *socket) write(events *stream.Subscription) {
 func (s *socket) send(event []byte) bool {
 	slow := time.AfterFunc(s.live.cfg.WriteTimeout, func() { s.end(closeSlow) })
 	defer slow.Stop()
-	// No context, as in ping. The end of the socket aborts a blocked write.
+	// No context, for the same reason as in ping. The end of the socket aborts a blocked write.
 	if err := s.conn.Write(context.Background(), websocket.MessageText, event); err != nil {
 		s.end(closeGone)
 		return false
@@ -243,7 +243,7 @@ var (
 	errLiveType  = errors.New("unknown type")
 )
 
-// parseLiveAuth parses a client's message, which must be auth, and returns its token.
+// parseLiveAuth parses a client's message, which must have the type auth, and returns its token.
 func parseLiveAuth(frame []byte) (token string, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(frame))
 	decoder.DisallowUnknownFields()

@@ -24,7 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// members is a store in which everybody except "nobody" is a member, and which does not respond for "stalled".
+// members is a store in which every subject except "nobody" is a member. It does not respond for "stalled".
 type members struct{ identity.Store }
 
 func (members) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {
@@ -95,7 +95,7 @@ func (s *liveServer) dial() *socketClient {
 	return dialLive(s.t, "http://tsumugi.example", &websocket.DialOptions{HTTPClient: s.client})
 }
 
-// socketClient is the other end of a live socket.
+// socketClient is the client of a live socket.
 type socketClient struct {
 	*websocket.Conn
 	t      *testing.T
@@ -140,7 +140,7 @@ func (c *socketClient) join(token string) *socketClient {
 	return c
 }
 
-// liveEvent is what the tests look at in any of the events.
+// liveEvent has the fields of events that the tests read.
 type liveEvent struct {
 	Type         string            `json:"type"`
 	ID           uuid.UUID         `json:"id"`
@@ -180,7 +180,7 @@ func (c *socketClient) want(kind string) liveEvent {
 	return event
 }
 
-// closed reads to the end and returns how it was told.
+// closed reads to the end and returns the close frame.
 func (c *socketClient) closed() websocket.CloseError {
 	c.t.Helper()
 	for {
@@ -205,7 +205,7 @@ func liveSchema(t *testing.T) *openapi3.Schema {
 
 func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 	t.Parallel()
-	after := func(d time.Duration) { <-time.After(d) } // Of the bubble's clock.
+	after := func(d time.Duration) { <-time.After(d) } // On the bubble's clock.
 	for name, test := range map[string]struct {
 		do     func(s *liveServer, c *socketClient)
 		code   websocket.StatusCode
@@ -345,7 +345,8 @@ func TestClientThatDoesNotAnswerTheCloseIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLiveServer(t, api.LiveConfig{}, nil)
 		c := s.dial().join("alice")
-		s.feed.Publish(userTopic("alice"), []byte(`{"type":"ready"}`)) // Not read: the write is stuck.
+		// Not read by the client, so that the write blocks.
+		s.feed.Publish(userTopic("alice"), []byte(`{"type":"ready"}`))
 		began := time.Now()
 		if err := s.live.Drain(context.Background(), 0); err != nil || time.Since(began) != 5*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
@@ -370,7 +371,7 @@ func TestDrainIsSpreadAndEndsInTime(t *testing.T) {
 			}()
 		}
 		stuck := s.dial()
-		stuck.auth("bob") // It does not even read that it is signed in.
+		stuck.auth("bob") // The client does not even read the response to its authentication.
 		synctest.Wait()
 		const patience = 6500 * time.Millisecond
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -402,7 +403,7 @@ func TestSocketLivesAsLongAsItsNewToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLiveServer(t, api.LiveConfig{}, nil)
 		c := s.dial().join("short:alice")
-		c.auth("alice") // Who it is counts, not the token.
+		c.auth("alice") // The person matters, not the token.
 		go func() {
 			<-time.After(time.Minute)
 			s.feed.MarkMissed()

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// malformedFixture is a server on which alice, a super-admin, may make every call.
+// malformedFixture returns a server on which alice, a super-admin, may make every call.
 func malformedFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
@@ -24,7 +24,7 @@ func malformedFixture(t *testing.T) *fixture {
 	return f
 }
 
-// eachOperation calls do for each route of openapi.yaml, with a path that names nothing that is there.
+// eachOperation calls do for each route of openapi.yaml, with a path of unknown ids.
 func eachOperation(t *testing.T, do func(route, path string, operation *openapi3.Operation)) {
 	t.Helper()
 	source, err := os.ReadFile("openapi.yaml")
@@ -42,7 +42,7 @@ func eachOperation(t *testing.T, do func(route, path string, operation *openapi3
 	}
 }
 
-// jsonBody returns the schema of an operation's body, nil if it takes no JSON.
+// jsonBody returns the schema of an operation's JSON body, or nil.
 func jsonBody(operation *openapi3.Operation) *openapi3.Schema {
 	if operation.RequestBody == nil {
 		return nil
@@ -78,8 +78,7 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 // completions is the route whose errors have OpenAI's form instead of problem documents.
 const completions = "POST /v1/chat/completions"
 
-// refused checks that a call is refused with a problem document, or with an error in OpenAI's form where that is the
-// route's.
+// refused checks that a call is refused with a problem document, or with an error in OpenAI's form for such a route.
 func (f *fixture) refused(what string, c call, fields ...string) {
 	f.t.Helper()
 	resp := f.do(c)
@@ -109,8 +108,8 @@ func (f *fixture) refused(what string, c call, fields ...string) {
 	}
 }
 
-// TestR63_BodiesThatAreNoObjectsAreRefused by every route that takes one.
-func TestR63_BodiesThatAreNoObjectsAreRefused(t *testing.T) {
+// TestR63_BodiesOtherThanObjectsAreRefused: every route with a JSON body refuses such a body.
+func TestR63_BodiesOtherThanObjectsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := malformedFixture(t)
 	eachOperation(t, func(route, path string, operation *openapi3.Operation) {
@@ -128,7 +127,7 @@ func TestR63_BodiesThatAreNoObjectsAreRefused(t *testing.T) {
 	})
 }
 
-// TestR63_NULIsRefusedWithTheFieldNamed in each text of each body.
+// TestR63_NULIsRefusedWithTheFieldNamed tests each text of each body.
 func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 	t.Parallel()
 	f := malformedFixture(t)
@@ -145,7 +144,7 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 			}
 		}
 		for _, p := range operation.Parameters {
-			// Slack sends browsers to its callbacks: what is wrong there is said on the page that follows.
+			// Slack redirects browsers to its callbacks, which report errors on the next page.
 			if p.Value.In == openapi3.ParameterInQuery && !strings.HasPrefix(path, "/external/slack/") {
 				found++
 				f.refused(route+"?"+p.Value.Name, call{
@@ -175,8 +174,8 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 	}
 }
 
-// TestR63_RangesAreNoTrouble: no route supports ranges, and a malformed range is ignored or answered with a problem.
-func TestR63_RangesAreNoTrouble(t *testing.T) {
+// TestR63_MalformedRanges: no route supports ranges. A malformed range is ignored or answered with a problem.
+func TestR63_MalformedRanges(t *testing.T) {
 	t.Parallel()
 	f := malformedFixture(t)
 	token := "sso:" + f.alice.Subject

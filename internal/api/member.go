@@ -102,7 +102,7 @@ func (s *Server) inviteUsers(w http.ResponseWriter, r *http.Request, actor ident
 	if err := c.err(); err != nil {
 		return err
 	}
-	if requestID == nil { // The call is not idempotent then.
+	if requestID == nil { // Without it the call is not idempotent.
 		id := uuid.Must(uuid.NewV7())
 		requestID = &id
 	}
@@ -150,7 +150,7 @@ func toInvitation(i org.Invitation) Invitation {
 	return out
 }
 
-// utc returns a time in UTC, or the zero time, which the JSON omits, for nil.
+// utc returns a time in UTC, or for nil the zero time, which the JSON omits.
 func utc(at *time.Time) time.Time {
 	if at == nil {
 		return time.Time{}

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// value reads a value that no call returns.
+// value returns the result of an SQL query.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -33,7 +33,7 @@ func value[T any](f *fixture, sql string, args ...any) T {
 	return v
 }
 
-// contents returns a digest of each table by name, except the one of live servers.
+// contents returns a digest of each table by name, except for the table of live servers.
 func (f *fixture) contents() map[string]string {
 	f.t.Helper()
 	digests := make(map[string]string)
@@ -46,11 +46,11 @@ func (f *fixture) contents() map[string]string {
 	return digests
 }
 
-// TestR61_FieldsThatAreNotTheirs sends server-controlled fields in every body.
-func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
+// TestR61_ServerControlledFieldsAreRefused sends server-controlled fields in every body.
+func TestR61_ServerControlledFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	ids := map[kind]string{nothing: newID()} // An id that names nothing is well-formed.
+	ids := map[kind]string{nothing: newID()} // A well-formed id of no object.
 	for _, k := range []kind{
 		aThread, aMessage, aSkill, aMadeSkill, aRequest, aCategory, aMember, aTrial, aShare, aNotice,
 	} {
@@ -105,9 +105,9 @@ func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
 	}
 }
 
-// TestR62_NobodyGrantsMoreThanTheirOwn tries everything that an administrator who is not a super-admin, or anybody,
-// must not do.
-func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
+// TestR62_NobodyGrantsMoreThanTheirOwnRights tests everything that is forbidden to an administrator who is not a
+// super-admin, or to anybody.
+func TestR62_NobodyGrantsMoreThanTheirOwnRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	admin, system := w.tokens[identity.RoleOrganizationAdmin], w.tokens[identity.RoleSystemAdmin]
@@ -169,7 +169,7 @@ func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
 	}
 }
 
-// TestR62_TheLastTwoSuperAdmins lets each of them remove, demote or disable the other at the same time.
+// TestR62_TheLastTwoSuperAdmins: each of them removes, demotes or disables the other concurrently.
 func TestR62_TheLastTwoSuperAdmins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -324,7 +324,8 @@ func TestContract(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	thread := f.thread(f.alice.Subject)
-	f.exec("UPDATE threads SET title = '題' WHERE id = $1", thread.ID) // Else one is made, and counted.
+	// Otherwise a title is generated and its tokens are counted.
+	f.exec("UPDATE threads SET title = '題' WHERE id = $1", thread.ID)
 	answer := get[api.Exchange](f, http.StatusOK, call{
 		method: "POST", path: "/v1/message/sync", token: f.alice.Subject,
 		body: question(thread.ID.String()),
@@ -343,8 +344,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestMemberLimitInEveryForm: the member is refused alike by the app's calls, the extension's and OpenAI's, and
-// administrators see how much was used of what.
+// TestMemberLimitInEveryForm: the calls of the app, of the extension and of OpenAI's form refuse the member in the same
+// way, and administrators see the usage by model.
 func TestMemberLimitInEveryForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

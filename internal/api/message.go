@@ -56,7 +56,7 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor
 	return writeJSON(w, http.StatusOK, toExchange(exchange))
 }
 
-// ask decodes a question and has it answered.
+// ask decodes a question and asks it.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Exchange, error) {
 	var req MessageRequest
 	if err := decode(w, r, &req); err != nil {
@@ -71,7 +71,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	})
 }
 
-// answer counts a question and has it answered by begin.
+// answer counts a question and calls begin to ask it.
 func (s *Server) answer(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor, question chat.Question,
 	begin func(context.Context) (chat.Exchange, error),
@@ -111,7 +111,7 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 	}
 	q.RequestID = c.requiredRequestID(r, req.RequestID)
 	if req.DataSourceIds != nil {
-		q.DataSourceIDs = []uuid.UUID{} // None, and not those of the thread.
+		q.DataSourceIDs = []uuid.UUID{} // None, instead of the data sources of the thread.
 	}
 	for i, id := range req.DataSourceIds {
 		if id := c.id("data_source_ids["+strconv.Itoa(i)+"]", id); !slices.Contains(q.DataSourceIDs, id) {
@@ -119,7 +119,7 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 		}
 	}
 	if req.PictureIds != nil {
-		q.PictureIDs = []uuid.UUID{} // None, and not those of the question that it replaces.
+		q.PictureIDs = []uuid.UUID{} // None, instead of the pictures of the replaced question.
 	}
 	for i, id := range req.PictureIds {
 		if id := c.id("picture_ids["+strconv.Itoa(i)+"]", id); !slices.Contains(q.PictureIDs, id) {

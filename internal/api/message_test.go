@@ -26,12 +26,12 @@ import (
 type events struct {
 	lines *bufio.Scanner
 	body  io.Closer
-	id    string // Of the last event that had one.
-	text  string // Of all deltas so far.
+	id    string // The last event id.
+	text  string // The text of all deltas so far.
 	types []string
 }
 
-// open makes a call that answers an event stream.
+// open makes a call that returns an event stream.
 func (f *fixture) open(c call) *events {
 	f.t.Helper()
 	resp, err := http.DefaultTransport.RoundTrip(f.request(c))
@@ -48,7 +48,7 @@ func (f *fixture) open(c call) *events {
 	return &events{lines: lines, body: resp.Body}
 }
 
-// next reads up to the next event and returns its chunk's type, "" at the end of the stream.
+// next reads up to the next event and returns its chunk's type, or "" at the end of the stream.
 func (e *events) next(t testing.TB) string {
 	t.Helper()
 	data := ""
@@ -99,7 +99,8 @@ func knownChunk(t testing.TB, data string) {
 	}
 }
 
-// TestChunksAreThoseOfTheContract checks the golden streams, which contain every type of chunk, against openapi.yaml.
+// TestChunksAreThoseOfTheContract validates the golden streams, which contain every type of chunk, against
+// openapi.yaml.
 func TestChunksAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../stream/testdata/*.sse")
@@ -132,7 +133,7 @@ func (f *fixture) ask(thread api.Thread, content string) call {
 	}}
 }
 
-// TestTheSameCallAgainResumes drops a stream during an answer and repeats the POST with the cursor.
+// TestTheSameCallAgainResumes disconnects a stream during an answer and repeats the POST with the cursor.
 func TestTheSameCallAgainResumes(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -167,7 +168,7 @@ func TestTheSameCallAgainResumes(t *testing.T) {
 		list.Items[0].FinishReason != "stop" || list.Items[1].Role != "user" {
 		t.Errorf("stored %+v", list.Items)
 	}
-	// Once it is over, the same call still answers, from the store.
+	// After the answer is complete, the same call is answered from the store.
 	ask.header = map[string]string{"Last-Event-ID": "1-9"}
 	if third := f.open(ask).all(t); third.text != "引いたもの。🧵" {
 		t.Errorf("from the store: %q", third.text)
@@ -217,7 +218,8 @@ func TestAttachByID(t *testing.T) {
 			t.Errorf("got %q at %q", tab.text, tab.id)
 		}
 	}
-	for _, cursor := range []string{"", "7-9", "x"} { // Nothing is written, and these have no part of the last answer.
+	// No answer is running, and these cursors do not belong to the last answer.
+	for _, cursor := range []string{"", "7-9", "x"} {
 		inThread.header = map[string]string{"Last-Event-ID": cursor}
 		if resp := f.do(inThread); resp.status != http.StatusNoContent {
 			t.Errorf("cursor %q in the thread: %d", cursor, resp.status)
@@ -334,7 +336,7 @@ func TestStopAndFeedback(t *testing.T) {
 	}
 }
 
-func TestSyncAnswersWhenItIsOver(t *testing.T) {
+func TestSyncReturnsTheCompleteAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい、", "どうぞ。"))
 	thread := f.thread(f.alice.Subject)
@@ -347,9 +349,9 @@ func TestSyncAnswersWhenItIsOver(t *testing.T) {
 	}
 }
 
-// TestServerThatStopsSendsWaitingCallsAway ends a request's context as a stopping server does: an empty 200 would
-// look like an answer.
-func TestServerThatStopsSendsWaitingCallsAway(t *testing.T) {
+// TestStoppingServerRefusesWaitingCalls ends a request's context like a stopping server. An empty response with
+// status 200 would look like an answer.
+func TestStoppingServerRefusesWaitingCalls(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
@@ -370,8 +372,7 @@ func TestServerThatStopsSendsWaitingCallsAway(t *testing.T) {
 	}
 }
 
-// TestAnswerOfAnotherServerIsFound follows an answer that another server writes, and then one whose thread is
-// deleted.
+// TestAnswerOfAnotherServerIsFound follows an answer that another server writes, and then one whose thread is deleted.
 func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
@@ -419,7 +420,7 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	}
 }
 
-func TestSkillWithoutItsMeansSaysSo(t *testing.T) {
+func TestUnavailableSkillHasAReason(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	for _, s := range f.skills {
@@ -466,7 +467,7 @@ func TestR3labsClientReadsAnAnswer(t *testing.T) {
 	peer := r3labs.NewClient(f.url + "/v1/message/" + exchange.Answer.ID.String() + "/stream")
 	peer.Headers["Authorization"] = "Bearer " + f.alice.Subject
 	received := make(chan *r3labs.Event, 1000)
-	// Via its context: Unsubscribe blocks forever on a stream that has just ended by itself.
+	// By its context, because Unsubscribe blocks forever on a stream that has just ended by itself.
 	ctx, unsubscribe := context.WithCancel(t.Context())
 	defer unsubscribe()
 	if err := peer.SubscribeChanWithContext(ctx, "", received); err != nil {

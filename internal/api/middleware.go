@@ -35,21 +35,20 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 	}
 }
 
-// Time limits for a client to send a body and to receive an answer, and for a call to wait for the database. Streams,
-// and calls that wait for an answer, are limited in their database calls only; streams have their own write
-// deadlines.
+// Time limits for a client to send a body and to receive a response, and for the database calls of a call. For streams,
+// and calls that wait for an answer, only the database calls are limited; streams have separate write deadlines.
 const (
 	bodyTimeout   = 30 * time.Second
 	answerTimeout = 2 * time.Minute
 	callTimeout   = 5 * time.Second
 
-	slackCallTimeout = 20 * time.Second // With what Slack needs for several calls.
+	slackCallTimeout = 20 * time.Second // Includes the time for several calls of Slack.
 )
 
 // withTimeLimit bounds a call, so that it is answered while its client still waits.
 func withTimeLimit(next http.Handler) http.Handler { return limitTime(callTimeout, next) }
 
-// withSlackLimit is withTimeLimit for calls that ask Slack.
+// withSlackLimit is withTimeLimit for calls that call Slack.
 func withSlackLimit(next http.Handler) http.Handler { return limitTime(slackCallTimeout, next) }
 
 func limitTime(limit time.Duration, next http.Handler) http.Handler {
@@ -60,8 +59,8 @@ func limitTime(limit time.Duration, next http.Handler) http.Handler {
 	})
 }
 
-// withBodyDeadline disconnects clients that do not send the body they announced. The deadline is lifted at the end of
-// the body, because the connection is still read then to notice that the client disconnects.
+// withBodyDeadline disconnects clients that do not send the announced body. It clears the deadline at the end of the
+// body, because the server continues to read the connection to detect that the client disconnects.
 func withBodyDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
@@ -74,8 +73,8 @@ func withBodyDeadline(next http.Handler) http.Handler {
 	})
 }
 
-// withWriteDeadline disconnects clients that do not read their answer. A handler that hijacks the connection or
-// writes for longer extends the deadline.
+// withWriteDeadline disconnects clients that do not read the response. A handler that hijacks the connection or writes
+// for longer extends the deadline.
 func withWriteDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		moveWriteDeadline(w)
@@ -98,14 +97,14 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		_ = b.rc.SetReadDeadline(time.Time{}) // Setting it succeeded before.
+		_ = b.rc.SetReadDeadline(time.Time{}) // It succeeded before.
 	}
 	return n, err
 }
 
 type requestIDKey struct{}
 
-// requestID returns the id of the context's request, "" if there is none.
+// requestID returns the id of the context's request, or "".
 func requestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
@@ -137,7 +136,7 @@ func wellFormedRequestID(id string) bool {
 	return true
 }
 
-// withLog logs, measures and traces each request, without its contents. It skips the app's files and health checks.
+// withLog logs, measures and traces each request, without its content. It skips the app's files and health checks.
 func (s *Server) withLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -148,7 +147,7 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 		}
 		defer span.End()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		defer s.logRequest(ctx, ww, method, poolOperation(r), began) // Also for a stream that a panic aborts.
+		defer s.logRequest(ctx, ww, method, poolOperation(r), began) // Deferred for a stream that a panic aborts.
 		next.ServeHTTP(ww, r.WithContext(ctx))
 	})
 }
@@ -180,8 +179,8 @@ func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWrite
 	s.log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
 }
 
-// knownMethod returns a request's method, or "other" for unknown ones, each of which would be a time series of its
-// own.
+// knownMethod returns a request's method, or "other" for an unknown one, because each would create a separate time
+// series.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,

@@ -11,7 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestModels: an administrator allows two models, a member chooses one, and the answer says which one wrote it.
+// TestModels: an administrator allows two models, a member chooses one, and the answer contains the model that wrote
+// it.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{offers: llmtest.Offers{
@@ -69,7 +70,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestModelUsage: by month, as a list and as CSV, with the organization's names.
+// TestModelUsage: usage by month, as a list and as CSV, with the names of the models.
 func TestModelUsage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

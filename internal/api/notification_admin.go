@@ -99,7 +99,7 @@ func (s *Server) deleteNotification(w http.ResponseWriter, r *http.Request, acto
 	return writeNoContent(w)
 }
 
-// notice reads what an administrator wrote; package org checks the rest.
+// notice parses an administrator's input; package org validates it.
 func (c *checks) notice(req NotificationPutRequest) org.NoticeDraft {
 	draft := org.NoticeDraft{
 		Title: req.Title, Body: req.Body, URL: req.URL, Level: org.Level(req.Level),

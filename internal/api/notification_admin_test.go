@@ -9,7 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestNoticesAreWrittenInTheApp: from the draft of an administrator to the open tabs of the members, and to its end.
+// TestNoticesAreWrittenInTheApp covers a notice from the draft of an administrator to the open tabs of the members, and
+// to its end.
 func TestNoticesAreWrittenInTheApp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -60,7 +61,7 @@ func TestNoticesAreWrittenInTheApp(t *testing.T) {
 			t.Errorf("%s: %+v", field, p)
 		}
 	}
-	for range 2 { // The second one changes nothing.
+	for range 2 { // The second call changes nothing.
 		ended := get[api.ManagedNotification](f, http.StatusOK, call{
 			method: "POST", path: path + "/end", token: f.bob.Subject,
 		})
@@ -82,14 +83,14 @@ func TestNoticesAreWrittenInTheApp(t *testing.T) {
 		}
 	}
 	f.schedules(tab)
-	// Of all this another organization was told nothing.
+	// Another organization has received none of these notices.
 	f.exec(`INSERT INTO notifications (id, title, level) VALUES ($1, '全員へ', 'info')`, newID())
 	if n := stranger.want("notification").Notification; n == nil || n.Title != "全員へ" {
 		t.Errorf("a stranger was told %+v", n)
 	}
 }
 
-// schedules continues with a notice for later, whose time the test brings forward.
+// schedules continues with a scheduled notice. The test changes its time to the present.
 func (f *fixture) schedules(tab *socketClient) {
 	f.t.Helper()
 	later := get[api.ManagedNotification](f, http.StatusCreated, call{

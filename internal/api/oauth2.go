@@ -18,12 +18,12 @@ import (
 
 const (
 	// ssoCookie binds a sign-in to the browser that started it. Without the hostOnly name, another host of the domain
-	// could set it and sign a person in as somebody else.
+	// could set it and sign in a person under another account.
 	ssoCookie    = "tsumugi_sso"
 	hostOnly     = "__Host-"
-	ssoCookieAge = 15 * 60 // Seconds: the maximum time for a sign-in and the exchange of its code.
+	ssoCookieAge = 15 * 60 // In seconds: the maximum time for a sign-in and the exchange of its code.
 
-	// The app's page after the identity provider has answered.
+	// The app's page after the response of the identity provider.
 	callbackPage = "/oauth2/callback"
 	linkPage     = "/login/link"
 	trialPage    = "/admin/saml"
@@ -32,7 +32,7 @@ const (
 	maxReported     = 128
 	maxReportedText = 1024
 
-	maxSAMLForm = 512 << 10 // Bytes: the largest response in Base64, percent-encoded.
+	maxSAMLForm = 512 << 10 // In bytes: the largest response in Base64, percent-encoded.
 )
 
 // authorize redirects the browser to the organization's identity provider.
@@ -67,7 +67,7 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 	}
 	if reported != "" {
 		// Anybody can create such a URL, so its texts are logged and not shown.
-		s.log.InfoContext(r.Context(), "a single sign-on ended with an error", "error", reported, "error_description",
+		s.log.InfoContext(r.Context(), "api: single sign-on failed", "error", reported, "error_description",
 			said)
 		return fault.Errorf(saml.CodeDenied, "組織の認証画面でログインが完了しませんでした。もう一度お試しください。")
 	}
@@ -167,7 +167,7 @@ func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/samlmetadata+xml")
-	//nolint:gosec // XML of the server's own making. The client may be gone: nothing is left to do.
+	//nolint:gosec // The server has created the XML. The client may have disconnected.
 	_, _ = w.Write(body)
 	return nil
 }
@@ -217,7 +217,7 @@ func origin(r *http.Request) saml.Origin {
 	return saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())}
 }
 
-// navigates reports whether the response to a sign-in step is shown by a browser as a page.
+// navigates reports whether a browser shows the response to a sign-in step as a page.
 func navigates(r *http.Request) bool {
 	path := r.URL.Path
 	step := path == "/v1/oauth2/authorize" || strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs")
@@ -255,10 +255,10 @@ func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
 	http.SetCookie(w, s.ssoCookie(browser))
 }
 
-// ssoCookie returns the cookie. The identity provider's page posts to this server from another site: with TLS,
-// SameSite=None sends the cookie along; without TLS, browsers send a new cookie for two minutes.
+// ssoCookie returns the cookie. The identity provider's page posts to this server from another site. With TLS, browsers
+// send the cookie because of SameSite=None; without TLS, they send a new cookie for two minutes.
 func (s *Server) ssoCookie(browser string) *http.Cookie {
-	cookie := s.cookie(ssoCookie, ssoCookieAge) //nolint:gosec // Secure wherever there is TLS.
+	cookie := s.cookie(ssoCookie, ssoCookieAge) //nolint:gosec // Secure if the server uses TLS.
 	cookie.Value = browser
 	if cookie.Secure {
 		cookie.SameSite = http.SameSiteNoneMode

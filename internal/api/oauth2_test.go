@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestNobodyIsLeftWithAProblem: a browser that navigates through a sign-in ends at a page of the app, whatever goes
-// wrong. Other clients get a problem.
-func TestNobodyIsLeftWithAProblem(t *testing.T) {
+// TestBrowsersAreRedirectedAfterErrors: after any failure, a browser that navigates through a sign-in is redirected to
+// a page of the app. Other clients receive a problem.
+func TestBrowsersAreRedirectedAfterErrors(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
 	f.configure()
@@ -18,8 +18,8 @@ func TestNobodyIsLeftWithAProblem(t *testing.T) {
 	const form = "application/x-www-form-urlencoded"
 	for name, c := range map[string]struct {
 		call
-		before, code string // What is done to the database first, and what the page is told.
-		status       int    // For others. Whatever single sign-on itself says is a page to everybody.
+		before, code string // A change to the database, and the code on the app's page.
+		status       int    // For other clients. Errors of single sign-on itself are always shown as a page.
 	}{
 		"no organization": {call{method: "GET", path: "/v1/oauth2/authorize"}, "", "invalid", 400},
 		"a malformed one": {

@@ -30,7 +30,7 @@ func (f *fixture) clientConfig() *oauth2.Config {
 	}
 }
 
-// clientMe asks who is connected, by the client's own transport.
+// clientMe requests the connected person with the client's transport.
 func (f *fixture) clientMe(client *http.Client) {
 	f.t.Helper()
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.url+"/v1/me", nil)
@@ -47,7 +47,7 @@ func (f *fixture) clientMe(client *http.Client) {
 	}
 }
 
-// TestAnIndependentClientConnects is golang.org/x/oauth2 with PKCE. It finds by itself that clients have no secret.
+// TestAnIndependentClientConnects uses golang.org/x/oauth2 with PKCE. It detects by itself that clients have no secret.
 func TestAnIndependentClientConnects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -83,7 +83,7 @@ func TestAnIndependentClientConnects(t *testing.T) {
 	}
 }
 
-// TestAnIndependentClientConnectsADevice polls until somebody has answered.
+// TestAnIndependentClientConnectsADevice polls until a person has answered.
 func TestAnIndependentClientConnectsADevice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -98,7 +98,7 @@ func TestAnIndependentClientConnectsADevice(t *testing.T) {
 	}); resp.status != http.StatusNoContent {
 		t.Fatalf("%d %s", resp.status, resp.body)
 	}
-	code.Interval = 1 // Nobody has to be waited for.
+	code.Interval = 1 // The person has already answered.
 	token, err := cfg.DeviceAccessToken(context.WithoutCancel(t.Context()), code)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ const maxOAuthForm = 16 << 10
 // oauthHandler handles a form of an OAuth client.
 type oauthHandler func(w http.ResponseWriter, r *http.Request, form url.Values) error
 
-// oauth reads the form and answers errors as RFC 6749 (section 5.2) has them. Calls are limited by address.
+// oauth parses the form and writes errors as specified in RFC 6749 (section 5.2). Calls are limited by address.
 func (s *Server) oauth(h oauthHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := s.Limiter.each[KindSignIn].take(w, r, addressKey(r))
@@ -36,7 +36,7 @@ func (s *Server) oauth(h oauthHandler) http.HandlerFunc {
 	}
 }
 
-// oauthStatuses are the errors that RFC 6749, RFC 7009 and RFC 8628 define, with their status.
+// oauthStatuses are the errors of RFC 6749, RFC 7009 and RFC 8628 with their statuses.
 var oauthStatuses = map[fault.Code]int{
 	connection.InvalidRequest:       http.StatusBadRequest,
 	connection.InvalidClient:        http.StatusUnauthorized,
@@ -49,17 +49,18 @@ var oauthStatuses = map[fault.Code]int{
 	connection.ExpiredToken:         http.StatusBadRequest,
 }
 
-// writeOAuthError answers an error of an OAuth client's call.
+// writeOAuthError writes an error of an OAuth client's call.
 func (s *Server) writeOAuthError(w http.ResponseWriter, r *http.Request, err error) {
 	code := fault.CodeOf(err)
 	if status, known := oauthStatuses[code]; known {
 		if status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Basic realm="tsumugi"`) // RFC 6749 demands one of the scheme that came.
+			// RFC 6749 requires a challenge with the scheme of the request.
+			w.Header().Set("WWW-Authenticate", `Basic realm="tsumugi"`)
 		}
 		_ = writeOAuth(w, status, OAuthError{Error: string(code), ErrorDescription: fault.DetailOf(err)})
 		return
 	}
-	problem := s.problem(r, err) // Logs what is internal.
+	problem := s.problem(r, err) // Logs internal errors.
 	answer := OAuthError{Error: "server_error", ErrorDescription: "request " + problem.RequestID + " failed"}
 	if problem.Status == http.StatusServiceUnavailable || problem.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter(err))
@@ -68,14 +69,14 @@ func (s *Server) writeOAuthError(w http.ResponseWriter, r *http.Request, err err
 	_ = writeOAuth(w, problem.Status, answer)
 }
 
-// writeOAuth answers a record, which no cache may keep (RFC 6749, section 5.1).
+// writeOAuth writes a record that must not be cached (RFC 6749, section 5.1).
 func writeOAuth(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Pragma", "no-cache")
 	return writeJSON(w, status, v)
 }
 
-// decodeForm reads the form of a public client. A client that authenticates with a secret, which none has, is refused,
-// and so is a parameter that is given twice (RFC 6749, section 3.2).
+// decodeForm parses the form of a public client. It refuses a client that authenticates with a secret, because clients
+// have none, and a repeated parameter (RFC 6749, section 3.2).
 func decodeForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Basic") {
 		return nil, fault.Errorf(connection.InvalidClient, "clients are public: send client_id in the body")
@@ -151,7 +152,7 @@ func (s *Server) beginDevice(w http.ResponseWriter, r *http.Request, form url.Va
 
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
-// oauthMetadata returns where clients connect (RFC 8414).
+// oauthMetadata returns the authorization server's metadata (RFC 8414).
 func (s *Server) oauthMetadata(w http.ResponseWriter, _ *http.Request) error {
 	public := s.cfg.PublicURL
 	return writeJSON(w, http.StatusOK, OAuthMetadata{

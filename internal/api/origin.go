@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// deviceCookie identifies a browser for the user pool. It does not authenticate and contains nothing about its
-	// user.
+	// deviceCookie identifies a browser for the user pool. It does not authenticate and contains no data of its user.
 	deviceCookie    = "tsumugi_device"
-	deviceCookieAge = 400 * 24 * 60 * 60 // Seconds: the maximum that browsers allow.
+	deviceCookieAge = 400 * 24 * 60 * 60 // In seconds: the maximum that browsers allow.
 )
 
 var deviceForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// withOrigin tells the user pool the origin of a call. It sets or renews the device cookie.
+// withOrigin sets the origin of a call for the user pool. It sets or renews the device cookie.
 func (s *Server) withOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := pool.Origin{
@@ -40,10 +39,10 @@ func (s *Server) withOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// cookie returns a cookie without a value. With TLS, browsers accept a name that begins with hostOnly from this host
-// only; otherwise, other hosts of the domain could set it.
+// cookie returns a cookie without a value. With TLS, its name begins with hostOnly, which browsers accept from this
+// host only. Otherwise, other hosts of the domain could set it.
 func (s *Server) cookie(name string, age int) *http.Cookie {
-	//nolint:gosec // Secure wherever there is TLS.
+	//nolint:gosec // Secure if the server uses TLS.
 	cookie := &http.Cookie{Name: name, Path: "/", MaxAge: age, HttpOnly: true}
 	if s.SAML != nil && s.SAML.OverTLS() {
 		cookie.Name, cookie.Secure = hostOnly+name, true
@@ -51,7 +50,7 @@ func (s *Server) cookie(name string, age int) *http.Cookie {
 	return cookie
 }
 
-// poolOperation returns the user pool operation of a call, as in "pool.InitiateAuth", or "".
+// poolOperation returns the user pool operation of a call, such as "pool.InitiateAuth", or "".
 func poolOperation(r *http.Request) string {
 	if operation := pool.OperationOf(r); operation != "" && strings.HasPrefix(r.URL.Path, "/pool/") {
 		return "pool." + operation

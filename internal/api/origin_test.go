@@ -24,8 +24,8 @@ func deviceOf(resp response) string {
 	return ""
 }
 
-// TestSignInsAreShownToAdministratorsAndTheirOwners signs in and out with browsers, which are known again, and reads
-// the audit log.
+// TestSignInsAreShownToAdministratorsAndTheirOwners signs in and out with browsers, which are recognized, and reads the
+// audit log.
 func TestSignInsAreShownToAdministratorsAndTheirOwners(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
@@ -48,7 +48,7 @@ func TestSignInsAreShownToAdministratorsAndTheirOwners(t *testing.T) {
 	if n := len(f.users.devices); n != 0 {
 		t.Errorf("%d mails of the first device", n)
 	}
-	// None is the known one.
+	// None is the known cookie.
 	for _, cookie := range []string{"", "__Host-tsumugi_device=forged", "tsumugi_device=" + device} {
 		other := signIn(poolPassword, "Sec-Fetch-Site", "same-origin", "Cookie", cookie)
 		if got := deviceOf(other); got == device || len(got) != 43 {
@@ -94,7 +94,7 @@ func TestSignInsAreShownToAdministratorsAndTheirOwners(t *testing.T) {
 	}
 }
 
-// TestTheAccessLogNamesOperations checks that the log names known user pool operations only.
+// TestTheAccessLogNamesOperations: the log contains known user pool operations only.
 func TestTheAccessLogNamesOperations(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -17,15 +17,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// oneUser is a database with one active user, who has every name.
+// oneUser is a database with one active user for every subject.
 type oneUser struct{ identity.Store }
 
 func (oneUser) UserBySubject(context.Context, identity.Claims) (identity.Standing, error) {
 	return identity.Standing{User: identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}}, nil
 }
 
-// TestR16_PanicGivesTheAdmissionBack uses no chat service, so that every stream panics.
-func TestR16_PanicGivesTheAdmissionBack(t *testing.T) {
+// TestR16_PanicReleasesTheAdmission uses no chat service, so that every stream panics.
+func TestR16_PanicReleasesTheAdmission(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	streams := sse.NewServer(sse.Config{MaxStreams: 1})
@@ -58,7 +58,7 @@ func TestR16_PanicGivesTheAdmissionBack(t *testing.T) {
 	}
 }
 
-// TestUnknownMethodsAreOneInMetrics: invented methods must not make a time series each.
+// TestUnknownMethodsAreOneInMetrics: unknown methods must not create separate time series.
 func TestUnknownMethodsAreOneInMetrics(t *testing.T) {
 	t.Parallel()
 	var methods []string

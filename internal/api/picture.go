@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
-// pictureTimeout bounds the upload of a picture while its bytes keep coming: 20 MiB at 1.4 Mbit/s. Its place among
-// those that are received is taken meanwhile.
+// pictureTimeout bounds the upload of a picture while its bytes arrive: 20 MiB at 1.4 Mbit/s. The upload occupies a
+// slot meanwhile.
 const pictureTimeout = 2 * time.Minute
 
 func pictureOwner(actor identity.Actor) picture.Owner { return picture.Owner(owner(actor)) }
@@ -69,7 +69,7 @@ func (s *Server) showPicture(w http.ResponseWriter, r *http.Request, actor ident
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
-	h.Add("Vary", "Authorization") // Somebody else at the same browser is asked who they are.
+	h.Add("Vary", "Authorization") // Another person in the same browser must authenticate.
 	_, _ = io.Copy(patientWriter{w}, file)
 	return nil
 }

@@ -25,7 +25,7 @@ func encodePNG(t *testing.T, width, height int) []byte {
 	return out.Bytes()
 }
 
-// uploadPicture is the call that uploads a picture, as a browser makes it.
+// uploadPicture returns the call with which a browser uploads a picture.
 func uploadPicture(token string, content []byte) call {
 	c := upload(token, "画像.png", string(content))
 	c.path = "/v1/picture"
@@ -51,7 +51,7 @@ func TestPictureIsKeptShownAndDeleted(t *testing.T) {
 		if resp.status != http.StatusOK || err != nil || shown.Width != width {
 			t.Errorf("%q: %d, %d pixels wide, %v", query, resp.status, shown.Width, err)
 		}
-		for name, want := range map[string]string{ // R67: nothing else than a picture is displayed.
+		for name, want := range map[string]string{ // R67: only pictures are displayed.
 			"Content-Type": "image/png", "X-Content-Type-Options": "nosniff", "Content-Disposition": "inline",
 			"Content-Security-Policy": "sandbox; default-src 'none'",
 			"Cache-Control":           "private, max-age=31536000, immutable",
@@ -76,7 +76,7 @@ func TestPictureIsKeptShownAndDeleted(t *testing.T) {
 	}
 }
 
-func TestPicturesThatAreRefused(t *testing.T) {
+func TestRefusedPictures(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	large := append([]byte("\xFF\xD8\xFF"), make([]byte, 20<<20)...)
@@ -137,7 +137,7 @@ func TestQuestionWithPictures(t *testing.T) {
 		t.Errorf("a colleague asks with it: %d %s", resp.status, resp.body)
 	}
 
-	// R98: a share says that there are pictures, and shows none.
+	// R98: a share contains the number of pictures, but not the pictures.
 	share := f.share(f.alice.Subject, asked)
 	shared := get[api.SharedMessageList](f, http.StatusOK, call{
 		method: "GET", path: "/v1/share/" + share.ID.String() + "/message", token: f.bob.Subject,

@@ -30,7 +30,7 @@ const (
 	ssoClient    = "sso"
 )
 
-// userPool is an embedded user pool that keeps the codes and the temporary passwords it sends.
+// userPool is an embedded user pool that records the codes and temporary passwords it sends.
 type userPool struct {
 	*pool.Pool
 	codes       chan pool.ResetCode
@@ -86,7 +86,7 @@ func (u *userPool) verifier() identity.Verifier {
 	return identity.NewPoolVerifier(time.Now, issuer, sso)
 }
 
-// accounts are those of the pool, as the server manages them.
+// accounts manages the pool's accounts like the server.
 type accounts struct {
 	*directory.Directory
 	pool *pool.Pool
@@ -109,7 +109,7 @@ func (u *userPool) directory(t *testing.T) org.Accounts {
 	return accounts{d, u.Pool}
 }
 
-// spKey is the key of all service providers. A busy machine may take longer to make one than a call is given.
+// spKey is the key of all service providers. Generating one could exceed a call's time limit on a busy machine.
 var spKey = sync.OnceValues(func() (saml.Key, error) {
 	private, certificate, err := samltest.NewKey()
 	if err != nil {
@@ -135,7 +135,7 @@ func (u *userPool) singleSignOn(t *testing.T, db *store.DB) *saml.Service {
 	return saml.New(saml.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
 }
 
-// session is what a sign-in has given a client.
+// session is the result of a sign-in.
 type session struct {
 	IDToken      string `json:"IdToken"` //nolint:tagliatelle // The protocol's spelling.
 	AccessToken  string
@@ -204,7 +204,7 @@ func (f *fixture) signIn(u identity.NewUser) session {
 	return answer.AuthenticationResult
 }
 
-// firstSignIn signs an invited person in for the first time, and gives them the password of all.
+// firstSignIn signs in an invited person for the first time, and sets the password used by all tests.
 func (f *fixture) firstSignIn(email string) session {
 	f.t.Helper()
 	temporary, _ := f.users.temporary.Load(email)

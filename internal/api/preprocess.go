@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// preprocessTimeout bounds how long a call waits for files to be processed.
+// preprocessTimeout bounds the time for which a call waits until files are processed.
 const preprocessTimeout = time.Minute
 
 func (s *Server) preprocess(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// preprocess is the call that attaches data sources to a thread.
+// preprocess returns the call that attaches data sources to a thread.
 func preprocess(token string, thread uuid.UUID, wait bool, requestID string, ids ...uuid.UUID) call {
 	path := "/v1/thread/" + thread.String() + "/data-source-preprocess"
 	if wait {
@@ -103,7 +103,7 @@ func TestPreprocess(t *testing.T) {
 	}
 }
 
-// TestThreadTakesTwentyDataSources, and is told to every tab when it gets them.
+// TestThreadTakesTwentyDataSources: a thread accepts twenty data sources, and every tab is notified.
 func TestThreadTakesTwentyDataSources(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -201,7 +201,7 @@ func marked(snippet string, ranges [][]int) string {
 	return string(text)
 }
 
-// TestPassagesAreTheText of a data source: in order, from any page or place on.
+// TestPassagesAreTheText: the passages are the text of a data source in order, from any page or position.
 func TestPassagesAreTheText(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{reads: true})

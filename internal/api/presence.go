@@ -12,7 +12,7 @@ import (
 
 var _ identity.Events = (*Presence)(nil)
 
-// Presence knows and ends the open streams and live sockets of people on this server.
+// Presence finds and ends the open streams and live sockets of people on this server.
 type Presence struct {
 	streams *sse.Server
 	live    *Live
@@ -24,7 +24,7 @@ func NewPresence(streams *sse.Server, live *Live) *Presence {
 }
 
 // PersonChanged implements identity.Events. Streams resume without a gap and live sockets reconnect, so people who
-// still have access do not notice.
+// still have access do not notice it.
 func (p *Presence) PersonChanged(userID uuid.UUID) {
 	p.streams.End(userID.String())
 	p.live.End(userID)
@@ -34,7 +34,7 @@ func (p *Presence) PersonChanged(userID uuid.UUID) {
 func (p *Presence) Present() []uuid.UUID {
 	present := make(map[uuid.UUID]struct{})
 	for _, person := range p.streams.People() {
-		if id, ok := parseID(person); ok { // Always: admit has formatted it.
+		if id, ok := parseID(person); ok { // Always true, because admit has formatted it.
 			present[id] = struct{}{}
 		}
 	}

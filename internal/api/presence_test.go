@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// cut waits for the end of a stream, which must come in time and before the end of the text.
+// cut waits for the end of a stream, which must end in time and before the text.
 func (e *events) cut(t *testing.T) {
 	t.Helper()
 	late := time.AfterFunc(30*time.Second, func() { _ = e.body.Close() })
@@ -33,11 +33,11 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 	type test struct {
 		change func(f *fixture, own session)
 		plain  bool
-		detail string   // Of the refusal of the next call. "": it is answered.
-		role   api.Role // By the answer.
-		renews bool     // The refresh token still holds.
+		detail string   // Detail of the next call's refusal; "" if the call succeeds.
+		role   api.Role // The role in the response.
+		renews bool     // The refresh token is still valid.
 
-		everybody bool // It is a change for the whole organization.
+		everybody bool // The change applies to the whole organization.
 	}
 	user := func(f *fixture) string { return "/v1/user/" + f.alice.ID.String() }
 	edit := func(body map[string]any) func(*fixture, session) {
@@ -158,7 +158,7 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 					t.Errorf("resumed: %q", resumed.text)
 				}
 			}
-			if !c.everybody { // Nobody else notices.
+			if !c.everybody { // The streams of other people continue.
 				f.events.NotificationsRead(f.bob.ID, []uuid.UUID{f.bob.ID})
 				other.want("notification")
 			}
@@ -166,7 +166,7 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 	}
 }
 
-// TestR45_DemotedAdministrators: the next administrator request is refused, whatever the token says.
+// TestR45_DemotedAdministrators: the next administrator request is refused, whatever role the token has.
 func TestR45_DemotedAdministrators(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
@@ -204,7 +204,7 @@ func TestR45_OtherSessionsComeBack(t *testing.T) {
 	if resp := f.refresh(one); resp.status == http.StatusOK {
 		t.Error("the session that was ended is renewed")
 	}
-	// Signing out again is no error for somebody whose other tab was first, but it is refused as every call is.
+	// Signing out twice is not an error of the app, but every call with an ended session is refused.
 	if p := f.do(call{method: "POST", path: "/v1/signout", token: one.IDToken}).problem(t); p.Detail != "jwt expired" {
 		t.Errorf("got %+v", p)
 	}
@@ -228,8 +228,8 @@ func TestR45_MissedChangesAreCaughtUp(t *testing.T) {
 	stays.want("notification")
 }
 
-// TestR45_AnswerThatWasWaitedFor disables an actor while their call waits.
-func TestR45_AnswerThatWasWaitedFor(t *testing.T) {
+// TestR45_DisabledDuringAWaitingCall disables an actor during their waiting call.
+func TestR45_DisabledDuringAWaitingCall(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
@@ -248,7 +248,7 @@ func TestR45_AnswerThatWasWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSessionsOfSingleSignOn checks which sign-in methods are accepted and what the app is told.
+// TestSessionsOfSingleSignOn checks which sign-in methods are accepted, and the app's response.
 func TestSessionsOfSingleSignOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -87,13 +87,13 @@ const (
 	busyDetail     = "ただいま混み合っています。少し時間をおいて、もう一度お試しください。"
 )
 
-// Bounds of the random retry delay, which keeps refused clients from returning at once.
+// Bounds of the random retry delay, which prevents refused clients from returning at the same time.
 const (
-	retryMin = 2 // Seconds.
+	retryMin = 2 // In seconds.
 	retryMax = 10
 )
 
-// retryAfter returns the seconds after which a refused client may retry.
+// retryAfter returns the number of seconds until a refused client may retry.
 func retryAfter(err error) string {
 	seconds := retryMin + rand.N(retryMax-retryMin+1) //nolint:gosec // Spreads clients; no secret.
 	if after := fault.RetryAfterOf(err); after > 0 {
@@ -102,12 +102,12 @@ func retryAfter(err error) string {
 	return strconv.Itoa(seconds)
 }
 
-// writeProblem answers an error with a problem document (RFC 9457) or, in a sign-in step that a browser shows as a
-// page, with a redirect to the app.
+// writeProblem writes an error as a problem document (RFC 9457) or, in a sign-in step that a browser shows as a page,
+// as a redirect to the app.
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	problem := s.problem(r, err)
 	if navigates(r) {
-		_ = signInFailed(w, r, problem) // It always returns nil.
+		_ = signInFailed(w, r, problem) // Always returns nil.
 		return
 	}
 	h := w.Header()
@@ -124,14 +124,14 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(problem.Status)
-	_ = json.NewEncoder(w).Encode(problem) // The client may be gone.
+	_ = json.NewEncoder(w).Encode(problem) // The client may have disconnected.
 }
 
 // problem translates an error. Internal errors are logged and not shown.
 func (s *Server) problem(r *http.Request, err error) Problem {
 	gone := errors.Is(err, context.Canceled) && r.Context().Err() != nil
 	if gone {
-		// The client is gone, or this server is stopping and another one will have the answer.
+		// The client has disconnected, or this server is stopping and another one will answer.
 		err = fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
 	}
 	code := fault.CodeOf(err)
@@ -176,7 +176,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // The client may be gone.
+	_, _ = w.Write(body) // The client may have disconnected.
 	return nil
 }
 
@@ -190,7 +190,8 @@ func noRoute() error {
 	return fault.Errorf(fault.NotFound, "ページまたは機能が見つかりません。")
 }
 
-// noMethod is the error for a path that has other methods, or none, because the app takes GET of every path.
+// noMethod is the error for a path with other methods, or for an unknown path, because the app accepts GET for every
+// path.
 func noMethod(routes chi.Routes, w http.ResponseWriter, r *http.Request) error {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {

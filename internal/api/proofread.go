@@ -25,7 +25,7 @@ func (s *Server) decideChanges(w http.ResponseWriter, r *http.Request, actor ide
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	var c checks // A list that is left out would empty what is stored.
+	var c checks // A missing list would delete the stored one.
 	if req.Accepted == nil {
 		c.fail("accepted", "必須の項目です。")
 	}
@@ -70,12 +70,12 @@ func (s *Server) downloadDocx(w http.ResponseWriter, r *http.Request, actor iden
 	h.Set("Content-Length", strconv.Itoa(len(file)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("Tsumugi-Docx", from)
-	_, _ = patientWriter{w}.Write(file) // The client may be gone, or detects a truncated file by its length.
+	_, _ = patientWriter{w}.Write(file) // The client may have disconnected. It detects a truncated file by its length.
 	return nil
 }
 
-// word returns a proofreading as a Word document, and what that was made from. A file that is not there any more, or is
-// another one, is no reason to have none.
+// word returns a proofreading as a Word document, and the source of the document. If the original file was deleted or
+// changed, the document is created from the text.
 func (s *Server) word(ctx context.Context, actor identity.Actor, m chat.Message, tracked bool) (file []byte,
 	from string, _ error,
 ) {
@@ -102,13 +102,14 @@ func (s *Server) word(ctx context.Context, actor identity.Actor, m chat.Message,
 	return file, fromText, err
 }
 
-// What a document was made from.
+// The sources of a document.
 const (
 	fromOriginal = "original"
 	fromText     = "text"
 )
 
-// wordName returns the name of a proofreading's document. Word opens one with macros by its own extension alone.
+// wordName returns the file name of a proofreading's document. Word opens a document with macros only under its own
+// extension.
 func wordName(m chat.Message, from string) string {
 	name, extension := m.ThreadTitle.Text, ".docx"
 	if f := m.Proofread.File; f != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// TestProofread: the changes of a text are in the stream and in the record of the answer; a share has its Markdown.
+// TestProofread: the changes of a text are in the stream and in the record of the answer; a share contains its
+// Markdown.
 func TestProofread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say(`{"changes":[{"before":"行ます","after":"行きます","kind":"typo","reason":"送り仮名"},`,
@@ -26,7 +27,7 @@ func TestProofread(t *testing.T) {
 			"text": "🧵の会議に行ます。\r\n参加者は120名です。", "level": "誤字脱字と文法だけ", "style": "元の文体のまま",
 		},
 	}}
-	events := f.open(ask).all(t) // Each chunk is one of the contract's.
+	events := f.open(ask).all(t) // Each chunk conforms to the contract.
 	for kind, want := range map[string]int{"data-proofread-text": 1, "data-change": 2, "data-proofread": 1} {
 		if n := len(slices.DeleteFunc(slices.Clone(events.types), func(s string) bool { return s != kind })); n != want {
 			t.Errorf("%d chunks of the type %s in %v", n, kind, events.types)

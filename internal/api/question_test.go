@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// TestDataSourcesInQuestions asks with all of the thread, with one, with none, and with what is refused.
+// TestDataSourcesInQuestions asks with all data sources of the thread, with one, with none, and with invalid ones.
 func TestDataSourcesInQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -36,7 +36,7 @@ func (s *Server) putRetention(w http.ResponseWriter, r *http.Request, actor iden
 func (s *Server) previewRetention(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	days, err := strconv.Atoi(r.URL.Query().Get("days"))
 	if err != nil {
-		days = 0 // Out of range, with the range in the answer.
+		days = 0 // Out of range; the response contains the range.
 	}
 	preview, err := s.Org.PreviewRetention(r.Context(), actor, days)
 	if err != nil {

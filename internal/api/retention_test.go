@@ -50,7 +50,7 @@ func TestRetention(t *testing.T) {
 		!list.Items[0].DeletesAt.Equal(own.Leaving.FirstAt) || time.Until(own.Leaving.FirstAt) < 13*24*time.Hour {
 		t.Errorf("the owner is shown %+v, %+v", own, list)
 	}
-	// An administrator sees their own alone.
+	// An administrator sees only their own threads.
 	if others := get[api.LeavingThreadList](f, http.StatusOK, call{
 		method: "GET", path: "/v1/retention/thread", token: f.bob.Subject,
 	}); len(others.Items) != 0 {

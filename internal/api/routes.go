@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// routes returns the router. It contains every route of the server; a test compares it with openapi.yaml.
+// routes returns the router with every route of the server. A test compares it with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
 	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders,
@@ -45,8 +45,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
 	})
 
-	// Requests of Slack are signed; browsers that it sends back have a cookie. No limit by address: all offices' events
-	// come from Slack's.
+	// Requests from Slack are signed; redirected browsers have a cookie. There is no limit by address, because the
+	// events of all offices come from Slack's addresses.
 	r.Post(slack.PathEvent, s.handle(s.slackEvent))
 	r.Post(slack.PathInteraction, s.handle(s.slackInteraction))
 	r.Post(slack.PathCommand, s.handle(s.slackCommand))
@@ -56,7 +56,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get(slack.PathSignedIn, s.handle(s.slackLinked))
 	})
 
-	// The authorization server for other clients than the app. A client authenticates with its code or token.
+	// The authorization server for clients other than the app. A client authenticates with its code or token.
 	r.Get("/.well-known/oauth-authorization-server", s.handle(s.oauthMetadata))
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit)
@@ -68,7 +68,7 @@ func (s *Server) routes() (http.Handler, error) {
 	// With a token in the first message.
 	r.With(s.limitAddress(KindConnection)).Get("/v1/live", s.handle(s.Live.serve))
 
-	// Authenticated. Each call names its class for the limits; scopes.go says which ones connections may make.
+	// Authenticated. Each call has a class for the limits. scopes.go lists the calls that connections may make.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.withActor)
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))
@@ -215,7 +215,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/organization/feedback/{message_id}", s.as(reads, s.getOrganizationFeedback))
 	})
 
-	// Authenticated. They ask Slack, which may take longer than the database.
+	// Authenticated. These routes call Slack, which may take longer than the database.
 	r.Group(func(r chi.Router) {
 		r.Use(withSlackLimit, s.withActor)
 		r.Put("/v1/slack-config", s.as(writes, s.putSlackConfig))

@@ -25,7 +25,7 @@ func (s *Server) putSAMLConfig(w http.ResponseWriter, r *http.Request, actor ide
 	return writeSAMLConfig(w, view, err)
 }
 
-// given returns a pointer to an optional text, nil for "".
+// given returns a pointer to an optional text, or nil for "".
 func given(text string) *string {
 	if text == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 )
 
-// arrive signs somebody in at the identity provider and returns where the browser lands.
+// arrive signs in at the identity provider and returns the path and query of the browser's final page.
 func (b *browser) arrive(login string) (string, url.Values) {
 	b.f.t.Helper()
 	posted := b.f.respond(b.authorize("").header.Get("Location"), login)
@@ -75,7 +75,8 @@ func TestR58_AdministratorAgreesToBeLinked(t *testing.T) {
 	}
 }
 
-// TestR58_SecondNameIDIsRefused until an administrator unlinks the member, which ends their sessions.
+// TestR58_SecondNameIDIsRefused: a second NameID is refused until an administrator unlinks the member, which ends their
+// sessions.
 func TestR58_SecondNameIDIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)

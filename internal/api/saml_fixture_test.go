@@ -45,7 +45,7 @@ func newSSO(t *testing.T) *sso {
 	return f
 }
 
-// configure sets the provider by the calls that the screens make, and switches single sign-on on.
+// configure configures the provider with the calls of the screens, and enables single sign-on.
 func (f *sso) configure() {
 	f.t.Helper()
 	metadata, err := f.idp.Metadata()
@@ -80,7 +80,7 @@ type browser struct {
 	cookie string
 }
 
-// keep keeps a cookie that an answer sets.
+// keep stores a cookie of a response.
 func (b *browser) keep(resp response) {
 	cookie, _, _ := strings.Cut(resp.header.Get("Set-Cookie"), ";")
 	if cookie != "" {
@@ -95,7 +95,7 @@ func (b *browser) get(path string) response {
 	return resp
 }
 
-// post sends a form, as the identity provider's page has the browser do it: from another site.
+// post sends a form like the identity provider's page: from another site.
 func (b *browser) post(path string, form url.Values) response {
 	b.f.t.Helper()
 	return b.f.do(call{method: "POST", path: path, body: form.Encode(), header: map[string]string{
@@ -123,7 +123,7 @@ var (
 	formField  = regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`)
 )
 
-// atProvider asks the identity provider and returns the form of its page.
+// atProvider sends a request to the identity provider and returns the form of its page.
 func (f *sso) atProvider(method, address string, fields url.Values) form {
 	f.t.Helper()
 	req := httptest.NewRequest(method, address, strings.NewReader(fields.Encode()))
@@ -147,7 +147,7 @@ func (f *sso) atProvider(method, address string, fields url.Values) form {
 	return found
 }
 
-// respond signs somebody in at the identity provider and returns what its page posts.
+// respond signs in at the identity provider and returns the form that its page posts.
 func (f *sso) respond(address, login string) form {
 	f.t.Helper()
 	page := f.atProvider(http.MethodGet, address, nil)
@@ -156,7 +156,7 @@ func (f *sso) respond(address, login string) form {
 	return f.atProvider(http.MethodPost, f.idp.SSOURL(), page.fields)
 }
 
-// landed returns the path and the parameters of the page that an answer sends the browser to.
+// landed returns the path and the parameters of a redirect.
 func landed(t *testing.T, resp response) (string, url.Values) {
 	t.Helper()
 	u, err := url.Parse(resp.header.Get("Location"))

@@ -57,7 +57,7 @@ func TestSingleSignOnFromTheFirstPageToTheLast(t *testing.T) {
 			t.Errorf("after signing out: %d %s", resp.status, resp.body)
 		}
 	}
-	// Somebody who has a password keeps their account, and everything in it.
+	// A person with a password keeps their account and its content.
 	record = tokens(t, b.signIn("alice", ""))
 	if me := get[api.Me](f.fixture, http.StatusOK, call{
 		method: "GET", path: "/v1/me",
@@ -76,7 +76,7 @@ func TestSingleSignOnFromTheFirstPageToTheLast(t *testing.T) {
 	}
 }
 
-func TestSingleSignOnCookieIsForOurServerAlone(t *testing.T) {
+func TestSingleSignOnCookieIsForThisHostOnly(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
 	f.configure()
@@ -98,7 +98,7 @@ func TestSingleSignOnCookieIsForOurServerAlone(t *testing.T) {
 	if strings.Contains(b.cookie, "chosen") {
 		t.Errorf("kept %s", b.cookie)
 	}
-	// Servers of the same domain can set cookies here, of any name but those that begin with __Host-.
+	// Servers of the same domain can set cookies of any name for this host, except for names that begin with __Host-.
 	_, secret, _ := strings.Cut(first, "=")
 	secret, _, _ = strings.Cut(secret, ";")
 	b.cookie = "tsumugi_sso=" + secret
@@ -108,7 +108,7 @@ func TestSingleSignOnCookieIsForOurServerAlone(t *testing.T) {
 	}
 }
 
-func TestR56_NothingLeadsElsewhere(t *testing.T) {
+func TestR56_RedirectsStayOnThisServer(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
 	f.configure()
@@ -178,13 +178,13 @@ func TestR57_ResponsesAndCodesBelongToOneBrowser(t *testing.T) {
 		resp.problem(t).Errors[0].Field != "error" {
 		t.Errorf("a long error: %d %s", resp.status, resp.body)
 	}
-	tokens(t, mine.get(exchange)) // What was refused has not used up the code.
+	tokens(t, mine.get(exchange)) // The refused exchange has not used up the code.
 	if resp := mine.get(exchange); resp.status != http.StatusBadRequest {
 		t.Errorf("a code twice: %d %s", resp.status, resp.body)
 	}
 }
 
-func TestSingleSignOnThatCannotBegin(t *testing.T) {
+func TestSingleSignOnWithInvalidSettings(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
 	b := &browser{f: f}
@@ -226,7 +226,7 @@ func TestSingleSignOnThatCannotBegin(t *testing.T) {
 	}
 }
 
-func TestR54_R63_WhatTheConsumerDoesNotRead(t *testing.T) {
+func TestR54_R63_InvalidBodiesOfTheConsumer(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
 	f.configure()
@@ -344,7 +344,7 @@ func TestSingleSignOnIsForAdministrators(t *testing.T) {
 			t.Errorf("%s: %d", name, resp.status)
 		}
 	}
-	// What is left out keeps its value, and an empty attribute is one.
+	// A missing field keeps its value. An empty attribute is a value.
 	get[api.SAMLConfig](f.fixture, http.StatusOK, call{
 		method: "PUT", path: "/v1/saml-config", token: f.admin.Subject,
 		body: `{"email_attribute":"mail","name_attribute":"cn"}`,

@@ -9,18 +9,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Scopes of routes. Each of them is enough.
+// Scopes of routes. Each of them is sufficient.
 var (
 	anyScope = []identity.Scope{identity.ScopeChat, identity.ScopeDocuments, identity.ScopeExtension}
 	inChat   = []identity.Scope{identity.ScopeChat}
 	inFiles  = []identity.Scope{identity.ScopeDocuments}
 	inPages  = []identity.Scope{identity.ScopeExtension}
-	// What the extension does with its answers.
+	// Actions of the extension on its answers.
 	inAnswer = []identity.Scope{identity.ScopeChat, identity.ScopeExtension}
 )
 
-// scopes are the routes that connections may call. All others, administration and account settings above all, and new
-// ones, are the app's alone.
+// scopes are the routes that connections may call. All other routes, especially administration and account settings,
+// and new ones, are for the app only.
 var scopes = map[string][]identity.Scope{
 	"GET /v1/me":       anyScope,
 	"GET /v1/me/usage": anyScope,
@@ -57,7 +57,7 @@ var scopes = map[string][]identity.Scope{
 	"DELETE /v1/picture/{picture_id}":          inChat,
 	"POST /v1/message/async":                   inChat,
 	"POST /v1/message/sync":                    inChat,
-	"POST /v1/message/stream":                  inAnswer, // Has an answer written again.
+	"POST /v1/message/stream":                  inAnswer, // For regenerating an answer.
 	"GET /v1/message/{message_id}/stream":      inAnswer,
 	"POST /v1/message/{message_id}/stop":       inAnswer,
 	"PUT /v1/message/{message_id}/decision":    inChat,

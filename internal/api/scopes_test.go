@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// TestR59_Scopes walks the router as connections with each scope.
+// TestR59_Scopes calls all routes as connections with each scope.
 func TestR59_Scopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -18,7 +18,7 @@ func TestR59_Scopes(t *testing.T) {
 	}
 	for _, route := range routesOf(t, w.handler) {
 		if access[route].may == nil {
-			continue // It takes no token of a session.
+			continue // It requires no session token.
 		}
 		for scope, token := range tokens {
 			resp := w.do(access[route].call(route, token, newID()))
@@ -30,7 +30,7 @@ func TestR59_Scopes(t *testing.T) {
 	}
 }
 
-// scopesOfRoutes says which routes the scopes allow.
+// scopesOfRoutes reports the routes that each scope allows.
 var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 	identity.ScopeChat: func(route string) bool {
 		return has(route, "/v1/category", "/v1/skill", "/v1/favorite_skill", "/v1/notification",
@@ -38,10 +38,10 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/model", "/v1/models", "/v1/chat",
 			"/v1/picture") &&
 			!strings.Contains(route, "preprocess") &&
-			// Notices are written in the app alone.
+			// Notices are written in the app only.
 			(!has(route, "/v1/notification") || route == "GET /v1/notification" ||
 				route == "PUT /v1/notification/read") &&
-			// Skills are made in the app alone.
+			// Skills are created in the app only.
 			(!has(route, "/v1/skill") || route == "GET /v1/skill" || route == "GET /v1/skill/{skill_id}") &&
 			(!has(route, "/v1/category") || route == "GET /v1/category")
 	},
@@ -56,7 +56,7 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 	},
 }
 
-// has reports whether a route's path is one of some, or below.
+// has reports whether a route's path equals one of paths, or is below one.
 func has(route string, paths ...string) bool {
 	_, path, _ := strings.Cut(route, " ")
 	for _, p := range paths {

@@ -28,11 +28,11 @@ import (
 //go:embed openapi.yaml
 var openapiYAML []byte
 
-// Config configures the API and contains what it tells the app. Nothing in it is secret.
+// Config configures the API and contains the app's configuration. It has no secrets.
 type Config struct {
-	PublicURL      string // The server's URL, without a slash at its end: the issuer of connections.
+	PublicURL      string // The server's URL, without a trailing slash: the issuer of connections.
 	ClientID       string // The app's client at the identity provider.
-	Endpoint       string // Where the browser reaches the identity provider: a path of this server, or a URL.
+	Endpoint       string // The address of the identity provider for browsers: a path of this server, or a URL.
 	Region         string
 	Links          Links // Empty links are not shown.
 	TagManagerID   string
@@ -62,11 +62,11 @@ type Services struct {
 	Stream   *sse.Server
 	Live     *Live
 	Limiter  *Limiter                    // Nil for no limits.
-	Sessions Sessions                    // Nil if sign-out ends no session here.
+	Sessions Sessions                    // Nil if sign-out does not end sessions of the user pool.
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil with AWS's.
-	Browser  *crx.Package                // The extension for the browser. Nil if it is not built.
+	Browser  *crx.Package                // The browser extension. Nil if it is not built.
 	App      fs.FS                       // The built app, with index.html at its root.
-	Ready    func(context.Context) error // Returns nil if the server can take traffic.
+	Ready    func(context.Context) error // Returns nil if the server can receive traffic.
 	Metrics  http.Handler                // Serves /metrics.
 
 	// Measure is called after each call except streams. It may be nil.
@@ -74,14 +74,14 @@ type Services struct {
 	Tracer  trace.Tracer // Nil for no tracing.
 }
 
-// Sessions are the sessions kept by this server.
+// Sessions are the sessions of this server's user pool.
 type Sessions interface {
-	// RevokeSession ends the session named by the claim origin_jti of its tokens. It is no error if the session has
-	// ended or is kept elsewhere.
+	// RevokeSession ends the session with the claim origin_jti of its tokens. A session that has ended, or belongs to
+	// another user pool, is not an error.
 	RevokeSession(ctx context.Context, session uuid.UUID) error
 }
 
-// Server answers the API's calls.
+// Server handles the API's calls.
 type Server struct {
 	Services
 	cfg Config
@@ -89,7 +89,7 @@ type Server struct {
 
 	guessTurns turns
 
-	largeCompletions chan struct{} // Holds a value for each request for a completion that may have pictures.
+	largeCompletions chan struct{} // Holds a value for each current request for a completion that may have pictures.
 }
 
 // New returns the handler of the whole server.
@@ -114,7 +114,7 @@ func owner(actor identity.Actor) chat.Owner {
 	return chat.Owner{OrganizationID: actor.OrganizationID, UserID: actor.ID}
 }
 
-// convert converts a list to API records. An empty list is [] and not null.
+// convert converts a list to API records. An empty list is encoded as [] and not null.
 func convert[A, B any](list []A, f func(A) B) []B {
 	out := make([]B, 0, len(list))
 	for _, a := range list {

@@ -10,7 +10,8 @@ import (
 
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
-// TestR45_PeopleEndTheirSessions: one by one, all others, and by an administrator. What is open there ends.
+// TestR45_PeopleEndTheirSessions: people end one session or all others, and administrators end a member's. Open streams
+// of these sessions end.
 func TestR45_PeopleEndTheirSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
@@ -56,7 +57,7 @@ func TestR45_PeopleEndTheirSessions(t *testing.T) {
 			t.Errorf("%s: refreshed", what)
 		}
 	}
-	end("/v1/session/"+sessions[1].ID.String(), f.bob.Subject, http.StatusNotFound) // Somebody else's.
+	end("/v1/session/"+sessions[1].ID.String(), f.bob.Subject, http.StatusNotFound) // A session of another person.
 	end("/v1/session/"+sessions[1].ID.String(), here.IDToken, http.StatusNoContent)
 	ended("the one that was ended", there)
 	if end := socket.closed(); end.Code != 4401 {
@@ -69,7 +70,7 @@ func TestR45_PeopleEndTheirSessions(t *testing.T) {
 		t.Errorf("left %+v", left)
 	}
 	end("/v1/user/"+f.alice.ID.String()+"/session", f.alice.Subject, http.StatusForbidden)
-	// This is not the route for one's own sessions.
+	// This route is not for the actor's own sessions.
 	end("/v1/user/"+f.bob.ID.String()+"/session", f.bob.Subject, http.StatusForbidden)
 	end("/v1/user/"+f.alice.ID.String()+"/session", f.bob.Subject, http.StatusNoContent)
 	ended("by an administrator", here)

@@ -121,7 +121,7 @@ func writeShares(w http.ResponseWriter, actor identity.Actor, shares []chat.Shar
 	})
 }
 
-// toShare returns a share as a member of its organization sees it. Only its owner sees the thread's id.
+// toShare returns a share as shown to a member of its organization. Only its owner sees the thread's id.
 func toShare(actor identity.Actor, s chat.Share) Share {
 	share := Share{
 		ID: s.ID, Title: s.Title, Skill: ThreadSkill{ID: s.SkillID, Name: s.SkillName, IconPath: s.SkillIconPath},

@@ -12,13 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// answered returns a new thread's exchange.
+// answered returns the exchange of a new thread.
 func (f *fixture) answered(token string) api.Exchange {
 	f.t.Helper()
 	return f.asked(token, f.thread(token).ID.String())
 }
 
-// asked returns one more exchange of a thread.
+// asked returns another exchange of a thread.
 func (f *fixture) asked(token, threadID string) api.Exchange {
 	f.t.Helper()
 	return get[api.Exchange](f, http.StatusOK, call{
@@ -27,7 +27,7 @@ func (f *fixture) asked(token, threadID string) api.Exchange {
 	})
 }
 
-// share shows a thread up to an answer.
+// share shares a thread up to an answer.
 func (f *fixture) share(token string, up api.Exchange) api.Share {
 	f.t.Helper()
 	return get[api.Share](f, http.StatusOK, call{
@@ -48,8 +48,8 @@ func (f *fixture) sharedTexts(token string, share api.Share) (texts []string) {
 	return texts
 }
 
-// TestShareShowsASnapshotToTheOrganization: later messages are hidden until the share is updated, a colleague reads
-// and continues it, and it ends.
+// TestShareShowsASnapshotToTheOrganization: later messages are hidden until the share is updated, a colleague reads and
+// continues it, and it ends.
 func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
@@ -82,7 +82,7 @@ func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 		copied.Title != share.Title {
 		t.Errorf("the copy is %+v with %+v", copied, messages.Items)
 	}
-	f.asked(bob, copied.ID.String()) // And goes on.
+	f.asked(bob, copied.ID.String()) // And can be continued.
 
 	updated := f.share(alice, f.asked(alice, share.ThreadID.String()))
 	if updated.ID != share.ID || updated.Messages != 6 || len(f.sharedTexts(bob, share)) != 6 {
@@ -108,8 +108,8 @@ func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 	}
 }
 
-// TestAdministratorsEndSharesOfMembers: they see and can end all shares of the organization, which the audit log
-// records.
+// TestAdministratorsEndSharesOfMembers: administrators see and can end all shares of the organization, which the audit
+// log records.
 func TestAdministratorsEndSharesOfMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
@@ -156,7 +156,7 @@ func TestAdministratorsEndSharesOfMembers(t *testing.T) {
 	}
 }
 
-// TestTemporaryThreadIsInNoList: it works like any other thread, but is not listed, searched or shared.
+// TestTemporaryThreadIsInNoList: a temporary thread works like any other thread, but is not listed, searched or shared.
 func TestTemporaryThreadIsInNoList(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
@@ -190,7 +190,7 @@ func TestTemporaryThreadIsInNoList(t *testing.T) {
 			}
 		}
 	}
-	// What /v1/live tells up to the thread that is kept are the temporary one's messages alone.
+	// Before the kept thread, /v1/live sends only messages of the temporary one.
 	for told := ""; !strings.Contains(told, kept.ID.String()); {
 		_, frame := client.next()
 		if told = string(frame); strings.Contains(told, `"type":"thread"`) &&

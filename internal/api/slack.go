@@ -15,38 +15,38 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 )
 
-// Slack is what the API needs to answer Slack, and those who set it up.
+// Slack holds the services for Slack's requests and for its configuration.
 type Slack struct {
 	Setup  *channel.Setup
 	Links  *channel.Linker
 	Intake Intake
 }
 
-// Intake stores what happened on a surface. *channel.Service is one.
+// Intake stores events of a surface. *channel.Service implements it.
 type Intake interface {
 	Take(ctx context.Context, in channel.Incoming) error
 }
 
 const (
-	maxSlackBody = 1 << 20                 // Bytes. Slack's own events have at most some 100 KiB.
-	slackTimeout = 2500 * time.Millisecond // Slack waits for 3 s, and then sends it again.
+	maxSlackBody = 1 << 20                 // In bytes. Slack's events have at most about 100 KiB.
+	slackTimeout = 2500 * time.Millisecond // Slack waits for 3 s before it sends the request again.
 
-	// Cookies that bind what leads over Slack to the browser in which it began.
+	// Cookies that bind an OAuth flow with Slack to the browser in which it began.
 	slackLinkCookie    = "tsumugi_slack_link"
 	slackInstallCookie = "tsumugi_slack_install"
-	slackCookieAge     = 10 * 60 // Seconds.
+	slackCookieAge     = 10 * 60 // In seconds.
 
-	// The app's pages afterwards.
+	// The app's pages after the flow.
 	slackAdminPage   = "/admin/slack"
 	slackSettingPage = "/setting/slack"
 )
 
-// slackEvent takes in an event, or answers the challenge that verifies the address.
+// slackEvent stores an event, or answers the challenge that verifies the address.
 func (s *Server) slackEvent(w http.ResponseWriter, r *http.Request) error {
 	return s.takeSlack(w, r, slack.ParseEvent)
 }
 
-// slackInteraction takes in a pressed button or a shortcut.
+// slackInteraction stores a pressed button or a shortcut.
 func (s *Server) slackInteraction(w http.ResponseWriter, r *http.Request) error {
 	return s.takeSlack(w, r, func(body []byte) (slack.Event, error) {
 		in, err := slack.ParseInteraction(body)
@@ -54,7 +54,7 @@ func (s *Server) slackInteraction(w http.ResponseWriter, r *http.Request) error 
 	})
 }
 
-// slackCommand takes in a command.
+// slackCommand stores a command.
 func (s *Server) slackCommand(w http.ResponseWriter, r *http.Request) error {
 	return s.takeSlack(w, r, func(body []byte) (slack.Event, error) {
 		in, err := slack.ParseCommand(body)
@@ -62,14 +62,14 @@ func (s *Server) slackCommand(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// takeSlack stores what a signed request says, and acknowledges it then. Whatever is not signed is answered 401 with an
+// takeSlack stores the content of a signed request, and then acknowledges it. An unsigned request receives 401 with an
 // empty body.
 func (s *Server) takeSlack(w http.ResponseWriter, r *http.Request, parse func([]byte) (slack.Event, error)) error {
 	ctx, cancel := context.WithTimeout(r.Context(), slackTimeout)
 	defer cancel()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSlackBody))
 	if err != nil {
-		w.WriteHeader(http.StatusUnauthorized) // What cannot be read cannot have been signed.
+		w.WriteHeader(http.StatusUnauthorized) // A request that cannot be read has no valid signature.
 		return nil
 	}
 	signers, err := s.slackSigners(ctx, r.Header, body)
@@ -105,15 +105,15 @@ func (s *Server) takeSlack(w http.ResponseWriter, r *http.Request, parse func([]
 	return nil
 }
 
-// acknowledge tells Slack that a request was received. An empty text shows nothing to the person who pressed a button.
+// acknowledge confirms a request to Slack. An empty text shows nothing to the person who pressed a button.
 func acknowledge(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 }
 
-// slackSigners returns the signers whose secret a request is signed with. Several installations may have the same app.
+// slackSigners returns the signers whose secret signed a request. Several installations may have the same app.
 func (s *Server) slackSigners(ctx context.Context, header http.Header, body []byte) ([]channel.Signer, error) {
-	for _, fresh := range []bool{false, true} { // A secret may have been set just now.
+	for _, fresh := range []bool{false, true} { // A secret may have been stored just now.
 		known, err := s.Slack.Setup.Signers(ctx, fresh)
 		if err != nil {
 			return nil, err
@@ -131,11 +131,11 @@ func (s *Server) slackSigners(ctx context.Context, header http.Header, body []by
 	return nil, nil
 }
 
-// errForeign says that a request is signed by one app and speaks for the workspace of another one.
+// errForeign means that a request is signed by one app and concerns the workspace of another one.
 var errForeign = errors.New("signed by another app")
 
-// speaksFor reports whether there is something to store for an installation whose secret the request is signed with.
-// A body names its workspace itself: without this, an app of one workspace could speak for any other.
+// speaksFor reports whether there is an event to store for an installation whose secret signed the request. The
+// workspace is part of the body: without this check, an app of one workspace could send events for any other.
 func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in channel.Incoming) (bool, error) {
 	if in.Kind == channel.Ignored {
 		return false, nil
@@ -144,11 +144,11 @@ func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in cha
 	switch {
 	case errors.Is(err, channel.ErrNotInstalled):
 		for _, signer := range signers {
-			if signer.InstallationID == uuid.Nil { // The server has just started: Slack shall come again.
+			if signer.InstallationID == uuid.Nil { // Not loaded yet; make Slack retry.
 				return false, fault.Errorf(fault.Unavailable, busyDetail)
 			}
 		}
-		return false, nil // The app was installed in a workspace of which nothing is known here.
+		return false, nil // The app was installed in an unknown workspace.
 	case err != nil:
 		return false, err
 	}
@@ -161,17 +161,18 @@ func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in cha
 	return false, errForeign
 }
 
-// slackInstalled finishes the installation of the app in the browser in which a super-admin has begun it.
+// slackInstalled finishes the installation of the app in the browser in which a super-admin began it.
 func (s *Server) slackInstalled(w http.ResponseWriter, r *http.Request) error {
 	return s.returned(w, r, slackInstallCookie, slackAdminPage, "installed", s.Slack.Setup.FinishInstall)
 }
 
-// slackLinked links the member who has begun it in this browser with the person who has signed in at Slack.
+// slackLinked links the member who began the flow in this browser with the person who signed in at Slack.
 func (s *Server) slackLinked(w http.ResponseWriter, r *http.Request) error {
 	return s.returned(w, r, slackLinkCookie, slackSettingPage, "linked", s.Slack.Links.Finish)
 }
 
-// returned handles a browser that Slack sends back, and leads it to a page of the app with the result.
+// returned handles a browser that Slack redirects to this server, and redirects it to a page of the app with the
+// result.
 func (s *Server) returned(
 	w http.ResponseWriter, r *http.Request, cookie, page, result string,
 	finish func(ctx context.Context, state, browser, code string) error,
@@ -183,14 +184,14 @@ func (s *Server) returned(
 	err := finish(r.Context(), query.Get("state"), browser, query.Get("code"))
 	outcome := url.Values{"result": {result}}
 	if err != nil {
-		outcome = url.Values{"error": {s.problem(r, err).Code}} // Logs what is internal.
+		outcome = url.Values{"error": {s.problem(r, err).Code}} // Logs internal errors.
 	}
 	http.SetCookie(w, s.cookie(cookie, -1)) //nolint:gosec // Secure wherever there is TLS.
 	return seeOther(w, page+"?"+outcome.Encode())
 }
 
-// bindSlack sets the cookie that binds what leads over Slack to this browser. Slack sends it back by a link, so Lax is
-// enough.
+// bindSlack sets the cookie that binds the OAuth flow with Slack to this browser. Slack redirects the browser by a
+// link, so SameSite=Lax is sufficient.
 func (s *Server) bindSlack(w http.ResponseWriter, name, value string) {
 	cookie := s.cookie(name, slackCookieAge) //nolint:gosec // Secure wherever there is TLS.
 	cookie.Value, cookie.SameSite = value, http.SameSiteLaxMode

@@ -25,15 +25,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 )
 
-// slackSettings are what a fixture has of Slack.
+// slackSettings are a fixture's settings for Slack.
 type slackSettings struct {
-	unsealed    bool   // There is no key for secrets.
-	apiURL      string // Of the workspace. "": no call of Slack succeeds.
+	unsealed    bool   // Without a key for secrets.
+	apiURL      string // The URL of the fake workspace. If "", every call of Slack fails.
 	environment channel.Credentials
 	intake      *taken
 }
 
-// slackServices returns the domain of Slack, with an intake that only counts.
+// slackServices returns the services for Slack, with an intake that only counts.
 func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) api.Slack {
 	t.Helper()
 	var keys secret.Keyring
@@ -66,7 +66,7 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	}
 }
 
-// taken is an intake that keeps what it is given.
+// taken is an intake that records its events.
 type taken struct {
 	mu    sync.Mutex
 	all   []channel.Incoming
@@ -103,7 +103,7 @@ func signed(secret, path, contentType, body string, at time.Time) call {
 	}}
 }
 
-// mention is an event in which somebody mentions the assistant.
+// mention returns an event in which a person mentions the assistant.
 func mention(team, text string) string {
 	body, err := json.Marshal(map[string]any{
 		"type": "event_callback", "team_id": team, "api_app_id": "A1", "event_id": "Ev" + newID(),
@@ -136,9 +136,9 @@ func (f *fixture) workspaces() {
 	}
 }
 
-// TestR71_OnlyWhatSlackSigns: altered, old and unsigned requests are answered 401 with an empty body, whatever else is
-// wrong with them, and nothing of them is taken in.
-func TestR71_OnlyWhatSlackSigns(t *testing.T) {
+// TestR71_UnsignedRequestsAreRefused: altered, old and unsigned requests receive 401 with an empty body, whatever other
+// errors they have, and are not stored.
+func TestR71_UnsignedRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	intake := &taken{}
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{slack: slackSettings{intake: intake}})
@@ -196,7 +196,7 @@ func TestR71_OnlyWhatSlackSigns(t *testing.T) {
 	}
 }
 
-// TestR71_InteractionsAndCommands: buttons and commands come as forms, by the same rules.
+// TestR71_InteractionsAndCommands: the same rules apply to buttons and commands, which are sent as forms.
 func TestR71_InteractionsAndCommands(t *testing.T) {
 	t.Parallel()
 	intake := &taken{}
@@ -227,8 +227,8 @@ func TestR71_InteractionsAndCommands(t *testing.T) {
 	}
 }
 
-// TestR71_SlackComesAgain: what cannot be stored is answered 503, so that Slack sends it again.
-func TestR71_SlackComesAgain(t *testing.T) {
+// TestR71_FailedEventsAreSentAgain: if an event cannot be stored, the status is 503, so that Slack sends it again.
+func TestR71_FailedEventsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	intake := &taken{fails: fault.Wrap(errors.New("gone"), fault.Unavailable, "データベースに接続できません。")}
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{slack: slackSettings{
@@ -240,7 +240,7 @@ func TestR71_SlackComesAgain(t *testing.T) {
 	if resp.status != http.StatusServiceUnavailable || resp.header.Get("Retry-After") == "" {
 		t.Errorf("got %d %s", resp.status, resp.body)
 	}
-	// The workspace of the environment is not known before Slack was asked.
+	// The workspace of the environment is unknown before Slack was called.
 	resp = f.do(signed("of the environment", "/external/slack/v1/event", "application/json", mention("T3", "糸"), time.Now()))
 	if resp.status != http.StatusServiceUnavailable {
 		t.Errorf("got %d %s", resp.status, resp.body)
@@ -251,7 +251,7 @@ func TestR71_SlackComesAgain(t *testing.T) {
 	}
 }
 
-// TestR91_SlackSecretsAreNotShown: no answer, log or table has a secret that was set.
+// TestR91_SlackSecretsAreNotShown: no response, log or table contains a stored secret.
 func TestR91_SlackSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{})
@@ -269,7 +269,7 @@ func TestR91_SlackSecretsAreNotShown(t *testing.T) {
 	if config.Credentials != want || config.Source != "stored" || !config.Storable {
 		t.Errorf("got %+v", config)
 	}
-	// Slack cannot be reached: the token is in no error.
+	// If Slack is unreachable, the error does not contain the token.
 	token := f.do(call{method: "PUT", path: "/v1/slack-config", token: f.alice.Subject, body: map[string]any{
 		"bot_token": "geheim-4",
 	}})
@@ -293,7 +293,7 @@ func TestR91_SlackSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestSlackNeedsAKey: without a key nothing is stored, and the page can say so.
+// TestSlackNeedsAKey: without a key nothing is stored, and the page can show the reason.
 func TestSlackNeedsAKey(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{slack: slackSettings{unsealed: true}})

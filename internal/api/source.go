@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// uploadTimeout bounds a whole upload while its bytes keep coming: 50 MiB at 0.7 Mbit/s.
+// uploadTimeout bounds a whole upload while its bytes arrive: 50 MiB at 0.7 Mbit/s.
 const uploadTimeout = 10 * time.Minute
 
 func sourceOwner(actor identity.Actor) datasource.Owner { return datasource.Owner(owner(actor)) }
@@ -106,15 +106,16 @@ func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor 
 	return writeJSON(w, status, toDataSource(source))
 }
 
-// receiveFile returns the file of a multipart body that may come for so long. done must be called with the error of the
-// call: a refused file is read to its end, because a browser that is still sending would not read the refusal.
+// receiveFile returns the file of a multipart body, which must arrive within limit. The caller must call done with the
+// error of the call. For a refused file, done reads the body to its end, because a browser that is still sending would
+// not read the refusal.
 func receiveFile(w http.ResponseWriter, r *http.Request, limit time.Duration) (part *multipart.Part,
 	done func(error), err error,
 ) {
 	r.Body = &patientBody{ReadCloser: r.Body, rc: http.NewResponseController(w), end: time.Now().Add(limit)}
 	done = func(err error) {
 		if err != nil {
-			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize)) // Anything beyond is cut off.
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize)) // The rest is dropped.
 			moveWriteDeadline(w)
 		}
 	}
@@ -149,7 +150,7 @@ func (c content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patientBody is a body that may take long while it keeps coming.
+// patientBody is a body without a time limit as long as bytes arrive.
 type patientBody struct {
 	io.ReadCloser
 	rc  *http.ResponseController
@@ -177,17 +178,18 @@ func (s *Server) downloadDataSource(w http.ResponseWriter, r *http.Request, acto
 	}
 	defer func() { _ = file.Close() }()
 	h := w.Header()
-	// Never displayed: it may be HTML.
+	// Never displayed, because it may be HTML.
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": source.Filename}))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.FormatInt(source.Size, 10))
 	h.Set("Cache-Control", "no-store")
-	_, _ = io.Copy(patientWriter{w}, file) // The client may be gone, or detects a truncated file by its length.
+	// The client may have disconnected. It detects a truncated file by its length.
+	_, _ = io.Copy(patientWriter{w}, file)
 	return nil
 }
 
-// patientWriter is a response that may take long while the client keeps reading.
+// patientWriter is a response without a time limit as long as the client reads.
 type patientWriter struct{ w http.ResponseWriter }
 
 // Write implements io.Writer.
@@ -263,7 +265,7 @@ const (
 	defaultWidth = 1000
 )
 
-// changeReading stops or restarts processing of a data source.
+// changeReading stops or restarts the processing of a data source.
 func (s *Server) changeReading(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor,
 	change func(context.Context, datasource.Owner, uuid.UUID) (datasource.Source, error),

@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// upload is the call that uploads a file, as a browser makes it.
+// upload returns the call with which a browser uploads a file.
 func upload(token, filename, content string) call {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -37,8 +37,8 @@ func upload(token, filename, content string) call {
 	}
 }
 
-// TestR17_DataSourceProgressReachesEveryTab: from the upload to the end of reading, in every tab of its owner and
-// nobody else's.
+// TestR17_DataSourceProgressReachesEveryTab: every tab of the owner, and no other person's, receives the progress from
+// the upload to the end of the processing.
 func TestR17_DataSourceProgressReachesEveryTab(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{reads: true})
@@ -84,7 +84,7 @@ func TestR17_DataSourceProgressReachesEveryTab(t *testing.T) {
 	}
 }
 
-func TestUploadedFileIsListedAndComesBackAsItWas(t *testing.T) {
+func TestUploadedFileIsListedAndDownloadedUnchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	content := "名前,部署\n花子,営業\n"
@@ -112,7 +112,7 @@ func TestUploadedFileIsListedAndComesBackAsItWas(t *testing.T) {
 		t.Errorf("limit 101: %d", resp.status)
 	}
 
-	// R67: never shown in place.
+	// R67: never displayed in the browser.
 	resp := f.do(call{method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: f.alice.Subject})
 	disposition, params, err := mime.ParseMediaType(resp.header.Get("Content-Disposition"))
 	if resp.status != http.StatusOK || string(resp.body) != content || err != nil || disposition != "attachment" ||
@@ -136,7 +136,7 @@ func TestR67_PagesAreNeverShown(t *testing.T) {
 	}
 }
 
-func TestUploadsThatCannotBeTaken(t *testing.T) {
+func TestRefusedUploads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	cut := upload(f.alice.Subject, "a.txt", "途中まで")
@@ -189,7 +189,7 @@ func TestUploadsThatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// beginUpload sends the half of a file, and finish the rest.
+// beginUpload sends the first half of a file, and finish the rest.
 func (f *fixture) beginUpload(token string) (finish func() response) {
 	f.t.Helper()
 	whole := upload(token, "長い資料.txt", strings.Repeat("本文", 10_000))
@@ -224,7 +224,7 @@ func (f *fixture) beginUpload(token string) (finish func() response) {
 	}
 }
 
-// TestR45_UploadAfterRemovalStoresNothing, however their session ends during the upload.
+// TestR45_UploadAfterRemovalStoresNothing: the upload is discarded, whatever ends the session during the upload.
 func TestR45_UploadAfterRemovalStoresNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -250,7 +250,7 @@ func TestR45_UploadAfterRemovalStoresNothing(t *testing.T) {
 			f.account(&f.alice)
 			token := f.signIn(f.alice).IDToken
 			finish := f.beginUpload(token)
-			// Once the file is being written, the call has been let in.
+			// The call is admitted once the file is being written.
 			f.eventually("nothing is written", func() bool { return len(f.keptFiles()) == 1 })
 			test.end(f, token)
 			resp := finish()
@@ -294,8 +294,9 @@ func TestPagesAreShownToTheirOwnerOnly(t *testing.T) {
 	}
 }
 
-// TestR84_ForeignPassagesAndPages: passages, their places, pages and files of somebody else are answered as what does
-// not exist, whatever their owner had this server cache, and so are those of a deleted data source.
+// TestR84_ForeignPassagesAndPages: passages, their positions, pages and files of another person are treated as if they
+// did not exist, even if this server has cached them for their owner. The same applies to those of a deleted data
+// source.
 func TestR84_ForeignPassagesAndPages(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{reads: true})

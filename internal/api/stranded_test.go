@@ -7,8 +7,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 )
 
-// TestPasswordsForMembersOfSingleSignOn: when it is switched off, members it has added are invited to a password and go
-// on as who they are; and when it is on again, they still are.
+// TestPasswordsForMembersOfSingleSignOn: when single sign-on is disabled, its members are invited to set a password and
+// remain the same members, also after it is enabled again.
 func TestPasswordsForMembersOfSingleSignOn(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
@@ -39,7 +39,7 @@ func TestPasswordsForMembersOfSingleSignOn(t *testing.T) {
 		t.Errorf("by a general user: %d %s", resp.status, resp.body)
 	}
 	resend.token = f.admin.Subject
-	for range 2 { // The second password holds.
+	for range 2 { // The second password is valid.
 		if resp := f.do(resend); resp.status != http.StatusNoContent {
 			t.Fatalf("got %d %s", resp.status, resp.body)
 		}

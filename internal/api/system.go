@@ -28,6 +28,6 @@ func (s *Server) appConfig(w http.ResponseWriter, _ *http.Request) error {
 
 func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
-	_, _ = w.Write(openapiYAML) // The client may be gone.
+	_, _ = w.Write(openapiYAML) // The client may have disconnected.
 	return nil
 }

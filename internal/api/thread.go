@@ -81,7 +81,7 @@ func (s *Server) touchThread(w http.ResponseWriter, r *http.Request, actor ident
 	})
 }
 
-// withThread writes the thread that do returns for the actor and the id in the path.
+// withThread writes the thread returned by do for the actor and the id in the path.
 func withThread(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor, do func(chat.Owner, uuid.UUID) (chat.Thread, error),
 ) error {

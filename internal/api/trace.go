@@ -11,11 +11,11 @@ import (
 )
 
 // withTrace sets the trace of a request: that of its traceparent header if well-formed, else a new one. Later spans
-// continue it, and people can quote its id to support, even without tracing.
+// continue it. People can report its id to support, even without tracing.
 func withTrace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
-		if trace.SpanContextFromContext(ctx).IsValid() { // A handler before this one has set it.
+		if trace.SpanContextFromContext(ctx).IsValid() { // Set by a handler before this one.
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -27,7 +27,7 @@ func withTrace(next http.Handler) http.Handler {
 	})
 }
 
-// traceID returns the id of the context's trace, 32 hexadecimal digits, or "" if there is none.
+// traceID returns the id of the context's trace, 32 hexadecimal digits, or "".
 func traceID(ctx context.Context) string {
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		return span.TraceID().String()
@@ -47,8 +47,8 @@ func newTrace() trace.SpanContext {
 // logHandler adds the request id and the trace id of a record's context.
 type logHandler struct{ slog.Handler }
 
-// NewLogHandler returns a handler that adds request_id and trace_id to each record whose context has them, so that
-// logs of a domain can be found by the id that a person was shown.
+// NewLogHandler returns a handler that adds request_id and trace_id to each record whose context has them. With the id
+// shown to a person, the logs of all domains can be found.
 func NewLogHandler(next slog.Handler) slog.Handler {
 	if _, done := next.(logHandler); done {
 		return next

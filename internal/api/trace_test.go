@@ -49,7 +49,7 @@ func (s *refusing) VerifyIDToken(ctx context.Context, _ string) (identity.Claims
 	return identity.Claims{}, s.err
 }
 
-// refuse makes a call that ends with an error, and returns the answer and what was logged.
+// refuse makes a call that fails with an error, and returns the response and the log records.
 func (s *refusing) refuse(err error, header ...string) (response, []map[string]any) {
 	s.t.Helper()
 	s.err = err

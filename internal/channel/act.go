@@ -11,7 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// own returns the delivery of an answer that the person has asked for, nil if they were told that there is none.
+// own returns the delivery of an answer that the person asked for. For other answers it returns nil after notifying the
+// person.
 func (a *acting) own(ctx context.Context, answerID uuid.UUID) (*Delivery, error) {
 	d, err := a.Store.FindDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, answerID)
 	switch {
@@ -25,7 +26,7 @@ func (a *acting) own(ctx context.Context, answerID uuid.UUID) (*Delivery, error)
 	return d, nil
 }
 
-// stop ends the answer that is meant, or the last one that the person has asked for in the thread.
+// stop stops the answer of the event, or without one the person's last answer in the thread.
 func (a *acting) stop(ctx context.Context) error {
 	var d *Delivery
 	var err error
@@ -43,13 +44,13 @@ func (a *acting) stop(ctx context.Context) error {
 	return ignoreMissing(a.Chat.StopMessage(ctx, d.Owner(), d.AnswerID))
 }
 
-// last returns the last delivery of the person in the thread, nil for none.
+// last returns the person's last delivery in the thread, or nil.
 func (a *acting) last(ctx context.Context) (*Delivery, error) {
 	return a.Store.LastDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.to.Thread,
 		a.to.Person)
 }
 
-// ignoreMissing ignores that something was deleted meanwhile.
+// ignoreMissing returns nil for an error because of a deletion.
 func ignoreMissing(err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil
@@ -57,7 +58,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// edited offers to answer a question again whose message was edited.
+// edited offers to regenerate the answer to an edited question.
 func (a *acting) edited(ctx context.Context) error {
 	e := a.event
 	asked, err := a.Store.ListDeliveries(ctx, e.OrganizationID, e.InstallationID, a.to.Channel, e.Incoming.Message)
@@ -73,7 +74,7 @@ func (a *acting) edited(ctx context.Context) error {
 	return a.tell(ctx, Notice{Kind: NoticeEdited, Text: textEdited, AnswerID: d.AnswerID})
 }
 
-// deleted ends the answers to a question whose message was deleted.
+// deleted stops the answers to a question whose message was deleted.
 func (a *acting) deleted(ctx context.Context) error {
 	in := a.event.Incoming
 	busy, err := a.Store.WithdrawQuestion(ctx, a.event.OrganizationID, a.event.InstallationID, in.Channel, in.Message)
@@ -121,7 +122,7 @@ func (a *acting) rate(ctx context.Context) error {
 	return a.refuse(ctx, fault.DetailOf(err))
 }
 
-// help says how to ask, with the skills of a person who is linked.
+// help explains how to ask. For a linked person it lists the skills.
 func (a *acting) help(ctx context.Context) error {
 	linked, err := a.Links.FindLink(ctx, a.to)
 	if err != nil {
@@ -136,7 +137,7 @@ func (a *acting) help(ctx context.Context) error {
 	return a.tell(ctx, n)
 }
 
-// prompted returns the member's skills, and what they do.
+// prompted returns the member's skills as prompts.
 func (a *acting) prompted(ctx context.Context, owner chat.Owner) ([]Prompt, error) {
 	skills, err := a.listSkills(ctx, owner)
 	if err != nil {
@@ -151,7 +152,7 @@ func (a *acting) prompted(ctx context.Context, owner chat.Owner) ([]Prompt, erro
 	return prompts, nil
 }
 
-// link offers the person to be linked.
+// link invites the person to link their account.
 func (a *acting) link(ctx context.Context) error {
 	linked, err := a.Links.FindLink(ctx, a.to)
 	if err != nil {
@@ -180,7 +181,7 @@ func (a *acting) unlink(ctx context.Context) error {
 	return a.tell(ctx, Notice{Kind: NoticeUnlinked, Text: textUnlinkedOK})
 }
 
-// home shows the person their page.
+// home shows the person's home page.
 func (a *acting) home(ctx context.Context) error {
 	host, ok := a.surface.(Host)
 	if !ok {
@@ -204,10 +205,10 @@ func (a *acting) home(ctx context.Context) error {
 	return host.ShowHome(ctx, a.to, h)
 }
 
-// maxPrompts is how many prompts are offered in a conversation that was opened.
+// maxPrompts is the number of prompts shown in an opened conversation.
 const maxPrompts = 4
 
-// prompts offers what may be asked.
+// prompts shows suggested questions.
 func (a *acting) prompts(ctx context.Context) error {
 	host, ok := a.surface.(Host)
 	if !ok {

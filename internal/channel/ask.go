@@ -17,10 +17,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// maxQuoted bounds what of a conversation is quoted in a question, in characters.
+// maxQuoted bounds the part of a conversation that is quoted in a question, in characters.
 const maxQuoted = 12_000
 
-// answered asks for the member whom the person is linked with, or says why not.
+// answered calls ask with the member linked to the person, or shows the person why the question is not answered.
 func (a *acting) answered(ctx context.Context, ask func(context.Context, chat.Owner) error) error {
 	if text := a.forbidden(); text != "" {
 		return a.refuse(ctx, text)
@@ -32,7 +32,7 @@ func (a *acting) answered(ctx context.Context, ask func(context.Context, chat.Ow
 	err = ask(ctx, owner)
 	switch fault.CodeOf(err) {
 	case "", fault.Internal, fault.Unavailable, fault.Canceled:
-		return err // Tried again.
+		return err // The event is retried.
 	case fault.ThreadBusy:
 		return a.wait(ctx)
 	case fault.MemberLimit:
@@ -44,7 +44,7 @@ func (a *acting) answered(ctx context.Context, ask func(context.Context, chat.Ow
 	return a.refuse(ctx, fault.DetailOf(err))
 }
 
-// forbidden returns why nothing is answered here, "" if it is.
+// forbidden returns the reason why the policy forbids answers in this place, or "".
 func (a *acting) forbidden() string {
 	policy := a.to.Installation.Policy
 	switch {
@@ -56,7 +56,7 @@ func (a *acting) forbidden() string {
 	return ""
 }
 
-// member returns the member whom the person is linked with. If there is none, the person is told what to do.
+// member returns the member linked to the person. Without one, it shows the person a notice and returns ok false.
 func (a *acting) member(ctx context.Context) (owner chat.Owner, ok bool, err error) {
 	linked, err := a.Links.FindLink(ctx, a.to)
 	if err != nil {
@@ -75,8 +75,8 @@ func (a *acting) member(ctx context.Context) (owner chat.Owner, ok bool, err err
 	return chat.Owner{}, false, err
 }
 
-// await makes a question wait until the person is linked, and invites them once. After the invitation's lifetime the
-// question is dropped.
+// await defers a question until the person is linked, and invites the person once. It drops the question when the
+// invitation has expired.
 func (a *acting) await(ctx context.Context) error {
 	if a.event.Incoming.Kind == Regenerate {
 		return a.invite(ctx, textLink)
@@ -94,10 +94,10 @@ func (a *acting) await(ctx context.Context) error {
 			return err
 		}
 	}
-	return later{min(a.cfg.Unlinked+age/10, time.Minute)} // Each look is a call of the surface.
+	return later{min(a.cfg.Unlinked+age/10, time.Minute)} // Each check is a call of the surface.
 }
 
-// invite offers the person to be linked.
+// invite shows the person an invitation to link their account.
 func (a *acting) invite(ctx context.Context, text string) error {
 	url, err := a.Links.Invite(ctx, a.to)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *acting) invite(ctx context.Context, text string) error {
 	return a.tell(ctx, Notice{Kind: NoticeLink, Text: text, URL: url, Label: textDoLink})
 }
 
-// wait has a question wait for the answer before it, and tells the person so once.
+// wait defers a question until the thread's current answer is complete, and notifies the person once.
 func (a *acting) wait(ctx context.Context) error {
 	if a.overdue() {
 		return a.refuse(ctx, textWaited)
@@ -125,7 +125,7 @@ func (a *acting) wait(ctx context.Context) error {
 
 func (a *acting) overdue() bool { return time.Since(a.event.ReceivedAt) > a.cfg.MaxWait }
 
-// ask asks a question, and has its answer delivered.
+// ask asks a question and starts the delivery of its answer.
 func (a *acting) ask(ctx context.Context, owner chat.Owner) error {
 	done := &a.event.Done
 	if done.Question == nil {
@@ -137,7 +137,7 @@ func (a *acting) ask(ctx context.Context, owner chat.Owner) error {
 		}
 		if done.Problems != "" {
 			if err := a.tell(ctx, Notice{Kind: NoticeInfo, Text: done.Problems}); err != nil {
-				a.Log.InfoContext(ctx, "a person was not told about files", "err", err)
+				a.Log.InfoContext(ctx, "channel: notice about files not shown", "err", err)
 			}
 		}
 	}
@@ -148,8 +148,7 @@ func (a *acting) ask(ctx context.Context, owner chat.Owner) error {
 	return a.deliver(ctx, owner, exchange, a.event.Incoming.Message)
 }
 
-// send begins the answer to the event's question. It announces an answer that takes many tokens to the person before
-// that begins.
+// send begins the answer to the event's question. It notifies the person before an answer that takes many tokens.
 func (a *acting) send(ctx context.Context, owner chat.Owner) (exchange chat.Exchange, err error) {
 	done := &a.event.Done
 	if done.Question.ThreadID == uuid.Nil {
@@ -172,7 +171,7 @@ func (a *acting) send(ctx context.Context, owner chat.Owner) (exchange chat.Exch
 	return a.send(ctx, owner)
 }
 
-// prepare makes the question. It is nil if the person was told why there is none.
+// prepare stores the question in the event. The question remains nil if the person received a notice instead.
 func (a *acting) prepare(ctx context.Context, owner chat.Owner) error {
 	in, done := a.event.Incoming, &a.event.Done
 	thread, err := a.conversation(ctx, owner)
@@ -228,7 +227,7 @@ func (a *acting) prepare(ctx context.Context, owner chat.Owner) error {
 		}
 		q.Form, q.Content = values, ""
 	case !in.Direct:
-		said, err := a.unheard(ctx, thread, said)
+		said, err := a.sinceLastQuestion(ctx, thread, said)
 		if err != nil {
 			return err
 		}
@@ -238,7 +237,7 @@ func (a *acting) prepare(ctx context.Context, owner chat.Owner) error {
 	return nil
 }
 
-// open begins a thread for a question from outside of one.
+// open creates a thread for a question from outside of a thread.
 func (a *acting) open(ctx context.Context, question string) error {
 	thread, err := a.surface.Open(ctx, a.to, a.event.Incoming.EventID, question)
 	if err != nil {
@@ -248,7 +247,7 @@ func (a *acting) open(ctx context.Context, question string) error {
 	return a.save(ctx)
 }
 
-// conversation returns the thread that the member has within the thread of the surface, nil for none.
+// conversation returns the member's Tsumugi thread for the surface's thread, or nil.
 func (a *acting) conversation(ctx context.Context, owner chat.Owner) (*chat.Thread, error) {
 	if a.to.Thread == "" {
 		return nil, nil //nolint:nilnil // None is no error.
@@ -264,8 +263,8 @@ func (a *acting) conversation(ctx context.Context, owner chat.Owner) (*chat.Thre
 	return &thread, err
 }
 
-// skill returns the skill that a question is for, and the question without its name: the one that is named, else that
-// of the conversation, else the first one for plain questions.
+// skill returns the skill for a question, and the question without the skill's name: the named skill, else the thread's
+// skill, else the first skill for plain questions.
 func (a *acting) skill(ctx context.Context, owner chat.Owner, thread *chat.Thread) (skill.Skill, string, error) {
 	in := a.event.Incoming
 	skills, err := a.listSkills(ctx, owner)
@@ -316,7 +315,8 @@ func (a *acting) listSkills(ctx context.Context, owner chat.Owner) (skills []ski
 	}
 }
 
-// cutName cuts the name of a skill off a text that begins with it on a line of its own, or before a colon.
+// cutName removes the name of a skill from the beginning of a text. The name must be on its own line or be followed by
+// a colon.
 func cutName(text, name string) (rest string, ok bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < len(name) || !strings.EqualFold(text[:len(name)], name) {
@@ -330,8 +330,7 @@ func cutName(text, name string) (rest string, ok bool) {
 	return "", false
 }
 
-// fill returns the values of a form with a text in the one field that it needs, or a file where a text or a file is
-// proofread. ok is false if it needs more.
+// fill fills in a form that requires a single text, or a file for proofreading. ok is false if the form requires more.
 func fill(sk skill.Skill, text string, files []uuid.UUID) (values map[string]string, ok bool) {
 	values = make(map[string]string)
 	proofreads := sk.Kind == skill.KindProofreading
@@ -353,8 +352,9 @@ func fill(sk skill.Skill, text string, files []uuid.UUID) (values map[string]str
 	return values, ok
 }
 
-// unheard returns what was said since the person's last question in the thread: what came before is known there.
-func (a *acting) unheard(ctx context.Context, thread *chat.Thread, said []Said) ([]Said, error) {
+// sinceLastQuestion returns the messages after the person's last question in the thread. The thread in the app already contains
+// the earlier ones.
+func (a *acting) sinceLastQuestion(ctx context.Context, thread *chat.Thread, said []Said) ([]Said, error) {
 	if thread == nil || len(said) == 0 {
 		return said, nil
 	}
@@ -366,7 +366,7 @@ func (a *acting) unheard(ctx context.Context, thread *chat.Thread, said []Said) 
 	return said[i+1:], nil
 }
 
-// askPrompt returns what a model reads of a question in a conversation, "" if that is the question alone.
+// askPrompt returns the model's prompt for a question in a conversation, or "" if the prompt is the question itself.
 func askPrompt(said []Said, question string) string {
 	if said = recent(said); len(said) == 0 {
 		return ""
@@ -379,7 +379,7 @@ func askPrompt(said []Said, question string) string {
 		unfenced(question)
 }
 
-// summaryPrompt returns what a model reads of a conversation to summarize.
+// summaryPrompt returns the model's prompt for a summary of a conversation.
 func summaryPrompt(said []Said) string {
 	var b strings.Builder
 	for _, s := range recent(said) {
@@ -388,12 +388,12 @@ func summaryPrompt(said []Said) string {
 	return textSummarize + "\n<text>\n" + unfenced(b.String()) + "</text>"
 }
 
-// unfenced returns a text that cannot open or close anything of a prompt.
+// unfenced escapes a text so that it cannot open or close a tag of the prompt.
 func unfenced(text string) string {
 	return skill.Neutralize(text, "said", "message", "source", "notes", "question")
 }
 
-// recent returns the newest remarks with text that maxQuoted allows.
+// recent returns the newest messages with text, up to maxQuoted characters.
 func recent(said []Said) []Said {
 	said = slices.DeleteFunc(slices.Clone(said), func(s Said) bool { return strings.TrimSpace(s.Text) == "" })
 	room := maxQuoted
@@ -408,7 +408,7 @@ func recent(said []Said) []Said {
 	return said
 }
 
-// regenerate has a question answered again: as it stands in its message by now.
+// regenerate answers a question again, with the current text of its message.
 func (a *acting) regenerate(ctx context.Context, owner chat.Owner) error {
 	d, err := a.own(ctx, a.event.Incoming.AnswerID)
 	if err != nil || d == nil {
@@ -435,7 +435,7 @@ func (a *acting) regenerate(ctx context.Context, owner chat.Owner) error {
 	return a.deliver(ctx, owner, exchange, d.Message)
 }
 
-// again returns the question of an answer, to be asked again: edited, if its message was edited.
+// again returns the question for a repeated answer: an edit if the question's message was edited.
 func (a *acting) again(ctx context.Context, owner chat.Owner, d Delivery) (chat.Question, error) {
 	q := chat.Question{RequestID: a.requestID(), ThreadID: d.ThreadID, Regenerate: &d.AnswerID}
 	if d.Message == "" {
@@ -463,7 +463,7 @@ func (a *acting) again(ctx context.Context, owner chat.Owner, d Delivery) (chat.
 	return q, nil
 }
 
-// isEdited reports whether a message says something else than the question that was asked, and what.
+// isEdited compares a message with the question that was asked. If they differ, it returns the new text and true.
 func (a *acting) isEdited(ctx context.Context, owner chat.Owner, d Delivery, text string) (string, bool, error) {
 	question, err := a.Chat.FindMessage(ctx, owner, d.QuestionID)
 	if err != nil || question.Form != nil {
@@ -480,7 +480,7 @@ func (a *acting) isEdited(ctx context.Context, owner chat.Owner, d Delivery, tex
 	return text, text != "" && text != question.Content, nil
 }
 
-// deliver has an answer delivered, by this server if it is the first one to store that.
+// deliver stores the delivery of an answer. This server delivers it, unless it was stored before.
 func (a *acting) deliver(ctx context.Context, owner chat.Owner, exchange chat.Exchange, message Ref) error {
 	until := time.Now().Add(a.cfg.Lease)
 	d := Delivery{

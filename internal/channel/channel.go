@@ -1,7 +1,7 @@
-// Package channel owns conversations that live elsewhere: in the threads of Slack, and of whatever surface comes next.
-// It takes in what happens there, asks for the person who is meant, and delivers the answer while it grows, once.
+// Package channel owns conversations in other applications, such as Slack threads. It stores incoming events, asks
+// questions for the linked members, and delivers each answer once while it is written.
 //
-// A surface is an adapter (package slack); channel knows none, and neither the database nor HTTP: it declares the
-// Surface and the Store that it needs. It imports fault, identity, org, skill, datasource, answer, stream and chat.
-// Package channeltest has a surface in memory and the suite that holds every surface to the same promises.
+// A surface is an adapter (package slack). Package channel does not depend on an adapter, the database or HTTP: it
+// declares the Surface and Store interfaces that it needs. It imports fault, identity, org, skill, datasource, answer,
+// stream and chat. Package channeltest has a surface in memory and a test suite for surfaces.
 package channel

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// claimDeliveries goes on with deliveries that no server holds.
+// claimDeliveries claims deliveries without a server and continues them.
 func (s *Service) claimDeliveries(ctx context.Context) error {
 	s.mu.Lock()
 	free := s.cfg.MaxDeliveries - len(s.delivered)
@@ -30,7 +30,7 @@ func (s *Service) claimDeliveries(ctx context.Context) error {
 	return err
 }
 
-// beginDelivery delivers an answer in a goroutine.
+// beginDelivery starts a goroutine that delivers an answer.
 func (s *Service) beginDelivery(d Delivery, until time.Time) {
 	ctx, cancel := context.WithCancel(s.root)
 	c := &claim{Claimed: Claimed{ID: d.AnswerID, Claim: d.Claim, Delivery: true}, cancel: cancel}
@@ -52,7 +52,7 @@ func (s *Service) beginDelivery(d Delivery, until time.Time) {
 	})
 }
 
-// delivering is a delivery that this server makes. It belongs to one goroutine.
+// delivering is a delivery in progress on this server. It belongs to one goroutine.
 type delivering struct {
 	*Service
 	Delivery
@@ -61,13 +61,13 @@ type delivering struct {
 	traits  Traits
 	to      Target
 	log     *slog.Logger
-	wrote   map[int]time.Time // When each message was last written to.
-	tried   int               // Failed calls in a row.
-	pause   time.Time         // No call before it.
-	rested  time.Time         // The last write and the interval of a message.
+	wrote   map[int]time.Time // Time of the last write to each message.
+	tried   int               // Consecutive failed calls.
+	pause   time.Time         // End of the pause after a failed call.
+	rested  time.Time         // Time of the last write plus the interval for a message.
 }
 
-// view is an answer as it is at a moment.
+// view is a snapshot of an answer.
 type view struct {
 	run    int
 	text   string
@@ -78,7 +78,7 @@ type view struct {
 	notice string
 }
 
-// deliver brings an answer to its surface until it is complete, the claim is lost, or the Service stops.
+// deliver delivers an answer until it is complete, the claim is lost, or the Service stops.
 func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
 	w := &delivering{Service: s, Delivery: d, claim: c, wrote: make(map[int]time.Time), log: s.Log.With(
 		"installation", d.InstallationID, "answer", d.AnswerID,
@@ -94,27 +94,27 @@ func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
 		return
 	case ctx.Err() != nil && s.root.Err() == nil && w.isDeleted(store):
 		err = w.withdraw(store)
-	case ctx.Err() != nil: // Stopped, or lost.
+	case ctx.Err() != nil: // Stopped, or the claim was lost.
 		err = s.Store.ReleaseDelivery(store, w.Delivery, 0)
 	case err == nil:
 		s.counters.delivered.Add(1)
 		w.title(store)
 		err = s.Store.EndDelivery(store, w.Delivery)
 	case errors.Is(err, ErrGone), errors.Is(err, ErrNotInstalled):
-		w.log.InfoContext(ctx, "an answer cannot be delivered: its place is gone", "err", err)
+		w.log.InfoContext(ctx, "channel: place of an answer deleted", "err", err)
 		err = s.Store.EndDelivery(store, w.Delivery)
 	case errors.Is(err, ErrRevoked):
 		err = s.erase(ctx, d.InstallationID)
 	default:
-		w.log.WarnContext(ctx, "a delivery is interrupted", "err", err)
+		w.log.WarnContext(ctx, "channel: delivery interrupted", "err", err)
 		err = s.Store.ReleaseDelivery(store, w.Delivery, s.cfg.MinPause)
 	}
 	if err != nil && !errors.Is(err, ErrLost) {
-		w.log.WarnContext(ctx, "what became of a delivery was not stored; its lease expires", "err", err)
+		w.log.WarnContext(ctx, "channel: delivery result not stored, lease expires", "err", err)
 	}
 }
 
-// prepare finds where the answer goes.
+// prepare loads the installation and sets the surface and the target.
 func (w *delivering) prepare(ctx context.Context) error {
 	in, err := w.Installations.Installation(ctx, w.InstallationID)
 	if err != nil {
@@ -128,7 +128,7 @@ func (w *delivering) prepare(ctx context.Context) error {
 		Installation: in, Channel: w.Channel, Thread: w.Thread, Person: w.Person, PersonTeam: w.PersonTeam,
 		Direct: w.Direct,
 	}
-	for i := range w.Progress.Posted { // Of another server: an unanswered call may have had its effect.
+	for i := range w.Progress.Posted { // A former server's call without a recorded result may have succeeded.
 		if p := &w.Progress.Posted[i]; p.Held != p.Meant {
 			p.Unsure = true
 		}
@@ -136,7 +136,7 @@ func (w *delivering) prepare(ctx context.Context) error {
 	return nil
 }
 
-// follow watches the answer, as any client does, until all of it is delivered.
+// follow watches the answer, as clients do, until it is delivered completely.
 func (w *delivering) follow(ctx context.Context) error {
 	w.status(ctx, textThinking)
 	leave := func() {}
@@ -144,7 +144,8 @@ func (w *delivering) follow(ctx context.Context) error {
 	for {
 		attachment, err := w.Chat.Attach(ctx, w.Owner(), w.AnswerID)
 		if err == nil {
-			leave() // Not earlier: the last one to leave unsubscribes from another server's text.
+			// Called after Attach: when the last watcher leaves, the server unsubscribes from another server's text.
+			leave()
 			leave = attachment.Leave
 			var done bool
 			if done, err = w.watch(ctx, attachment); done {
@@ -159,7 +160,7 @@ func (w *delivering) follow(ctx context.Context) error {
 		case err != nil && !isFault(err):
 			return err // Of the surface, or a lost claim.
 		case err != nil:
-			w.log.InfoContext(ctx, "an answer cannot be followed for the moment", "err", err)
+			w.log.InfoContext(ctx, "channel: watching an answer failed, retrying", "err", err)
 			if err := w.sleep(ctx, w.cfg.MinPause, nil); err != nil {
 				return err
 			}
@@ -167,26 +168,26 @@ func (w *delivering) follow(ctx context.Context) error {
 	}
 }
 
-// isFault reports whether an error came from a domain or the store and may pass by.
+// isFault reports whether an error of a domain or the store may be temporary.
 func isFault(err error) bool {
 	_, ok := errors.AsType[*fault.Error](err)
 	return ok && !errors.Is(err, ErrLost) && !errors.Is(err, ErrNotInstalled)
 }
 
-// watch delivers a text while it grows. done says that the answer is complete and delivered, or cannot be.
+// watch delivers a text while it grows. done reports that the delivery is complete or has failed.
 func (w *delivering) watch(ctx context.Context, a chat.Attachment) (done bool, _ error) {
 	if a.Text == nil {
 		return false, w.sleep(ctx, a.Patience, a.Opened)
 	}
 	watch := a.Text.Watch("")
 	for {
-		for watch.Take() != nil { // What matters is that there is more: the text is read whole.
+		for watch.Take() != nil { // The updates only signal new text: step reads the whole text.
 		}
 		more, over := watch.Wait()
 		if over {
 			break
 		}
-		if rest := time.Until(w.rested); rest > 0 { // Meanwhile the text grows.
+		if rest := time.Until(w.rested); rest > 0 { // The text may grow meanwhile.
 			if err := w.sleep(ctx, rest, nil); err != nil {
 				return true, err
 			}
@@ -205,12 +206,12 @@ func (w *delivering) watch(ctx context.Context, a chat.Attachment) (done bool, _
 		}
 	}
 	if _, err := watch.Over(); errors.Is(err, stream.ErrAbandoned) {
-		return false, nil // The run that follows is attached to.
+		return false, nil // follow attaches to the next run.
 	}
 	return w.complete(ctx)
 }
 
-// complete delivers an answer that has ended, as it is stored.
+// complete delivers the stored text of an answer that has ended.
 func (w *delivering) complete(ctx context.Context) (done bool, _ error) {
 	m, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
 	if err != nil || !m.Status.Terminal() {
@@ -237,13 +238,13 @@ func (w *delivering) complete(ctx context.Context) (done bool, _ error) {
 	}
 }
 
-// isDeleted reports whether the answer was deleted: then the claim was lost as well.
+// isDeleted reports whether the answer was deleted, which also removes the claim.
 func (w *delivering) isDeleted(ctx context.Context) bool {
 	_, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
 	return w.surface != nil && fault.CodeOf(err) == fault.NotFound
 }
 
-// idle returns how long to wait for more of the text: until a stream has lived long enough.
+// idle returns the time to wait for more text: until the stream reaches its maximum age.
 func (w *delivering) idle() time.Duration {
 	wait := time.Minute
 	if i := len(w.Progress.Posted) - 1; i >= 0 && w.Progress.Posted[i].Streaming {
@@ -252,7 +253,7 @@ func (w *delivering) idle() time.Duration {
 	return wait
 }
 
-// withdraw ends the messages of an answer that was deleted with its thread. The row of the delivery is gone as well.
+// withdraw ends the messages of an answer that was deleted with its thread and its delivery.
 func (w *delivering) withdraw(ctx context.Context) error {
 	i := len(w.Progress.Posted) - 1
 	if i < 0 || w.Progress.Posted[i].Ref == "" || time.Now().After(*w.claim.until.Load()) {
@@ -268,7 +269,7 @@ func (w *delivering) withdraw(ctx context.Context) error {
 // threadURL returns the address of the thread in the app.
 func (w *delivering) threadURL() string { return w.cfg.PublicURL + "/chat/" + w.ThreadID.String() }
 
-// status shows that the answer is being worked on. It is no part of the answer: a failure is not repeated.
+// status shows that the answer is in progress. A failure is not retried because the status is not part of the answer.
 func (w *delivering) status(ctx context.Context, text string) {
 	if len(w.Progress.Posted) > 0 {
 		return
@@ -276,11 +277,11 @@ func (w *delivering) status(ctx context.Context, text string) {
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.CallTimeout)
 	defer cancel()
 	if err := w.surface.Status(ctx, w.to, text); err != nil {
-		w.log.InfoContext(ctx, "a status was not shown", "err", err)
+		w.log.InfoContext(ctx, "channel: status not shown", "err", err)
 	}
 }
 
-// title names a direct conversation after the member's thread. It is no part of the answer either.
+// title names a direct conversation after the member's thread. A failure is not retried.
 func (w *delivering) title(ctx context.Context) {
 	host, ok := w.surface.(Host)
 	if !ok || !w.to.Direct {
@@ -291,11 +292,11 @@ func (w *delivering) title(ctx context.Context) {
 		err = host.ShowTitle(ctx, w.to, thread.Title)
 	}
 	if err != nil {
-		w.log.InfoContext(ctx, "a title was not shown", "err", err)
+		w.log.InfoContext(ctx, "channel: title not shown", "err", err)
 	}
 }
 
-// sleep waits for a time or for more, or returns the error of the context.
+// sleep waits for a duration or for more, or returns the error of ctx.
 func (w *delivering) sleep(ctx context.Context, wait time.Duration, more <-chan struct{}) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -308,8 +309,8 @@ func (w *delivering) sleep(ctx context.Context, wait time.Duration, more <-chan 
 	return nil
 }
 
-// step makes the next call that brings the surface to what the answer is. wait is 0 if there was one, negative if there
-// is nothing to do, else how long the call has to wait.
+// step makes the next call of the plan. It returns 0 after a call, a negative wait if there is nothing to do, and
+// otherwise the time until the call is allowed.
 func (w *delivering) step(ctx context.Context, now view) (wait time.Duration, _ error) {
 	a := w.plan(now)
 	if a.call == callNone {
@@ -321,7 +322,8 @@ func (w *delivering) step(ctx context.Context, now view) (wait time.Duration, _ 
 	return 0, w.perform(ctx, a)
 }
 
-// delay returns how long an action has to wait: for the message's interval, the pause after a failure, or a rate limit.
+// delay returns the time until an action is allowed. It considers the message's interval, the pause after a failure and
+// the rate limit.
 func (w *delivering) delay(a action) time.Duration {
 	wait := max(time.Until(w.pause), w.limits.wait(limited{w.InstallationID, a.call}))
 	if at, ok := w.wrote[a.part]; ok && a.call.writes() {

@@ -38,7 +38,7 @@ func TestR88_AnswerGrowsInOneMessage(t *testing.T) {
 	})
 }
 
-// checkInterval checks that no message is written to more often than allowed.
+// checkInterval checks the interval between two writes to a message.
 func checkInterval(t *testing.T, calls []channeltest.Call, interval time.Duration) {
 	t.Helper()
 	last := make(map[channel.Ref]time.Time)
@@ -61,7 +61,7 @@ func TestR88_AnswerOutlivesItsStream(t *testing.T) {
 		defer s.Stop()
 		a := p.ask(newID())
 		for i := range 600 {
-			if i < 200 || i > 400 { // Nothing is written when the stream gets too old.
+			if i < 200 || i > 400 { // A write when the stream reaches its maximum age.
 				a.write("長い回答です。")
 			}
 			time.Sleep(time.Second)
@@ -217,8 +217,8 @@ func TestR88_NothingOfALongAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestR88_KilledFiftyTimes kills the server that delivers before and after calls have their effect, fifty times in one
-// answer.
+// TestR88_KilledFiftyTimes kills the delivering server fifty times during one answer, before and after the effect of
+// calls.
 func TestR88_KilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -273,8 +273,8 @@ func TestR88_KilledFiftyTimes(t *testing.T) {
 	}
 }
 
-// TestR88_MessageOfAKilledServerIsTakenOver kills the server that has just begun a message and not stored its name. The
-// server that takes over finds it, whatever the text of the next run is at that moment.
+// TestR88_MessageOfAKilledServerIsTakenOver kills the server after it has posted a message and before it has stored the
+// message's name. The next server finds the message, whatever the current text of the next run is.
 func TestR88_MessageOfAKilledServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]string{
@@ -312,7 +312,7 @@ func TestR88_MessageOfAKilledServerIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestR88_CallsOfUnknownEffect has a third of the calls fail, before their effect or after it.
+// TestR88_CallsOfUnknownEffect makes a third of the calls fail, before or after their effect.
 func TestR88_CallsOfUnknownEffect(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -402,7 +402,7 @@ func TestGracefulStopHandsOver(t *testing.T) {
 	})
 }
 
-func TestDeliveryOfWhatIsGone(t *testing.T) {
+func TestDeliveryOfDeletedAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlay(t, slack())
@@ -432,8 +432,9 @@ func TestDeliveryOfWhatIsGone(t *testing.T) {
 	})
 }
 
-// TestTooLongForTheSurface has a surface render so much more than it is given that the messages must be shorter.
-func TestTooLongForTheSurface(t *testing.T) {
+// TestLongRenderingsAreShortened: the surface renders drafts to much longer texts, so that the messages must become
+// shorter.
+func TestLongRenderingsAreShortened(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlay(t, slack())

@@ -2,59 +2,58 @@ package channel
 
 import "context"
 
-// Directory is the side of a surface that says who is who: workspaces, people, and proofs of both. The adapter
-// implements it. Its errors are faults: fault.Invalid for credentials that the surface refuses, fault.Unavailable if it
-// cannot be reached.
+// Directory identifies workspaces and people of a surface. The adapter implements it. Its errors are faults:
+// fault.Invalid for credentials that the surface refuses, fault.Unavailable if the surface cannot be reached.
 type Directory interface {
-	// Identify returns the workspace that a bot token was made for.
+	// Identify returns the workspace of a bot token.
 	Identify(ctx context.Context, c Credentials) (Workspace, error)
-	// Profile returns a person as the surface knows them.
+	// Profile returns the surface's profile of a person.
 	Profile(ctx context.Context, in Installation, person string) (Profile, error)
-	// Check tries what the installation needs, one thing at a time, and returns what works.
+	// Check tests the requirements of the installation one by one and returns the results.
 	Check(ctx context.Context, in Installation) []Check
 
-	// InstallURL is where a browser asks an administrator of a workspace to install the app.
+	// InstallURL returns the address at which an administrator of a workspace installs the app.
 	InstallURL(c Credentials, redirect, state string) string
-	// Install exchanges the code that the browser brings back for a bot token.
+	// Install exchanges the code of the redirect for a bot token.
 	Install(ctx context.Context, c Credentials, redirect, code string) (token string, err error)
-	// SignInURL is where a browser has a person sign in to the installation's workspace (OpenID Connect).
+	// SignInURL returns the address at which a person signs in to the installation's workspace (OpenID Connect).
 	SignInURL(in Installation, redirect, state, nonce string) string
-	// SignIn exchanges the code that the browser brings back for who has signed in. The nonce must be that of SignInURL.
+	// SignIn exchanges the code of the redirect for the signed-in person. nonce must be the nonce of SignInURL.
 	SignIn(ctx context.Context, in Installation, redirect, code, nonce string) (Identity, error)
 }
 
-// Workspace is what a bot token tells of its workspace.
+// Workspace describes the workspace of a bot token.
 type Workspace struct {
 	TeamID       string // "" if the app is installed for a whole enterprise.
-	EnterpriseID string // Of an enterprise's installation; "".
+	EnterpriseID string // For an enterprise's installation, else "".
 	AppID        string
 	BotUserID    string
 	Name         string
 }
 
-// Identity is somebody who has proved who they are on the surface.
+// Identity is an authenticated person of the surface.
 type Identity struct {
 	TeamID       string
 	EnterpriseID string
 	Person       string
 }
 
-// Profile is a person as a surface knows them.
+// Profile is a surface's profile of a person.
 type Profile struct {
 	Name         string
 	Email        string
 	Confirmed    bool     // The surface has confirmed the address.
 	Teams        []string // The workspaces that the person belongs to.
 	EnterpriseID string
-	Guest        bool // Invited to some channels only.
+	Guest        bool // A member of some channels only.
 	Bot          bool
 	Deleted      bool
 	Stranger     bool // Of another company, in a shared channel.
 }
 
-// Check is one thing that an installation needs.
+// Check is the result of one test of an installation.
 type Check struct {
 	Name   string // "token", "workspace", "scopes", "socket", …
 	OK     bool
-	Detail string // For people, in Japanese: what was found, or what to do.
+	Detail string // For people, in Japanese: the result or a remedy.
 }

@@ -1,12 +1,12 @@
 package channel
 
-// Piece is a piece of a split text, for tests.
+// Piece is a message's part of a split text.
 type Piece struct {
 	Markdown string
 	Body     string
 }
 
-// Split is split.
+// Split exports split.
 func Split(text string, limit int, complete bool) (pieces []Piece) {
 	for _, p := range split(text, limit, complete) {
 		pieces = append(pieces, Piece{Markdown: p.markdown(text), Body: text[p.from:p.to]})
@@ -14,5 +14,5 @@ func Split(text string, limit int, complete bool) (pieces []Piece) {
 	return pieces
 }
 
-// AskPrompt is askPrompt.
+// AskPrompt exports askPrompt.
 func AskPrompt(said []Said, question string) string { return askPrompt(said, question) }

@@ -14,8 +14,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// sources returns the files of a thread as data sources of the member, once they are read; never nil, so that a
-// question has no other ones. What is wrong with some of them is told, and the question goes on without them.
+// sources returns the files of a thread as data sources of the member when all are processed. The result is never nil,
+// so that the question uses no other data sources. sources stores the problems of unusable files for a notice and omits
+// these files.
 func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, files []File) ([]uuid.UUID, error) {
 	ids, seen := []uuid.UUID{}, make(map[string]bool)
 	var problems []string
@@ -35,7 +36,7 @@ func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, 
 		}
 		if problem == "" && source.Status != datasource.Success {
 			if problem = a.unread(source); problem == "" {
-				waits = true // The others are brought over meanwhile.
+				waits = true // The other files are transferred meanwhile.
 				continue
 			}
 		}
@@ -52,7 +53,7 @@ func (a *acting) sources(ctx context.Context, owner chat.Owner, sk skill.Skill, 
 	return ids, nil
 }
 
-// unread returns what is wrong with a data source that was not read, "" if the question waits for it.
+// unread returns the problem of a data source that is not ready, or "" if the question can still wait for it.
 func (a *acting) unread(s datasource.Source) (problem string) {
 	switch {
 	case s.Status == datasource.Failed:
@@ -63,7 +64,7 @@ func (a *acting) unread(s datasource.Source) (problem string) {
 	return ""
 }
 
-// source returns a file of the surface as a data source, and brings it over if the member has it not yet.
+// source returns a file of the surface as a data source. It transfers the file unless the member already has it.
 func (a *acting) source(ctx context.Context, owner datasource.Owner, f File) (_ datasource.Source, problem string,
 	_ error,
 ) {

@@ -27,7 +27,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// fixture is an organization with two members, a workspace that is connected with it, and a server.
+// fixture is an organization with two members and a connected workspace, and a server.
 type fixture struct {
 	t            *testing.T
 	dsn          string
@@ -41,10 +41,10 @@ type fixture struct {
 	events       int
 
 	mu    sync.Mutex
-	links map[string]channel.Linked // Guarded by mu. By the person.
+	links map[string]channel.Linked // Guarded by mu. By person.
 }
 
-// newFixture returns a fixture whose model answers as the test says.
+// newFixture returns a fixture with a scripted model.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{
@@ -84,7 +84,7 @@ func (f *fixture) open() *store.DB {
 	return db
 }
 
-// member adds a member, who is linked with the person of the same name.
+// member adds a member who is linked with the person of the same name.
 func (f *fixture) member(organization uuid.UUID, name string) chat.Owner {
 	f.t.Helper()
 	owner := chat.Owner{OrganizationID: organization, UserID: newID()}
@@ -111,7 +111,7 @@ func (f *fixture) linkOf(person string) channel.Linked {
 	return f.links[person]
 }
 
-// exec runs a statement that no store method offers.
+// exec executes an SQL statement.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -121,7 +121,7 @@ func (f *fixture) exec(sql string, args ...any) {
 	f.must(err)
 }
 
-// count returns the number that a query returns.
+// count returns the number returned by an SQL query.
 func (f *fixture) count(sql string, args ...any) (n int) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -191,7 +191,7 @@ func (f *fixture) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 	return f.db.EraseInstallation(ctx, id)
 }
 
-// policy changes the policy of the installation.
+// policy sets the policy of the installation.
 func (f *fixture) policy(p channel.Policy) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -222,7 +222,7 @@ func (f *fixture) RemoveLink(_ context.Context, to channel.Target) (bool, error)
 	return linked, nil
 }
 
-// event returns an event with an id of its own.
+// event returns an event with a new id.
 func (f *fixture) event(kind channel.Kind, person string) channel.Incoming {
 	f.events++
 	return channel.Incoming{
@@ -231,7 +231,7 @@ func (f *fixture) event(kind channel.Kind, person string) channel.Incoming {
 	}
 }
 
-// mention has a person ask in the thread.
+// mention returns a question of a person in the thread.
 func (f *fixture) mention(person, text string, files ...channel.File) channel.Incoming {
 	in := f.event(channel.Ask, person)
 	in.Message, in.Text, in.Files = f.surface.Say(person, text, files...), text, files
@@ -243,7 +243,7 @@ func (f *fixture) take(s *channel.Service, in channel.Incoming) {
 	f.must(s.Take(f.t.Context(), in))
 }
 
-// until waits until a condition holds, which a call of the surface brings about.
+// until waits for a condition, which it checks after each call of the surface.
 func (f *fixture) until(what string, holds func() bool) {
 	f.t.Helper()
 	limit := time.NewTimer(time.Minute)
@@ -261,7 +261,7 @@ func (f *fixture) until(what string, holds func() bool) {
 	}
 }
 
-// told waits until a person was told something of a kind, and returns it.
+// told waits for a notice of a kind to a person, and returns it.
 func (f *fixture) told(person string, kind channel.NoticeKind) (n channel.Notice) {
 	f.t.Helper()
 	f.until(fmt.Sprintf("%s is told (%s)", person, kind), func() bool {
@@ -276,7 +276,7 @@ func (f *fixture) told(person string, kind channel.NoticeKind) (n channel.Notice
 	return n
 }
 
-// answered waits until n answers have their final state, and returns their last messages.
+// answered waits until n answers are final, and returns their last messages.
 func (f *fixture) answered(n int) (list []channeltest.Message) {
 	f.t.Helper()
 	f.until(fmt.Sprintf("%d answers", n), func() bool {
@@ -288,7 +288,7 @@ func (f *fixture) answered(n int) (list []channeltest.Message) {
 	return list
 }
 
-// say has the model answer its next question.
+// say sets the model's answer to the next question.
 func (f *fixture) say(text string) *llmtest.Call {
 	f.t.Helper()
 	call := f.model.Next(f.t)
@@ -297,12 +297,12 @@ func (f *fixture) say(text string) *llmtest.Call {
 	return call
 }
 
-// read returns what the model is asked last.
+// read returns the last message of a model's request.
 func read(call *llmtest.Call) string {
 	return call.Request.Messages[len(call.Request.Messages)-1].Content
 }
 
-// sources are data sources that need no reading.
+// sources are data sources without extraction.
 type sources struct {
 	Store *store.DB
 	mu    sync.Mutex
@@ -354,7 +354,7 @@ func (s *sources) set(status datasource.Status) {
 	s.state = status
 }
 
-// texts returns what was uploaded.
+// texts returns the uploaded texts.
 func (s *sources) texts() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

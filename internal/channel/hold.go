@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Hold calls run on at most so many servers at once, until the context ends: on those that hold one of the places of a
-// name. The context of run ends when the place is lost; run is called again when there is a place again. Hold returns
-// when run has returned.
+// Hold calls run on at most the given number of servers at once, until ctx ends. A server calls run while it holds one
+// of the places under name. The context of run ends when the server loses its place. Hold calls run again when it has a
+// place again, and returns after run has returned.
 func (s *Service) Hold(ctx context.Context, name string, places int, run func(ctx context.Context)) {
 	holder := uuid.Must(uuid.NewV7())
 	tick := time.NewTicker(s.cfg.Heartbeat)
@@ -20,7 +20,7 @@ func (s *Service) Hold(ctx context.Context, name string, places int, run func(ct
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 		defer cancel()
 		if err := s.Store.Release(ctx, name, holder); err != nil {
-			s.Log.WarnContext(ctx, "a place was not given up and expires", "name", name, "err", err)
+			s.Log.WarnContext(ctx, "channel: place not released, lease expires", "name", name, "err", err)
 		}
 	}()
 	for {
@@ -31,14 +31,14 @@ func (s *Service) Hold(ctx context.Context, name string, places int, run func(ct
 			h.until = began.Add(s.cfg.Lease)
 			h.begin(ctx, run)
 		case err == nil, time.Now().After(h.until.Add(-s.cfg.Heartbeat)):
-			h.end() // Before another server can have the place.
+			h.end() // Before another server can take the place.
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		case <-h.over():
-			h.end() // It returned by itself, and is called again after a while.
+			h.end() // run returned early. It is called again after a pause.
 			select {
 			case <-ctx.Done():
 				return
@@ -54,10 +54,10 @@ func (s *Service) hold(ctx context.Context, name string, places int, holder uuid
 	return s.Store.Hold(ctx, name, places, holder, s.cfg.Lease)
 }
 
-// holding is what runs while a place is held. It belongs to the goroutine of Hold.
+// holding is a call of run on a held place. It belongs to the goroutine of Hold.
 type holding struct {
 	until  time.Time
-	cancel context.CancelFunc // Nil while nothing runs.
+	cancel context.CancelFunc // Nil while run is not running.
 	done   chan struct{}
 }
 

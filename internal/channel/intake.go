@@ -15,9 +15,9 @@ import (
 // maxEventID bounds the id of an event, in bytes.
 const maxEventID = 255
 
-// Take stores an event, once however often it arrives, and returns when it is stored: any server handles it soon.
-// Events of workspaces that are not connected, and those to ignore, are dropped. Errors have the code
-// fault.Unavailable if the event should be sent again.
+// Take stores an event once, even if it arrives several times. Any server handles it after Take has returned. Take
+// drops events of unconnected workspaces and events of kind Ignored. Its errors have the code fault.Unavailable if the
+// surface should send the event again.
 func (s *Service) Take(ctx context.Context, in Incoming) error {
 	if in.Kind == Ignored {
 		return nil
@@ -29,7 +29,7 @@ func (s *Service) Take(ctx context.Context, in Incoming) error {
 	defer cancel()
 	installation, err := s.Installations.FindInstallation(ctx, in.Surface, in.EnterpriseID, in.TeamID)
 	if errors.Is(err, ErrNotInstalled) {
-		s.Log.InfoContext(ctx, "an event of a workspace that is not connected was dropped", "surface", in.Surface,
+		s.Log.InfoContext(ctx, "channel: event of an unknown workspace dropped", "surface", in.Surface,
 			"team", in.TeamID)
 		return nil
 	}
@@ -51,7 +51,8 @@ func (s *Service) Take(ctx context.Context, in Incoming) error {
 	return nil
 }
 
-// lane returns what is handled one after another: the questions of a person in a thread.
+// lane returns the key of a queue whose events are handled one at a time: a person's questions in a thread. Other
+// events have none.
 func (in Incoming) lane() string {
 	switch in.Kind {
 	case Ask, Summarize, Regenerate:
@@ -60,8 +61,8 @@ func (in Incoming) lane() string {
 	return ""
 }
 
-// claimEvents claims events and handles each in a goroutine of its own. A quarter of the places is for events that take
-// no time: a question must not delay a stop.
+// claimEvents claims events and starts a goroutine for each. It reserves a quarter of the places for quick events, so
+// that questions cannot delay a stop.
 func (s *Service) claimEvents(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -93,7 +94,7 @@ func (s *Service) claim(ctx context.Context, limit int, quick bool) ([]Event, er
 	return events, err
 }
 
-// begin handles an event in a goroutine.
+// begin starts a goroutine that handles an event.
 func (s *Service) begin(e Event, until time.Time) {
 	ctx, cancel := context.WithCancel(s.root)
 	key := eventKey{e.InstallationID, e.Incoming.EventID}
@@ -123,12 +124,12 @@ func (s *Service) begin(e Event, until time.Time) {
 	})
 }
 
-// later has an event handled again after a time: it waits for something, which is no failed attempt.
+// later is an error that defers an event. The deferral is not counted as a failed attempt.
 type later struct{ after time.Duration }
 
 func (l later) Error() string { return fmt.Sprintf("channel: again in %v", l.after) }
 
-// handle handles an event, and stores what became of it.
+// handle handles an event and stores the result.
 func (s *Service) handle(ctx context.Context, e Event) {
 	log := s.Log.With("installation", e.InstallationID, "event", e.Incoming.EventID, "kind", e.Incoming.Kind)
 	err := s.act(ctx, &e)
@@ -137,7 +138,7 @@ func (s *Service) handle(ctx context.Context, e Event) {
 	wait, waits := errors.AsType[later](err)
 	limited, isLimited := errors.AsType[*RateLimited](err)
 	switch {
-	case ctx.Err() != nil: // Stopped, or lost: then nothing is stored.
+	case ctx.Err() != nil: // Stopped, or the claim was lost.
 		e.Attempt--
 		err = s.Store.PutEventBack(store, e, 0)
 	case err == nil, errors.Is(err, ErrNotInstalled):
@@ -152,15 +153,15 @@ func (s *Service) handle(ctx context.Context, e Event) {
 		e.Attempt--
 		err = s.Store.PutEventBack(store, e, limited.RetryAfter)
 	case errors.Is(err, ErrGone) || e.Attempt >= s.cfg.MaxAttempts:
-		log.WarnContext(ctx, "an event could not be handled", "attempt", e.Attempt, "err", err)
+		log.WarnContext(ctx, "channel: event failed", "attempt", e.Attempt, "err", err)
 		s.giveUp(ctx, e, err)
 		err = s.Store.EndEvent(store, e)
 	default:
-		log.InfoContext(ctx, "an event is handled again", "attempt", e.Attempt, "err", err)
+		log.InfoContext(ctx, "channel: event failed, retrying", "attempt", e.Attempt, "err", err)
 		err = s.Store.PutEventBack(store, e, s.pause(e.Attempt))
 	}
 	if err != nil && !errors.Is(err, ErrLost) {
-		log.WarnContext(ctx, "what became of an event was not stored", "err", err)
+		log.WarnContext(ctx, "channel: event result not stored", "err", err)
 	}
 }
 
@@ -169,7 +170,7 @@ func (s *Service) pause(attempt int) time.Duration {
 	return min(s.cfg.MinPause<<min(max(attempt-1, 0), 10), s.cfg.MaxPause)
 }
 
-// giveUp tells the person who asked that it failed.
+// giveUp notifies the person of a failed question.
 func (s *Service) giveUp(ctx context.Context, e Event, cause error) {
 	text := textGaveUp
 	if errors.Is(cause, ErrGone) {
@@ -183,11 +184,11 @@ func (s *Service) giveUp(ctx context.Context, e Event, cause error) {
 		return
 	}
 	if surface, err := s.surface(in); err == nil {
-		_ = surface.Notify(ctx, e.target(in), Notice{Kind: NoticeRefused, Text: text}) // Nothing else is left.
+		_ = surface.Notify(ctx, e.target(in), Notice{Kind: NoticeRefused, Text: text}) // Best effort.
 	}
 }
 
-// act does what an event asks for. Each step may be repeated.
+// act executes an event. Each step may be repeated.
 func (s *Service) act(ctx context.Context, e *Event) error {
 	in, err := s.Installations.Installation(ctx, e.InstallationID)
 	if err != nil {
@@ -230,7 +231,7 @@ func (s *Service) act(ctx context.Context, e *Event) error {
 	return nil
 }
 
-// acting is the handling of an event.
+// acting is the execution of an event.
 type acting struct {
 	*Service
 	event   *Event
@@ -238,27 +239,27 @@ type acting struct {
 	to      Target
 }
 
-// save stores what was done for the event.
+// save stores the event's progress.
 func (a *acting) save(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return a.Store.SaveEvent(ctx, *a.event)
 }
 
-// tell tells the person something.
+// tell shows the person a notice.
 func (a *acting) tell(ctx context.Context, n Notice) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
 	return a.surface.Notify(ctx, a.to, n)
 }
 
-// refuse tells the person why something is not done.
+// refuse shows the person the reason for a refusal.
 func (a *acting) refuse(ctx context.Context, text string) error {
 	return a.tell(ctx, Notice{Kind: NoticeRefused, Text: text})
 }
 
-// requestID returns an id that is the same for each attempt: of the question's message, or of the event if there is
-// none.
+// requestID returns an id that is equal for all attempts. It is derived from the question's message, or from the event
+// without one.
 func (a *acting) requestID() uuid.UUID {
 	i := a.event.Incoming
 	name := "event " + i.EventID

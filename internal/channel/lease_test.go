@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 )
 
-// TestR88_TakenOverOnADatabase kills servers in mid-answer whose leases are rows of PostgreSQL.
+// TestR88_TakenOverOnADatabase kills servers during an answer. Their leases are rows in PostgreSQL.
 func TestR88_TakenOverOnADatabase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -56,7 +56,7 @@ func TestR88_TakenOverOnADatabase(t *testing.T) {
 	})
 }
 
-// mortalStore is the database as a process sees it that may die.
+// mortalStore is a process's connection to the store. It fails after the process was killed.
 type mortalStore struct {
 	channel.Store
 	process *process
@@ -138,8 +138,8 @@ func TestHoldAllowsTwoServers(t *testing.T) {
 	}
 }
 
-// TestR83_EngineIgnoresWhatOthersSay asks the offline engine, which finds its task in the prompt.
-func TestR83_EngineIgnoresWhatOthersSay(t *testing.T) {
+// TestR83_EngineIgnoresMessagesOfOthers uses the offline engine, which finds its task in the prompt.
+func TestR83_EngineIgnoresMessagesOfOthers(t *testing.T) {
 	t.Parallel()
 	engine, err := llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// limits are the times before which a surface takes no call of a kind for an installation. Others are not concerned.
+// limits holds the rate limits of each installation and kind of call.
 type limits struct {
 	mu    sync.Mutex
 	until map[limited]time.Time // Guarded by mu.
@@ -20,7 +20,7 @@ type limited struct {
 
 func newLimits() limits { return limits{until: make(map[limited]time.Time)} }
 
-// set has calls wait. Times that are over are forgotten.
+// set delays calls for key until after has elapsed, and drops expired entries.
 func (l *limits) set(key limited, after time.Duration) {
 	now := time.Now()
 	l.mu.Lock()
@@ -35,7 +35,7 @@ func (l *limits) set(key limited, after time.Duration) {
 	}
 }
 
-// wait returns how long a call has to wait.
+// wait returns the time until a call for key is allowed.
 func (l *limits) wait(key limited) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

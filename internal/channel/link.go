@@ -16,60 +16,60 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// LinkStore stores who is whom: which member a person of a surface is.
+// LinkStore stores the links between people of a surface and members.
 type LinkStore interface {
-	// LinkOf returns the member whom a person is linked with. It is no error if there is none.
+	// LinkOf returns the member linked to a person. A missing link is not an error.
 	LinkOf(ctx context.Context, in Installation, person string) (Linked, error)
 	// MemberLink returns the link of a member, or ErrNotLinked.
 	MemberLink(ctx context.Context, organizationID, userID uuid.UUID, surface string) (MemberLink, error)
-	// LinkByEmail links a person with the member who has an address, and reports whether there is exactly one such
-	// member: active, of the installation's organization, with an address that was confirmed and no link.
+	// LinkByEmail links a person with the member who has the email address, and reports whether it did. It requires
+	// exactly one such member: active, of the installation's organization, with a confirmed address and without a link.
 	LinkByEmail(ctx context.Context, in Installation, person Person, email string) (bool, error)
-	// RemoveLinkOf removes the link of a person, and reports whether there was one.
+	// RemoveLinkOf removes the link of a person, and reports whether it existed.
 	RemoveLinkOf(ctx context.Context, in Installation, person string) (bool, error)
 	// RemoveMemberLink removes the link of a member, or returns ErrNotLinked.
 	RemoveMemberLink(ctx context.Context, by org.Doer, organizationID, userID uuid.UUID, surface string) error
-	// ListLinks returns a page of the links of an organization, the newest first, and how many there are.
+	// ListLinks returns a page of an organization's links, newest first, and their total number.
 	ListLinks(ctx context.Context, organizationID uuid.UUID, surface string, offset, limit int) ([]MemberLink, int, error)
 
-	// AddProof stores a proof that has begun, and PendingProof returns it, or ErrProofState.
+	// AddProof stores a new proof. PendingProof returns it, or ErrProofState.
 	AddProof(ctx context.Context, p Proof) error
 	PendingProof(ctx context.Context, organizationID uuid.UUID, hash []byte, at time.Time) (Proof, error)
-	// TakeProof returns a proof for the browser that it is bound to, and deletes it; else ErrProofState.
+	// TakeProof deletes and returns the proof that is bound to the browser, or returns ErrProofState.
 	TakeProof(ctx context.Context, hash, browserHash []byte, at time.Time) (Proof, error)
 	// AddLink links the person of a proof with its member. Errors: ErrPersonTaken, ErrMemberTaken, ErrProofState if the
-	// member is not active any longer.
+	// member is no longer active.
 	AddLink(ctx context.Context, p Proof, person Person) error
 }
 
-// Person is somebody of a surface.
+// Person is a person of a surface.
 type Person struct {
 	ID   string
 	Name string
 }
 
-// MemberLink is a link as its member and administrators see it.
+// MemberLink is a link as shown to its member and to administrators.
 type MemberLink struct {
 	UserID    uuid.UUID
 	UserName  string
 	UserEmail string
 	Person    string
-	Name      string // Of the person, on the surface.
+	Name      string // The person's name on the surface.
 	TeamName  string
-	Automatic bool // By the confirmed address.
+	Automatic bool // Linked by the confirmed address.
 	CreatedAt time.Time
 }
 
-// Proof is the proof that a person of a surface and a member are the same, from its beginning to its end. It begins
-// with an address that only the person is shown; the member who opens it is bound to it and to their browser, and in
-// that browser the person signs in to the surface.
+// Proof is the state of proving that a person of a surface and a member are the same. It begins with an address that is
+// shown to the person only. The member who opens the address is bound to the proof, together with their browser. In
+// that browser the person then signs in to the surface.
 type Proof struct {
 	Hash           []byte // SHA-256 of the state.
-	BrowserHash    []byte // SHA-256 of the browser's cookie; nil before a member has opened it.
+	BrowserHash    []byte // SHA-256 of the browser's cookie; nil until a member opens the address.
 	InstallationID uuid.UUID
 	OrganizationID uuid.UUID
-	Person         string     // Who must sign in; "" for anybody: the member has begun it.
-	UserID         *uuid.UUID // The member; nil before.
+	Person         string     // The person who must sign in; "" for any person if the member has begun the proof.
+	UserID         *uuid.UUID // The member; nil until a member opens the address.
 	Nonce          string
 	ExpiresAt      time.Time
 }
@@ -103,7 +103,7 @@ var (
 )
 
 const (
-	invitationLifetime = time.Hour        // Of an address in a notice.
+	invitationLifetime = time.Hour        // For the address in a notice.
 	proofLifetime      = 10 * time.Minute // From a member's confirmation to the browser's return.
 	maxLinkPage        = 100
 )
@@ -111,7 +111,7 @@ const (
 // LinkerConfig configures a Linker.
 type LinkerConfig struct {
 	Surface   string
-	PublicURL string // The server's, without a slash at its end.
+	PublicURL string // The server's public URL, without a trailing slash.
 	Clock     func() time.Time
 }
 
@@ -137,7 +137,7 @@ func NewLinker(cfg LinkerConfig, store LinkStore, setup *Setup, directory Direct
 	return &Linker{cfg: cfg, store: store, setup: setup, directory: directory, log: log}
 }
 
-// linkable reports whether a person may be linked: a full member of the workspace or enterprise of the installation.
+// linkable reports whether a person may be linked: a full member of the installation's workspace or enterprise.
 func (in Installation) linkable(p Profile) bool {
 	if p.Guest || p.Bot || p.Deleted || p.Stranger {
 		return false
@@ -172,9 +172,9 @@ func (l *Linker) FindLink(ctx context.Context, to Target) (Linked, error) {
 		return Linked{}, err
 	}
 	if linked {
-		l.log.InfoContext(ctx, "a person was linked by their address", "installation", in.ID)
+		l.log.InfoContext(ctx, "channel: person linked by email address", "installation", in.ID)
 	}
-	return l.store.LinkOf(ctx, in, to.Person) // Another event of theirs may have linked them meanwhile.
+	return l.store.LinkOf(ctx, in, to.Person) // A concurrent event of the person may have added the link.
 }
 
 // Invite implements Links.
@@ -194,15 +194,15 @@ func (l *Linker) RemoveLink(ctx context.Context, to Target) (bool, error) {
 	return l.store.RemoveLinkOf(ctx, to.Installation, to.Person)
 }
 
-// Own is what a member sees of their link.
+// Own is a member's view of their own link.
 type Own struct {
 	Workspace string      // "" if the organization has no workspace.
-	CanLink   bool        // The installation lets people sign in.
-	Link      *MemberLink // Nil for none.
-	Asking    *Person     // Who is to be linked, by the state of a notice; nil without one.
+	CanLink   bool        // The installation supports sign-in.
+	Link      *MemberLink // Nil without a link.
+	Asking    *Person     // The person of the opened notice; nil without a notice.
 }
 
-// Own returns the actor's link. state is that of a notice that the actor has opened, or "".
+// Own returns the actor's link. state is the state of a notice that the actor has opened, or "".
 func (l *Linker) Own(ctx context.Context, actor identity.Actor, state string) (Own, error) {
 	in, err := l.setup.own(ctx, actor)
 	if errors.Is(err, ErrNotInstalled) || err == nil && !in.Connected() {
@@ -234,8 +234,9 @@ func (l *Linker) Own(ctx context.Context, actor identity.Actor, state string) (O
 	return own, nil
 }
 
-// Begin binds a proof to the actor and to their browser, and returns where the browser goes to sign in to the surface
-// and the value of its cookie until it comes back. state is that of a notice, or "": then whoever signs in is linked.
+// Begin binds a proof to the actor and to their browser. It returns the sign-in address of the surface and the value of
+// the browser's cookie until the browser returns. state is the state of a notice, or "". If state is "", any person who
+// signs in is linked.
 func (l *Linker) Begin(ctx context.Context, actor identity.Actor, state string) (address, browser string, err error) {
 	in, err := l.setup.own(ctx, actor)
 	if err != nil && !errors.Is(err, ErrNotInstalled) {
@@ -266,8 +267,8 @@ func (l *Linker) Begin(ctx context.Context, actor identity.Actor, state string) 
 
 func (l *Linker) redirect() string { return l.cfg.PublicURL + "/external/slack/v1/link/callback" }
 
-// Finish links the member of a proof with the person who has signed in to the surface in the same browser. Of another
-// browser the error is ErrProofState; of somebody else than the notice was for, ErrOtherPerson.
+// Finish links the member of a proof with the person who has signed in to the surface in the same browser. It returns
+// ErrProofState for another browser, and ErrOtherPerson if another person than the recipient of the notice signed in.
 func (l *Linker) Finish(ctx context.Context, state, browser, code string) error {
 	proof, err := l.store.TakeProof(ctx, opaque.Hash(state), opaque.Hash(browser), l.cfg.Clock())
 	if err != nil {
@@ -305,7 +306,7 @@ func (l *Linker) Unlink(ctx context.Context, actor identity.Actor) error {
 	return l.store.RemoveMemberLink(ctx, org.DoerOf(actor), actor.OrganizationID, actor.ID, l.cfg.Surface)
 }
 
-// List returns a page of the links of the actor's organization, for its administrators, and how many there are.
+// List returns a page of the links of the actor's organization, for its administrators, and their total number.
 func (l *Linker) List(ctx context.Context, actor identity.Actor, offset, limit int) ([]MemberLink, int, error) {
 	if !org.IsAdmin(actor.Role) {
 		return nil, 0, org.ErrForbidden
@@ -313,7 +314,7 @@ func (l *Linker) List(ctx context.Context, actor identity.Actor, offset, limit i
 	return l.store.ListLinks(ctx, actor.OrganizationID, l.cfg.Surface, offset, min(limit, maxLinkPage))
 }
 
-// UnlinkMember removes the link of a member of the actor's organization, for its super-admins.
+// UnlinkMember removes the link of a member of the actor's organization. The actor must be a super-admin.
 func (l *Linker) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := requireSuper(actor); err != nil {
 		return err

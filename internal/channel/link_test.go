@@ -23,14 +23,14 @@ import (
 
 const surface = "slack"
 
-// yellowPages is a surface's directory in memory: workspaces by bot token, people by id, sign-ins by code.
+// yellowPages is a Directory in memory: workspaces by bot token, people by id, sign-ins by code.
 type yellowPages struct {
-	mu         sync.Mutex // Guards the following.
+	mu         sync.Mutex // Guards the fields below.
 	workspaces map[string]channel.Workspace
 	people     map[string]channel.Profile
 	codes      map[string]channel.Identity
 	nonces     map[string]string // By code.
-	asked      int               // Profiles that were asked for.
+	asked      int               // Number of Profile calls.
 }
 
 func (y *yellowPages) Identify(_ context.Context, c channel.Credentials) (channel.Workspace, error) {
@@ -143,12 +143,12 @@ func member(name, email string) channel.Profile {
 	return channel.Profile{Name: name, Email: email, Confirmed: true, Teams: []string{"T1"}}
 }
 
-// serve makes the services, for a server with settings.
+// serve creates the services of a server with environment settings.
 func (o *office) serve(environment channel.Credentials) {
 	o.serveAt("https://tsumugi.example", environment)
 }
 
-// serveAt makes the services, for a server with a public URL and settings.
+// serveAt creates the services of a server with a public URL and environment settings.
 func (o *office) serveAt(address string, environment channel.Credentials) {
 	log := slog.New(slog.NewTextHandler(o.log, nil))
 	clock := func() time.Time { return o.now }
@@ -188,7 +188,7 @@ func (o *office) person(organization uuid.UUID, email string, role identity.Role
 	}}
 }
 
-// connect sets a workspace up.
+// connect configures a workspace.
 func (o *office) connect(super identity.Actor, token string) channel.Installation {
 	o.t.Helper()
 	id, secret := "client", "client-secret"
@@ -199,7 +199,7 @@ func (o *office) connect(super identity.Actor, token string) channel.Installatio
 	return view.Installation
 }
 
-// policy sets what the first organization allows.
+// policy sets the policy of the first organization.
 func (o *office) policy(p channel.Policy) {
 	o.t.Helper()
 	view, err := o.setup.Save(o.t.Context(), o.hanako, channel.Edit{Policy: &p})
@@ -230,7 +230,7 @@ func (o *office) link(in channel.Installation, person, team string) channel.Link
 	return found
 }
 
-// notice is what a person who is not linked is shown: it returns the state of its address.
+// notice returns the state in the address of a notice to a person who is not linked.
 func (o *office) notice(person string) string {
 	o.t.Helper()
 	address, err := o.links.Invite(o.t.Context(), channel.Target{Installation: o.home, Person: person})
@@ -244,7 +244,7 @@ func (o *office) notice(person string) string {
 	return u.Query().Get("state")
 }
 
-// browser is where a member confirms, and somebody signs in to the surface.
+// browser is a member's browser during the sign-in to the surface.
 type browser struct{ state, cookie, nonce string }
 
 func (o *office) begin(actor identity.Actor, state string) browser {
@@ -260,7 +260,7 @@ func (o *office) begin(actor identity.Actor, state string) browser {
 	return browser{u.Query().Get("state"), cookie, u.Query().Get("nonce")}
 }
 
-// signIn has somebody sign in to the surface in a browser, and comes back.
+// signIn signs a person in to the surface in a browser, and finishes the proof.
 func (o *office) signIn(b browser, person, team string) error {
 	code := uuid.NewString()
 	o.mu.Lock()

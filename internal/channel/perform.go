@@ -7,25 +7,26 @@ import (
 )
 
 const (
-	// findSlack is how much earlier than by this server's clock a message may seem to have been posted.
+	// findSlack is the tolerated difference between the clocks of the surface and of this server.
 	findSlack = time.Minute
 
-	minCharacters  = 100         // Of a message.
-	attachTimeout  = time.Minute // Of a call that sends a file.
+	minCharacters  = 100         // Smallest limit for a message.
+	attachTimeout  = time.Minute // For a call that uploads a file.
 	attachmentName = "回答.md"
 )
 
-// perform makes a call and takes down what became of it. Before it, what is meant is stored, by which a server that has
-// lost its claim learns that.
+// perform stores the intended effect, makes a call and records its result. Storing the intent also detects a lost claim
+// before the call.
 func (w *delivering) perform(ctx context.Context, a action) error {
 	if !time.Now().Before(*w.claim.until.Load()) {
-		return ErrLost // Suspended for longer than its lease.
+		return ErrLost // The process was suspended for longer than its lease.
 	}
-	w.mean(a)
+	w.recordIntent(a)
 	if err := w.save(ctx); err != nil {
 		return err
 	}
-	// A call is not interrupted by the Service's end, which would leave its effect unknown, but by that of the lease.
+	// The end of the Service does not interrupt a call, because that would leave its effect unknown. The end of the
+	// lease does.
 	timeout := w.cfg.CallTimeout
 	if a.call == callAttach {
 		timeout = max(timeout, attachTimeout)
@@ -35,7 +36,7 @@ func (w *delivering) perform(ctx context.Context, a action) error {
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	ref, found, err := w.make(calling, a)
-	if !errors.Is(err, ErrCannotAppend) { // That had no effect.
+	if !errors.Is(err, ErrCannotAppend) { // ErrCannotAppend means no effect.
 		w.wrote[a.part] = time.Now()
 		w.rested = w.wrote[a.part].Add(w.traits.MinInterval)
 	}
@@ -45,13 +46,13 @@ func (w *delivering) perform(ctx context.Context, a action) error {
 	w.tried = 0
 	w.succeeded(a, ref, found)
 	if a.call == callBegin || a.call == callFind || a.call == callAttach {
-		return w.save(ctx) // What is known now cannot be found out by repeating the call.
+		return w.save(ctx) // Repeating the call could not recover this result.
 	}
 	return nil
 }
 
-// mean takes down what a call is to do.
-func (w *delivering) mean(a action) {
+// recordIntent records the intended effect of a call.
+func (w *delivering) recordIntent(a action) {
 	p := &w.Progress
 	switch a.call {
 	case callBegin:
@@ -78,7 +79,7 @@ func (w *delivering) make(ctx context.Context, a action) (ref Ref, found bool, e
 	case callBegin:
 		ref, err = w.surface.Begin(ctx, w.to, a.draft)
 	case callFind:
-		first := a.draft // The text may be another one since: of a later run, or of one that has just begun.
+		first := a.draft // The current text may differ: it may belong to a later run.
 		first.Markdown = p.First
 		ref, found, err = w.surface.Find(ctx, w.to, p.Begun.Add(-findSlack), w.known(), first)
 	case callAppend:
@@ -91,7 +92,7 @@ func (w *delivering) make(ctx context.Context, a action) (ref Ref, found bool, e
 	return ref, found, err
 }
 
-// known returns the messages whose names are known.
+// known returns the known names of posted messages.
 func (w *delivering) known() []Ref {
 	refs := append([]Ref(nil), w.Progress.Former...)
 	for _, p := range w.Progress.Posted {
@@ -102,7 +103,7 @@ func (w *delivering) known() []Ref {
 	return refs
 }
 
-// succeeded takes down the effect of a call.
+// succeeded records the effect of a successful call.
 func (w *delivering) succeeded(a action, ref Ref, found bool) {
 	progress := &w.Progress
 	if a.call == callAttach {
@@ -114,9 +115,9 @@ func (w *delivering) succeeded(a action, ref Ref, found bool) {
 		switch {
 		case found && w.traits.CanReplace:
 			p.Ref, p.First, p.Unsure = ref, "", true
-		case found: // Such messages are posted whole.
+		case found: // Begin posts such messages whole.
 			p.Ref, p.First, p.Held, p.Meant, p.Closed = ref, "", len(a.draft.Markdown), len(a.draft.Markdown), true
-		default: // Nothing was posted.
+		default: // No message was posted.
 			progress.Posted = progress.Posted[:a.part]
 			delete(w.wrote, a.part)
 		}
@@ -138,7 +139,7 @@ func (w *delivering) succeeded(a action, ref Ref, found bool) {
 	p.Held, p.Meant, p.Closed = len(a.draft.Markdown), len(a.draft.Markdown), a.final
 }
 
-// failed takes down what is known of the effect of a call that failed.
+// failed records the known effect of a failed call.
 func (w *delivering) failed(ctx context.Context, a action, err error) error {
 	limit, isLimited := errors.AsType[*RateLimited](err)
 	var p *Posted
@@ -148,10 +149,10 @@ func (w *delivering) failed(ctx context.Context, a action, err error) error {
 	switch {
 	case errors.Is(err, ErrGone), errors.Is(err, ErrRevoked):
 		return err
-	case isLimited: // Without effect.
+	case isLimited: // The call had no effect.
 		w.counters.limited.Add(1)
 		w.limits.set(limited{w.InstallationID, a.call}, limit.RetryAfter)
-		w.log.InfoContext(ctx, "a surface limits the rate", "call", a.call, "for", limit.RetryAfter)
+		w.log.InfoContext(ctx, "channel: rate limited", "call", a.call, "for", limit.RetryAfter)
 		if a.call == callBegin {
 			w.Progress.Posted = w.Progress.Posted[:a.part]
 		} else if p != nil {
@@ -172,12 +173,12 @@ func (w *delivering) failed(ctx context.Context, a action, err error) error {
 	w.tried++
 	pause := w.Service.pause(w.tried)
 	w.pause = time.Now().Add(pause)
-	w.log.WarnContext(ctx, "a surface did not take a call, which is repeated", "call", a.call, "again_in", pause,
+	w.log.WarnContext(ctx, "channel: call failed, retrying", "call", a.call, "again_in", pause,
 		"err", err)
 	return nil
 }
 
-// shorten has the answer cut into shorter messages, if they can be replaced.
+// shorten reduces the maximum length of messages, if messages can be replaced. It reports whether it did.
 func (w *delivering) shorten(a action) bool {
 	shorter := w.traits.MaxCharacters * 4 / 5
 	if !w.traits.CanReplace || shorter < minCharacters {

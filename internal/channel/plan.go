@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// call names a call of a surface.
+// call names a method of a Surface.
 type call string
 
 const (
@@ -17,7 +17,7 @@ const (
 	callAttach  call = "attach"
 )
 
-// writes reports whether the call changes a message that is there.
+// writes reports whether the call changes an existing message.
 func (c call) writes() bool { return c == callAppend || c == callReplace || c == callFinish }
 
 // action is the next call to make.
@@ -25,16 +25,16 @@ type action struct {
 	call  call
 	part  int
 	draft Draft
-	final bool // The message has its final state after it.
-	again bool // Of callAttach: it was tried before.
+	final bool // The call gives the message its final state.
+	again bool // For callAttach: an earlier attempt was made.
 }
 
-// plan returns the next call that brings the surface to what the answer is. A later run begins again: its messages
-// replace those of the one before.
+// plan returns the next call that brings the surface to the current state of the answer. The messages of a later run
+// replace those of the earlier run.
 func (w *delivering) plan(now view) action {
 	p := &w.Progress
 	if now.run < p.Run {
-		return action{} // It is about to be abandoned.
+		return action{} // The old run is about to be abandoned.
 	}
 	if p.Run != now.run {
 		p.Run = now.run
@@ -68,7 +68,7 @@ func (w *delivering) plan(now view) action {
 	return action{}
 }
 
-// planPart returns the next call for a message that was begun.
+// planPart returns the next call for a posted message.
 func (w *delivering) planPart(p Posted, d Draft, final bool) call {
 	grown := len(d.Markdown) > p.Held
 	switch {
@@ -77,7 +77,7 @@ func (w *delivering) planPart(p Posted, d Draft, final bool) call {
 	case p.Unsure && (final || d.Markdown != ""):
 		return callReplace
 	case p.Unsure || p.Closed:
-		return callNone // Of a run that has no text yet, what the one before said stays.
+		return callNone // While a new run has no text, the text of the earlier run remains.
 	case p.Streaming && (final || time.Since(p.Begun) >= w.traits.AppendLifetime):
 		return callFinish
 	case p.Streaming && grown:
@@ -88,7 +88,7 @@ func (w *delivering) planPart(p Posted, d Draft, final bool) call {
 	return callNone
 }
 
-// drafts returns the messages of an answer. There is at least one.
+// drafts returns the messages of an answer, at least one.
 func (w *delivering) drafts(now view) []Draft {
 	pieces := split(now.text, w.traits.MaxCharacters, now.ended)
 	attached := len(pieces) > w.traits.MaxMessages

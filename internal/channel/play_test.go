@@ -19,8 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// play is answers, a surface and the rows of deliveries, all in memory, so that tests can use the fake clock of
-// synctest.
+// play holds answers, a surface and the rows of deliveries in memory, so that tests can use the fake clock of synctest.
 type play struct {
 	t       *testing.T
 	surface *channeltest.Surface
@@ -36,7 +35,7 @@ func newPlay(t *testing.T, traits channel.Traits) *play {
 	}
 }
 
-// slack are the traits of Slack.
+// slack returns the traits of Slack.
 func slack() channel.Traits {
 	return channel.Traits{
 		CanAppend: true, CanReplace: true, MinInterval: time.Second, MaxCharacters: 11_000, MaxMessages: 5,
@@ -44,7 +43,7 @@ func slack() channel.Traits {
 	}
 }
 
-// process is a server, which can be killed.
+// process is a server that a test can kill.
 type process struct {
 	*channel.Service
 	dead atomic.Bool
@@ -62,7 +61,7 @@ func (p *play) start() *process {
 	return s
 }
 
-// kill ends a server without letting it do anything more.
+// kill ends a server at once: its later calls have no effect.
 func (s *process) kill() {
 	s.dead.Store(true)
 	s.Stop()
@@ -94,12 +93,12 @@ func (p *play) await(a *answerOf) {
 		if ended {
 			return
 		}
-		time.Sleep(250 * time.Millisecond) // Of the fake clock.
+		time.Sleep(250 * time.Millisecond) // On the fake clock.
 	}
 	p.t.Fatal("the answer is not delivered")
 }
 
-// shows checks that the messages of an answer say exactly its text, and that nothing was done that must not be done.
+// shows checks that the messages of an answer contain exactly its text, and that no rule of the surface was violated.
 func (p *play) shows(a *answerOf, text string, state channel.State) {
 	p.t.Helper()
 	traits := p.surface.Traits()
@@ -127,7 +126,7 @@ func (p *play) shows(a *answerOf, text string, state channel.State) {
 	}
 }
 
-// rows are the rows of deliveries.
+// rows is a DeliveryStore in memory.
 type rows struct {
 	channel.Store
 	mu   sync.Mutex
@@ -170,7 +169,7 @@ func copied(p channel.Progress) channel.Progress {
 	return p
 }
 
-// change changes a claimed row.
+// change updates a claimed row.
 func (r *rows) change(d channel.Delivery, change func(*row)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,7 +209,7 @@ func (r *rows) RenewClaims(_ context.Context, held []channel.Claimed, lease time
 
 var errDead = errors.New("the process is dead")
 
-// mortalRows are the rows as a process sees them that may die.
+// mortalRows is a process's access to the rows. It fails after the process was killed.
 type mortalRows struct {
 	*rows
 	process *process
@@ -253,7 +252,7 @@ func (r *mortalRows) RenewClaims(ctx context.Context, held []channel.Claimed, le
 	return r.rows.RenewClaims(ctx, held, lease)
 }
 
-// mortalSurface is the surface as a process calls it that may die.
+// mortalSurface is a process's access to the surface. It fails after the process was killed.
 type mortalSurface struct {
 	channel.Surface
 	process *process
@@ -286,7 +285,7 @@ func (s *mortalSurface) Attach(ctx context.Context, to channel.Target, a channel
 	return s.make(func() error { return s.Surface.Attach(ctx, to, a) })
 }
 
-// make makes a call of a process that may be dead before it, or dies while it waits for the answer.
+// make makes a call, unless the process was killed before. It fails if the process is killed during the call.
 func (s *mortalSurface) make(call func() error) error {
 	if s.process.dead.Load() {
 		return errDead
@@ -298,7 +297,7 @@ func (s *mortalSurface) make(call func() error) error {
 	return err
 }
 
-// installed has every installation.
+// installed returns an installation for every id.
 type installed struct{}
 
 func (installed) FindInstallation(context.Context, string, string, string) (channel.Installation, error) {
@@ -311,19 +310,19 @@ func (installed) Installation(_ context.Context, id uuid.UUID) (channel.Installa
 
 func (installed) EraseInstallation(context.Context, uuid.UUID) error { return nil }
 
-// answers are answers that a test writes.
+// answers holds answers written by a test.
 type answers struct {
 	channel.Chat
 	mu   sync.Mutex
 	list map[uuid.UUID]*answerOf // Guarded by mu.
 }
 
-// answerOf is an answer.
+// answerOf is an answer written by a test.
 type answerOf struct {
 	id      uuid.UUID
 	mu      sync.Mutex
-	text    *stream.Text  // Guarded by mu, as is what follows.
-	stored  *chat.Message // Nil while it is written.
+	text    *stream.Text  // Guarded by mu, like the fields below.
+	stored  *chat.Message // Nil until the answer ends.
 	deleted bool
 	changed chan struct{}
 }
@@ -388,7 +387,7 @@ func (a *answers) FindMessage(_ context.Context, _ chat.Owner, id uuid.UUID) (ch
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// sentences returns n different sentences.
+// sentences returns n distinct sentences.
 func sentences(n int) string {
 	var b strings.Builder
 	for i := range n {

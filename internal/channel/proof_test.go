@@ -68,8 +68,8 @@ func TestLinkInOneBrowser(t *testing.T) {
 	}
 }
 
-// TestForeignProofsAreRefused: an address that was forwarded, a browser in which it did not begin, somebody else at the
-// surface, another workspace, a guest, another organization.
+// TestForeignProofsAreRefused: a forwarded address, another browser, another person of the surface, another workspace,
+// a guest and another organization are refused.
 func TestForeignProofsAreRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -149,7 +149,7 @@ func TestForeignProofsAreRefused(t *testing.T) {
 	}
 }
 
-// TestOneLinkEach: a person is one member, and a member one person.
+// TestOneLinkEach: each person has at most one member, and each member at most one person.
 func TestOneLinkEach(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -183,7 +183,7 @@ func TestOneLinkEach(t *testing.T) {
 	}
 }
 
-// TestLinksFollowTheMember: a disabled member is told, a removed one is not linked any longer.
+// TestLinksFollowTheMember: a disabled member receives a notice; the link of a removed member is deleted.
 func TestLinksFollowTheMember(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -200,8 +200,8 @@ func TestLinksFollowTheMember(t *testing.T) {
 	}
 }
 
-// TestAutomaticLinks: by the confirmed address, where it is switched on, of full members of the workspace, with exactly
-// one active member of the organization.
+// TestAutomaticLinks: if enabled, full members of the workspace are linked by their confirmed address with exactly one
+// active member of the organization.
 func TestAutomaticLinks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -260,7 +260,7 @@ func TestAutomaticLinks(t *testing.T) {
 	if o.asked != asked+2 {
 		t.Errorf("the profile was asked for %d times", o.asked-asked)
 	}
-	// Somebody else with the same address is not linked beside them.
+	// A second person with the same address is not linked.
 	o.people["UTWIN"] = member("双子", "taro@example.jp")
 	if found := o.link(o.home, "UTWIN", ""); found.State != channel.LinkNone {
 		t.Errorf("a second person: %+v", found)
@@ -271,7 +271,7 @@ func TestAutomaticLinks(t *testing.T) {
 	}
 }
 
-// TestAutomaticLinksAtOnce: of many events of one person, one links them.
+// TestAutomaticLinksAtOnce: of many concurrent events of one person, one adds the link.
 func TestAutomaticLinksAtOnce(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -292,7 +292,7 @@ func TestAutomaticLinksAtOnce(t *testing.T) {
 	}
 }
 
-// TestR91_LogsHaveNoCredentials: neither do values that are printed.
+// TestR91_LogsHaveNoCredentials: neither logs nor printed values contain credentials.
 func TestR91_LogsHaveNoCredentials(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

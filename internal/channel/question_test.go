@@ -40,7 +40,7 @@ func TestFilesOfTheThreadAlone(t *testing.T) {
 	if n := len(f.sources.texts()); n != 2 {
 		t.Errorf("%d files: the same were brought over again", n)
 	}
-	// Without files in the thread, nothing of the member's is read, whatever they have.
+	// Without files in the thread, no data sources of the member are used.
 	other := f.mention("sato", "質問")
 	other.Thread, other.Message = "elsewhere", "elsewhere"
 	f.take(s, other)
@@ -51,7 +51,7 @@ func TestFilesOfTheThreadAlone(t *testing.T) {
 	}
 }
 
-// TestMentionedColleaguesAreNamed checks that the model reads names instead of ids.
+// TestMentionedColleaguesAreNamed: the model receives names instead of ids.
 func TestMentionedColleaguesAreNamed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -62,8 +62,8 @@ func TestMentionedColleaguesAreNamed(t *testing.T) {
 	}
 }
 
-// TestFootOfAnAnswer is its sources, and a notice if documents of the skill are missing.
-func TestFootOfAnAnswer(t *testing.T) {
+// TestSourcesAfterAnAnswer: an answer ends with its sources, and a notice if documents of the skill are missing.
+func TestSourcesAfterAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	missing := chat.Step{
@@ -90,7 +90,7 @@ func TestFootOfAnAnswer(t *testing.T) {
 	}
 }
 
-// grounder is a chat.Grounder made of a function.
+// grounder implements chat.Grounder by a function.
 type grounder func(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error)
 
 // Ground implements chat.Grounder.
@@ -131,7 +131,7 @@ func TestSkillsByName(t *testing.T) {
 		t.Errorf("%q", system[:60])
 	}
 	f.answered(1)
-	command := f.event(channel.Ask, "sato") // A command, outside of a thread, for a form with one field to fill in.
+	command := f.event(channel.Ask, "sato") // A command, outside of a thread, for a form with one required field.
 	command.Thread, command.Text, command.SkillName = "", "本日わ晴天なり", "文章校正"
 	f.take(s, command)
 	call = f.say(`{"changes":[{"before":"本日わ","after":"本日は","kind":"typo","reason":"助詞"}]}`)
@@ -142,7 +142,7 @@ func TestSkillsByName(t *testing.T) {
 		t.Errorf("answered in %q", m.Thread)
 	}
 	f.sources.set(datasource.Success)
-	f.surface.Put("F1", "本日わ晴天なり") // A file is what is proofread, not the words beside it.
+	f.surface.Put("F1", "本日わ晴天なり") // The file is proofread, and not the words of the question.
 	file := f.mention("sato", "文章校正\n確認してください", channel.File{ID: "F1", Name: "案内.txt"})
 	file.Thread, file.Message = "elsewhere", "elsewhere"
 	f.take(s, file)
@@ -173,7 +173,7 @@ func TestSummary(t *testing.T) {
 	f.answered(1)
 }
 
-// costly is a Grounder whose answers take so many tokens.
+// costly is a Grounder whose answers take this number of tokens.
 type costly int
 
 func (costly) Ground(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
@@ -182,7 +182,7 @@ func (costly) Ground(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.G
 
 func (c costly) Estimate(context.Context, chat.Ask) (int, error) { return int(c), nil }
 
-// TestCostlyAnswerIsAnnounced before the model is asked, to the person who asks, once.
+// TestCostlyAnswerIsAnnounced: the person receives one notice before the model is called.
 func TestCostlyAnswerIsAnnounced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -203,8 +203,8 @@ func TestCostlyAnswerIsAnnounced(t *testing.T) {
 	f.until("both answers are announced", func() bool { return len(f.surface.Notices()) == 2 })
 }
 
-// TestR83_WhatOthersSayClosesNoFence quotes hostile messages.
-func TestR83_WhatOthersSayClosesNoFence(t *testing.T) {
+// TestR83_QuotedMessagesCloseNoFence: quoted hostile messages do not close the fence of the prompt.
+func TestR83_QuotedMessagesCloseNoFence(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.start()
@@ -220,7 +220,7 @@ func TestR83_WhatOthersSayClosesNoFence(t *testing.T) {
 	got := read(f.say("答え"))
 	for tag, want := range map[string]int{
 		"<said>": 2, "</said>": 1, "<message name=": len(hostile), "</message>": len(hostile), "<source": 0, "<task": 0,
-	} { // The instruction names <said> once.
+	} { // The instruction contains <said> once.
 		if n := strings.Count(strings.ToLower(got), tag); n != want {
 			t.Errorf("%s occurs %d times, not %d, in %s", tag, n, want, got)
 		}
@@ -271,7 +271,7 @@ func TestLinkingByMessages(t *testing.T) {
 	f.told("sato", channel.NoticeRefused)
 }
 
-// TestQuestionIsAnsweredOnceLinked: two questions of a person who is not linked wait, and one of them is deleted.
+// TestQuestionIsAnsweredOnceLinked: two questions of an unlinked person wait; one of them is deleted.
 func TestQuestionIsAnsweredOnceLinked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -316,7 +316,7 @@ func TestRevokedIsErased(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTaken(t *testing.T) {
+func TestDroppedEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.start()
@@ -338,8 +338,8 @@ func TestWhatIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestFailuresAreToldInTheEnd has each step fail for a while, and one for ever.
-func TestFailuresAreToldInTheEnd(t *testing.T) {
+// TestPermanentFailuresAreReported: each step fails temporarily, and one fails permanently.
+func TestPermanentFailuresAreReported(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	left := 3

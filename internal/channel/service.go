@@ -17,23 +17,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Config tunes the Service. The zero value of a field means its default.
+// Config tunes the Service. The zero value of a field selects its default.
 type Config struct {
-	PublicURL string // The server's, without a slash at its end.
+	PublicURL string // The server's public URL, without a trailing slash.
 
-	Lease         time.Duration // A server silent for longer loses what it handles and delivers. Default 8 s.
+	Lease         time.Duration // A server silent for longer loses its events and deliveries. Default 8 s.
 	Heartbeat     time.Duration // How often leases are renewed. Default 2 s.
-	Poll          time.Duration // How often missed notifications are looked for. Default 1 s.
-	MaxHandled    int           // Events that this server handles at once. Default 32.
-	MaxDeliveries int           // Answers that this server delivers at once. Default 1000.
-	CallTimeout   time.Duration // Of one call of a surface. Default 10 s.
-	MinPause      time.Duration // After a failed call, at first; it doubles. Default 1 s.
-	MaxPause      time.Duration // At most. Default 30 s.
-	Busy          time.Duration // How often a question waits for the answer before. Default 1 s.
-	Unlinked      time.Duration // How soon a question looks whether its person was linked. Default 5 s.
-	MaxWait       time.Duration // How long a question waits for that, and for its files. Default 10 min.
-	MaxAttempts   int           // Of an event whose handling fails. Default 8.
-	Remember      time.Duration // How long ids of handled events are kept. Default 7 days.
+	Poll          time.Duration // Poll interval for missed notifications. Default 1 s.
+	MaxHandled    int           // Maximum events handled concurrently. Default 32.
+	MaxDeliveries int           // Maximum answers delivered concurrently. Default 1000.
+	CallTimeout   time.Duration // For one call of a surface. Default 10 s.
+	MinPause      time.Duration // First pause after a failed call; it doubles. Default 1 s.
+	MaxPause      time.Duration // Longest pause. Default 30 s.
+	Busy          time.Duration // Retry interval of a question while another answer runs. Default 1 s.
+	Unlinked      time.Duration // First retry interval of a question of an unlinked person. Default 5 s.
+	MaxWait       time.Duration // Longest wait for another answer and for files. Default 10 min.
+	MaxAttempts   int           // For an event whose handling fails. Default 8.
+	Remember      time.Duration // Retention of ids of handled events. Default 7 days.
 }
 
 func (c Config) withDefaults() Config {
@@ -67,7 +67,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Chat answers questions. *chat.Service is one.
+// Chat answers questions. *chat.Service implements it.
 type Chat interface {
 	StartThread(ctx context.Context, owner chat.Owner, n chat.NewThread, q chat.Question) (chat.Exchange, error)
 	Send(ctx context.Context, owner chat.Owner, q chat.Question) (chat.Exchange, error)
@@ -79,13 +79,13 @@ type Chat interface {
 	WithdrawFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID) error
 }
 
-// Skills lists and finds skills. *skill.Service is one.
+// Skills lists and finds skills. *skill.Service implements it.
 type Skills interface {
 	List(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill, error)
 	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
 }
 
-// Sources keeps and reads files. *datasource.Service is one.
+// Sources stores and reads files. *datasource.Service implements it.
 type Sources interface {
 	Upload(ctx context.Context, owner datasource.Owner, session uuid.UUID, filename string, content io.Reader) (
 		datasource.Source, bool, error)
@@ -97,30 +97,30 @@ type Needs struct {
 	Store         Store
 	Installations Installations
 	Links         Links
-	Surfaces      map[string]Surface // By the name that Incoming has.
+	Surfaces      map[string]Surface // By the Surface field of Incoming.
 	Chat          Chat
 	Skills        Skills
 	Sources       Sources
 	Log           *slog.Logger
 }
 
-// Service takes in what happens on surfaces, and delivers answers to them. It is safe for concurrent use.
+// Service handles the events of surfaces and delivers answers to them. It is safe for concurrent use.
 type Service struct {
 	Needs
 	cfg      Config
 	root     context.Context // Canceled by Stop.
 	cancel   context.CancelFunc
-	loops    sync.WaitGroup // The goroutines of Start,
-	work     sync.WaitGroup // and of events and deliveries: begun while one of loops runs.
+	loops    sync.WaitGroup // The goroutines of Start.
+	work     sync.WaitGroup // The goroutines of events and deliveries, begun while one of loops runs.
 	limits   limits
-	events   chan struct{} // Holds a value while there may be an event to claim,
-	orphans  chan struct{} // or a delivery.
+	events   chan struct{} // Signals that there may be an event to claim.
+	orphans  chan struct{} // Signals that there may be a delivery to claim.
 	counters counters
 
 	mu        sync.Mutex
 	handling  map[eventKey]*claim  // Guarded by mu.
-	delivered map[uuid.UUID]*claim // Guarded by mu. By the answer.
-	asking    int                  // Guarded by mu. Of handling, those with a lane.
+	delivered map[uuid.UUID]*claim // Guarded by mu. By answer.
+	asking    int                  // Guarded by mu. Number of events in handling with a lane.
 }
 
 type eventKey struct {
@@ -128,7 +128,7 @@ type eventKey struct {
 	eventID        string
 }
 
-// claim is what this server has claimed, and until when.
+// claim is a claimed event or delivery with its expiry.
 type claim struct {
 	Claimed
 	cancel context.CancelFunc
@@ -136,7 +136,7 @@ type claim struct {
 	lane   bool
 }
 
-// NewService returns a Service. Nothing runs before Start.
+// NewService returns a Service. It starts no goroutine before Start.
 func NewService(n Needs, cfg Config) *Service {
 	root, cancel := context.WithCancel(context.Background())
 	return &Service{
@@ -146,8 +146,7 @@ func NewService(n Needs, cfg Config) *Service {
 	}
 }
 
-// Start begins to handle events and to deliver answers, also those of other servers that have died. Stop must be
-// called.
+// Start begins to handle events and to deliver answers, including those of failed servers. The caller must call Stop.
 func (s *Service) Start() {
 	s.loops.Go(func() {
 		s.Store.WatchChannels(s.root, func() {
@@ -161,8 +160,7 @@ func (s *Service) Start() {
 	s.loops.Go(func() { s.every(time.Minute, nil, s.tidy) })
 }
 
-// Stop ends what Start has begun, and waits for it. What is not complete is released: another server goes on with it,
-// or this one after its next start.
+// Stop ends all work of the Service and waits for it. It releases incomplete events and deliveries to other servers.
 func (s *Service) Stop() {
 	s.cancel()
 	s.loops.Wait()
@@ -176,13 +174,13 @@ func wake(c chan struct{}) {
 	}
 }
 
-// every calls do at once, at intervals and when woken, until the Service stops.
+// every calls do at once, after each interval and each wakeup, until the Service stops.
 func (s *Service) every(interval time.Duration, woken <-chan struct{}, do func(context.Context) error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		if err := do(s.root); err != nil && s.root.Err() == nil {
-			s.Log.WarnContext(s.root, "conversations elsewhere wait for the database", "err", err)
+			s.Log.WarnContext(s.root, "channel: store unavailable, retrying", "err", err)
 		}
 		select {
 		case <-s.root.Done():
@@ -193,16 +191,16 @@ func (s *Service) every(interval time.Duration, woken <-chan struct{}, do func(c
 	}
 }
 
-const storeTimeout = 5 * time.Second // For the database.
+const storeTimeout = 5 * time.Second // For one database call.
 
-// tidy deletes the ids of old events, and counts those that wait.
+// tidy deletes the ids of old events, and counts pending events.
 func (s *Service) tidy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return s.Store.ForgetEvents(ctx, s.cfg.Remember)
 }
 
-// renew renews the leases of what this server handles and delivers, and ends what is no longer its own.
+// renew renews the leases of this server's events and deliveries, and cancels those that were lost.
 func (s *Service) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -242,7 +240,7 @@ func (s *Service) renew(ctx context.Context) error {
 	return nil
 }
 
-// target returns where something of an event goes.
+// target returns the target for notices and answers of an event.
 func (e Event) target(in Installation) Target {
 	i := e.Incoming
 	thread := i.Thread
@@ -255,26 +253,26 @@ func (e Event) target(in Installation) Target {
 	}
 }
 
-// counters count what a Service has done since it was made.
+// counters count the work of a Service since its creation.
 type counters struct {
 	waiting, taken, repeated, limited, tookOver, delivered, failed atomic.Int64
 }
 
-// Stats is what a Service is doing, and has done since it was made.
+// Stats is the current and past work of a Service.
 type Stats struct {
-	Waiting    int // Events that wait or are being handled, on all servers.
-	Handling   int // Events that are handled here.
-	Delivering int // Answers that are delivered here.
+	Waiting    int // Events waiting or in handling, on all servers.
+	Handling   int // Events in handling on this server.
+	Delivering int // Answers in delivery on this server.
 
 	Taken     int64 // New events.
-	Repeated  int64 // Events that were known.
-	Limited   int64 // Calls that a surface refused for its rate limit.
-	TookOver  int64 // Deliveries that another server had begun.
-	Delivered int64 // Answers that were delivered to their end.
-	Failed    int64 // Calls of a surface that failed otherwise.
+	Repeated  int64 // Repeated events.
+	Limited   int64 // Calls refused because of a rate limit.
+	TookOver  int64 // Deliveries taken over from another server.
+	Delivered int64 // Completed deliveries.
+	Failed    int64 // Other failed calls of a surface.
 }
 
-// Stats returns what the Service is doing.
+// Stats returns the current statistics.
 func (s *Service) Stats() Stats {
 	c := &s.counters
 	s.mu.Lock()
@@ -295,7 +293,7 @@ func (s *Service) surface(in Installation) (Surface, error) {
 	return surface, nil
 }
 
-// erase forgets an installation whose credentials were revoked.
+// erase deletes an installation whose credentials were revoked.
 func (s *Service) erase(ctx context.Context, id uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -304,7 +302,7 @@ func (s *Service) erase(ctx context.Context, id uuid.UUID) error {
 		err = nil
 	}
 	if err == nil {
-		s.Log.InfoContext(ctx, "an installation was erased: its credentials were revoked", "installation", id)
+		s.Log.InfoContext(ctx, "channel: installation with revoked credentials erased", "installation", id)
 	}
 	return err
 }

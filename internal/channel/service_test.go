@@ -27,7 +27,7 @@ func TestR88_OneAnswerForTwentyEventsOnThreeServers(t *testing.T) {
 			}
 		})
 	}
-	again := in // The surface tells it as another event as well.
+	again := in // The surface also reports it as a second event.
 	again.EventID = "another"
 	f.take(servers[0], again)
 	all.Wait()
@@ -116,8 +116,8 @@ func TestEachPersonHasTheirOwnThread(t *testing.T) {
 	}
 }
 
-// TestReasonsAreAlwaysTold asks where nothing may be answered.
-func TestReasonsAreAlwaysTold(t *testing.T) {
+// TestRefusalsHaveAReason: a person receives the reason if a question is not answered.
+func TestRefusalsHaveAReason(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		link   *channel.Linked
@@ -250,7 +250,7 @@ func TestStopsWithinASecond(t *testing.T) {
 			at := time.Now()
 			f.take(s, how(f, asked, answer))
 			<-call.Gone()
-			if took := time.Since(at); took > 5*time.Second { // One, if the machine is not busy.
+			if took := time.Since(at); took > 5*time.Second { // About one second on an idle machine.
 				t.Errorf("stopped after %v", took)
 			}
 			if m := f.answered(1)[0]; m.Draft.State != channel.Stopped || m.Draft.Markdown != "途中まで" {
@@ -270,7 +270,7 @@ func TestWithdrawnBeforeItIsAsked(t *testing.T) {
 	f.take(s, second)
 	f.told("sato", channel.NoticeInfo)
 	third := f.mention("sato", "三つ目")
-	f.take(s, third) // In its lane behind the second one.
+	f.take(s, third) // Queued in its lane behind the second one.
 	for _, in := range []channel.Incoming{third, second} {
 		deleted := f.event(channel.Deleted, "sato")
 		deleted.Message = in.Message
@@ -285,7 +285,7 @@ func TestWithdrawnBeforeItIsAsked(t *testing.T) {
 	}
 }
 
-// eventually waits until a condition holds that no call of the surface announces.
+// eventually polls for a condition that no call of the surface signals.
 func (f *fixture) eventually(what string, holds func() bool) {
 	f.t.Helper()
 	limit, tick := time.NewTimer(time.Minute), time.NewTicker(20*time.Millisecond)
@@ -309,7 +309,7 @@ func TestEditedQuestionIsAnsweredAgain(t *testing.T) {
 	f.say("1,400万人です。")
 	answer := f.answered(1)[0].Draft.AnswerID
 
-	same := f.event(channel.Edited, "sato") // As when a link is unfurled.
+	same := f.event(channel.Edited, "sato") // The surface sends such an event when it expands a link.
 	same.Message, same.Text = asked.Message, asked.Text
 	f.take(s, same)
 	f.surface.Edit(asked.Message, "大阪の人口は")
@@ -334,7 +334,7 @@ func TestEditedQuestionIsAnsweredAgain(t *testing.T) {
 	}
 	f.answered(3)
 	if n := f.count(`SELECT count(*) FROM messages WHERE role = 'user'`); n != 2 {
-		t.Errorf("%d questions", n) // The second 再回答 is of the same one.
+		t.Errorf("%d questions", n) // The second 再回答 is for the same answer.
 	}
 	offered := 0
 	for _, told := range f.surface.Notices() {
@@ -378,7 +378,7 @@ func TestRatings(t *testing.T) {
 	f.told("sato", channel.NoticeRefused)
 }
 
-func TestMemberAtTheirLimitIsTold(t *testing.T) {
+func TestMemberAtTheirLimitReceivesANotice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.exec(`UPDATE users SET limit_rule = 'own', limit_tokens = 100 WHERE id = $1`, f.sato.UserID)

@@ -17,33 +17,33 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// InstallationStore stores installations. Credentials are sealed there; without a key, storing them fails with
+// InstallationStore stores installations. It encrypts credentials. Without a key, storing credentials fails with
 // secret.ErrNoKey.
 type InstallationStore interface {
 	Installations
 
 	// OrganizationInstallation returns the installation of an organization, or ErrNotInstalled.
 	OrganizationInstallation(ctx context.Context, organizationID uuid.UUID, surface string) (Installation, error)
-	// ListInstallations returns all installations of a surface, with their credentials opened, as far as there are keys.
+	// ListInstallations returns all installations of a surface, with decrypted credentials if there are keys.
 	ListInstallations(ctx context.Context, surface string) ([]Installation, error)
-	// ChangeInstallation applies a change to the installation of the actor's organization, which change is given as it
-	// is, or with only its ID, organization and surface if there is none. The actor must be a super-admin then. A
-	// workspace of another organization is ErrWorkspaceTaken. What belongs to another workspace than before is deleted.
+	// ChangeInstallation applies a change to the installation of the actor's organization. It calls change with the
+	// stored installation, or with one that has only its ID, organization and surface. The actor must be a super-admin
+	// at that time. It returns ErrWorkspaceTaken for a workspace of another organization. A change of the workspace
+	// deletes the data of the former workspace.
 	ChangeInstallation(ctx context.Context, actor identity.Actor, surface string, change func(*Installation) error) error
-	// RemoveInstallation deletes an organization's installation with all that belongs to it, or returns
-	// ErrNotInstalled.
+	// RemoveInstallation deletes an organization's installation with all its data, or returns ErrNotInstalled.
 	RemoveInstallation(ctx context.Context, by org.Doer, organizationID uuid.UUID, surface string) error
-	// AdoptInstallation stores the row of an installation from the environment for the only organization there is, and
-	// keeps the one that it has. Errors: ErrManyOrganizations, ErrConfigured, ErrWorkspaceTaken, org.ErrNoOrganization.
+	// AdoptInstallation stores the row of an environment installation for the only organization, and keeps an existing
+	// row. Errors: ErrManyOrganizations, ErrConfigured, ErrWorkspaceTaken, org.ErrNoOrganization.
 	AdoptInstallation(ctx context.Context, surface string, w Workspace) error
 
-	// AddInstall stores an installation that a browser has begun. TakeInstall returns once, and to that browser alone,
-	// who has begun it, in their current state; else ErrState.
+	// AddInstall stores the begun installation of a browser. TakeInstall returns once, for that browser only, the actor
+	// who began it, in their current state. Otherwise it returns ErrState.
 	AddInstall(ctx context.Context, p Install) error
 	TakeInstall(ctx context.Context, surface string, hash, browserHash []byte, at time.Time) (identity.Actor, error)
 }
 
-// Install is the installation of the app by a browser, from its beginning until the browser comes back.
+// Install is an installation of the app in progress in a browser.
 type Install struct {
 	Hash        []byte // SHA-256 of the state.
 	BrowserHash []byte // SHA-256 of the browser's cookie.
@@ -71,21 +71,21 @@ var (
 // Lifetimes and limits of the setup.
 const (
 	installLifetime = 10 * time.Minute
-	maxCredential   = 512 // Bytes.
+	maxCredential   = 512 // In bytes.
 	maxChannels     = 200
-	signersFresh    = 5 * time.Second // Then the signing secrets are read again;
-	signersRetry    = time.Second     // sooner if a signature fits none of them.
-	adoptPause      = 5 * time.Second // Between attempts to find out the workspace of the environment, at first,
-	adoptMaxPause   = time.Minute     // and at most.
+	signersFresh    = 5 * time.Second // Age at which cached signing secrets are read again,
+	signersRetry    = time.Second     // or earlier if no secret matches a signature.
+	adoptPause      = 5 * time.Second // First pause between attempts to identify the environment's workspace.
+	adoptMaxPause   = time.Minute     // Longest pause.
 	adoptTimeout    = 15 * time.Second
 )
 
 // SetupConfig configures a Setup.
 type SetupConfig struct {
 	Surface     string
-	PublicURL   string      // The server's, without a slash at its end.
-	Environment Credentials // Of the one workspace that the server's settings name; zero for none.
-	Sealing     bool        // There is a key, so that credentials can be stored.
+	PublicURL   string      // The server's public URL, without a trailing slash.
+	Environment Credentials // Credentials of the workspace in the server's settings, or zero.
+	Sealing     bool        // There is a key to encrypt credentials.
 	Clock       func() time.Time
 }
 
@@ -96,21 +96,21 @@ type Setup struct {
 	directory Directory
 	log       *slog.Logger
 
-	cancel context.CancelFunc // Of the goroutine that adopts; nil without one.
+	cancel context.CancelFunc // Stops the goroutine that adopts; nil without one.
 	done   chan struct{}
 
-	mu      sync.Mutex // Guards the following; held while the signing secrets are read.
+	mu      sync.Mutex // Guards the fields below; held while the signing secrets are read.
 	signers []Signer
 	readAt  time.Time
 }
 
-// Signer is a signing secret and what it speaks for.
+// Signer is a signing secret with its installation.
 type Signer struct {
-	InstallationID uuid.UUID // Nil before the workspace of the environment is known.
+	InstallationID uuid.UUID // Nil until the environment's workspace is identified.
 	Secret         string
 }
 
-// NewSetup returns a Setup, whose Start must be called.
+// NewSetup returns a Setup. The caller must call Start.
 func NewSetup(cfg SetupConfig, store InstallationStore, directory Directory, log *slog.Logger) *Setup {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -118,7 +118,7 @@ func NewSetup(cfg SetupConfig, store InstallationStore, directory Directory, log
 	return &Setup{cfg: cfg, store: store, directory: directory, log: log}
 }
 
-// fromEnvironment reports whether the server's settings name a workspace.
+// fromEnvironment reports whether the server's settings configure a workspace.
 func (s *Setup) fromEnvironment() bool { return s.cfg.Environment.BotToken != "" }
 
 // FindInstallation implements Installations.
@@ -137,7 +137,7 @@ func (s *Setup) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 	return s.store.EraseInstallation(ctx, id)
 }
 
-// complete gives an installation from the environment its credentials. Its row is ignored if the settings were removed.
+// complete adds the credentials to an environment installation. It ignores the row if the settings were removed.
 func (s *Setup) complete(in Installation, err error) (Installation, error) {
 	if err != nil || in.Source != SourceEnvironment {
 		return in, err
@@ -149,8 +149,8 @@ func (s *Setup) complete(in Installation, err error) (Installation, error) {
 	return in, nil
 }
 
-// Signers returns the signing secrets with which events may be signed. fresh asks for those of this second: a signature
-// fits none of those that were returned before. If the database cannot be read, it returns the known ones.
+// Signers returns the signing secrets of events. With fresh, it reads secrets older than a second again, for a
+// signature that matches no cached secret. If the database is unavailable, it returns the cached secrets.
 func (s *Setup) Signers(ctx context.Context, fresh bool) ([]Signer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,14 +183,14 @@ func (s *Setup) Signers(ctx context.Context, fresh bool) ([]Signer, error) {
 	return signers, nil
 }
 
-// forget has the signing secrets read again.
+// forget invalidates the cached signing secrets.
 func (s *Setup) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readAt = time.Time{}
 }
 
-// Sockets returns the installations that are reached by sockets, with the app token.
+// Sockets returns the installations that use Socket Mode, with their app tokens.
 func (s *Setup) Sockets(ctx context.Context) ([]Installation, error) {
 	all, err := s.store.ListInstallations(ctx, s.cfg.Surface)
 	if err != nil {
@@ -205,14 +205,14 @@ func (s *Setup) Sockets(ctx context.Context) ([]Installation, error) {
 	return found, nil
 }
 
-// View is an organization's installation as its administrators see it.
+// View is an organization's installation as shown to its administrators.
 type View struct {
-	Installation Installation // Zero if there is none.
+	Installation Installation // Zero without an installation.
 	Sealing      bool         // The server can store credentials.
-	SocketOnly   bool         // The public URL is not https://: Slack sends events in Socket Mode alone.
+	SocketOnly   bool         // The public URL is not https://, so that Slack can send events by Socket Mode only.
 }
 
-// View returns what administrators see.
+// View returns the installation for administrators.
 func (s *Setup) View(ctx context.Context, actor identity.Actor) (View, error) {
 	if !org.IsAdmin(actor.Role) {
 		return View{}, org.ErrForbidden
@@ -229,13 +229,13 @@ func (s *Setup) own(ctx context.Context, actor identity.Actor) (Installation, er
 	return s.complete(s.store.OrganizationInstallation(ctx, actor.OrganizationID, s.cfg.Surface))
 }
 
-// Edit is a change of the setup. Nil leaves a value as it is; an empty credential removes it.
+// Edit is a change of the setup. Nil keeps a value; an empty credential removes it.
 type Edit struct {
 	BotToken, SigningSecret, AppToken, ClientID, ClientSecret *string
 	Policy                                                    *Policy
 }
 
-// fields are the credentials of an edit, by the names that the API gives them.
+// fields returns the credentials of an edit by their names in the API.
 func (e Edit) fields() map[string]*string {
 	return map[string]*string{
 		"bot_token": e.BotToken, "signing_secret": e.SigningSecret, "app_token": e.AppToken,
@@ -243,8 +243,8 @@ func (e Edit) fields() map[string]*string {
 	}
 }
 
-// Save changes the setup of the actor's organization. A bot token is tried at the surface first, which names its
-// workspace.
+// Save changes the setup of the actor's organization. It first tests a new bot token at the surface, which identifies
+// its workspace.
 func (s *Setup) Save(ctx context.Context, actor identity.Actor, e Edit) (View, error) {
 	if err := requireSuper(actor); err != nil {
 		return View{}, err
@@ -311,15 +311,15 @@ func (e Edit) apply(in *Installation, found Workspace) {
 	}
 }
 
-// Settle takes over what a bot token has told of its workspace.
+// Settle stores the workspace of a bot token.
 func (in *Installation) Settle(w Workspace) {
 	in.TeamID, in.EnterpriseID, in.AppID, in.BotUserID, in.TeamName = w.TeamID, "", w.AppID, w.BotUserID, w.Name
 	if w.TeamID == "" {
-		in.EnterpriseID = w.EnterpriseID // Of its workspaces' installations, the workspace is enough.
+		in.EnterpriseID = w.EnterpriseID // The team id suffices for the installation of a workspace.
 	}
 }
 
-// Remove ends the installation of the actor's organization and deletes its credentials, links and conversations.
+// Remove deletes the installation of the actor's organization with its credentials, links and conversations.
 func (s *Setup) Remove(ctx context.Context, actor identity.Actor) error {
 	if err := requireSuper(actor); err != nil {
 		return err
@@ -338,7 +338,7 @@ func (s *Setup) Remove(ctx context.Context, actor identity.Actor) error {
 // socketOnly reports whether Slack cannot send events to the server's public URL.
 func (s *Setup) socketOnly() bool { return strings.HasPrefix(s.cfg.PublicURL, "http://") }
 
-// Test tries what the installation of the actor's organization needs.
+// Test tests the requirements of the installation of the actor's organization.
 func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error) {
 	if err := requireSuper(actor); err != nil {
 		return nil, err
@@ -355,7 +355,8 @@ func (s *Setup) Test(ctx context.Context, actor identity.Actor) ([]Check, error)
 	return checks, nil
 }
 
-// BeginInstall returns where a browser goes to have the app installed, and the value of its cookie until it comes back.
+// BeginInstall returns the address at which a browser installs the app, and the value of the browser's cookie until it
+// returns.
 func (s *Setup) BeginInstall(ctx context.Context, actor identity.Actor) (url, browser string, err error) {
 	if err := requireSuper(actor); err != nil {
 		return "", "", err
@@ -384,8 +385,8 @@ func (s *Setup) installRedirect() string {
 	return s.cfg.PublicURL + "/external/slack/v1/oauth/callback"
 }
 
-// FinishInstall takes over the bot token that a browser has brought a code for. state and browser are those of
-// BeginInstall: of another browser they are refused with ErrState.
+// FinishInstall exchanges the code of the redirect for a bot token and stores it. state and browser are the values of
+// BeginInstall. FinishInstall returns ErrState for another browser.
 func (s *Setup) FinishInstall(ctx context.Context, state, browser, code string) error {
 	actor, err := s.store.TakeInstall(ctx, s.cfg.Surface, opaque.Hash(state), opaque.Hash(browser), s.cfg.Clock())
 	if err != nil {
@@ -406,7 +407,7 @@ func (s *Setup) FinishInstall(ctx context.Context, state, browser, code string) 
 	return err
 }
 
-// requireSuper refuses everybody but an organization's super-admins.
+// requireSuper returns an error unless the actor is a super-admin.
 func requireSuper(actor identity.Actor) error {
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
 		return org.ErrForbidden
@@ -414,7 +415,8 @@ func requireSuper(actor identity.Actor) error {
 	return nil
 }
 
-// Start finds out which workspace the server's settings name, and goes on trying while the surface cannot be reached.
+// Start identifies the workspace of the server's settings in the background, and retries while the surface is
+// unreachable.
 func (s *Setup) Start() {
 	if !s.fromEnvironment() {
 		return
@@ -427,7 +429,7 @@ func (s *Setup) Start() {
 	}()
 }
 
-// Stop ends what Start has begun.
+// Stop ends the work of Start.
 func (s *Setup) Stop() {
 	if s.cancel != nil {
 		s.cancel()
@@ -442,10 +444,10 @@ func (s *Setup) adopt(ctx context.Context) {
 		case err == nil || ctx.Err() != nil:
 			return
 		case errors.Is(err, ErrManyOrganizations) || errors.Is(err, ErrConfigured):
-			s.log.WarnContext(ctx, "the setting SLACK_BOT_TOKEN has no effect", "why", err)
+			s.log.WarnContext(ctx, "channel: SLACK_BOT_TOKEN ignored", "why", err)
 			return
 		}
-		s.log.WarnContext(ctx, "the workspace of SLACK_BOT_TOKEN is not connected yet", "err", err, "again_in", pause)
+		s.log.WarnContext(ctx, "channel: workspace of SLACK_BOT_TOKEN not identified, retrying", "err", err, "again_in", pause)
 		select {
 		case <-ctx.Done():
 			return
@@ -465,6 +467,6 @@ func (s *Setup) tryAdopt(ctx context.Context) error {
 		return err
 	}
 	s.forget()
-	s.log.InfoContext(ctx, "connected by the server's settings", "surface", s.cfg.Surface, "workspace", found.Name)
+	s.log.InfoContext(ctx, "channel: workspace connected by the server's settings", "surface", s.cfg.Surface, "workspace", found.Name)
 	return nil
 }

@@ -24,7 +24,7 @@ func TestSetup(t *testing.T) {
 	}
 	text := func(s string) *string { return &s }
 	for _, actor := range []identity.Actor{o.taro, o.hanako} {
-		actor.Role = identity.RoleOrganizationAdmin // An admin reads and changes nothing.
+		actor.Role = identity.RoleOrganizationAdmin // An admin can neither read nor change it.
 		if _, err := o.setup.Save(t.Context(), actor, channel.Edit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
 			t.Errorf("changed: %v", err)
 		}
@@ -58,8 +58,8 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestEnterpriseInstallation: an installation for an enterprise serves all of its workspaces but those that have one
-// of their own.
+// TestEnterpriseInstallation: an enterprise's installation serves all of its workspaces, except those with a separate
+// installation.
 func TestEnterpriseInstallation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -84,7 +84,7 @@ func TestEnterpriseInstallation(t *testing.T) {
 	}
 }
 
-// TestAnotherWorkspace: links and conversations of the former workspace go, as its people are others.
+// TestAnotherWorkspace: a change of the workspace deletes links and conversations, because its people are others.
 func TestAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -185,7 +185,8 @@ func TestInstallByBrowser(t *testing.T) {
 	}
 }
 
-// TestAddressWithoutTLS: Slack does not send events there. Administrators see it without testing the connection, too.
+// TestAddressWithoutTLS: Slack does not send events to such an address. Administrators see this even without a
+// connection test.
 func TestAddressWithoutTLS(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -216,7 +217,7 @@ func TestAddressWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestEnvironment: the server's settings configure one workspace for the one organization there is.
+// TestEnvironment: the server's settings configure one workspace for the only organization.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -270,7 +271,7 @@ func TestEnvironment(t *testing.T) {
 	if err := adopt(); err != nil {
 		t.Errorf("at the next start, with another organization: %v", err)
 	}
-	o.serve(channel.Credentials{}) // Without the settings, its row means nothing, and can be removed.
+	o.serve(channel.Credentials{}) // Without the settings, the row is ignored and can be removed.
 	if _, err := o.setup.FindInstallation(t.Context(), surface, "", "T5"); !errors.Is(err, channel.ErrNotInstalled) {
 		t.Errorf("without the settings: %v", err)
 	}

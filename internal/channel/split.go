@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// piece is one message's part of an answer: its bytes from one offset to another, between the lines that open again,
-// and close, the fence or table that is cut.
+// piece is the part of an answer in one message: the bytes from from to to, between the lines that reopen and close a
+// fence or table across the cut.
 type piece struct {
 	from, to   int
 	head, tail string
 }
 
-// markdown returns what the message says.
+// markdown returns the message's Markdown.
 func (p piece) markdown(text string) string { return p.head + text[p.from:p.to] + p.tail }
 
-// split cuts Markdown into pieces of at most limit characters: where blocks end, if there is such a place in the last
-// eighth, else where a line ends, else in a line. A fence that is cut is closed and opened again, and the head of a
-// table is repeated.
+// split cuts Markdown into pieces of at most limit characters. It cuts at the end of a block in the last eighth of a
+// piece, else at the end of a line, else within a line. If it cuts a fence, it closes the fence and opens it again. If
+// it cuts a table, it repeats the table's head.
 //
-// The text may go on unless it is complete. What the pieces of a text hold is a prefix of what those of its
-// continuation hold, so that messages can be appended to: beyond the last possible place of an early cut, the last
-// piece ends where a block ends.
+// Unless complete is true, the text may grow. The pieces of a text are then a prefix of the pieces of the longer text,
+// so that messages can be appended to. For this reason the last piece of an incomplete text ends before the range of
+// possible cuts, or in it at the end of a block.
 func split(text string, limit int, complete bool) []piece {
 	var pieces []piece
 	s := splitter{text: text, limit: limit, soft: limit - limit/8}
@@ -43,27 +43,27 @@ func split(text string, limit int, complete bool) []piece {
 // splitter cuts the next piece of a text.
 type splitter struct {
 	text        string
-	limit, soft int    // Characters.
-	from        int    // Where the piece begins,
-	head        string // and what stands before it.
+	limit, soft int    // In characters.
+	from        int    // Offset of the piece.
+	head        string // Text repeated before the piece.
 
 	count int    // Characters of the piece so far.
-	block block  // What the current position is in.
+	block block  // The block at the current position.
 	best  place  // The last end of a block, after soft characters.
-	line  place  // The same of a line.
-	cut   place  // Where the piece ends.
-	shown int    // Where an incomplete piece ends.
-	prior string // The line before, if it may be the head of a table.
+	line  place  // The last end of a line, after soft characters.
+	cut   place  // The chosen end of the piece.
+	shown int    // The end of an incomplete piece.
+	prior string // The previous line, if it may be the head of a table.
 }
 
-// place is where a text may be cut.
+// place is a possible cut.
 type place struct {
 	at         int
 	tail, head string
 	found      bool
 }
 
-// block is what may not be cut without opening it again.
+// block is an open code fence or table.
 type block struct {
 	fence string // The marker of an open fence, "" outside of one.
 	open  string // The line that opens it.
@@ -99,7 +99,7 @@ func (s *splitter) next() (piece, bool) {
 	return piece{from: s.from, to: len(s.text), head: s.head}, false
 }
 
-// reserve returns how many characters closing the current block takes.
+// reserve returns the number of characters needed to close the current block.
 func (s *splitter) reserve() int {
 	if s.block.fence == "" {
 		return 0
@@ -137,12 +137,12 @@ func (s *splitter) mark(end int, line string) {
 	case strings.TrimSpace(line) == "":
 		s.best, s.shown = p, end
 	case s.prior != "":
-		return // What follows may make it the head of a table.
+		return // The next line may make it the head of a table.
 	}
 	s.line = p
 }
 
-// choose returns where a piece ends that has no room for a line.
+// choose returns the end of a piece that has no room for line.
 func (s *splitter) choose(at int, line string) place {
 	switch {
 	case s.best.found:
@@ -175,7 +175,7 @@ var (
 	tableLine = regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$`)
 )
 
-// enter follows a line into, within or out of a block.
+// enter updates the current block by the next line.
 func (s *splitter) enter(line string) {
 	prior := s.prior
 	s.prior = ""
@@ -199,7 +199,7 @@ func (s *splitter) enter(line string) {
 	}
 }
 
-// short returns the lines that open a block again, or something shorter if they are too long for that.
+// short returns the lines that reopen a block, or instead if the lines are too long.
 func (s *splitter) short(lines, instead string) string {
 	if utf8.RuneCountInString(lines) > s.limit/4 {
 		return instead

@@ -35,7 +35,7 @@ func FuzzR88_Split(f *testing.F) {
 	})
 }
 
-// checkSplit checks that the pieces hold the text, and that each fits and has as many fences opened as closed.
+// checkSplit checks that the pieces contain the text, fit the limit and close each fence that they open.
 func checkSplit(t *testing.T, text string, limit int, pieces []channel.Piece) {
 	t.Helper()
 	var all strings.Builder
@@ -53,7 +53,7 @@ func checkSplit(t *testing.T, text string, limit int, pieces []channel.Piece) {
 	}
 }
 
-// checkPrefix checks that messages which hold the pieces of an unfinished text can be appended to.
+// checkPrefix checks that the pieces of an unfinished text can be extended to the pieces of the whole text.
 func checkPrefix(t *testing.T, begun, whole []channel.Piece) {
 	t.Helper()
 	if len(begun) > len(whole) {
@@ -93,7 +93,7 @@ func TestR88_SplitGrowsByAppending(t *testing.T) {
 	}
 }
 
-// longAnswer returns Markdown of at least so many characters, with fences and tables longer than a message.
+// longAnswer returns Markdown of at least the given number of characters, with fences and tables longer than a message.
 func longAnswer(characters int) string {
 	var b strings.Builder
 	for n := 0; utf8.RuneCountInString(b.String()) < characters; n++ {

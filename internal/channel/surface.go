@@ -12,56 +12,56 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// Surface is a place of conversations, such as Slack. An adapter implements it, and channeltest checks its promises.
-// It is safe for concurrent use.
+// Surface is an application with conversations, such as Slack. An adapter implements it, and channeltest tests it. It
+// is safe for concurrent use.
 //
-// Errors: *RateLimited, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. Any other error is retried
-// after a pause, as the effect of the call is unknown.
+// Errors: *RateLimited, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. The caller retries after any
+// other error, because the effect of the call is unknown.
 type Surface interface {
 	Traits() Traits
 
-	// Begin posts a message and returns its name. One whose State is not Writing is posted whole: nothing is appended to
-	// it, and Finish is not called.
+	// Begin posts a message and returns its name. If the draft's State is not Writing, the message is complete: neither
+	// Append nor Finish is called for it.
 	Begin(ctx context.Context, to Target, d Draft) (Ref, error)
-	// Append extends a message that Begin posted less than Traits.AppendLifetime ago from the state from to d. After
+	// Append extends a message from the state from to d. Begin posted it less than Traits.AppendLifetime ago. After
 	// ErrCannotAppend, the caller uses Replace.
 	Append(ctx context.Context, to Target, ref Ref, from, d Draft) error
-	// Replace sets a message to d, whatever it holds, and ends its stream. It is idempotent.
+	// Replace sets a message to d, whatever its content is, and ends its stream. It is idempotent.
 	Replace(ctx context.Context, to Target, ref Ref, d Draft) error
 	// Finish ends the stream of a message in the state from with the final state d. It is idempotent. After
 	// ErrCannotAppend, the caller uses Replace.
 	Finish(ctx context.Context, to Target, ref Ref, from, d Draft) error
-	// Find looks for a message whose name was not stored: one that Begin posted for the same AnswerID and Part, with the
-	// Markdown of d or a beginning of it, in the thread, after since and not among known.
+	// Find searches for a message whose name was not stored. Begin posted it in the thread after since for the same
+	// AnswerID and Part, with the Markdown of d or a prefix of it. Find ignores the messages in known.
 	Find(ctx context.Context, to Target, since time.Time, known []Ref, d Draft) (Ref, bool, error)
 
 	// Open posts the question of a person who asked outside of a thread (with a command), and returns the thread that
-	// begins with it. Repeating it with the same event posts nothing more, as far as the surface can tell.
+	// it begins. A repeated call with the same event posts nothing, as far as the surface can detect it.
 	Open(ctx context.Context, to Target, event, question string) (thread string, err error)
-	// Attach posts a text that is too long for messages as a file.
+	// Attach posts a text as a file.
 	Attach(ctx context.Context, to Target, a Attachment) error
-	// Notify shows a notice in the thread to Target.Person alone.
+	// Notify shows a notice in the thread to Target.Person only.
 	Notify(ctx context.Context, to Target, n Notice) error
-	// Status shows that an answer is being worked on, where the surface can. Begin ends it.
+	// Status shows that an answer is in progress, if the surface supports it. Begin clears the status.
 	Status(ctx context.Context, to Target, text string) error
 
-	// Said returns the newest 50 messages of the thread before a message, or of the whole thread if before is "", oldest
-	// first and without those of the assistant.
+	// Said returns the newest 50 messages of the thread before a message, or of the whole thread if before is "". The
+	// oldest message is first. Messages of the assistant are omitted.
 	Said(ctx context.Context, to Target, before Ref) ([]Said, error)
-	// Message returns one message of the thread, its text without what Incoming.Text leaves out.
+	// Message returns a message of the thread, with the same omissions as Incoming.Text.
 	Message(ctx context.Context, to Target, ref Ref) (Said, error)
-	// Named returns a person's text with the names of the people that it mentions by their ids. An id whose name cannot
-	// be found stays.
+	// Named returns a person's text with names instead of the ids of mentioned people. An id without a known name is
+	// kept.
 	Named(ctx context.Context, to Target, text string) string
-	// Download fetches a file of a message. The caller closes it. Bytes after datasource.MaxSize need not be sent.
+	// Download fetches a file of a message. The caller closes it. The content may end after datasource.MaxSize bytes.
 	Download(ctx context.Context, to Target, f File) (io.ReadCloser, error)
 }
 
-// Host is implemented by a surface with pages for each person.
+// Host is implemented by a surface with a home page for each person.
 type Host interface {
-	// ShowHome shows Target.Person their page of the assistant.
+	// ShowHome sets the home page of Target.Person.
 	ShowHome(ctx context.Context, to Target, h Home) error
-	// ShowPrompts offers prompts in a conversation that Target.Person has opened.
+	// ShowPrompts shows prompts in a conversation opened by Target.Person.
 	ShowPrompts(ctx context.Context, to Target, prompts []Prompt) error
 	// ShowTitle names a conversation.
 	ShowTitle(ctx context.Context, to Target, title string) error
@@ -70,29 +70,29 @@ type Host interface {
 // Traits are the abilities and limits of a surface.
 type Traits struct {
 	CanAppend  bool
-	CanReplace bool // Without it, an answer is posted when it is complete.
+	CanReplace bool // If false, an answer is posted when it is complete.
 
 	MinInterval    time.Duration // Between two writes to one message.
-	MaxCharacters  int           // Of a message's Markdown that certainly fits, at least 100.
-	MaxMessages    int           // Of one answer: the whole of a longer one is attached as a file.
-	AppendLifetime time.Duration // After it, the stream is finished and the message is replaced.
+	MaxCharacters  int           // Length of a message's Markdown that always fits, at least 100.
+	MaxMessages    int           // For one answer. A longer answer is attached as a file.
+	AppendLifetime time.Duration // Maximum age of a stream. After it, the message is replaced.
 }
 
-// Ref is a surface's name of a message: in Slack its ts.
+// Ref is a surface's id of a message: in Slack its ts.
 type Ref string
 
-// Target is where something goes. Its installation has credentials: it is never logged.
+// Target is the recipient of a call. Its installation has credentials, so it is never logged.
 type Target struct {
 	Installation Installation
 	Channel      string
 	Thread       string // "" outside of a thread.
-	Person       string // Who asked, or receives the notice.
-	PersonTeam   string // Their workspace, where it is not the installation's; "".
+	Person       string // The person who asked, or the recipient of a notice.
+	PersonTeam   string // Their workspace if it differs from the installation's; else "".
 	Direct       bool   // Only that person reads it.
-	Reply        string // Where the event that is handled can be answered (Slack's response_url); "".
+	Reply        string // The reply address of the event (Slack's response_url); may be "".
 }
 
-// State is how far an answer is.
+// State is the state of an answer.
 type State string
 
 // The states of an answer.
@@ -106,19 +106,19 @@ const (
 	Superseded State = "superseded"
 )
 
-// Draft is the state of one message of an answer. Within a run, the Markdown of a later state begins with that of an
-// earlier one. It may be empty: while nothing is written yet, with a Reason, and of a Superseded message.
+// Draft is the state of one message of an answer. Within a run, the Markdown of a later state begins with the Markdown
+// of an earlier state. It may be empty before the first text, with a Reason, and in a Superseded message.
 type Draft struct {
 	AnswerID  uuid.UUID
 	Part      int // From 0.
 	Markdown  string
 	State     State
-	Reason    string          // Why it is Failed or Stopped, for a person; "".
-	Last      bool            // The answer's last message at present: it has the buttons, and in the end the sources.
-	Citations []chat.Citation // Of the last message, in the end.
-	Notice    string          // Of the last message, in the end: missing documents of the skill; "".
-	Attached  bool            // Of the last message, in the end: the whole answer follows as a file.
-	URL       string          // Of the thread in the app.
+	Reason    string          // Reason of Failed or Stopped, for people; else "".
+	Last      bool            // The answer's last message so far. It has the buttons, and finally the sources.
+	Citations []chat.Citation // Set for the last message of a complete answer.
+	Notice    string          // Set for the last message of a complete answer: missing documents of the skill; else "".
+	Attached  bool            // Set for the last message of a complete answer: the whole answer follows as a file.
+	URL       string          // The thread in the app.
 }
 
 // Attachment is an answer as a file.
@@ -126,7 +126,7 @@ type Attachment struct {
 	AnswerID uuid.UUID
 	Name     string
 	Markdown string
-	Again    bool // An earlier attempt may have succeeded: look for its file first.
+	Again    bool // An earlier attempt may have succeeded; search for its file first.
 }
 
 // NoticeKind is the kind of a notice.
@@ -134,12 +134,12 @@ type NoticeKind string
 
 // The kinds of notices.
 const (
-	NoticeLink     NoticeKind = "link"     // The person is to be linked with a member: URL leads there.
-	NoticeLinked   NoticeKind = "linked"   // They are linked already.
+	NoticeLink     NoticeKind = "link"     // An invitation to link the person with a member; URL is its address.
+	NoticeLinked   NoticeKind = "linked"   // The person is already linked.
 	NoticeUnlinked NoticeKind = "unlinked" // The link was removed.
-	NoticeRefused  NoticeKind = "refused"  // An action failed; Text has the reason and the way out.
-	NoticeInfo     NoticeKind = "info"     // Something was done.
-	NoticeEdited   NoticeKind = "edited"   // The question was edited: AnswerID can be answered again.
+	NoticeRefused  NoticeKind = "refused"  // An action failed; Text has the reason and a remedy.
+	NoticeInfo     NoticeKind = "info"     // An action succeeded.
+	NoticeEdited   NoticeKind = "edited"   // The question was edited; AnswerID can be regenerated.
 	NoticeHelp     NoticeKind = "help"     // How to ask, with Skills.
 	NoticeFeedback NoticeKind = "feedback" // Thanks for a rating.
 )
@@ -147,23 +147,23 @@ const (
 // Notice is a message for one person.
 type Notice struct {
 	Kind     NoticeKind
-	Text     string // Plain text, in Japanese. A surface shows it as it is.
-	URL      string // To go to, with Label; "" for none.
+	Text     string // Plain text, in Japanese. A surface shows it unchanged.
+	URL      string // A link with the text Label; "" for none.
 	Label    string
-	AnswerID uuid.UUID // Of NoticeEdited.
-	Skills   []Prompt  // Of NoticeHelp: names and descriptions of skills.
+	AnswerID uuid.UUID // For NoticeEdited.
+	Skills   []Prompt  // For NoticeHelp: names and descriptions of skills.
 }
 
-// Prompt is something that a person may ask.
+// Prompt is a suggested question.
 type Prompt struct {
 	Title string
 	Text  string
 }
 
-// Home is a person's page of the assistant.
+// Home is a person's home page of the assistant.
 type Home struct {
 	Linked  bool
-	Account string // Name and address of the member that they are linked with.
+	Account string // Name and address of the linked member.
 	LinkURL string // For a person who is not linked.
 	AppURL  string
 	Skills  []Prompt
@@ -187,7 +187,7 @@ type File struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// RateLimited is the error of a surface that refuses calls of a method for an installation until a time has passed.
+// RateLimited is the error of a surface that refuses calls of a method for an installation for a duration.
 type RateLimited struct {
 	Method     string
 	RetryAfter time.Duration

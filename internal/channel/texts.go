@@ -1,6 +1,6 @@
 package channel
 
-// What people read, where no fault says it.
+// Texts for people that are not the texts of faults.
 const (
 	textGaveUp     = "エラーが続いたため、この操作を完了できませんでした。時間をおいて、もう一度お試しください。"
 	textClosed     = "ここには投稿できません。チャンネルにこのアプリを招待してから、もう一度お試しください。"

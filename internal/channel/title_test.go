@@ -13,14 +13,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 )
 
-// titled are answers whose threads have a title.
+// titled adds a thread title to answers.
 type titled struct{ *answers }
 
 func (titled) FindThread(_ context.Context, _ chat.Owner, id uuid.UUID) (chat.Thread, error) {
 	return chat.Thread{ID: id, Title: "旅費について"}, nil
 }
 
-func TestTitleWhereNobodyElseReads(t *testing.T) {
+func TestTitleOfADirectConversation(t *testing.T) {
 	t.Parallel()
 	for direct, want := range map[bool]int{true: 1, false: 0} {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,8 +2,8 @@ package identity
 
 import "strings"
 
-// Names of programs and systems with the sign that each is found by in a user agent. The order matters: most user
-// agents also contain the names of other programs.
+// Names of programs and systems, each with the substring of a user agent that identifies it. The order matters: most
+// user agents also contain the names of other programs.
 var (
 	programs = [][2]string{
 		{"Edg", "Edge"},
@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// Agent returns the display name of the program and the system of a user agent, as in "Chrome（Windows）", or "".
+// Agent returns the display name of the program and the system of a user agent, such as "Chrome（Windows）", or "".
 func Agent(userAgent string) string {
 	program, system := nameIn(userAgent, programs), nameIn(userAgent, systems)
 	switch {
@@ -38,7 +38,7 @@ func Agent(userAgent string) string {
 	return program + "（" + system + "）"
 }
 
-// nameIn returns the first name whose sign occurs in text, or "".
+// nameIn returns the first name whose substring occurs in text, or "".
 func nameIn(text string, names [][2]string) string {
 	for _, name := range names {
 		if strings.Contains(text, name[0]) {

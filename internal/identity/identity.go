@@ -1,4 +1,4 @@
-// Package identity identifies who makes a request: users, the verification of their tokens, and the actor in the
+// Package identity authenticates requests. It owns users, the verification of their tokens, and the actor in the
 // context.
 //
 // It imports fault and libraries for tokens. Its folder pool is the embedded user pool.
@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Role says what a user may do.
+// Role is the role of a user in an organization.
 type Role string
 
 // The roles.
@@ -26,7 +26,7 @@ const (
 	RoleSystemAdmin            Role = "system-admin"
 )
 
-// State says whether a user may sign in.
+// State is the state of a user's account.
 type State string
 
 // The states of a user.
@@ -35,7 +35,7 @@ const (
 	StateInactive State = "inactive"
 )
 
-// AuthType says how a user, or the members of an organization, sign in.
+// AuthType is the way in which a user, or the members of an organization, sign in.
 type AuthType string
 
 // The ways to sign in.
@@ -44,7 +44,7 @@ const (
 	AuthFederated AuthType = "federated_idp" // With the organization's own identity provider.
 )
 
-// Scope is what a connection may be used for. The app is bound to none.
+// Scope limits the use of a connection. The app has no scopes and no limits.
 type Scope string
 
 // The scopes.
@@ -78,28 +78,28 @@ type NewUser struct {
 	AuthType       AuthType
 }
 
-// Provider says where the members of an organization sign in.
+// Provider is the sign-in method of an organization's members.
 type Provider struct {
 	OrganizationID uuid.UUID
 	AuthType       AuthType
 }
 
-// Standing is what the store knows about the user of a verified token.
+// Standing is the stored state of a user of a verified token.
 type Standing struct {
 	User
-	OrganizationAuthType AuthType   // How the organization requires its members to sign in.
+	OrganizationAuthType AuthType   // The sign-in method required by the organization.
 	SessionOver          bool       // The session has ended or expired.
 	SessionUsedAt        *time.Time // Accurate to a minute. Nil if the session is not recorded yet.
 }
 
 // Store is the database of a Service.
 type Store interface {
-	// UserBySubject returns the user whom the claims name, in whatever state, and whether the session is over. If there
-	// is no such user, the error has the code fault.NotFound.
+	// UserBySubject returns the user with the subject of the claims, in any state, and whether the session has ended.
+	// If the user does not exist, the error has the code fault.NotFound.
 	UserBySubject(ctx context.Context, claims Claims) (Standing, error)
 
 	// Outdated returns those of the given users who were removed or deactivated, or whose role, state, sessions or
-	// sign-in method changed within the given time: their open streams may send more than they are still allowed to
+	// sign-in method changed within the given duration. Their open streams may send more than they are still allowed to
 	// see.
 	Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
 
@@ -114,9 +114,10 @@ type Store interface {
 	// their invitation.
 	MarkSignedIn(ctx context.Context, userID uuid.UUID) error
 
-	// ProviderByMailDomain returns how addresses of a mail domain (lower case) sign in: by the organization that has
-	// the domain, else with a password, by the oldest organization with passwords or, if all use single sign-on, the
-	// oldest of all. If there is no organization at all, the error has the code fault.NotFound.
+	// ProviderByMailDomain returns the sign-in method for addresses of a mail domain (lower case). It is the method of
+	// the organization that has the domain. For an unknown domain it is a password, by the oldest organization with
+	// passwords, or if all use single sign-on, the method of the oldest organization. If there are no organizations,
+	// the error has the code fault.NotFound.
 	ProviderByMailDomain(ctx context.Context, domain string) (Provider, error)
 
 	SessionStore
@@ -124,7 +125,8 @@ type Store interface {
 
 // Watcher is notified of changes to users.
 type Watcher struct {
-	// Notifications arrive from now on. Called again after an interruption, during which some may have been missed.
+	// Listening reports that notifications arrive from now on. It is called again after each interruption, during which
+	// notifications may have been missed.
 	Listening func()
 	Changed   func(userID uuid.UUID) // The user was changed or removed.
 	Lost      func(err error)        // An interruption begins.
@@ -149,8 +151,8 @@ type Claims struct {
 	AuthType  AuthType  // How the session began.
 	AuthTime  time.Time // When the session began, in whole seconds.
 	ExpiresAt time.Time
-	Client    string  // The client of a connection. Empty: the app.
-	Scopes    []Scope // Of a connection.
+	Client    string  // The client of a connection; empty for the app.
+	Scopes    []Scope // The scopes of a connection.
 }
 
 // Verifier verifies id tokens, and access tokens of connections. For an expired token the error is ErrExpired; for any
@@ -177,10 +179,10 @@ type Actor struct {
 	AuthTime  time.Time
 	Session   uuid.UUID
 	ExpiresAt time.Time
-	Client    string  // The client of a connection. Empty: the app.
-	Scopes    []Scope // Of a connection.
+	Client    string  // The client of a connection; empty for the app.
+	Scopes    []Scope // The scopes of a connection.
 
-	// Of the request, for the audit log. Set by package api.
+	// The origin of the request, for the audit log. Set by package api.
 	Address   netip.Addr // Zero if unknown.
 	RequestID string
 
@@ -188,7 +190,7 @@ type Actor struct {
 	changes uint64    // The Service's count of changes when it looked the actor up.
 }
 
-// May reports whether the actor may do what one of the scopes allows. In the app they may do everything.
+// May reports whether the actor has one of the scopes. In the app the actor has all of them.
 func (a Actor) May(scopes ...Scope) bool {
 	return a.Client == "" || slices.ContainsFunc(scopes, func(s Scope) bool { return slices.Contains(a.Scopes, s) })
 }

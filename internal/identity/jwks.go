@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	jwksPause   = time.Minute     // Minimum between reads, also failed ones: unknown key ids must not flood the issuer.
-	jwksFresh   = time.Hour       // Then the keys are read again: one of them may have been withdrawn.
+	// Minimum time between two reads, including failed ones, so that unknown key ids cannot flood the issuer.
+	jwksPause   = time.Minute
+	jwksFresh   = time.Hour       // Maximum age of the keys, because one may have been withdrawn.
 	jwksTimeout = 5 * time.Second // For one read.
-	maxJWKS     = 64 << 10        // Bytes. AWS's are about 1 KB.
+	maxJWKS     = 64 << 10        // In bytes. AWS's are about 1 KB.
 )
 
-// RemoteKeys are the public keys of a remote issuer. They are read from its JWKS when first needed, so that the server
-// starts while the issuer cannot be reached. They are read again, at most once a minute, when a token names an unknown
-// key, and after an hour. RemoteKeys is safe for concurrent use.
+// RemoteKeys are the public keys of a remote issuer. They are read from its JWKS at first use, so that the server
+// starts even if the issuer is unreachable. They are read again after an hour and, at most once a minute, for a token
+// with an unknown key. RemoteKeys is safe for concurrent use.
 type RemoteKeys struct {
 	url    string
 	client *http.Client
@@ -38,10 +39,10 @@ type RemoteKeys struct {
 	readAt  time.Time     // Guarded by mu. When the last successful read ended.
 	askedAt time.Time     // Guarded by mu. When the last read began.
 	failed  bool          // Guarded by mu. The last read failed.
-	reading chan struct{} // Guarded by mu. Closed when the read in progress ends; nil if there is none.
+	reading chan struct{} // Guarded by mu. Closed when the read in progress ends; nil without one.
 }
 
-// NewRemoteKeys returns the keys at the URL of a JWKS. It reads nothing yet. now returns the current time.
+// NewRemoteKeys returns the keys at the URL of a JWKS. It does not read them. now returns the current time.
 func NewRemoteKeys(url string, client *http.Client, now func() time.Time, log *slog.Logger) *RemoteKeys {
 	return &RemoteKeys{url: url, client: client, now: now, log: log}
 }
@@ -68,7 +69,7 @@ func (k *RemoteKeys) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// find looks a token's key up among those last read. fresh reports whether they were read within the last hour.
+// find returns a token's key from the cached keys. fresh reports whether they were read within the last hour.
 func (k *RemoteKeys) find(token *jwt.Token) (key any, fresh bool, err error) {
 	k.mu.Lock()
 	keys, failed := k.keys, k.failed
@@ -78,7 +79,7 @@ func (k *RemoteKeys) find(token *jwt.Token) (key any, fresh bool, err error) {
 	if keys != nil {
 		key, err = keys(token)
 	}
-	if err != nil && (keys == nil || failed) { // The unknown key may be a new one of the issuer.
+	if err != nil && (keys == nil || failed) { // The unknown key may be a new key of the issuer.
 		err = fault.Wrap(err, fault.Unavailable, "ログインの確認に必要な情報を取得できません。少し時間をおいて、もう一度お試しください。")
 	}
 	return key, fresh, err
@@ -103,7 +104,7 @@ func (k *RemoteKeys) refresh(ctx context.Context) {
 	case due:
 		keys, err := k.read(ctx)
 		if err != nil {
-			k.log.WarnContext(ctx, "the keys of the identity provider cannot be read; the known ones stay in use",
+			k.log.WarnContext(ctx, "identity: reading the provider's keys failed, using cached keys",
 				"url", k.url, "err", err)
 		}
 		k.mu.Lock()
@@ -118,7 +119,7 @@ func (k *RemoteKeys) refresh(ctx context.Context) {
 
 // read fetches the JWKS.
 func (k *RemoteKeys) read(ctx context.Context) (jwt.Keyfunc, error) {
-	// Other requests wait for this read: it must not be canceled with the request that started it.
+	// Other requests wait for this read, so the request that started it must not cancel it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jwksTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)

@@ -25,7 +25,7 @@ import (
 type provider struct {
 	mu     sync.Mutex
 	asked  int           // Guarded by mu.
-	answer string        // Guarded by mu. "": the provider cannot be reached.
+	answer string        // Guarded by mu. The provider is unreachable if empty.
 	status int           // Guarded by mu. 0 means 200.
 	hold   chan struct{} // If not nil, responses wait until it is closed.
 }
@@ -165,7 +165,7 @@ func TestR49_KeysThatCannotBeReadSignNobodyOut(t *testing.T) {
 		<-time.After(time.Minute)
 		holds("it is back", "k1", "")
 
-		// The provider changes its key and goes down: the known key stays in use.
+		// The provider changes its key and becomes unreachable: the known key stays in use.
 		p.set("")
 		<-time.After(2 * time.Minute)
 		holds("the next key", "k2", fault.Unavailable)
@@ -187,7 +187,7 @@ func TestR49_KeysThatCannotBeReadSignNobodyOut(t *testing.T) {
 	})
 }
 
-// TestWithdrawnKeysAreForgotten checks that keys are read again even if no token names an unknown one.
+// TestWithdrawnKeysAreForgotten checks that keys are read again even if all tokens have known keys.
 func TestWithdrawnKeysAreForgotten(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)

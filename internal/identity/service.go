@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Service authenticates requests, and finds how an address signs in. It is safe for concurrent use.
+// Service authenticates requests, and returns the sign-in method of an address. It is safe for concurrent use.
 type Service struct {
 	store    Store
 	verifier Verifier
@@ -28,7 +28,7 @@ func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
 	return &Service{store: store, verifier: verifier, log: log}
 }
 
-// Start begins to watch for changed users and to end expired sessions. It must be called at most once, and be followed
+// Start begins to watch for changed users and to end expired sessions. It must be called at most once and be followed
 // by Stop.
 func (s *Service) Start(events Events) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -44,9 +44,9 @@ func (s *Service) Stop() {
 	s.watching.Wait()
 }
 
-// Authenticate returns the actor of an id token. The token proves the user's identity only: role, state and session are
-// read from the store on each call, so that changes take effect at once. Errors: ErrExpired, also for a session that is
-// over; ErrNoUser for a user who is not a member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
+// Authenticate returns the actor of an id token. The token proves only the user's identity. Role, state and session are
+// read from the store on each call, so that changes take effect at once. Errors: ErrExpired, also for an ended session;
+// ErrNoUser for a user who is not a member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
 func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
@@ -55,12 +55,12 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error)
 	return s.lookUp(ctx, claims, false)
 }
 
-// ActorOf returns the actor of claims that were verified elsewhere. Its errors are those of Authenticate.
+// ActorOf returns the actor of verified claims. Its errors are those of Authenticate.
 func (s *Service) ActorOf(ctx context.Context, claims Claims) (Actor, error) {
 	return s.lookUp(ctx, claims, false)
 }
 
-// ByPassword is Authenticate for password sessions of the app alone, and accepts them even if the organization requires
+// ByPassword is Authenticate for password sessions of the app only. It accepts them even if the organization requires
 // single sign-on. For any other session the error has the code fault.Forbidden.
 func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
@@ -73,7 +73,7 @@ func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	return s.lookUp(ctx, claims, true)
 }
 
-// Again looks up an actor anew, for work done long after Authenticate. Its errors are those of Authenticate.
+// Again looks up an actor again, for work done long after Authenticate. Its errors are those of Authenticate.
 func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	now, err := s.lookUp(ctx, Claims{
 		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, AuthTime: actor.AuthTime,
@@ -83,9 +83,9 @@ func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	return now, err
 }
 
-// Recheck is Again for an actor who opens a stream or connection. It must be called once Events can find what was
-// opened, so that no change is missed in between. It asks the store only if any user has changed since the actor was
-// looked up.
+// Recheck is Again for an actor who opens a stream or connection. The caller must first register the stream or
+// connection with Events, so that no change is missed in between. Recheck queries the store only if any user has
+// changed since the actor was looked up.
 func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	if s.changes.Load() == actor.changes {
 		return actor, nil
@@ -95,7 +95,7 @@ func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 
 // lookUp returns the actor of verified claims. anyWay accepts a password session even if single sign-on is required.
 func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor, error) {
-	changes := s.changes.Load() // Before the store is asked, so that no change is missed in between.
+	changes := s.changes.Load() // Before the query, so that no change is missed in between.
 	found, err := s.store.UserBySubject(ctx, claims)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
@@ -120,17 +120,17 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor
 	return actor, nil
 }
 
-// SignedIn records that the actor has begun to use the app. A failure is only logged: it must not lock anyone out.
+// SignedIn records that the actor has begun to use the app. It only logs a failure, which must not lock out anyone.
 func (s *Service) SignedIn(ctx context.Context, actor Actor) {
 	if err := s.store.MarkSignedIn(ctx, actor.ID); err != nil && !errors.Is(err, context.Canceled) {
-		s.log.Warn("recording a sign-in failed", "user_id", actor.ID, "err", err)
+		s.log.Warn("identity: sign-in not recorded", "user_id", actor.ID, "err", err)
 	}
 }
 
 // maxEmail limits an address, in bytes (RFC 5321, section 4.5.3.1, with the correction 1690).
 const maxEmail = 254
 
-// ProviderFor returns how the owner of an address signs in. Only the mail domain counts, so that the result does not
+// ProviderFor returns the sign-in method for an address. It uses only the mail domain, so that the result does not
 // reveal which addresses exist.
 func (s *Service) ProviderFor(ctx context.Context, email string) (Provider, error) {
 	email = strings.ToLower(strings.TrimSpace(email))

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// members is a store with one member that reports changes.
+// members is a store with one member. It reports changes.
 type members struct {
 	identity.Store
 	found identity.Standing
@@ -30,7 +30,7 @@ type members struct {
 	changes  chan uuid.UUID // uuid.Nil: Listening. uuid.Max: Lost.
 	outdated []uuid.UUID
 	within   time.Duration // The argument of the last call of Outdated.
-	failing  int           // How many more calls of Outdated fail.
+	failing  int           // Number of further calls of Outdated that fail.
 }
 
 func (m *members) EndStaleSessions(context.Context) error { return nil }
@@ -207,7 +207,7 @@ func TestR45_ChangesAreNotifiedAndInterruptionsCaughtUp(t *testing.T) {
 		<-time.After(time.Second)
 		want("asked again", b)
 		store.changes <- uuid.Max
-		store.failing = 100 // Away again, for 20 s: streams stay open, since clients could not reconnect.
+		store.failing = 100 // Interrupted again, for 20 s: streams stay open, since clients could not reconnect.
 		store.changes <- uuid.Nil
 		<-time.After(10 * time.Second)
 		want("nobody knows who has changed")

@@ -13,8 +13,8 @@ import (
 
 const (
 	useNoted     = time.Minute // Resolution of the time when a session was last used.
-	sessionSweep = time.Minute // Interval at which expired sessions are ended.
-	maxUserAgent = 300         // Bytes.
+	sessionSweep = time.Minute // Interval between sweeps of expired sessions.
+	maxUserAgent = 300         // In bytes.
 )
 
 // Session is one sign-in on one device.
@@ -34,10 +34,10 @@ type SessionUse struct {
 	UserAgent string
 }
 
-// SessionStore is the part of Store that keeps sessions.
+// SessionStore is the part of Store for sessions.
 type SessionStore interface {
-	// RecordSession records when and from where a session is used, and the session itself if it is new. A session that
-	// has ended stays as it is.
+	// RecordSession records time and origin of a session's use, and the session itself if it is new. It does not change
+	// a session that has ended.
 	RecordSession(ctx context.Context, use SessionUse) error
 
 	// ListSessions returns the active sessions of a user, most recently used first.
@@ -50,23 +50,23 @@ type SessionStore interface {
 	// EndOtherSessions ends all sessions of the actor except the current one, and records it in the audit log.
 	EndOtherSessions(ctx context.Context, actor Actor) error
 
-	// EndStaleSessions marks expired sessions as ended, so that they stay ended whatever lifetime their organization
-	// sets later, and closes their streams. It deletes records that are no longer needed.
+	// EndStaleSessions marks expired sessions as ended, so that they stay ended even if their organization sets a
+	// longer lifetime later, and closes their streams. It deletes records that are no longer needed.
 	EndStaleSessions(ctx context.Context) error
 }
 
-// RecordUse records the use of the actor's session. A failure is only logged: it must not lock anyone out.
+// RecordUse records the use of the actor's session. It only logs a failure, which must not lock out anyone.
 func (s *Service) RecordUse(ctx context.Context, actor Actor, userAgent string) {
 	if actor.Session == uuid.Nil || time.Since(actor.usedAt) < useNoted {
 		return
 	}
 	use := SessionUse{Actor: actor, UserAgent: ShortAgent(userAgent)}
 	if err := s.store.RecordSession(ctx, use); err != nil && !errors.Is(err, context.Canceled) {
-		s.log.WarnContext(ctx, "recording the use of a session failed", "user_id", actor.ID, "err", err)
+		s.log.WarnContext(ctx, "identity: session use not recorded", "user_id", actor.ID, "err", err)
 	}
 }
 
-// ShortAgent returns what is kept of a user agent.
+// ShortAgent returns the stored part of a user agent.
 func ShortAgent(userAgent string) string { return userAgent[:min(len(userAgent), maxUserAgent)] }
 
 // Sessions returns the actor's active sessions, most recently used first.
@@ -98,7 +98,7 @@ func (s *Service) endStale(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if err := s.store.EndStaleSessions(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "ending expired sessions failed, trying again later", "err", err)
+			s.log.WarnContext(ctx, "identity: ending expired sessions failed, retrying", "err", err)
 		}
 	}
 }

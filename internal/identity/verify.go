@@ -118,8 +118,7 @@ func (v *PoolVerifier) VerifyIDToken(ctx context.Context, token string) (Claims,
 
 var errNoIssuer = errors.New("identity: a token of nobody we know")
 
-// claimed returns the issuer that a token names. Nothing is verified yet: the caller verifies the token with this
-// issuer alone.
+// claimed returns the issuer in an unverified token. The caller must verify the token with this issuer only.
 func (v *PoolVerifier) claimed(token string) (issuer, error) {
 	var claims idClaims
 	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil {
@@ -133,7 +132,8 @@ func (v *PoolVerifier) claimed(token string) (issuer, error) {
 	return issuer{}, errNoIssuer
 }
 
-// of converts the claims of a verified token. A session that is not a UUID is ignored: no pool of ours issued it.
+// of converts the claims of a verified token. It ignores a session that is not a UUID, because no pool of this product
+// issued it.
 func (c *idClaims) of(how AuthType) Claims {
 	found := Claims{
 		Subject: c.Subject, AuthType: how, AuthTime: time.Unix(c.AuthTime, 0).UTC(),
@@ -167,7 +167,7 @@ func (v *PoolVerifier) remember(hash [sha256.Size]byte, claims Claims) {
 	v.verified[hash] = verified{claims, until}
 }
 
-// onlyExpired reports whether expiry is the only thing wrong with a token: only then does a refresh help.
+// onlyExpired reports whether a token is valid except for its expiry. Only then does a refresh help.
 func onlyExpired(err error) bool {
 	if !errors.Is(err, jwt.ErrTokenExpired) {
 		return false

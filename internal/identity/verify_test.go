@@ -24,7 +24,7 @@ const (
 	clientID = "client"
 )
 
-// signer has the pool's key and an attacker's.
+// signer holds the pool's key and an attacker's.
 type signer struct {
 	own, other *rsa.PrivateKey
 	now        time.Time
@@ -43,12 +43,12 @@ func newSigner(t *testing.T) *signer {
 	return &signer{own: own, other: other, now: time.Date(2026, 3, 4, 14, 5, 0, 0, time.UTC)}
 }
 
-// verifier accepts the pool's tokens for its password client.
+// verifier returns a verifier of the pool's tokens for its password client.
 func (s *signer) verifier() *identity.PoolVerifier {
 	return identity.NewPoolVerifier(func() time.Time { return s.now }, s.issuer(clientID, identity.AuthCognito))
 }
 
-// issuer has the pool's key under the id "k1" and no other.
+// issuer returns an issuer with the pool's key under the id "k1" and no other key.
 func (s *signer) issuer(client string, how identity.AuthType) identity.Issuer {
 	return identity.Issuer{URL: issuer, ClientID: client, AuthType: how, Key: func(context.Context) jwt.Keyfunc {
 		return func(token *jwt.Token) (any, error) {
@@ -138,8 +138,7 @@ func TestR47_R48_InvalidTokens(t *testing.T) {
 	}
 }
 
-// TestVerifiedTokensAreNotTrustedForLong checks that a cached token expires on time, and soon after its key is
-// withdrawn.
+// TestVerifiedTokensAreNotTrustedForLong: a cached token expires on time, and soon after its key is withdrawn.
 func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)

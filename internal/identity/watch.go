@@ -11,13 +11,13 @@ import (
 
 const (
 	lookTimeout = 4 * time.Second // For one query after an interruption.
-	// Before a failed query is retried: pooled connections may predate the interruption.
+	// Pause before a failed query is retried, because pooled connections may predate the interruption.
 	lookPause = 200 * time.Millisecond
-	// How long a lost connection may have been silent before it was noticed, clock skew included.
+	// Maximum time for which a lost connection may have been silent before it was detected, clock skew included.
 	silentBefore = time.Minute
 )
 
-// watch passes changes of users on to Events.
+// watch reports changes of users to Events.
 type watch struct {
 	store   Store
 	events  Events
@@ -25,15 +25,15 @@ type watch struct {
 	log     *slog.Logger
 
 	// Used only by the goroutine of run.
-	lost time.Time // When the interruption began; zero while there is none.
+	lost time.Time // Start of the current interruption; zero without one.
 }
 
-// run passes changes on until the context ends.
+// run reports changes until the context ends.
 func (w *watch) run(ctx context.Context) {
-	w.lost = time.Now() // There are no notifications before the first Listening.
+	w.lost = time.Now() // No notifications arrive before the first Listening.
 	w.store.WatchUsers(ctx, Watcher{
 		Listening: func() {
-			w.changes.Add(1) // Some may have been missed.
+			w.changes.Add(1) // Some notifications may have been missed.
 			w.catchUp(ctx)
 		},
 		Changed: w.notify,
@@ -41,9 +41,7 @@ func (w *watch) run(ctx context.Context) {
 			if w.lost.IsZero() {
 				w.lost = time.Now()
 			}
-			w.log.Warn("streams of changed users may stay open for a while: the database connection that announces "+
-				"them is lost", "err",
-				err)
+			w.log.Warn("identity: connection for notifications lost, streams of changed users may stay open", "err", err)
 		},
 	})
 }
@@ -53,8 +51,8 @@ func (w *watch) notify(userID uuid.UUID) {
 	w.events.PersonChanged(userID)
 }
 
-// catchUp finds the users who changed during an interruption. Streams stay open until then: clients could not reconnect
-// without the database, and most users have not changed.
+// catchUp finds the users who changed during an interruption. Streams stay open until then, because clients could not
+// reconnect without the database, and most users have not changed.
 func (w *watch) catchUp(ctx context.Context) {
 	for _, id := range w.outdated(ctx) {
 		w.notify(id)
@@ -77,7 +75,7 @@ func (w *watch) outdated(ctx context.Context) []uuid.UUID {
 			return outdated
 		}
 		if !failed {
-			w.log.Warn("looking up changed users failed, trying again", "err", err)
+			w.log.Warn("identity: looking up changed users failed, retrying", "err", err)
 		}
 		select {
 		case <-time.After(lookPause):

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// A request whose optional field is refused is repeated without it, and the refusal is remembered.
+// TestAdaptsToTheServer: the client repeats a request without a refused optional field, and remembers the refusal.
 func TestAdaptsToTheServer(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).
@@ -43,7 +43,7 @@ func TestAdaptsToTheServer(t *testing.T) {
 	}
 }
 
-// A schema that is refused becomes JSON without a schema, and where that is refused text.
+// TestAdaptsTheSchema: the client replaces a refused schema by JSON without a schema, and a refused JSON mode by text.
 func TestAdaptsTheSchema(t *testing.T) {
 	t.Parallel()
 	refusal := func(message string) llmtest.Step {
@@ -51,7 +51,7 @@ func TestAdaptsTheSchema(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		refusals []llmtest.Step
-		want     string // Stands in the last request; "" if that has no response_format.
+		want     string // Contained in the last request; "" if it has no response_format.
 	}{
 		"taken": {
 			nil, `"response_format":{"type":"json_schema","json_schema":{"name":"proof","schema":{"type":"object"},` +
@@ -88,7 +88,7 @@ func TestAdaptsTheSchema(t *testing.T) {
 	}
 }
 
-// TestReasoningModels are sent every parameter: whether one is accepted is for the provider to say.
+// TestReasoningModels: they receive every parameter, because the provider decides whether to accept it.
 func TestReasoningModels(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Answer("はい。")...)
@@ -142,7 +142,7 @@ func TestParametersReachTheProvider(t *testing.T) {
 	}
 }
 
-// TestExactRequestsLoseNothing: a refused parameter is the error of the request.
+// TestExactRequestsLoseNothing: an exact request fails if a parameter is refused.
 func TestExactRequestsLoseNothing(t *testing.T) {
 	t.Parallel()
 	for message, name := range map[string]string{
@@ -167,7 +167,7 @@ func TestExactRequestsLoseNothing(t *testing.T) {
 	}
 }
 
-// TestLimitsMayEmptyAnAnswer that a caller has set itself.
+// TestLimitsMayEmptyAnAnswer: an answer may be empty because of limits set by the caller.
 func TestLimitsMayEmptyAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -21,9 +21,9 @@ const (
 	tailTimeout = 2 * time.Second
 	// drainTimeout bounds reading the rest of the body after [DONE], so that the connection can be reused.
 	drainTimeout = 50 * time.Millisecond
-	// maxFirstToken is the factor by which comments can extend the time limit for the first token.
+	// maxFirstToken is the maximum factor by which comments extend the time limit for the first token.
 	maxFirstToken = 5
-	// maxJoined bounds the bytes of text passed to the caller at once, plus one chunk.
+	// maxJoined bounds the bytes of text in one call of emit, plus one chunk.
 	maxJoined = 16 << 10
 )
 
@@ -34,7 +34,7 @@ var (
 	errHTML     = errors.New("llm: the provider answered with an HTML page")
 )
 
-// attempt asks once. Its result holds the part of the answer that arrived.
+// attempt sends one request. Its result contains the received part of the answer.
 func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	cfg := &r.client.cfg
 	attemptCtx, cancel := context.WithCancelCause(ctx)
@@ -50,7 +50,7 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 		_ = response.Body.Close()
 	}
 	a.takeHeld()
-	a.send() // An answer that failed keeps its partial text.
+	a.send() // Emit the partial text of a failed answer.
 	a.count()
 	if a.result.FinishReason != "" {
 		return a.result, a.judge() // Failures after the end of a complete answer are ignored.
@@ -96,21 +96,21 @@ func (c *Client) send(
 	return nil, err
 }
 
-// answer reads one response. It belongs to the goroutine that called Stream; only the timer's function runs
-// elsewhere, and it only cancels.
+// answer reads one response. It belongs to the goroutine that called Stream. Only the timer's function runs in another
+// goroutine, and it only cancels.
 type answer struct {
 	run    *run
 	cancel context.CancelCauseFunc
 	asked  time.Time
-	timer  *time.Timer // Until the first token, then between tokens.
-	began  bool        // The first token has arrived; timer is of the second kind.
+	timer  *time.Timer // For the first token, then for the next token.
+	began  bool        // The first token has arrived; timer is for the next token.
 	result Result
 	counts bool       // The provider reported its usage.
 	tokens tokenCount // Estimate of the output, used without counts.
 
 	text      joiner   // Of the answer's text.
 	reasoning joiner   // Of the reasoning that the server reports separately.
-	split     splitter // Of the reasoning inside the text.
+	split     splitter // For reasoning inside the text.
 	piece     []byte   // Reused buffer for the input of split.
 	thought   bool     // There was non-blank reasoning.
 	said      bool     // There was text.
@@ -121,7 +121,7 @@ type answer struct {
 	unsent          []byte
 }
 
-// read reads the response to its end, which may be premature: the caller checks the finish reason.
+// read reads the response to its end, which may be premature. The caller checks the finish reason.
 func (a *answer) read(response *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch kind {
@@ -270,7 +270,7 @@ func (a *answer) reason(piece []byte) {
 	}
 }
 
-// takeHeld adds the held beginning of an answer that has ended.
+// takeHeld adds the held beginning of a failed answer.
 func (a *answer) takeHeld() {
 	reasoning, text := a.split.flush()
 	a.reason(reasoning)
@@ -286,7 +286,7 @@ func (a *answer) endText() {
 	a.takeHeld()
 }
 
-// idle is called when everything from one read of the response has been processed, before the next read.
+// idle is called before each read, after everything read so far was processed.
 func (a *answer) idle() {
 	a.send()
 	if a.heard {
@@ -295,8 +295,8 @@ func (a *answer) idle() {
 	}
 }
 
-// alive is called for each comment. Servers send comments while a question is queued or its prompt is processed:
-// before the first token, they extend the time limit up to a bound.
+// alive is called for each comment. Servers send comments while a question is queued or its prompt is processed. Before
+// the first token, comments extend the time limit up to a bound.
 func (a *answer) alive() {
 	first := a.run.client.cfg.FirstTokenTimeout
 	if !a.began && a.timer.Stop() {
@@ -316,13 +316,13 @@ func (a *answer) arm(d time.Duration) {
 	a.timer = time.AfterFunc(d, func() { cancel(errNextToken) })
 }
 
-// send passes the pieces of one read to the caller as one, which makes a fast provider cheap. A single chunk is
-// passed at once.
+// send passes all pieces of one read to the caller in one call, which reduces the cost of a fast provider. A single
+// chunk is passed at once.
 func (a *answer) send() {
 	if len(a.unsent)+len(a.unsentReasoning) == 0 {
 		return
 	}
-	a.timer.Stop() // The caller's time does not count as the provider's.
+	a.timer.Stop() // The time limit does not include the caller's time.
 	a.heard = true
 	if reasoning := string(a.unsentReasoning); reasoning != "" {
 		a.unsentReasoning = a.unsentReasoning[:0]

@@ -14,21 +14,22 @@ import (
 
 const (
 	listTimeout = 5 * time.Second
-	maxList     = 4 << 20         // Bytes of a provider's list.
-	listKept    = 5 * time.Minute // How long a list is used,
+	maxList     = 4 << 20         // In bytes, of a provider's list.
+	listKept    = 5 * time.Minute // Maximum age of a list.
 	failureKept = 30 * time.Second
 )
 
 var errNoList = errors.New("llm: the provider has no list of models")
 
-// list is what a provider has listed.
+// list is a provider's cached list of models.
 type list struct {
-	mu    sync.Mutex // Held while the provider is asked, so that it is asked once.
+	mu    sync.Mutex // Held during the request, so that concurrent callers send only one.
 	until time.Time
-	names map[string]bool // Nil if it could not be asked.
+	names map[string]bool // Nil if the request failed.
 }
 
-// Available returns which models their providers list, by id. A model whose provider could not be asked is missing.
+// Available reports for each model id whether its provider lists the model. It omits models whose provider could not be
+// asked.
 func (r *Router) Available(ctx context.Context) map[string]bool {
 	var asked sync.WaitGroup
 	for _, p := range r.providers {
@@ -38,7 +39,7 @@ func (r *Router) Available(ctx context.Context) map[string]bool {
 	available := make(map[string]bool)
 	for id, to := range r.routes {
 		if names := to.provider.list.known(); names != nil {
-			// Ollama lists a version, Google a folder.
+			// Ollama's names have a version, Google's a folder.
 			available[id] = names[to.Model] || names[to.Model+":latest"] || names["models/"+to.Model]
 		}
 	}
@@ -51,7 +52,7 @@ func (l *list) known() map[string]bool {
 	return l.names
 }
 
-// refresh asks the provider unless its last answer is recent.
+// refresh requests the list unless the cached one is recent.
 func (l *list) refresh(ctx context.Context, client *Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +61,7 @@ func (l *list) refresh(ctx context.Context, client *Client) {
 	}
 	names, err := client.models(ctx)
 	if err != nil && ctx.Err() != nil {
-		return // The caller has gone; that says nothing of the provider.
+		return // The caller has disconnected, which is not a failure of the provider.
 	}
 	l.names, l.until = names, time.Now().Add(listKept)
 	if err != nil {
@@ -70,10 +71,10 @@ func (l *list) refresh(ctx context.Context, client *Client) {
 	}
 }
 
-// models asks the provider for the names of its models.
+// models requests the names of the provider's models.
 func (c *Client) models(ctx context.Context) (map[string]bool, error) {
 	if c.endpoint.azure {
-		return nil, errNoList // It lists models that may be deployed, and not deployments.
+		return nil, errNoList // Azure lists deployable models instead of deployments.
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()

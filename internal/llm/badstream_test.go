@@ -42,7 +42,7 @@ func TestR27_BadStreams(t *testing.T) {
 	for name, test := range map[string]struct {
 		steps []llmtest.Step
 		text  string
-		code  fault.Code // "" for a good answer.
+		code  fault.Code // "" for a successful answer.
 	}{
 		"half a JSON": {
 			[]llmtest.Step{llmtest.Text("前"), llmtest.Data(`{"choices":[{"delta":{"content":"後`)},
@@ -144,8 +144,9 @@ func TestR27_BadStreams(t *testing.T) {
 	}
 }
 
-// The contents of one read are one piece, up to a limit; a single chunk is emitted at once.
-func TestChunksThatComeTogetherAreOnePiece(t *testing.T) {
+// TestChunksOfOneReadAreOnePiece: the content of one read is one piece, up to a limit. A single chunk is emitted
+// at once.
+func TestChunksOfOneReadAreOnePiece(t *testing.T) {
 	t.Parallel()
 	var together []byte
 	for range 3000 { // More than the limit of a piece.
@@ -201,7 +202,7 @@ func (b *pieceByPiece) Read(p []byte) (int, error) {
 
 func (b *pieceByPiece) Close() error { return nil }
 
-// TestR27_EndlessResponse: a provider sends non-text forever.
+// TestR27_EndlessResponse: a provider sends data without text and without end.
 func TestR27_EndlessResponse(t *testing.T) {
 	t.Parallel()
 	body := bytes.Repeat([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"うーん\"}}]}\n\n"),

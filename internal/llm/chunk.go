@@ -7,7 +7,7 @@ import (
 )
 
 // chunk holds the parts of a chat.completion.chunk, or of a complete answer, that the client needs. Texts are JSON
-// string literals, so that characters split over chunks can be joined. A chunk is reused.
+// string literals, so that characters split over chunks can be joined. The client reuses a chunk.
 type chunk struct {
 	model     string
 	text      []string
@@ -17,8 +17,8 @@ type chunk struct {
 	err       *providerError
 }
 
-// decode decodes valid JSON into c. It ignores members of unknown names or types, except that a content that is not
-// text is an error.
+// decode decodes valid JSON into c. It ignores members of unknown names or types, but returns an error for content that
+// is not text.
 func (c *chunk) decode(data []byte) error {
 	*c = chunk{text: c.text[:0], reasoning: c.reasoning[:0]}
 	whole := gjson.Parse(string(data))
@@ -64,7 +64,7 @@ func (c *chunk) decodeChoice(choice gjson.Result) error {
 		switch key.Str {
 		case "delta":
 			delta = value
-		case "message": // In place of delta where the server doesn't stream.
+		case "message": // Replaces delta in responses without streaming.
 			message = value
 		case "finish_reason":
 			c.finish = value.String()
@@ -81,7 +81,7 @@ func (c *chunk) decodeChoice(choice gjson.Result) error {
 			content = value
 		case "refusal":
 			refusal = value
-		case "reasoning_content", "reasoning": // Servers that are changing from one name to the other send both.
+		case "reasoning_content", "reasoning": // Servers that migrate from one name to the other send both.
 			if value.Type == gjson.String && value.Str != "" {
 				reasoning = value
 			}
@@ -99,7 +99,7 @@ func (c *chunk) decodeChoice(choice gjson.Result) error {
 		return err
 	}
 	if len(c.text) == 0 {
-		c.text = appendLiteral(c.text, refusal) // A model's refusal is an answer too.
+		c.text = appendLiteral(c.text, refusal) // A model's refusal is an answer.
 	}
 	return nil
 }
@@ -165,11 +165,11 @@ func appendLiteral(literals []string, value gjson.Result) []string {
 }
 
 func notText(value gjson.Result) error {
-	// Only the first character: the error is logged.
+	// Only the first character, because the error is logged.
 	return fmt.Errorf("llm: decode chunk: content is no text: it begins with %q", value.Raw[0])
 }
 
-// decodeUsage returns nil for a malformed usage, which must not fail the answer.
+// decodeUsage decodes a usage. It returns nil for a malformed one, which must not fail the answer.
 func decodeUsage(usage gjson.Result) *Usage {
 	input, output := usage.Get("prompt_tokens"), usage.Get("completion_tokens")
 	if !usage.IsObject() || !isCount(input) || !isCount(output) {

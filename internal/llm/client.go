@@ -37,24 +37,24 @@ type Config struct {
 	// /openai/deployments/DEPLOYMENT, each with an optional ?api-version=, or the newer
 	// https://NAME.openai.azure.com/openai/v1.
 	BaseURL string
-	Model   string // Asked where a request names none. Required.
+	Model   string // Used if the request has no model. Required.
 
-	// Transport sends the requests. Nil means a transport with TLS, proxies from the environment and connection
-	// reuse. ConnectTimeout applies only to that one.
+	// Transport sends the requests. Nil means a transport with TLS, proxies from the environment and connection reuse.
+	// ConnectTimeout applies only to that transport.
 	Transport http.RoundTripper
 
 	ConnectTimeout    time.Duration // For the connection, and again for the TLS handshake.
 	FirstTokenTimeout time.Duration // From sending the request to the first token, for each attempt.
 	TokenTimeout      time.Duration // From one token to the next.
 
-	// Bounds of a complete answer: a model that reasons forever never misses TokenTimeout.
+	// Bounds of a complete answer: an endlessly reasoning model never exceeds TokenTimeout.
 	MaxDuration time.Duration // From the call of Stream, retries included.
 	MaxBytes    int64         // Of the provider's response; a token takes about 300.
 
 	MaxRetries    int           // Retries per model before its first token; negative for none.
 	Backoff       time.Duration // Wait before the first retry; doubled each time, with jitter.
 	MaxBackoff    time.Duration // Upper bound of the wait.
-	MaxRetryAfter time.Duration // A provider that asks for a longer wait is not retried.
+	MaxRetryAfter time.Duration // A provider that requests a longer wait is not retried.
 
 	Logger *slog.Logger // Logs retries and failures; nil discards them.
 }
@@ -158,9 +158,9 @@ func newTransport(connect time.Duration) *http.Transport {
 		MaxIdleConns:          512,
 		MaxIdleConnsPerHost:   512,
 		IdleConnTimeout:       90 * time.Second,
-		WriteBufferSize:       1 << 10, // A connection that is read for minutes has been written to once.
+		WriteBufferSize:       1 << 10, // Each connection is written to once and then read for minutes.
 		ExpectContinueTimeout: time.Second,
-		// Compression would delay tokens in its window, and lets a small body grow without bound.
+		// Compression would delay tokens, and a small body could expand without bound.
 		DisableCompression: true,
 		// Otherwise, a half-open HTTP/2 connection would block every stream on it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
@@ -170,8 +170,8 @@ func newTransport(connect time.Duration) *http.Transport {
 // Close closes the idle connections. Streams in progress continue.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Stream implements Model. It retries failures before the first token where that may help. Once text has been emitted,
-// an error is final.
+// Stream implements Model. It retries temporary failures before the first token. Once text has been emitted, an error
+// is final.
 func (c *Client) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MaxDuration)
 	defer cancel()
@@ -184,10 +184,10 @@ type run struct {
 	client  *Client
 	req     Request
 	emit    func(text string)
-	emitted bool // Text has reached the caller: no retries.
+	emitted bool // Text was passed to the caller, which rules out retries.
 }
 
-// ask asks one model, with retries as configured. The usage is that of all attempts.
+// ask asks one model, with retries as configured. The usage is the sum of all attempts.
 func (r *run) ask(ctx context.Context, model string) (Result, error) {
 	cfg := &r.client.cfg
 	var spent Usage
@@ -220,7 +220,7 @@ func (r *run) ask(ctx context.Context, model string) (Result, error) {
 	}
 }
 
-// pause returns the wait before the next attempt, and whether there is one.
+// pause returns the wait before the next attempt, and false if there is none.
 func (c *Client) pause(attempt int, err error, status *statusError) (time.Duration, bool) {
 	cfg := &c.cfg
 	if attempt >= cfg.MaxRetries || !retriedByClient(err) {

@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// roundTrip is a function as a transport.
+// roundTrip implements http.RoundTripper by a function.
 type roundTrip func(req *http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
@@ -144,7 +144,8 @@ func TestConnectionIsReused(t *testing.T) {
 	}
 }
 
-// A character that the provider splits comes out whole, in raw bytes and in escapes; an unpaired half is replaced.
+// TestCharactersSplitOverChunks: a character split by the provider is emitted whole, in raw bytes and in escapes. An
+// unpaired half is replaced.
 func TestCharactersSplitOverChunks(t *testing.T) {
 	t.Parallel()
 	kanji, emoji := []byte("漢"), []byte("🎉")

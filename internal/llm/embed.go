@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// maxBatch is how many texts are sent at once. Providers take between 32 and 2048, and 300,000 tokens together.
+	// maxBatch is the maximum number of texts in a request. Providers accept between 32 and 2048, and 300,000 tokens in
+	// total.
 	maxBatch = 64
-	// fewestRunes is the length down to which a text that is refused alone is shortened.
+	// fewestRunes is the minimum length to which a refused text is shortened.
 	fewestRunes = 50
 	// maxVectors bounds the body of a response: 64 vectors of 4096 numbers take 6 MB as text.
 	maxVectors = 32 << 20
@@ -28,24 +29,24 @@ var errNoVectors = errors.New("llm: not one vector for each text")
 // Embedder turns texts into vectors with an OpenAI-compatible server. It is safe for concurrent use.
 type Embedder struct {
 	client *Client
-	batch  atomic.Int64 // Texts sent at once: maxBatch, or fewer once the server has refused that many.
+	batch  atomic.Int64 // Maximum number of texts in a request: maxBatch, or fewer after a refusal by the server.
 }
 
-// NewEmbedder returns an Embedder. Model of the configuration is the embedding model; FirstTokenTimeout bounds each
-// attempt.
+// NewEmbedder returns an Embedder. cfg.Model is the embedding model; cfg.FirstTokenTimeout bounds each attempt.
 func NewEmbedder(cfg Config) (*Embedder, error) {
 	client, err := NewClient(cfg)
 	if err != nil {
 		return nil, err
 	}
-	client.endpoint.deployment = "" // Azure: it is the chat model's. Model names the deployment.
+	// On Azure the deployment belongs to the chat model. Model is the deployment for embeddings.
+	client.endpoint.deployment = ""
 	e := &Embedder{client: client}
 	e.batch.Store(maxBatch)
 	return e, nil
 }
 
-// Embed returns a vector for each text, all of the same length. Texts are sent in batches, which are halved when the
-// server refuses their size; a text that is refused alone is shortened. Failures are retried like those of Stream, and
+// Embed returns a vector for each text, all of the same length. It sends the texts in batches and halves a batch whose
+// size the server refuses. It shortens a single text that is refused. It retries failures like Stream, and its errors
 // have the same codes.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(texts))
@@ -65,7 +66,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// embed sends one batch, or its halves if it is refused. cut reports whether a text had to be shortened.
+// embed sends one batch, or its halves if it is refused. cut reports whether a text was shortened.
 func (e *Embedder) embed(ctx context.Context, texts []string) (vectors [][]float32, cut bool, err error) {
 	vectors, err = e.request(ctx, texts)
 	if code := fault.CodeOf(err); code != CodeBadRequest && code != CodeContextLength {
@@ -88,7 +89,7 @@ func (e *Embedder) embed(ctx context.Context, texts []string) (vectors [][]float
 	if err != nil {
 		return nil, false, err
 	}
-	if cut = cutFirst || cutSecond; !cut { // The number of texts was refused, not one of them.
+	if cut = cutFirst || cutSecond; !cut { // The server refused the number of texts instead of a single text.
 		e.batch.Store(min(e.batch.Load(), int64(len(texts)-half)))
 	}
 	return slices.Concat(first, second), cut, nil
@@ -152,7 +153,7 @@ func inOrder(data []openai.Embedding, texts int) ([][]float32, error) {
 	return vectors, nil
 }
 
-// bounded is a capture whose responses have an end.
+// bounded is a capture with a bounded response body.
 type bounded struct{ capture }
 
 // Do implements openai.HTTPDoer.

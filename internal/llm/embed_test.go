@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// embeddings is a server that records the sizes of batches and answers as it is told.
+// embeddings is a server that records the sizes of batches. Its answer function is configurable.
 type embeddings struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ func newEmbeddings(t *testing.T, answer func(w http.ResponseWriter, texts []stri
 	return e
 }
 
-// count answers each text with a vector of its length, last text first.
+// count answers each text with a vector of the text's length, last text first.
 func count(w http.ResponseWriter, texts []string) {
 	var data []map[string]any
 	for i, text := range slices.Backward(texts) {
@@ -84,8 +84,8 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestEmbedHalvesWhatIsRefused, and remembers how much is taken.
-func TestEmbedHalvesWhatIsRefused(t *testing.T) {
+// TestEmbedHalvesRefusedBatches: a refused batch is halved, and later batches have the accepted size.
+func TestEmbedHalvesRefusedBatches(t *testing.T) {
 	t.Parallel()
 	for status, mostTexts := range map[int]int{
 		http.StatusBadRequest: 10, http.StatusRequestEntityTooLarge: 32, 422: 1,
@@ -111,7 +111,7 @@ func TestEmbedHalvesWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestEmbedShortensATextThatIsRefusedAlone: the others keep their batches.
+// TestEmbedShortensATextThatIsRefusedAlone: the other texts are still sent in batches.
 func TestEmbedShortensATextThatIsRefusedAlone(t *testing.T) {
 	t.Parallel()
 	server := newEmbeddings(t, func(w http.ResponseWriter, texts []string) {
@@ -138,7 +138,7 @@ func TestEmbedShortensATextThatIsRefusedAlone(t *testing.T) {
 	wantCode(t, err, llm.CodeBadRequest)
 }
 
-func TestEmbedRefusesWhatAreNoVectors(t *testing.T) {
+func TestEmbedRefusesInvalidVectors(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		`{"data":[]}`, `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`,

@@ -19,23 +19,23 @@ import (
 // The failures of a model. They are part of the API's contract: an error event carries one.
 const (
 	CodeTimeout       fault.Code = "model_timeout"        // Nothing arrived within the time limit.
-	CodeRateLimited   fault.Code = "model_rate_limited"   // The provider limits requests.
-	CodeQuota         fault.Code = "model_quota_exceeded" // The provider's account has nothing left to spend.
+	CodeRateLimited   fault.Code = "model_rate_limited"   // The provider refuses requests because of a rate limit.
+	CodeQuota         fault.Code = "model_quota_exceeded" // The provider's account has no credit left.
 	CodeAuth          fault.Code = "model_auth"           // The key is missing, wrong or not permitted.
 	CodeUnavailable   fault.Code = "model_unavailable"    // The provider cannot be reached or failed.
 	CodeInterrupted   fault.Code = "model_interrupted"    // The stream ended without a finish reason.
 	CodeBadResponse   fault.Code = "model_bad_response"   // The provider sent something that is not an answer.
-	CodeContextLength fault.Code = "model_context_length" // The conversation is longer than the model can read.
+	CodeContextLength fault.Code = "model_context_length" // The conversation is longer than the model's context.
 	CodeFiltered      fault.Code = "model_filtered"       // The provider's content filter intervened.
 	CodeTooLong       fault.Code = "model_too_long"       // The response is longer than the limit.
 	CodeNotFound      fault.Code = "model_not_found"      // The provider does not have the configured model.
 	CodeBadRequest    fault.Code = "model_bad_request"    // The provider does not accept the request.
 
-	// CodeUnsupported begins the codes of requests with a parameter that the model refuses: the parameter's name follows.
+	// CodeUnsupported is the prefix of the codes for a parameter refused by the model. The parameter's name follows.
 	CodeUnsupported fault.Code = "model_unsupported_"
 )
 
-// Messages for the end user. Each says what to do next.
+// Messages for the end user, each with a remedy.
 const (
 	detailSilent          = "AIモデルの応答が時間内に始まりませんでした。少し時間をおいて、もう一度お試しください。"
 	detailStalled         = "AIモデルの応答が途中で止まりました。もう一度お試しください。"
@@ -58,13 +58,13 @@ const (
 	detailCanceled        = "回答の作成を中止しました。"
 )
 
-// The causes of attempts that ran out of time.
+// The causes of timed out attempts.
 var (
 	errFirstToken = errors.New("llm: no first token in time")
 	errNextToken  = errors.New("llm: no further token in time")
 )
 
-// Retryable reports whether asking again may help. An error event passes this on to the browser.
+// Retryable reports whether a retry may help. An error event sends this to the browser.
 func Retryable(err error) bool {
 	switch fault.CodeOf(err) {
 	case CodeTimeout, CodeRateLimited, CodeUnavailable, CodeInterrupted, CodeBadResponse:
@@ -74,8 +74,8 @@ func Retryable(err error) bool {
 	}
 }
 
-// retriedByClient reports whether the client itself retries before the first token: when the provider was busy,
-// failed or unreachable, but not after a timeout, which has already cost the user a minute.
+// retriedByClient reports whether the client retries before the first token. It does so when the provider was busy,
+// failed or unreachable, but not after a timeout, which has already taken a minute.
 func retriedByClient(err error) bool {
 	switch fault.CodeOf(err) {
 	case CodeRateLimited, CodeUnavailable, CodeInterrupted:
@@ -85,8 +85,8 @@ func retriedByClient(err error) bool {
 	}
 }
 
-// fallbackHelps reports whether another model may answer. A wrong key is for the operator to see, whichever model is asked,
-// and a request that a content filter refused is not sent to the next model.
+// fallbackHelps reports whether another model may answer. A wrong key must be visible to the operator, and a request
+// refused by a content filter is not sent to the next model.
 func fallbackHelps(err error) bool {
 	switch fault.CodeOf(err) {
 	case CodeTimeout, CodeRateLimited, CodeQuota, CodeUnavailable, CodeInterrupted, CodeBadResponse, CodeContextLength,
@@ -104,7 +104,7 @@ type statusError struct {
 	body       []byte        // The beginning of the body.
 }
 
-// Error implements error. It is logged: texts that the provider wrote are omitted, as they may quote the key or the
+// Error implements error. Errors are logged, so it omits texts written by the provider, which may quote the key or the
 // question.
 func (e *statusError) Error() string {
 	if said := parseProviderError(e.body); said != nil {
@@ -149,7 +149,7 @@ func faultOfCode(status int, cause error) error {
 		return fault.Wrap(cause, CodeUnavailable, detailUnavailable)
 	case status >= 400:
 		return fault.Wrap(cause, CodeBadRequest, detailBadRequest)
-	default: // A redirect, or a success without content: this isn't the API.
+	default: // A redirect, or a success without content: the server does not implement the API.
 		return fault.Wrap(cause, CodeBadResponse, detailBadResponse)
 	}
 }
@@ -168,13 +168,14 @@ type providerError struct {
 	code    string
 }
 
-// Error implements error. It names the type and the code only if they are known: anything else that the provider wrote
+// Error implements error. It includes the type and the code only if they are known values, because the provider's texts
 // may quote the key or the question.
 func (e *providerError) Error() string {
 	return fmt.Sprintf("provider error of type %q, code %q", known(e.kind), known(e.code))
 }
 
-// knownKinds are the types and codes of errors that OpenAI, Azure, Google, Anthropic and servers that imitate them send.
+// knownKinds are the types and codes of errors that OpenAI, Azure, Google, Anthropic and servers that imitate them
+// send.
 var knownKinds = []string{
 	"invalid_request_error", "BadRequestError", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "unsupported_value",
 	"unsupported_parameter", "invalid_value", "context_length_exceeded", "exceed_context_size_error",
@@ -200,7 +201,7 @@ func known(text string) string {
 }
 
 // parseProviderError parses the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama), {"message":
-// "…"} (vLLM) or [{"error": {…}}] (Gemini). It returns nil if there is none.
+// "…"} (vLLM) or [{"error": {…}}] (Gemini). It returns nil without an error.
 func parseProviderError(body []byte) *providerError {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -250,8 +251,8 @@ func codeText(code any) string {
 	return fmt.Sprint(code)
 }
 
-// faultOfProviderError translates an error object that is specific, and returns nil if the status must decide. OpenAI
-// and Azure set the code; other servers describe it in the message only.
+// faultOfProviderError translates a specific error object. It returns nil if the status must decide. OpenAI and Azure
+// set the code; other servers describe the error in the message only.
 func faultOfProviderError(e *providerError, cause error) error {
 	if e == nil {
 		return nil
@@ -281,7 +282,7 @@ func faultOfChunkError(e *providerError, emitted bool) error {
 		return f
 	}
 	if status, err := strconv.Atoi(e.code); err == nil && status >= 400 && status < 500 {
-		// OpenRouter, vLLM and llama.cpp name the equivalent status.
+		// OpenRouter, vLLM and llama.cpp send the equivalent status.
 		return faultOfCode(status, e)
 	}
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// TestErrorsDoNotQuoteTheKeyOrTheQuestion makes providers repeat the key and the question in every text of their
-// errors: the error and the log have only the status and the known types and codes.
+// TestErrorsDoNotQuoteTheKeyOrTheQuestion: providers repeat the key and the question in every text of their errors. The
+// error and the log contain only the status and known types and codes.
 func TestErrorsDoNotQuoteTheKeyOrTheQuestion(t *testing.T) {
 	t.Parallel()
 	const (
@@ -25,7 +25,7 @@ func TestErrorsDoNotQuoteTheKeyOrTheQuestion(t *testing.T) {
 	type failure struct {
 		status int
 		body   string
-		logged string // What helps an operator.
+		logged string // Expected in the log for operators.
 	}
 	cases := map[string]failure{
 		"in the stream": {http.StatusOK, "data: " + quoting + "\n\n", "other"},

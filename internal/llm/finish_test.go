@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// Only reasons that mean that the model has finished or was cut off are a success; any other reason is a failure that
-// keeps the text.
+// TestR26_FinishReasons: an answer succeeds only if its reason means that the model has finished or reached a limit.
+// Any other reason is a failure that keeps the text.
 func TestR26_FinishReasons(t *testing.T) {
 	t.Parallel()
 	for _, group := range []struct {
@@ -52,7 +52,7 @@ func TestR26_FinishReasons(t *testing.T) {
 	}
 }
 
-// An answer that the server aborts before its first token is requested again.
+// TestR24_AbortBeforeTheFirstToken: the client retries an answer that the server aborts before its first token.
 func TestR24_AbortBeforeTheFirstToken(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).

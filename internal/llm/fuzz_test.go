@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// Whatever a provider sends, the client neither panics nor blocks, emits complete characters only and ends with an
+// FuzzR27_Stream: for any response, the client neither panics nor blocks, emits complete characters only and returns an
 // answer or a typed error.
 func FuzzR27_Stream(f *testing.F) {
 	for _, seed := range []string{
@@ -76,7 +76,7 @@ func FuzzR27_Stream(f *testing.F) {
 	})
 }
 
-// However the bytes of a text are split into chunks, the same text comes out.
+// FuzzR27_SplitCharacters: the text is the same for any division into chunks.
 func FuzzR27_SplitCharacters(f *testing.F) {
 	f.Add("「有給休暇」は👩‍💻と𠮷野家で。\n\"\\", uint64(0x5a5a))
 	f.Add("\u0000\u2028 plain", uint64(1))
@@ -100,7 +100,7 @@ func FuzzR27_SplitCharacters(f *testing.F) {
 	})
 }
 
-// Escapes are read as encoding/json reads them, wherever the literal is cut.
+// FuzzR27_Escapes: the client reads escapes like encoding/json, wherever the literal is split.
 func FuzzR27_Escapes(f *testing.F) {
 	f.Add(`\ud83c\udf89\u3042\n\"`, uint(1))
 	f.Add(`\udf89\ud83c\ud83ca`, uint(2))
@@ -136,7 +136,7 @@ func validLiterals(parts ...string) bool {
 	return true
 }
 
-// However a text that begins with reasoning is split into chunks, the same reasoning and the same answer come out.
+// FuzzR27_Think: reasoning and answer are the same for any division into chunks.
 func FuzzR27_Think(f *testing.F) {
 	for _, seed := range []string{
 		"<think>考え</think>答え", "\n<think>\n考え\n</think>\n\n答え", "<think></think>答え",
@@ -167,7 +167,7 @@ func FuzzR27_Think(f *testing.F) {
 	})
 }
 
-// However the bytes of a response are split into reads and however its lines end, the same events come out.
+// FuzzR27_Lines: the events are the same for any division into reads and for all line endings.
 func FuzzR27_Lines(f *testing.F) {
 	for name := range servers {
 		_, body := recorded(f, name)

@@ -10,15 +10,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// shortPatience is how long a request waits for its turn where another model can be asked instead.
+// shortPatience is the maximum wait of a request that can be sent to another model instead.
 const shortPatience = 5 * time.Second
 
 var errLimit = errors.New("llm: the provider's own limit of this server is reached")
 
-// limits are what this server asks of a provider at most. The zero value has none.
+// limits are the limits for requests to a provider. The zero value has none.
 type limits struct {
-	calls  chan struct{} // A place for each call; nil for any number.
-	tokens *rate.Limiter // Nil for any number.
+	calls  chan struct{} // A slot for each concurrent call; nil for no limit.
+	tokens *rate.Limiter // Nil for no limit.
 }
 
 func newLimits(p Provider) *limits {
@@ -32,8 +32,8 @@ func newLimits(p Provider) *limits {
 	return l
 }
 
-// enter waits until a request may be sent that has so many tokens, by estimate. leave must be called with the number
-// that it took in the end. If the request would wait for longer than patience, the error has CodeRateLimited.
+// enter waits until a request with an estimated number of tokens may be sent. The caller must call leave with the
+// actual number. If the wait would exceed patience, the error has CodeRateLimited.
 func (l *limits) enter(ctx context.Context, estimate int, patience time.Duration) (leave func(used int), err error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -53,7 +53,7 @@ func (l *limits) enter(ctx context.Context, estimate int, patience time.Duration
 	if l.tokens == nil {
 		return leave, nil
 	}
-	estimate = min(estimate, l.tokens.Burst()) // A longer request has to wait for a full bucket.
+	estimate = min(estimate, l.tokens.Burst()) // A longer request waits for a full bucket.
 	if l.tokens.WaitN(within, estimate) != nil {
 		leave(estimate)
 		return nil, l.refusal(ctx)
@@ -61,7 +61,7 @@ func (l *limits) enter(ctx context.Context, estimate int, patience time.Duration
 	return leave, nil
 }
 
-// take takes tokens that were not known before. Later requests wait for them.
+// take removes tokens from the bucket after the call. Later requests wait for them.
 func (l *limits) take(tokens int) {
 	if l.tokens == nil {
 		return

@@ -1,8 +1,8 @@
 // Package llm asks a language model for text and streams the answer.
 //
-// It owns the Model interface, its client for OpenAI-compatible servers, and the errors of models. It knows nothing
-// of threads, users or storage, and imports only package fault. Package llm/offline is the engine used when no model
-// is configured; package internal/llm/llmtest has scripted models for tests.
+// It owns the Model interface, its client for OpenAI-compatible servers, and the errors of models. It does not use
+// threads, users or storage, and imports only package fault. Package llm/offline is the engine used when no model is
+// configured; package llm/llmtest has scripted models for tests.
 package llm
 
 import (
@@ -26,10 +26,10 @@ type Message struct {
 	Role    Role
 	Content string
 
-	Pictures []Picture // Of a user's message, for models that see. They follow the content.
+	Pictures []Picture // Of a user's message, for models that read pictures. They follow the content.
 }
 
-// Picture is a picture that a model is shown.
+// Picture is a picture in a message.
 type Picture struct {
 	ID            string // For the caller; it is not sent.
 	MediaType     string // image/jpeg or image/png.
@@ -42,7 +42,7 @@ type Request struct {
 	Params
 
 	Model    string // The id of an Offer of a Router, or a Client's name of a model. "" for the default.
-	Thinking *bool  // Whether the model thinks first, where that can be switched; nil for the model's default.
+	Thinking *bool  // Whether the model thinks first, if that can be switched; nil for the model's default.
 	Messages []Message
 
 	// Exact fails the request with CodeUnsupported if the model refuses a parameter. Otherwise the request is repeated
@@ -57,25 +57,25 @@ type Request struct {
 	extra map[string]any
 }
 
-// Params are the optional parameters of a request. The zero value leaves all of them to the model. Their JSON form is
-// that of the store.
+// Params are the optional parameters of a request. The zero value uses the model's defaults. The JSON form is the
+// stored form.
 type Params struct {
 	MaxTokens   int      `json:"max_tokens,omitempty"`  // Upper bound for the answer; 0 for none.
 	Temperature *float32 `json:"temperature,omitempty"` // 0–2.
 	TopP        *float32 `json:"top_p,omitempty"`       // 0–1.
 	Stop        []string `json:"stop,omitempty"`        // The answer ends before the first of these.
 	Seed        *int     `json:"seed,omitempty"`
-	Schema      *Schema  `json:"schema,omitempty"` // Of the answer, which is JSON then; nil for text.
+	Schema      *Schema  `json:"schema,omitempty"` // The schema of a JSON answer; nil for text.
 }
 
-// IsZero reports whether everything is left to the model.
+// IsZero reports whether all parameters use the model's defaults.
 func (p Params) IsZero() bool {
 	return p.MaxTokens == 0 && p.Temperature == nil && p.TopP == nil && len(p.Stop) == 0 && p.Seed == nil &&
 		p.Schema == nil
 }
 
-// Schema is the form of an answer in JSON. The zero value is that of any object. Not every provider keeps it, or takes
-// it: the caller checks the answer.
+// Schema is the schema of a JSON answer. The zero value permits any object. Not every provider supports or enforces it,
+// so the caller must validate the answer.
 type Schema struct {
 	Name        string          `json:"name,omitempty"` // Letters, digits, _ and -.
 	Description string          `json:"description,omitempty"`
@@ -99,7 +99,7 @@ func (u *Usage) Add(other Usage) {
 	u.OutputTokens += other.OutputTokens
 }
 
-// FinishReason is why an answer ended.
+// FinishReason is the reason for the end of an answer.
 type FinishReason string
 
 // The finish reasons of answers that did not fail.
@@ -108,7 +108,7 @@ const (
 	FinishLength FinishReason = "length" // The limit of tokens was reached; the answer is cut off.
 )
 
-// Result describes a complete answer, or the part that came before an error.
+// Result describes a complete answer, or the received part of a failed one.
 type Result struct {
 	Model        string // The provider's name of the model that answered.
 	ModelID      string // The id of its Offer; "" without a Router.

@@ -41,7 +41,7 @@ func TestPicturesAreSentWithTheirQuestion(t *testing.T) {
 	if len(received.Messages[0].Pictures) != 0 || received.Messages[0].Content != "秘書です。" {
 		t.Errorf("instructions %+v", received.Messages[0])
 	}
-	if result.Usage.InputTokens < 85+170 { // The provider reports none.
+	if result.Usage.InputTokens < 85+170 { // The provider reports no usage.
 		t.Errorf("%d tokens are counted", result.Usage.InputTokens)
 	}
 }
@@ -62,8 +62,8 @@ func TestPictureTokens(t *testing.T) {
 	}
 }
 
-// TestPicturesAreNotSentToAFallbackThatDoesNotSee: it would answer as if there were none.
-func TestPicturesAreNotSentToAFallbackThatDoesNotSee(t *testing.T) {
+// TestPicturesAreNotSentToAFallbackWithoutPictures: such a model would answer as if the question had no pictures.
+func TestPicturesAreNotSentToAFallbackWithoutPictures(t *testing.T) {
 	t.Parallel()
 	for _, sees := range []bool{false, true} {
 		provider := llmtest.NewProvider(t).

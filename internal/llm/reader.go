@@ -11,15 +11,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The client reads the stream itself instead of using go-openai's Recv, which reads lines of unbounded length, so
-// that a provider (or a proxy) that never sends a line break fills the memory; decodes strings with encoding/json,
-// which destroys characters split over chunks; and matches two regular expressions per line. go-openai still makes
-// the request, with its types, URLs and headers for OpenAI and Azure.
+// The client reads the stream itself instead of using go-openai's Recv. Recv reads lines of unbounded length, so that a
+// provider or proxy that never sends a line break fills the memory. It decodes strings with encoding/json, which
+// destroys characters split over chunks. And it matches two regular expressions per line. go-openai still sends the
+// request, with its types, URLs and headers for OpenAI and Azure.
 const (
-	firstBuffer = 4 << 10 // A chunk is about 300 bytes, and net/http reads as much at once.
-	// For a provider that sends faster than it is read: an eighth of the system calls and deltas.
+	firstBuffer = 4 << 10 // A chunk has about 300 bytes, and net/http reads as much at once.
+	// For a provider faster than its reader: an eighth of the system calls and deltas.
 	largeBuffer  = 32 << 10
-	maxLine      = 1 << 20 // No chunk of an answer comes close to this.
+	maxLine      = 1 << 20 // Far longer than any chunk of an answer.
 	maxBody      = 8 << 20 // A complete answer of a server that does not stream.
 	maxErrorBody = 64 << 10
 )
@@ -31,7 +31,7 @@ var (
 	errNoJSON      = errors.New("llm: an event of the stream is no JSON")
 )
 
-// byteOrderMark may be at the beginning of a stream.
+// byteOrderMark is an optional mark at the beginning of a stream.
 var byteOrderMark = []byte("\uFEFF")
 
 // event is an event of a stream. Its data is valid JSON, unless it is the end mark or a failure.
@@ -81,8 +81,8 @@ func (r *eventReader) close() {
 	r.buf, r.taken = nil, nil
 }
 
-// next returns the next event, valid until the following call, or io.EOF. It drops an event that the end of the
-// stream cuts off.
+// next returns the next event, valid until the following call, or io.EOF. It drops an incomplete event at the end of
+// the stream.
 func (r *eventReader) next() (event, error) {
 	for {
 		line, err := r.line()
@@ -122,7 +122,7 @@ func (r *eventReader) next() (event, error) {
 	}
 }
 
-// endEvent returns the event that a blank line ends, without data if it is empty.
+// endEvent returns the event ended by a blank line, without data if it is empty.
 func (r *eventReader) endEvent() (event, error) {
 	e := event{data: bytes.TrimSpace(r.pending), failed: r.failed}
 	r.pending, r.failed = r.pending[:0], false
@@ -133,7 +133,7 @@ func (r *eventReader) endEvent() (event, error) {
 }
 
 // isJSON reports whether data is JSON. Package gjson takes a fifth of the time of encoding/json, but its stack grows
-// with the depth of the data.
+// with the nesting of the data.
 func isJSON(data []byte) bool {
 	if len(data) > firstBuffer {
 		return json.Valid(data)

@@ -2,8 +2,7 @@ package llm
 
 import "bytes"
 
-// reasoningTags enclose reasoning that servers leave in the text: DeepSeek's and Qwen's, and Gemini's in its OpenAI
-// compatibility layer.
+// reasoningTags enclose reasoning in the text: DeepSeek's and Qwen's, and Gemini's in its OpenAI compatibility layer.
 var reasoningTags = []reasoningTag{
 	{[]byte("<think>"), []byte("</think>")},
 	{[]byte("<thought>"), []byte("</thought>")},
@@ -16,8 +15,8 @@ const (
 	maxBlanks = 1 << 10 // A text that begins with more blanks has no tag.
 )
 
-// splitter separates reasoning at the beginning of a text from the answer after it. Pieces may have any length: a
-// possible part of a tag is held until it is decided. The zero value is ready for use.
+// splitter separates reasoning at the beginning of a text from the answer after it. Pieces may have any length: the
+// splitter holds a possible part of a tag until the next piece. The zero value is ready for use.
 type splitter struct {
 	held     []byte
 	end      []byte // The tag that ends the reasoning; nil outside of it.
@@ -25,8 +24,7 @@ type splitter struct {
 	answer   bool   // The answer has begun: everything that follows is text.
 }
 
-// add adds the next piece, and returns the reasoning and the text that are decided. Both are valid until the next
-// call.
+// add adds the next piece. It returns the new reasoning and the new text, both valid until the next call.
 func (s *splitter) add(piece []byte) (reasoning, text []byte) {
 	if s.answer {
 		return nil, piece
@@ -58,7 +56,7 @@ func (s *splitter) add(piece []byte) (reasoning, text []byte) {
 	}
 }
 
-// flush returns what is held at the end of the stream.
+// flush returns the held bytes at the end of the stream.
 func (s *splitter) flush() (reasoning, text []byte) {
 	switch {
 	case s.answer:
@@ -71,7 +69,7 @@ func (s *splitter) flush() (reasoning, text []byte) {
 	return reasoning, text
 }
 
-// undecided returns the held bytes, which turned out to be text.
+// undecided returns the held bytes as text.
 func (s *splitter) undecided() []byte {
 	if s.reasoned {
 		return bytes.TrimLeft(s.held, blanks)
@@ -79,7 +77,8 @@ func (s *splitter) undecided() []byte {
 	return s.held
 }
 
-// openingTag returns the tag at the beginning of a text, the zero value for none. It reports whether that is decided.
+// openingTag returns the tag at the beginning of a text, or the zero value. known is false if more text is required to
+// decide.
 func openingTag(text []byte) (tag reasoningTag, known bool) {
 	known = true
 	for _, tag := range reasoningTags {

@@ -59,7 +59,7 @@ func TestReasoningIsSeparated(t *testing.T) {
 	}
 }
 
-// Visible output is not retried: reasoning counts as a token if it is shown, otherwise it does not.
+// TestR24_NoRetryAfterReasoning: visible output is not retried. Reasoning counts as a token only if it is shown.
 func TestR24_NoRetryAfterReasoning(t *testing.T) {
 	t.Parallel()
 	scripts := func() *llmtest.Provider {

@@ -100,18 +100,18 @@ func (e endpoint) openaiConfig(apiKey string, doer openai.HTTPDoer) openai.Clien
 	return cfg
 }
 
-// maxAdaptions bounds how often a question is rephrased after a refusal: once for each value of the fields of dialect.
+// maxAdaptions bounds the number of adapted requests after refusals: one for each value of the fields of dialect.
 const maxAdaptions = 6
 
-// dialect records the optional fields that a model refuses with a 400. OpenAI's newer models and compatible servers
-// differ in them.
+// dialect records the optional fields that a model refuses with status 400. OpenAI's newer models and compatible
+// servers differ in them.
 type dialect struct {
 	noUsage       bool // Refuses stream_options.
-	swapMaxTokens bool // Requires the other one of max_tokens and max_completion_tokens.
+	swapMaxTokens bool // Requires the other field of max_tokens and max_completion_tokens.
 	noSchema      bool // Refuses a schema of the answer.
 	noJSON        bool // Refuses any response_format.
-	noThinkingOn  bool // Refuses the fields that have it think,
-	noThinkingOff bool // or those that keep it from thinking.
+	noThinkingOn  bool // Refuses the fields that switch thinking on.
+	noThinkingOff bool // Refuses the fields that switch thinking off.
 }
 
 // extra returns the fields for thinking that the model accepts.
@@ -122,7 +122,7 @@ func (d dialect) extra(req Request) map[string]any {
 	return req.extra
 }
 
-// dialectOf returns the dialect of a model. An exact request asks for its format whatever was refused before.
+// dialectOf returns the dialect of a model. An exact request always sends its response format.
 func (c *Client) dialectOf(model string, req Request) dialect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (e *statusError) refused() bool {
 	return e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity
 }
 
-// unsupported returns the error of a refused request: of an exact one, with the parameter that the model refuses.
+// unsupported returns the error of a refused request. For an exact request it names the refused parameter.
 func unsupported(req Request, e *statusError, err error) error {
 	if !req.Exact || !e.refused() || fault.CodeOf(err) != CodeBadRequest {
 		return err
@@ -161,7 +161,7 @@ func unsupported(req Request, e *statusError, err error) error {
 	return err
 }
 
-// adapt learns from a refusal and reports whether to ask again with other fields.
+// adapt records a refusal and reports whether to retry with other fields.
 func (c *Client) adapt(model string, req Request, e *statusError) bool {
 	if !e.refused() {
 		return false
@@ -191,8 +191,8 @@ func (c *Client) adapt(model string, req Request, e *statusError) bool {
 	return true
 }
 
-// wantsCompletionTokens recognizes OpenAI's reasoning models, which refuse max_tokens. Others get max_tokens, which
-// compatible servers support.
+// wantsCompletionTokens recognizes OpenAI's reasoning models, which refuse max_tokens. Other models receive max_tokens,
+// which compatible servers support.
 func wantsCompletionTokens(model string) bool {
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
 		if strings.HasPrefix(model, prefix) {
@@ -223,8 +223,8 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 	return out
 }
 
-// added returns the fields of a request that go-openai does not send. Temperature is one of them: go-openai omits 0, and
-// refuses other values for models whose names it takes for reasoning models.
+// added returns the fields of a request that go-openai does not send. Temperature is one of them: go-openai omits 0,
+// and refuses other values for models that it classifies as reasoning models by name.
 func added(req Request, d dialect) map[string]any {
 	fields := make(map[string]any)
 	maps.Copy(fields, d.extra(req))
@@ -237,7 +237,7 @@ func added(req Request, d dialect) map[string]any {
 	return fields
 }
 
-// responseFormat returns how a provider is asked for JSON, nil for text.
+// responseFormat returns the response format for JSON, or nil for text.
 func responseFormat(schema *Schema, d dialect) *openai.ChatCompletionResponseFormat {
 	switch {
 	case schema == nil, d.noJSON:
@@ -253,7 +253,8 @@ func responseFormat(schema *Schema, d dialect) *openai.ChatCompletionResponseFor
 	}
 }
 
-// buildMessage puts pictures into the message itself: servers inside a company's network could not fetch a URL.
+// buildMessage embeds pictures in the message, because a provider could not fetch a URL of a server inside a company's
+// network.
 func buildMessage(m Message) openai.ChatCompletionMessage {
 	if len(m.Pictures) == 0 {
 		return openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
@@ -269,7 +270,7 @@ func buildMessage(m Message) openai.ChatCompletionMessage {
 	return openai.ChatCompletionMessage{Role: string(m.Role), MultiContent: parts}
 }
 
-// capture sends one request for go-openai and keeps the response, whose body the client reads.
+// capture sends one request for go-openai and stores the response, whose body the client reads.
 type capture struct {
 	client   *http.Client
 	extra    map[string]any // Fields that are added to the body.
@@ -299,7 +300,7 @@ func (c *capture) Do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// addFields adds fields to the JSON body of a request, in place of those of the same names.
+// addFields adds fields to the JSON body of a request and replaces those of the same names.
 func addFields(req *http.Request, extra map[string]any) error {
 	if len(extra) == 0 {
 		return nil

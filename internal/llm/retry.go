@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// backoff returns the wait before retry number attempt (from 0): base doubled each time up to limit, minus up to a
-// random half, so that chats that failed together do not retry together.
+// backoff returns the wait before retry number attempt (from 0): base doubled each time up to limit, minus a random
+// part of up to one half, so that concurrent failures are not retried at the same time.
 func backoff(attempt int, base, limit time.Duration) time.Duration {
 	wait := base
 	for range attempt {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Thinking says whether a model thinks before it answers, and whether that can be turned off.
+// Thinking is a model's ability to think before it answers, and whether thinking can be switched.
 type Thinking string
 
 // The kinds of thinking.
@@ -18,45 +18,45 @@ const (
 	ThinkingAlways Thinking = "always"
 )
 
-// Offer is a model that the operator offers.
+// Offer is a model available on this server.
 type Offer struct {
-	ID            string // Of the operator's choice.
+	ID            string // Chosen by the operator.
 	Provider      string // Name of the provider.
 	Name          string // For people.
-	Note          string // A line beside the name, "" for none.
+	Note          string // A line shown with the name, or "".
 	Sees          bool   // It reads pictures.
 	Thinking      Thinking
-	ContextTokens int // That it reads and writes at most.
+	ContextTokens int // Maximum tokens of prompt and answer together.
 }
 
-// Route is an Offer with the way to its model.
+// Route is an Offer with the configuration of its model.
 type Route struct {
 	Offer
 
 	Model       string         // The provider's name of the model; "" if it is the id.
-	ThinkingOn  map[string]any // Fields of the request that have the model think,
-	ThinkingOff map[string]any // and those that keep it from thinking.
-	Fallback    string         // The id of the model that is asked when this one fails before its first token, "" for none.
+	ThinkingOn  map[string]any // Request fields that switch thinking on.
+	ThinkingOff map[string]any // Request fields that switch thinking off.
+	Fallback    string         // The id of the model to use if this one fails before its first token, or "".
 }
 
-// Provider is a server with the models that it offers.
+// Provider is a model server with its models.
 type Provider struct {
-	Config Config // How it is reached. Its Model is not used.
+	Config Config // The client's configuration. Its Model is ignored.
 	Routes []Route
 
-	// What this server asks of it at most; 0 for any number.
+	// Limits for the requests of this server; 0 for none.
 	MaxConcurrent   int
-	TokensPerMinute int // Of requests and answers.
+	TokensPerMinute int // Total for requests and answers.
 }
 
-// Catalog is everything that the operator offers.
+// Catalog is the set of all configured models.
 type Catalog struct {
 	Providers []Provider
-	Default   string // The id of the model that answers where a request names none.
-	Title     string // The id of the model that writes titles; "" for the one that answers.
+	Default   string // The id of the model for requests without a model.
+	Title     string // The id of the model that writes titles; "" for the answering model.
 }
 
-// Router is a Model that has each request answered by the provider of the model that it names.
+// Router is a Model that sends each request to the provider of the request's model.
 type Router struct {
 	catalog   Catalog
 	offers    []Offer
@@ -108,7 +108,7 @@ func NewRouter(catalog Catalog, log *slog.Logger) (*Router, error) {
 	return r, nil
 }
 
-// check checks the ids that name other models.
+// check validates references to other models.
 func (r *Router) check() error {
 	if r.routes[r.catalog.Default] == nil {
 		return fmt.Errorf("llm: there is no model %q for the default", r.catalog.Default)
@@ -129,7 +129,7 @@ func (r *Router) Offers() (defaultID string, offers []Offer) {
 	return r.catalog.Default, slices.Clone(r.offers)
 }
 
-// TitleModel returns the id of the model that writes titles, "" for the one that answers.
+// TitleModel returns the id of the model that writes titles, or "" for the answering model.
 func (r *Router) TitleModel() string { return r.catalog.Title }
 
 // Close closes the idle connections. Streams in progress continue.
@@ -139,9 +139,9 @@ func (r *Router) Close() {
 	}
 }
 
-// Stream implements Model. A model that fails before its first token is followed by its fallback, where that may help;
-// the result names the model that was asked last, and has the usage of all. A request for an unknown model goes to the
-// default one.
+// Stream implements Model. If a model fails before its first token, Stream uses its fallback, unless the failure rules
+// that out. The result contains the id of the last model and the usage of all. A request for an unknown model uses the
+// default model.
 func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
 	to := r.routes[req.Model]
 	if to == nil {
@@ -166,7 +166,7 @@ func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)
 	}
 }
 
-// stream asks the route's own model, when its provider's limits allow it.
+// stream asks the route's own model within its provider's limits.
 func (to *route) stream(ctx context.Context, req Request, emit func(text string)) (result Result, err error) {
 	patience := to.provider.client.cfg.FirstTokenTimeout
 	if to.Fallback != "" {

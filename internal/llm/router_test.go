@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// route returns a model of a provider that calls it name.
+// route returns a route with the id of a model and the provider's name for it.
 func route(id, name, fallback string) llm.Route {
 	return llm.Route{Offer: llm.Offer{ID: id, Thinking: llm.ThinkingNone}, Model: name, Fallback: fallback}
 }
@@ -45,8 +45,8 @@ func questionFor(model string) llm.Request {
 	return req
 }
 
-// TestRouter: each request goes to the provider of its model, under the provider's name, and a model that is not known
-// is the default one.
+// TestRouter: each request is sent to the provider of its model, with the provider's name of the model. An unknown
+// model is replaced by the default one.
 func TestRouter(t *testing.T) {
 	t.Parallel()
 	inside := llmtest.NewProvider(t).Add(llmtest.Answer("社内")...).Add(llmtest.Answer("社内")...)
@@ -73,8 +73,8 @@ func TestRouter(t *testing.T) {
 	}
 }
 
-// TestR24_FallbackToAnotherProvider: before the first piece of text or reasoning, and never back to a model that has
-// failed.
+// TestR24_FallbackToAnotherProvider: the fallback is used only before the first piece of text or reasoning, and never a
+// model that has failed.
 func TestR24_FallbackToAnotherProvider(t *testing.T) {
 	t.Parallel()
 	down := func() *llmtest.Provider { return llmtest.NewProvider(t).Add(llmtest.Status(500, ``)) }
@@ -117,8 +117,8 @@ func TestR24_FallbackToAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestThinking: the switch adds its fields, one that the provider refuses is left out from then on, and a model without
-// a switch is asked as ever.
+// TestThinking: the switch adds its fields. A field refused by the provider is omitted from then on, and a model
+// without a switch receives no fields.
 func TestThinking(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t)
@@ -138,7 +138,7 @@ func TestThinking(t *testing.T) {
 	for i, want := range []struct {
 		model    string
 		thinking *bool
-		fields   string // As the last request has them.
+		fields   string // Fields of the last request.
 	}{
 		{"s", nil, `{}`},
 		{"s", &on, `{"chat_template_kwargs":{"enable_thinking":true}}`},
@@ -171,7 +171,7 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// inMemory is a provider that answers by a function, without sockets.
+// inMemory is a provider implemented by a function, without sockets.
 func inMemory(answer func(ctx context.Context)) llm.Config {
 	body := []byte("data: {\"choices\":[{\"delta\":{\"content\":\"はい\"},\"finish_reason\":\"stop\"}]," +
 		"\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":500}}\n\ndata: [DONE]\n\n")
@@ -184,8 +184,8 @@ func inMemory(answer func(ctx context.Context)) llm.Config {
 	}
 }
 
-// TestR95_ConcurrentCallsAreBounded: the third of two calls waits, and is refused with a failure that may be repeated
-// if it waits for too long.
+// TestR95_ConcurrentCallsAreBounded: with a limit of two calls the third one waits. If it waits too long, it fails with
+// a retryable error.
 func TestR95_ConcurrentCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,8 +218,8 @@ func TestR95_ConcurrentCallsAreBounded(t *testing.T) {
 	})
 }
 
-// TestR95_TokensAMinuteAreBounded: what an answer has taken beyond the estimate is waited for by the next one, and a
-// request that would wait for too long goes to the fallback at once.
+// TestR95_TokensAMinuteAreBounded: the next request waits for the tokens that an answer used beyond its estimate. A
+// request that would wait too long uses the fallback at once.
 func TestR95_TokensAMinuteAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestR95_TokensAMinuteAreBounded(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		if first := took("a", "a"); first != 0 { // It takes the whole bucket, 600 tokens.
+		if first := took("a", "a"); first != 0 { // Uses the whole bucket of 600 tokens.
 			t.Errorf("the first one waits for %v", first)
 		}
 		second := took("a", "a")
@@ -251,7 +251,7 @@ func TestR95_TokensAMinuteAreBounded(t *testing.T) {
 	})
 }
 
-// A caller that leaves while it waits for its turn gives its place back.
+// TestCallerLeavesTheLine: a caller that disconnects while waiting releases its place.
 func TestCallerLeavesTheLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -283,7 +283,8 @@ func TestCallerLeavesTheLine(t *testing.T) {
 	})
 }
 
-// TestAvailable: which models the providers list; one that cannot be asked says nothing, and none is asked twice.
+// TestAvailable checks the lists of models. An unreachable provider has no result, and each provider receives one
+// request.
 func TestAvailable(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

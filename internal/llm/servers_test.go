@@ -14,15 +14,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// said is what the client reads from a response.
+// said is the result of reading a response.
 type said struct {
 	reasoning, text string
-	finish          llm.FinishReason // "" for a failure.
-	code            fault.Code       // "" for an answer.
+	finish          llm.FinishReason // "" for a failed answer.
+	code            fault.Code       // "" for a complete answer.
 	input, output   int              // 0 if the server does not report it.
 }
 
-// servers are responses in the form that each server documents; see testdata/servers/README.md.
+// servers are example responses in the documented form of each server; see testdata/servers/README.md.
 var servers = map[string]said{
 	"openai.sse":         {"", "はい、分かりました。", llm.FinishStop, "", 19, 10},
 	"openai-refusal.sse": {"", "申し訳ありませんが、お手伝いできません。", llm.FinishStop, "", 0, 0},
@@ -84,7 +84,7 @@ var servers = map[string]said{
 	"form-bare-error.sse":     {"", "途中", "", llm.CodeInterrupted, 0, 0},
 }
 
-// recorded returns the response in a file.
+// recorded returns the response stored in a file.
 func recorded(t testing.TB, name string) (contentType string, body []byte) {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", "servers", name))
@@ -97,7 +97,7 @@ func recorded(t testing.TB, name string) (contentType string, body []byte) {
 	return "text/event-stream", body
 }
 
-// askAll returns a model's answer with its reasoning, which must precede the text.
+// askAll returns a model's answer with its reasoning. The reasoning must precede the text.
 func askAll(t testing.TB, model llm.Model) (said, error) {
 	t.Helper()
 	var got said
@@ -129,7 +129,7 @@ func TestRecordedServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kind, body := recorded(t, name)
-			// In one read, and byte by byte: a read may end inside a line, a character or a tag.
+			// In one read, and byte by byte, because a read may end inside a line, a character or a tag.
 			for _, reader := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
 				client := newClient(t, llm.Config{
 					MaxRetries: -1,

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// joiner turns the JSON string literals of a provider's chunks into complete characters.
+// joiner converts the JSON string literals of a provider's chunks to complete characters.
 //
 // encoding/json cannot do this: when a provider splits a character over two chunks (as llama.cpp and byte-level
 // gateways do), it replaces each half by U+FFFD, and the character is lost. The zero value is ready for use.
 type joiner struct {
 	pending   []byte // The beginning of an incomplete character, at most utf8.UTFMax-1 bytes.
-	surrogate rune   // A high surrogate that waits for its low one, or 0.
+	surrogate rune   // A high surrogate without its low surrogate, or 0.
 	buf       []byte // Reused between calls.
 }
 
-// add adds the raw JSON string literal, with its quotes, and appends the characters that are complete to dst. The
-// literal must have been validated by encoding/json, which accepts invalid UTF-8 in it.
+// add adds a raw JSON string literal with its quotes, and appends the complete characters to dst. The literal must have
+// been validated by encoding/json, which accepts invalid UTF-8 in it.
 func (j *joiner) add(dst []byte, literal string) []byte {
 	body := literal[1 : len(literal)-1]
 	if len(j.pending) == 0 && j.surrogate == 0 && isPlain(body) {
@@ -37,7 +37,7 @@ func (j *joiner) add(dst []byte, literal string) []byte {
 	return j.take(dst)
 }
 
-// flush appends the rest at the end of the answer, with incomplete characters replaced.
+// flush appends the rest at the end of the answer and replaces incomplete characters.
 func (j *joiner) flush(dst []byte) []byte {
 	j.buf = append(j.buf[:0], j.pending...)
 	j.pending = j.pending[:0]

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// waitGone waits until the provider has noticed that its client left.
+// waitGone waits until the provider has detected that its client disconnected.
 func waitGone(t *testing.T, request *llmtest.Received) {
 	t.Helper()
 	limit := time.NewTimer(time.Minute)
@@ -25,8 +25,8 @@ func waitGone(t *testing.T, request *llmtest.Received) {
 	}
 }
 
-// Over sockets, with short limits: the text before the stall is kept, and the provider notices that its client has
-// left.
+// TestR25_StallsOverHTTP uses sockets and short limits: the text before the stall is kept, and the provider detects
+// that its client has disconnected.
 func TestR25_StallsOverHTTP(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -69,7 +69,7 @@ func TestR25_StallsOverHTTP(t *testing.T) {
 	}
 }
 
-// A host that accepts the connection and then stalls in the TLS handshake.
+// TestR25_StallWhileConnecting: a host accepts the connection and then stalls in the TLS handshake.
 func TestR25_StallWhileConnecting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func TestR25_StallWhileConnecting(t *testing.T) {
 	wantCode(t, err, llm.CodeUnavailable)
 }
 
-// The default limits, to the millisecond.
+// TestR25_DefaultLimits checks the default limits to the millisecond.
 func TestR25_DefaultLimits(t *testing.T) {
 	t.Parallel()
 	gap := llmtest.Pause
@@ -150,7 +150,7 @@ func TestR25_DefaultLimits(t *testing.T) {
 	}
 }
 
-// A missing usage, or a body that does not end, delays a complete answer only briefly.
+// TestR25_StallAfterTheAnswer: a missing usage, or a body without end, delays a complete answer only briefly.
 func TestR25_StallAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -180,7 +180,7 @@ func TestR25_StallAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// The caller's time in emit does not count against the provider.
+// TestSlowEmit: the time limits do not include the caller's time in emit.
 func TestSlowEmit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// EstimateTokens estimates the number of tokens of a text, for providers that report no usage and for fitting a
-// prompt into a model's context. It needs no vocabulary.
+// EstimateTokens estimates the number of tokens of a text, for providers that report no usage and for fitting a prompt
+// into a model's context. It needs no vocabulary.
 //
-// Current vocabularies (o200k, Llama 3, Qwen) use about one token per non-ASCII Japanese character — fewer for
-// frequent words, more for rare kanji — and one per four ASCII characters. For Japanese, the estimate is rather high
-// than low.
+// Current vocabularies (o200k, Llama 3, Qwen) use about one token per non-ASCII Japanese character — fewer for frequent
+// words, more for rare kanji — and one per four ASCII characters. The estimate for Japanese is rather too high than too
+// low.
 func EstimateTokens(text string) int {
 	var count tokenCount
 	count.add(text)
@@ -25,7 +25,7 @@ func (c *tokenCount) add(text string) {
 		switch {
 		case r < utf8.RuneSelf:
 			c.ascii++
-		case r > 0xFFFF: // Emoji and rare kanji fall apart into bytes.
+		case r > 0xFFFF: // Emoji and rare kanji are split into bytes.
 			c.rare++
 		default:
 			c.wide++
@@ -35,7 +35,7 @@ func (c *tokenCount) add(text string) {
 
 func (c *tokenCount) total() int { return (c.ascii+3)/4 + c.wide + 2*c.rare }
 
-// estimateInput estimates the prompt tokens of a request, including those that frame each message.
+// estimateInput estimates the prompt tokens of a request, including the tokens around each message.
 func estimateInput(messages []Message) int {
 	const frame = 4
 	tokens := 0
@@ -45,9 +45,9 @@ func estimateInput(messages []Message) int {
 	return tokens
 }
 
-// PictureTokens estimates the number of tokens of pictures, as OpenAI counts them for its models of the GPT-4 family:
-// scaled down to 2,048 pixels, and to 768 on the shorter side, a picture costs 170 for each started square of 512
-// pixels, and 85. Others count up to three times as many for large pictures.
+// PictureTokens estimates the number of tokens of pictures like OpenAI's models of the GPT-4 family. A picture is
+// scaled down to 2,048 pixels, and to 768 on the shorter side. It then costs 85 tokens plus 170 for each started square
+// of 512 pixels. Other models use up to three times as many for large pictures.
 func PictureTokens(pictures []Picture) int {
 	const longest, shorter, square, each, base = 2048, 768, 512, 170, 85
 	tokens := 0

@@ -10,16 +10,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Accounts manages accounts at the identity provider. Errors have the codes fault.Conflict, fault.NotFound,
-// fault.Unavailable and, for values that the provider never accepts, fault.Invalid, or none.
+// Accounts manages accounts at the identity provider. Its errors have the codes fault.Conflict, fault.NotFound,
+// fault.Unavailable or, for values that the provider never accepts, fault.Invalid. Other errors have no code.
 type Accounts interface {
 	// Invite creates an account with a temporary password and mails it. If the account exists but was never used to
-	// sign in, it mails another temporary password and returns its subject; for any other existing account the error
+	// sign in, it mails another temporary password and returns its subject. For any other existing account the error
 	// has the code fault.Conflict.
 	Invite(ctx context.Context, email, name string) (subject string, err error)
 
-	// InviteFederated creates an account without a password and mails how to sign in. If there is such an account
-	// already, it only sends the mail.
+	// InviteFederated creates an account without a password and mails instructions for signing in. If such an account
+	// exists, it only sends the mail.
 	InviteFederated(ctx context.Context, email, name string) (subject string, err error)
 
 	// Resend mails another temporary password.
@@ -41,7 +41,7 @@ type Accounts interface {
 // AccountChange is a change to a member that the identity provider has not received yet.
 type AccountChange struct {
 	UserID   uuid.UUID
-	Subject  string // "" if the provider does not know the member.
+	Subject  string // "" if the provider has no account of the member.
 	Invite   bool
 	Name     bool
 	State    bool
@@ -49,32 +49,32 @@ type AccountChange struct {
 	Version  int64
 	Attempts int // Including this one.
 
-	// Member is the current state, which is sent. Nil for a removed one.
+	// Member is the current state to send; nil for a removed member.
 	Member *Member
 
-	// Reused says that another member has the account by now.
+	// Reused means that another member has the account now.
 	Reused bool
 }
 
 const (
 	storeTimeout     = 5 * time.Second
-	settleTimeout    = 3 * time.Second  // The caller waits, although the change is already in effect.
-	accountSweep     = 15 * time.Second // How often pending changes are retried.
-	accountClaim     = time.Minute      // How long a claimed change is not retried by others.
-	accountPauseMin  = 10 * time.Second // After a failure; doubled with each further one,
+	settleTimeout    = 3 * time.Second  // Short, because the caller waits although the change is already in effect.
+	accountSweep     = 15 * time.Second // Interval between retries of pending changes.
+	accountClaim     = time.Minute      // Time for which a claimed change is not retried by others.
+	accountPauseMin  = 10 * time.Second // Pause after a failure; doubled after each further one,
 	accountPauseMax  = 5 * time.Minute  // up to this.
 	accountBatch     = 20
-	inviteRequestAge = 7 * 24 * time.Hour // How long a call may be repeated.
+	inviteRequestAge = 7 * 24 * time.Hour // Time during which a call may be repeated.
 )
 
-// settle sends pending changes of a member to the identity provider. They are already in effect here: a failure is
-// logged, and retried by the sweep.
+// settle sends pending changes of a member to the identity provider. They are already in effect on this side, so a
+// failure is only logged, and the sweep retries.
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	changes, err := s.changes.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
 	if err != nil {
-		s.log.WarnContext(ctx, "sending account changes to the identity provider is deferred", "user_id", userID, "err",
+		s.log.WarnContext(ctx, "org: claiming account changes failed, retrying", "user_id", userID, "err",
 			err)
 		return
 	}
@@ -98,13 +98,13 @@ func (s *Service) sweep(ctx context.Context) {
 	}
 }
 
-// sweepOnce sends a batch of changes, one after the other, and returns how many there were. The batch is small, so that
-// no claim expires meanwhile.
+// sweepOnce sends a batch of changes one by one, and returns their number. The batch is small, so that no claim expires
+// meanwhile.
 func (s *Service) sweepOnce(ctx context.Context) (sent int) {
 	for sent < accountBatch {
 		changes, err := s.changes.ClaimAccountChanges(ctx, nil, accountClaim, 1)
 		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "looking for pending account changes failed", "err", err)
+			s.log.WarnContext(ctx, "org: claiming pending account changes failed", "err", err)
 		}
 		if len(changes) == 0 {
 			break
@@ -113,7 +113,7 @@ func (s *Service) sweepOnce(ctx context.Context) (sent int) {
 		sent++
 	}
 	if err := s.invites.ForgetInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "forgetting old invitations failed", "err", err)
+		s.log.WarnContext(ctx, "org: deleting old invite calls failed", "err", err)
 	}
 	return sent
 }
@@ -121,7 +121,7 @@ func (s *Service) sweepOnce(ctx context.Context) (sent int) {
 // apply sends one claimed change.
 func (s *Service) apply(ctx context.Context, c AccountChange) {
 	if c.Invite && c.Member != nil {
-		// Its server died while inviting. The client may repeat the call.
+		// The inviting server failed. The client may repeat the call.
 		s.inviteMember(ctx, &Invitation{Email: c.Member.Email, Member: c.Member}, System())
 		return
 	}
@@ -130,25 +130,25 @@ func (s *Service) apply(ctx context.Context, c AccountChange) {
 	cancel()
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
-		s.log.InfoContext(ctx, "the identity provider does not know the member", "user_id", c.UserID)
-		err = nil // There is no account to change.
+		s.log.InfoContext(ctx, "org: account does not exist at the identity provider", "user_id", c.UserID)
+		err = nil // The account to change does not exist.
 	case fault.Invalid:
-		s.log.WarnContext(ctx, "the identity provider refuses a member's name", "user_id", c.UserID, "err", err)
-		err = nil // The provider will never accept it.
+		s.log.WarnContext(ctx, "org: identity provider refuses a member's name", "user_id", c.UserID, "err", err)
+		err = nil // The provider will never accept the change.
 	}
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	more := false
 	if err != nil {
 		pause := min(accountPauseMin<<min(c.Attempts-1, 10), accountPauseMax)
-		s.log.WarnContext(ctx, "sending an account change to the identity provider failed, trying again later",
+		s.log.WarnContext(ctx, "org: account change failed, retrying",
 			"user_id", c.UserID, "attempts", c.Attempts, "again_in", pause, "err", err)
 		err = s.changes.DeferAccountChange(noting, c.UserID, pause)
 	} else {
 		more, err = s.changes.FinishAccountChange(noting, c)
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "recording an account change failed", "user_id", c.UserID, "err", err)
+		s.log.WarnContext(ctx, "org: account change not recorded", "user_id", c.UserID, "err", err)
 	}
 	if more {
 		s.settle(ctx, c.UserID)
@@ -163,7 +163,7 @@ func (s *Service) applyAccountChange(ctx context.Context, c AccountChange) error
 		return s.accounts.Delete(ctx, c.Subject)
 	}
 	var err error
-	switch { // First: disabling must not wait for a new name.
+	switch { // First, because disabling must not wait for a new name.
 	case !c.State:
 	case c.Member.State == identity.StateActive:
 		err = s.accounts.Enable(ctx, c.Subject)
@@ -176,7 +176,7 @@ func (s *Service) applyAccountChange(ctx context.Context, c AccountChange) error
 	return s.accounts.Rename(ctx, c.Subject, c.Member.Name)
 }
 
-// noAccounts is used without an identity provider.
+// noAccounts implements Accounts without an identity provider.
 type noAccounts struct{}
 
 var errNoAccounts = fault.Errorf(fault.Unavailable, "アカウントの管理が設定されていません。")

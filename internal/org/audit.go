@@ -10,19 +10,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Action names what was done in an entry of the audit log.
+// Action is the name of an action in the audit log.
 type Action string
 
 // The actions of the audit log.
 const (
-	ActionInvite           Action = "member.invite"
-	ActionResend           Action = "member.resend"
-	ActionEdit             Action = "member.edit"
-	ActionRemove           Action = "member.remove"
-	ActionProvision        Action = "member.provision" // By the first single sign-on.
-	ActionLink             Action = "member.link"      // By the first single sign-on of a member with the same address.
+	ActionInvite    Action = "member.invite"
+	ActionResend    Action = "member.resend"
+	ActionEdit      Action = "member.edit"
+	ActionRemove    Action = "member.remove"
+	ActionProvision Action = "member.provision" // Added by their first single sign-on.
+	// Linked by the first single sign-on of a member with the same address.
+	ActionLink             Action = "member.link"
 	ActionUnlink           Action = "member.unlink"
-	ActionSessionEnd       Action = "session.revoke" // By its owner on another device, or by an administrator.
+	ActionSessionEnd       Action = "session.revoke" // Ended by its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
 	ActionInstructions     Action = "instructions.edit"
 	ActionModels           Action = "models.edit"
@@ -43,7 +44,7 @@ const (
 	ActionNoticeEnd        Action = "notification.end"
 	ActionNoticeDelete     Action = "notification.delete"
 	ActionSkillImport      Action = "skill.import"
-	ActionSkillCreate      Action = "skill.create" // Of the organization, as the following ones.
+	ActionSkillCreate      Action = "skill.create" // Skills of the organization, like the following ones.
 	ActionSkillEdit        Action = "skill.edit"
 	ActionSkillArchive     Action = "skill.archive"
 	ActionSkillRestore     Action = "skill.restore"
@@ -70,7 +71,7 @@ const (
 	ActionConnectionReused Action = "connection.reuse"
 	ActionConnectionPolicy Action = "connection_policy.edit"
 
-	// For sign-ins and passwords. Packages identity/pool and identity/saml log them.
+	// Sign-ins and passwords. Packages identity/pool and identity/saml log them.
 	ActionSignIn          Action = "session.begin"
 	ActionSignInFailed    Action = "session.fail"
 	ActionLocked          Action = "session.lock"
@@ -84,7 +85,7 @@ const (
 	ActionPasswordFailed  Action = "password.fail"
 )
 
-// EventKind divides the audit log.
+// EventKind is a category of entries of the audit log.
 type EventKind string
 
 // The kinds of entries.
@@ -114,22 +115,22 @@ func Actions() []Action {
 	}
 }
 
-// ActorKind says what kind of actor did something.
+// ActorKind is the kind of an actor.
 type ActorKind string
 
 // The kinds of actors.
 const (
 	ByMember   ActorKind = "user"
-	ByOperator ActorKind = "operator" // Somebody on the command line.
+	ByOperator ActorKind = "operator" // A person on the command line.
 	BySystem   ActorKind = "system"
-	ByUnknown  ActorKind = "unknown" // Somebody not authenticated.
+	ByUnknown  ActorKind = "unknown" // An unauthenticated person.
 )
 
-// Doer is the actor of an entry, with the address that they came from.
+// Doer is the actor of an entry, with their network address.
 type Doer struct {
 	Kind      ActorKind
-	ID        *uuid.UUID // Of a member.
-	Name      string     // Of a member, or of an operator's account on the machine.
+	ID        *uuid.UUID // For a member.
+	Name      string     // For a member, or an operator's account on the machine.
 	Email     string
 	Address   netip.Addr // The zero Addr if unknown.
 	RequestID string
@@ -143,7 +144,7 @@ func DoerOf(actor identity.Actor) Doer {
 	}
 }
 
-// Operator returns the Doer for somebody on the command line, by the name of their account.
+// Operator returns the Doer for a person on the command line, by the name of their account.
 func Operator(name string) Doer { return Doer{Kind: ByOperator, Name: name} }
 
 // System returns the Doer for the server itself.
@@ -175,23 +176,23 @@ type Change struct {
 type Event struct {
 	ID             uuid.UUID  // Set by the store.
 	At             time.Time  // Set by the store.
-	OrganizationID *uuid.UUID // Nil: no particular organization.
+	OrganizationID *uuid.UUID // Nil for no particular organization.
 	By             Doer
 	Action         Action
 	TargetKind     string
 	TargetID       string
 	TargetLabel    string // A name for people, such as an address.
 	Details        []Change
-	Times          int        // For events that are counted by the hour: how often it happened,
-	LastAt         *time.Time // and when last. Nil if it happened once.
+	Times          int        // For events counted by the hour: how often it happened,
+	LastAt         *time.Time // and the last time. Nil if it happened once.
 }
 
-// MaxEvents limits how many entries are counted.
+// MaxEvents limits the number of counted entries.
 const MaxEvents = 10_000
 
 // AuditQuery selects entries of the audit log. Zero values select all.
 type AuditQuery struct {
-	OrganizationID *uuid.UUID // Nil: entries of all organizations, and of none.
+	OrganizationID *uuid.UUID // Nil selects entries of all organizations, and of none.
 	Kind           EventKind
 	Action         Action
 	Search         string // Part of the actor's name or address, or of the target's label.

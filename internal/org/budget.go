@@ -20,17 +20,17 @@ var (
 		"ご契約が終了しているため、新しいメッセージを送信できません。管理者にお問い合わせください。")
 )
 
-// Percentages of the monthly tokens at which a notice is published: to administrators about their organization, and to
-// members about themselves.
+// Percentages of the monthly tokens at which a notice is published: an organization's percentages to its
+// administrators, and a member's to the member.
 const (
 	nearLimit = 80
 	atLimit   = 100
 )
 
 const (
-	balanceAge  = 5 * time.Second // How long a balance is considered valid, and a changed contract may go unnoticed.
-	balanceLook = 4 * time.Second // Age at which it is reloaded in the background, to keep callers from waiting.
-	maxBalances = 50_000          // Maximum number of cached organizations and members. Some 250 bytes each.
+	balanceAge  = 5 * time.Second // Maximum age of a balance, and the delay until a changed contract takes effect.
+	balanceLook = 4 * time.Second // Age at which a balance is reloaded in the background, so that callers do not wait.
+	maxBalances = 50_000          // Maximum number of cached organizations and members, about 250 bytes each.
 )
 
 // Balance is the usage of an organization compared with its contract, or of a member compared with their limit.
@@ -39,10 +39,10 @@ type Balance struct {
 	Unlimited bool      // The member has no limit.
 	Limit     int64     // Tokens per month.
 	Used      int64     // This month.
-	Notified  int       // The highest percentage that a notice was published about this month; 0 for none.
+	Notified  int       // The highest percentage with a published notice this month, or 0.
 	ResetsOn  time.Time // The first day of the next month.
 
-	MemberLimits bool // Members of the organization may have limits.
+	MemberLimits bool // Whether members of the organization may have limits.
 }
 
 // percent returns the highest percentage that has been reached.
@@ -59,55 +59,55 @@ func (b Balance) percent() int {
 	}
 }
 
-// untold reports whether a notice about a higher percentage has yet to be published.
-func (b Balance) untold() bool { return !b.Over && b.percent() > b.Notified }
+// noticeDue reports whether a notice about a higher percentage must be published.
+func (b Balance) noticeDue() bool { return !b.Over && b.percent() > b.Notified }
 
-// BudgetStore is what a Budget needs of a database.
+// BudgetStore is the database of a Budget.
 type BudgetStore interface {
-	// Balance returns an organization's balance, or ErrNoOrganization. Months are Japan's.
+	// Balance returns an organization's balance, or ErrNoOrganization. Months are those of Japan's calendar.
 	Balance(ctx context.Context, organizationID uuid.UUID) (Balance, error)
 
 	// MemberBalance returns a member's balance, or ErrNoMember.
 	MemberBalance(ctx context.Context, organizationID, userID uuid.UUID) (Balance, error)
 
-	// PublishLimitNotice adds a notice for an organization's administrators that a percentage of this month's tokens is
-	// used, unless any server has notified them of the same or a higher one this month.
+	// PublishLimitNotice adds a notice for an organization's administrators about a used percentage of this month's
+	// tokens, unless a server has published one about the same or a higher percentage this month.
 	PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice Notification) error
 
-	// PublishMemberNotice adds a notice for the member whom it names that a percentage of their tokens of this month is
-	// used, under the same condition.
+	// PublishMemberNotice adds a notice for its member about a used percentage of their tokens of this month, under the
+	// same condition.
 	PublishMemberNotice(ctx context.Context, percent int, notice Notification) error
 }
 
-// account is whose tokens a balance counts: a member's, or the organization's if the user is uuid.Nil.
+// account identifies the owner of a balance: a member, or the organization if the user is uuid.Nil.
 type account struct{ organizationID, userID uuid.UUID }
 
 // Budget enforces the contracts of organizations and the limits of their members. Its balances are at most balanceAge
-// old, and tokens spent on this server count at once: several servers together may exceed a limit by what they spend in
-// that time. It is safe for concurrent use.
+// old, and tokens spent on this server count at once. Several servers together may exceed a limit by the tokens spent
+// in that time. It is safe for concurrent use.
 type Budget struct {
 	store BudgetStore
 	log   *slog.Logger
 
 	root    context.Context // Canceled by Stop.
 	cancel  context.CancelFunc
-	looking sync.WaitGroup // Goroutines that read balances. Add only with mu held and while not stopped.
+	looking sync.WaitGroup // Goroutines that read balances. Add only with mu held and before the Budget is stopped.
 
 	mu       sync.Mutex
 	stopped  bool                 // Guarded by mu.
-	balances map[account]*balance // Guarded by mu, with the balances that they point to.
+	balances map[account]*balance // Guarded by mu, like the balances themselves.
 }
 
 // balance is a cached balance. It is guarded by the Budget's mu.
 type balance struct {
 	Balance
-	asOf time.Time     // When reading it began. Zero: never read.
-	look chan struct{} // Closed when the read in progress is over; nil for none.
-	err  error         // Of the last read.
+	asOf time.Time     // Time when reading it began; zero if it was never read.
+	look chan struct{} // Closed when the read in progress ends; nil without one.
+	err  error         // The error of the last read.
 	late int64         // Tokens spent since the read began, which may not be included.
 }
 
-// NewBudget returns a Budget. Stop must be called.
+// NewBudget returns a Budget. The caller must call Stop.
 func NewBudget(store BudgetStore, log *slog.Logger) *Budget {
 	root, cancel := context.WithCancel(context.Background())
 	return &Budget{store: store, log: log, root: root, cancel: cancel, balances: make(map[account]*balance)}
@@ -124,8 +124,8 @@ func (b *Budget) Stop() {
 
 // Check returns ErrContractEnded or ErrTokenLimit if an organization may not send new messages, and an error with the
 // code fault.MemberLimit if its member may not. Other errors are the database's. It queries the database at most once
-// in balanceLook per organization and member, however many callers wait for it, and for no member of an organization
-// without limits for members.
+// in balanceLook per organization and member, for any number of waiting callers. It does not query members of an
+// organization without limits for members.
 func (b *Budget) Check(ctx context.Context, organizationID, userID uuid.UUID) error {
 	whole, err := b.current(ctx, account{organizationID: organizationID})
 	switch {
@@ -145,7 +145,7 @@ func (b *Budget) Check(ctx context.Context, organizationID, userID uuid.UUID) er
 	return err
 }
 
-// errMemberLimit returns the error of a member who has used up their tokens of the month.
+// errMemberLimit returns the error of a member who has used up their monthly tokens.
 func errMemberLimit(own Balance) error {
 	return fault.Errorf(fault.MemberLimit,
 		"今月ご利用いただけるトークン数の上限（%sトークン）に達したため、新しい質問を受け付けられません。上限は%sにリセットされます。"+
@@ -178,7 +178,7 @@ func (b *Budget) current(ctx context.Context, of account) (Balance, error) {
 	return known.Balance, known.err
 }
 
-// Spent counts tokens that a member of an organization has used, and has the notices published in time. It does not
+// Spent counts tokens used by a member of an organization, and publishes due notices in the background. It does not
 // block.
 func (b *Budget) Spent(organizationID, userID uuid.UUID, tokens int) {
 	b.mu.Lock()
@@ -194,7 +194,7 @@ func (b *Budget) add(of account, tokens int) *balance {
 	known := b.get(of)
 	known.Used += int64(max(tokens, 0))
 	known.late += int64(max(tokens, 0))
-	if time.Since(known.asOf) >= balanceAge || known.untold() {
+	if time.Since(known.asOf) >= balanceAge || known.noticeDue() {
 		b.begin(of, known)
 	}
 	return known
@@ -205,7 +205,7 @@ func (b *Budget) get(of account) *balance {
 	known := b.balances[of]
 	if known == nil {
 		if len(b.balances) >= maxBalances {
-			clear(b.balances) // Rare, and those in use are reloaded soon.
+			clear(b.balances) // Rare; balances in use are soon reloaded.
 		}
 		known = &balance{}
 		b.balances[of] = known
@@ -213,8 +213,8 @@ func (b *Budget) get(of account) *balance {
 	return known
 }
 
-// begin starts reading a balance, unless a read is in progress or the Budget has stopped, and returns
-// the channel that is closed when the read is over. The caller holds mu.
+// begin starts reading a balance, unless a read is in progress or the Budget has stopped, and returns a channel that is
+// closed when the read ends. The caller holds mu.
 func (b *Budget) begin(of account, known *balance) <-chan struct{} {
 	if known.look == nil && !b.stopped {
 		known.look, known.late = make(chan struct{}), 0
@@ -229,9 +229,9 @@ func (b *Budget) read(of account, known *balance) {
 	ctx, cancel := context.WithTimeout(b.root, storeTimeout)
 	defer cancel()
 	fresh, err := b.load(ctx, of)
-	if percent := fresh.percent(); err == nil && fresh.untold() {
+	if percent := fresh.percent(); err == nil && fresh.noticeDue() {
 		if told := b.publish(ctx, of, percent, fresh); told != nil {
-			b.log.WarnContext(ctx, "publishing a notice about token usage failed, trying again later",
+			b.log.WarnContext(ctx, "org: publishing a notice about token usage failed, retrying",
 				"organization_id", of.organizationID, "user_id", of.userID, "err", told)
 		} else {
 			fresh.Notified = percent
@@ -245,10 +245,10 @@ func (b *Budget) read(of account, known *balance) {
 		return
 	}
 	known.Balance, known.asOf = fresh, began
-	// The balance may include these tokens already. Then they count twice until the next read, by which the notice is
-	// decided. Only new tokens cause another read at once: otherwise a notice that keeps failing would cause reads
-	// without end.
-	if known.Used += known.late; known.late > 0 && known.untold() {
+	// The balance may already include these tokens. They then count twice until the next read, which decides about the
+	// notice. Only new tokens cause another read at once. Otherwise a notice that keeps failing would cause endless
+	// reads.
+	if known.Used += known.late; known.late > 0 && known.noticeDue() {
 		b.begin(of, known)
 	}
 }

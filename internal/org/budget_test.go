@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// someone is who spends where it does not matter.
+// someone is a member for tests that do not depend on the member.
 var someone = uuid.New()
 
 // purse is a store with one balance and slow reads. No member has a limit, so no member's balance is read.
@@ -24,7 +24,7 @@ type purse struct {
 	mu      sync.Mutex // Guards the fields below.
 	balance org.Balance
 	err     error
-	refused error // What adding a notice returns.
+	refused error // The result of adding a notice.
 	reads   int
 	notices []int
 }
@@ -59,7 +59,7 @@ func (p *purse) PublishLimitNotice(_ context.Context, _ uuid.UUID, percent int, 
 	return nil
 }
 
-// spend stores tokens, as the end of an answer does, and calls the budget's Spent.
+// spend stores tokens, like the end of an answer does, and calls the budget's Spent.
 func (p *purse) spend(b *org.Budget, id uuid.UUID, tokens int) {
 	p.mu.Lock()
 	p.balance.Used += int64(tokens)
@@ -160,8 +160,8 @@ func TestBudgetHolds(t *testing.T) {
 	})
 }
 
-// TestBudgetRests: a limit that needs no notice, or whose notice fails, does not cause repeated reads.
-func TestBudgetRests(t *testing.T) {
+// TestBudgetDoesNotRepeatReads: a limit that needs no notice, or whose notice fails, does not cause repeated reads.
+func TestBudgetDoesNotRepeatReads(t *testing.T) {
 	t.Parallel()
 	for what, p := range map[string]*purse{
 		"the contract is over": {balance: org.Balance{Limit: 10, Used: 9, Over: true}},
@@ -190,8 +190,8 @@ func TestBudgetRests(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForABusyBudget: while messages keep coming, the balance is reloaded before it expires.
-func TestNobodyWaitsForABusyBudget(t *testing.T) {
+// TestBusyBudgetIsReloadedInTheBackground: while messages arrive, the balance is reloaded before it expires.
+func TestBusyBudgetIsReloadedInTheBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &purse{balance: org.Balance{Limit: 10}}
@@ -211,8 +211,8 @@ func TestNobodyWaitsForABusyBudget(t *testing.T) {
 	})
 }
 
-// TestLongAnswersAreSeen: an answer that ends while nobody asks anything crosses the limit as well.
-func TestLongAnswersAreSeen(t *testing.T) {
+// TestNoticeAfterALongAnswer: an answer that ends without later questions also causes the notice.
+func TestNoticeAfterALongAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &purse{balance: org.Balance{Limit: 10}}
@@ -226,7 +226,7 @@ func TestLongAnswersAreSeen(t *testing.T) {
 	})
 }
 
-func TestStoppedBudgetSaysSo(t *testing.T) {
+func TestStoppedBudgetReturnsAnError(t *testing.T) {
 	t.Parallel()
 	b := org.NewBudget(&purse{}, slog.New(slog.DiscardHandler))
 	b.Stop()
@@ -236,8 +236,8 @@ func TestStoppedBudgetSaysSo(t *testing.T) {
 	}
 }
 
-// TestLimitNoticeIsPublishedOnce: several servers see the same month cross its limits, and only administrators are
-// notified, once per limit.
+// TestLimitNoticeIsPublishedOnce: several servers detect the same limits, and administrators are notified once per
+// limit.
 func TestLimitNoticeIsPublishedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -298,7 +298,7 @@ func TestLimitNoticeIsPublishedOnce(t *testing.T) {
 	}
 }
 
-func TestContractsThatAreOver(t *testing.T) {
+func TestEndedContracts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	// Today and yesterday, in Japan.

@@ -10,10 +10,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// ContractStatus says whether a contract allows members to work.
+// ContractStatus is the status of a contract. It determines whether members may work.
 type ContractStatus string
 
-// The states of a contract. In the last two, and after its last day, new messages are refused.
+// The statuses of a contract. In the last two, and after its last day, new messages are refused.
 const (
 	ContractActive    ContractStatus = "active"
 	ContractTrial     ContractStatus = "trial"
@@ -26,13 +26,13 @@ type Contract struct {
 	Plan     string // 1 to 50 characters.
 	Status   ContractStatus
 	Seats    int   // Active members, including invited ones.
-	Tokens   int64 // Per month, input and output together.
-	Storage  int64 // Of all members' files together, in bytes.
+	Tokens   int64 // Per month, total of input and output.
+	Storage  int64 // Total of all members' files, in bytes.
 	StartsOn time.Time
-	EndsOn   *time.Time // The last day. Nil: unlimited.
+	EndsOn   *time.Time // The last day; nil for no limit.
 }
 
-// ContractEdit is an operator's change to a contract. Nil fields stay as they are.
+// ContractEdit is an operator's change to a contract. Nil fields are not changed.
 type ContractEdit struct {
 	Plan     *string
 	Status   *ContractStatus
@@ -57,7 +57,7 @@ type DayUsage struct {
 	Usage
 }
 
-// MemberUsage is the usage of one member. UserID is nil for all removed ones together.
+// MemberUsage is the usage of one member. UserID is nil for all removed members together.
 type MemberUsage struct {
 	UserID *uuid.UUID
 	Name   string
@@ -65,7 +65,7 @@ type MemberUsage struct {
 	Usage
 }
 
-// MemberDay is the usage of one member on one day. The name is "" once the member was removed.
+// MemberDay is the usage of one member on one day. The name is "" for a removed member.
 type MemberDay struct {
 	Date  time.Time
 	Name  string
@@ -73,7 +73,7 @@ type MemberDay struct {
 	Usage
 }
 
-// ModelUsage is the usage of one model. ModelID is "" where the model is not known.
+// ModelUsage is the usage of one model. ModelID is "" for an unknown model.
 type ModelUsage struct {
 	ModelID string
 	Usage
@@ -89,10 +89,10 @@ type ModelDay struct {
 // Period is a range of days, both included, by the calendar of Japan.
 type Period struct{ From, To time.Time }
 
-// maxPeriod is how many days a Period may have.
+// maxPeriod is the maximum length of a Period in days.
 const maxPeriod = 366
 
-// completed returns the period with what was left out: today, and the day that makes it UsageDays long.
+// completed sets missing days of the period: To to today, and From so that it is UsageDays long.
 func (p Period) completed(now time.Time) (Period, error) {
 	if p.To.IsZero() {
 		year, month, day := now.In(time.FixedZone("JST", 9*60*60)).Date()
@@ -125,13 +125,13 @@ type ContractView struct {
 type OwnUsage struct {
 	Usage
 	ResetsOn   time.Time // The first day of the next month.
-	TokenLimit *int64    // Of input and output together. Nil: no limit.
+	TokenLimit *int64    // Total of input and output; nil for no limit.
 }
 
-// UsageDays is how many days of usage are shown, including today.
+// UsageDays is the number of days shown, including today.
 const UsageDays = 30
 
-// ErrNoSeat says that an organization has as many active members as its contract allows.
+// ErrNoSeat means that an organization has as many active members as its contract allows.
 var ErrNoSeat = fault.Errorf(fault.NoSeat, "空きシートがありません。ご契約のシート数の上限に達しています。")
 
 // Contract returns the contract of the actor's organization, for its administrators.
@@ -142,8 +142,8 @@ func (s *Service) Contract(ctx context.Context, actor identity.Actor) (ContractV
 	return s.reports.ContractView(ctx, actor.OrganizationID)
 }
 
-// DailyUsage returns a part of the usage by day and member, in this order. A zero time in the period is left out: it
-// ends today, and is UsageDays long. For administrators.
+// DailyUsage returns a part of the usage by day and member, in this order. A period without To ends today, and one
+// without From is UsageDays long. For administrators.
 func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period Period, offset, limit int) ([]MemberDay,
 	error,
 ) {
@@ -157,13 +157,13 @@ func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period P
 	return s.reports.DailyUsage(ctx, actor.OrganizationID, period, offset, limit)
 }
 
-// OwnUsage returns what the actor used this month.
+// OwnUsage returns the actor's usage of this month.
 func (s *Service) OwnUsage(ctx context.Context, actor identity.Actor) (OwnUsage, error) {
 	return s.reports.OwnUsage(ctx, actor.OrganizationID, actor.ID)
 }
 
-// UsageByModel returns a page of the usage by model in a period, most tokens first, and the number of models with any.
-// A zero time in the period is left out, as for DailyUsage. For administrators.
+// UsageByModel returns a page of the usage by model in a period, most tokens first, and the number of models with any
+// usage. Zero times in the period have the same meaning as for DailyUsage. For administrators.
 func (s *Service) UsageByModel(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
 	[]ModelUsage, int, error,
 ) {
@@ -177,7 +177,7 @@ func (s *Service) UsageByModel(ctx context.Context, actor identity.Actor, period
 	return s.reports.UsageByModel(ctx, actor.OrganizationID, period, offset, limit)
 }
 
-// DailyUsageByModel returns a part of the usage by day and model, as DailyUsage does by member. For administrators.
+// DailyUsageByModel returns a part of the usage by day and model, like DailyUsage by member. For administrators.
 func (s *Service) DailyUsageByModel(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
 	[]ModelDay, error,
 ) {

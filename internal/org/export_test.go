@@ -2,5 +2,5 @@ package org
 
 import "context"
 
-// SweepOnce is sweepOnce.
+// SweepOnce exports sweepOnce.
 func (s *Service) SweepOnce(ctx context.Context) int { return s.sweepOnce(ctx) }

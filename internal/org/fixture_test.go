@@ -73,7 +73,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// exec runs SQL for which the store has no method, such as moving a time into the past.
+// exec executes SQL without a store method, such as moving a time into the past.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -83,7 +83,7 @@ func (f *fixture) exec(sql string, args ...any) {
 	f.must(err)
 }
 
-// count reads a number.
+// count returns the number returned by an SQL query.
 func (f *fixture) count(sql string, args ...any) (n int) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -93,7 +93,7 @@ func (f *fixture) count(sql string, args ...any) (n int) {
 	return n
 }
 
-// seats sets how many active members an organization may have.
+// seats sets the number of seats of an organization.
 func (f *fixture) seats(organizationID uuid.UUID, n int) {
 	f.t.Helper()
 	_, err := f.db.SetContract(f.t.Context(), organizationID, org.ContractEdit{Seats: &n}, org.System())
@@ -139,8 +139,8 @@ type accounts struct {
 	fails   map[string]error  // By call.
 	meets   map[string]func() // Called once during a call, by call.
 	subject map[string]string
-	holding chan struct{} // Invitations wait until it is closed; nil for none.
-	waiting chan struct{} // Receives when one waits.
+	holding chan struct{} // Invitations wait until it is closed; nil for no wait.
+	waiting chan struct{} // Receives when an invitation waits.
 }
 
 func newAccounts() *accounts {

@@ -11,46 +11,46 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Limits of what skills are told, in characters.
+// Limits of guidance, in characters.
 const (
 	MaxInstructions = 4_000
 	maxAboutLine    = 100
 	maxAboutText    = 500
 )
 
-// Guidance is what every skill is told beside its own prompt.
+// Guidance is additional instructions and information for every skill.
 type Guidance struct {
-	Instructions string // The organization's, "" for none.
+	Instructions string // The organization's instructions, or "".
 	About        About
 }
 
-// About is what a person says about themselves. Any field may be "".
+// About is a person's information about themselves. Any field may be "".
 type About struct {
-	Name       string // That they want to be called by.
+	Name       string // The name by which the assistant addresses them.
 	Department string
-	Tone       string // How answers should sound.
-	Signature  string // Of what is written for them; it may have several lines.
+	Tone       string // The desired tone of answers.
+	Signature  string // The signature for texts written for them; it may have several lines.
 }
 
-// GuidanceStore stores what skills are told.
+// GuidanceStore stores guidance.
 type GuidanceStore interface {
-	// Guidance returns what skills are told for a member.
+	// Guidance returns the guidance for a member.
 	Guidance(ctx context.Context, organizationID, userID uuid.UUID) (Guidance, error)
 
-	// SetAbout replaces what a member says about themselves.
+	// SetAbout replaces a member's information about themselves.
 	SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about About) error
 
-	// SetInstructions replaces the instructions of the actor's organization, and logs it. check is called with the
-	// actor's current state; its error is returned unchanged.
+	// SetInstructions replaces the instructions of the actor's organization, and logs it. It calls check with the
+	// actor's current state, and returns its error unchanged.
 	SetInstructions(ctx context.Context, actor identity.Actor, text string, check func(actor *Member) error) error
 }
 
-// Guidance returns what skills are told for the actor.
+// Guidance returns the guidance for the actor.
 func (s *Service) Guidance(ctx context.Context, actor identity.Actor) (Guidance, error) {
 	return s.guidance.Guidance(ctx, actor.OrganizationID, actor.ID)
 }
 
-// SetAbout replaces what the actor says about themselves, and returns it as it is stored.
+// SetAbout replaces the actor's information about themselves, and returns its stored form.
 func (s *Service) SetAbout(ctx context.Context, actor identity.Actor, about About) (About, error) {
 	for _, field := range []struct {
 		name  string
@@ -75,7 +75,7 @@ func (s *Service) SetAbout(ctx context.Context, actor identity.Actor, about Abou
 	return about, s.guidance.SetAbout(ctx, actor.OrganizationID, actor.ID, about)
 }
 
-// SetInstructions replaces the instructions of the actor's organization, and returns them as they are stored. For
+// SetInstructions replaces the instructions of the actor's organization, and returns their stored form. For
 // administrators.
 func (s *Service) SetInstructions(ctx context.Context, actor identity.Actor, text string) (string, error) {
 	if err := administers(actor); err != nil {
@@ -88,7 +88,7 @@ func (s *Service) SetInstructions(ctx context.Context, actor identity.Actor, tex
 	return text, s.guidance.SetInstructions(ctx, actor, text, stillAdministers)
 }
 
-// guidanceText returns a text without the white space around it, if it can be stored.
+// guidanceText trims and validates a text.
 func guidanceText(field, text string, limit int) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {

@@ -17,19 +17,21 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// MaxInvitees limits how many people one call invites.
+// MaxInvitees limits the number of people invited by one call.
 const MaxInvitees = 100
 
 const (
-	maxAddress      = 254                    // Characters of an address.
-	inviteTimeout   = 60 * time.Second       // For all people of a call. It does not end with the request.
-	inviteClaim     = 90 * time.Second       // After it the server of a call is considered dead.
-	inviteLook      = 250 * time.Millisecond // How often a repeated call looks for the results of the first one.
-	invitesAtOnce   = 4                      // Of one call: a long list must not use up the provider's rate limit.
-	providerTimeout = 10 * time.Second       // For one call to the identity provider.
+	maxAddress    = 254              // Characters of an address.
+	inviteTimeout = 60 * time.Second // For all people of a call, independent of the request.
+	inviteClaim   = 90 * time.Second // Time after which the server of a call is considered failed.
+	// Interval at which a repeated call checks for the results of the first one.
+	inviteLook = 250 * time.Millisecond
+	// Concurrent invitations of one call: a long list must not use up the provider's rate limit.
+	invitesAtOnce   = 4
+	providerTimeout = 10 * time.Second // For one call to the identity provider.
 )
 
-// Invitee is somebody who is to become a member.
+// Invitee is a person to invite.
 type Invitee struct {
 	Email string
 	Name  string
@@ -44,45 +46,46 @@ const (
 	Invited           InviteResult = "invited"
 	AlreadyMember     InviteResult = "already_member"
 	NoSeat            InviteResult = "no_seat"
-	InviteUnavailable InviteResult = "unavailable" // The address cannot be invited: it belongs to another organization.
-	InviteFailed      InviteResult = "failed"      // The account or the mail failed, and was undone; try again.
+	InviteUnavailable InviteResult = "unavailable" // The address belongs to another organization.
+	// The account or the mail failed, and was reverted; a retry may help.
+	InviteFailed InviteResult = "failed"
 )
 
 // Invitation is an address and the result of inviting it.
 type Invitation struct {
 	Email  string       `json:"email"`
 	Result InviteResult `json:"result"`
-	Member *Member      `json:"-"` // Of an invited one.
+	Member *Member      `json:"-"` // The invited member.
 }
 
 // Inviting is an invite call, for the store.
 type Inviting struct {
 	OrganizationID uuid.UUID
 	RequestID      uuid.UUID
-	RequestHash    [32]byte // Of the invitees: the same request id with another hash is a conflict.
+	RequestHash    [32]byte // Hash of the invitees: the same request id with another hash is a conflict.
 	By             Doer
 	Check          func(actor *Member) error // Checks the actor's current state; nil for a former member.
 	Action         Action
 	Invitees       []Invitee     // Validated, without duplicate addresses.
-	Claim          time.Duration // How long the call is reserved for this caller.
+	Claim          time.Duration // Time for which the call is reserved for this caller.
 }
 
 // Begun is the result of BeginInvite.
 type Begun struct {
-	Busy bool // Another caller is processing the call: try again. The rest is empty.
+	Busy bool // Another caller is processing the call; retry later. The other fields are empty.
 
 	// One for each invitee, in their order. Those without a result have a Member with a seat, and the caller must
 	// invite them at the identity provider.
 	Invitations []Invitation
 
-	// Leftovers are removed members with one of the addresses whose accounts are not deleted yet.
+	// Leftovers are removed members with one of the addresses whose accounts are not yet deleted.
 	Leftovers []uuid.UUID
 }
 
-// Invite makes people members of the actor's organization and has the identity provider send them mail. It returns one
-// result per address, in their order. Repeating the call with the same requestID returns the same results and sends no
-// mail again; with other invitees the error has the code fault.RequestConflict. For administrators; only super-admins
-// may invite admins.
+// Invite makes people members of the actor's organization. The identity provider sends them mail. It returns one result
+// per address, in their order. A repeated call with the same requestID returns the same results and sends no mail
+// again; with other invitees the error has the code fault.RequestConflict. For administrators; only super-admins may
+// invite admins.
 func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uuid.UUID,
 	invitees []Invitee,
 ) ([]Invitation, error) {
@@ -100,7 +103,7 @@ func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uu
 	})
 }
 
-// Enroll invites somebody into an organization on behalf of an operator. Errors: fault.Conflict if a member has the
+// Enroll invites a person into an organization on behalf of an operator. Errors: fault.Conflict if a member has the
 // address, ErrNoSeat, fault.NotFound for the organization, fault.Invalid, and fault.Unavailable if the account or the
 // mail failed.
 func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid.UUID, invitee Invitee) (Member,
@@ -129,9 +132,9 @@ func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid
 	}
 }
 
-// Resend sends another invitation to a member of the actor's organization who has not signed in since they were
-// invited. A member whom single sign-on has added, and who cannot sign in because the organization no longer uses it,
-// is invited to sign in with a password, as the same member. Errors: fault.Forbidden, fault.NotFound, fault.Conflict
+// Resend sends another invitation to a member of the actor's organization who has not signed in since the last
+// invitation. If a member was added by single sign-on and cannot sign in because the organization no longer uses it,
+// Resend invites the same member to sign in with a password. Errors: fault.Forbidden, fault.NotFound, fault.Conflict
 // for a member who needs no invitation or is inactive, and those of Accounts.
 func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
@@ -158,20 +161,20 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	defer cancel()
 	if err != nil {
 		if failed := s.invites.FailResend(ctx, member, by); failed != nil {
-			s.log.WarnContext(ctx, "storing that an invitation was not sent again failed", "user_id", userID, "err",
+			s.log.WarnContext(ctx, "org: failed invitation not recorded", "user_id", userID, "err",
 				failed)
 		}
 		return err
 	}
 	err = s.invites.MarkInvited(ctx, member, by)
-	if errors.Is(err, ErrNoMember) { // Removed meanwhile: the account is deleted as well.
+	if errors.Is(err, ErrNoMember) { // Removed meanwhile; the account is also deleted.
 		s.settle(ctx, userID)
 	}
 	return err
 }
 
-// resend has the identity provider send another invitation, and returns the subject of the account. An account that was
-// deleted at the provider is created again, which is safe because nobody has signed in to it.
+// resend makes the identity provider send another invitation, and returns the subject of the account. If the account
+// was deleted at the provider, it is created again, which is safe because it was never used.
 func (s *Service) resend(ctx context.Context, m Member) (subject string, err error) {
 	if m.AuthType == identity.AuthFederated {
 		_, err = s.accounts.InviteFederated(ctx, m.Email, m.Name)
@@ -197,7 +200,7 @@ func mayInvite(actor *Member, invitees []Invitee) error {
 	return nil
 }
 
-// cleanInvitees validates invitees, and returns them in the form in which they are stored.
+// cleanInvitees validates invitees, and returns their stored form.
 func cleanInvitees(invitees []Invitee) ([]Invitee, error) {
 	if len(invitees) == 0 || len(invitees) > MaxInvitees {
 		return nil, fault.InvalidField("users", "1人以上%d人以下で指定してください。", MaxInvitees)
@@ -224,10 +227,11 @@ func cleanInvitees(invitees []Invitee) ([]Invitee, error) {
 	return clean, nil
 }
 
-// CleanAddress returns a mail address in lower case, as it is stored, or an error that names the field.
+// CleanAddress returns the stored form of a mail address, in lower case, or an error with the field.
 func CleanAddress(field, address string) (string, error) {
 	address = strings.TrimSpace(address)
-	odd := strings.ContainsFunc(address, notInAddress) // Before lowering: some letters become ASCII in lower case.
+	// Before the conversion to lower case, which turns some letters into ASCII.
+	odd := strings.ContainsFunc(address, notInAddress)
 	address = strings.ToLower(address)
 	parsed, err := mail.ParseAddress(address)
 	if odd || err != nil || parsed.Address != address || len(address) > maxAddress {
@@ -236,7 +240,7 @@ func CleanAddress(field, address string) (string, error) {
 	return address, nil
 }
 
-// notInAddress reports whether a character occurs in no address that people use.
+// notInAddress reports whether a character is not allowed in addresses.
 func notInAddress(r rune) bool {
 	return r <= ' ' || r >= 0x7F || r == '"' || r == '<' || r == '>' || r == ','
 }
@@ -252,12 +256,12 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	if err != nil {
 		return nil, err
 	}
-	// It continues without the client, which receives the results when it repeats the call.
+	// It continues if the client disconnects. The client receives the results when it repeats the call.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
 	defer cancel()
 	for _, id := range begun.Leftovers {
 		if ctx.Err() != nil {
-			break // The sweep does the rest.
+			break // The sweep continues.
 		}
 		s.settle(ctx, id)
 	}
@@ -275,16 +279,16 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 		})
 	}
 	inviting.Wait()
-	// The members exist even if this is not stored: a repeated call finds them.
+	// The members exist even if storing fails: a repeated call finds them.
 	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancelEnd()
 	if err := s.invites.EndInvite(ctx, call.OrganizationID, call.RequestID, begun.Invitations); err != nil {
-		s.log.WarnContext(ctx, "storing the results of invitations failed", "request_id", call.RequestID, "err", err)
+		s.log.WarnContext(ctx, "org: results of invitations not stored", "request_id", call.RequestID, "err", err)
 	}
 	return begun.Invitations, nil
 }
 
-// beginInvite reserves seats, once nobody else is processing the same call.
+// beginInvite reserves seats. It waits while another caller is processing the same call.
 func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error) {
 	ticker := time.NewTicker(inviteLook)
 	defer ticker.Stop()
@@ -303,7 +307,7 @@ func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error)
 	}
 }
 
-// inviteMember has the identity provider invite a member who has a seat, and gives the seat up on failure.
+// inviteMember invites a member with a seat at the identity provider, and releases the seat on failure.
 func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	member := *i.Member
 	calling, cancel := context.WithTimeout(ctx, providerTimeout)
@@ -317,21 +321,21 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	}
 	switch code := fault.CodeOf(err); {
 	case err == nil:
-	case errors.Is(err, ErrNoMember): // Removed meanwhile: the account is deleted as well.
+	case errors.Is(err, ErrNoMember): // Removed meanwhile; the account is also deleted.
 		s.settle(ctx, member.ID)
 		i.Result, i.Member = InviteFailed, nil
 		return
 	case invited && code != fault.Conflict:
 		// The sweep invites again, finds the existing account, and then only stores this.
-		s.log.ErrorContext(ctx, "storing an invitation failed, trying again later", "user_id", member.ID, "err", err)
+		s.log.ErrorContext(ctx, "org: invitation not stored, retrying", "user_id", member.ID, "err", err)
 	default:
-		s.log.WarnContext(ctx, "inviting failed", "user_id", member.ID, "err", err)
+		s.log.WarnContext(ctx, "org: invitation failed", "user_id", member.ID, "err", err)
 		i.Result, i.Member = InviteFailed, nil
 		if code == fault.Conflict || code == fault.Invalid {
-			i.Result = InviteUnavailable // Trying again will not help.
+			i.Result = InviteUnavailable // A retry will not help.
 		}
 		if err := s.invites.AbandonInvite(ctx, member, i.Result, by); err != nil {
-			s.log.ErrorContext(ctx, "revoking an invitation failed, trying again later", "user_id", member.ID, "err",
+			s.log.ErrorContext(ctx, "org: failed invitation not removed, retrying", "user_id", member.ID, "err",
 				err)
 		}
 		return
@@ -340,7 +344,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	i.Result, i.Member = Invited, &member
 }
 
-// inviteAccount has the identity provider create the account of a member.
+// inviteAccount creates the account of a member at the identity provider.
 func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, err error) {
 	if m.AuthType == identity.AuthFederated {
 		return s.accounts.InviteFederated(ctx, m.Email, m.Name)
@@ -351,8 +355,8 @@ func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, 
 // newID returns a UUIDv7, which sorts by time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// AuthTypeOf returns how a new member of an organization signs in. With single sign-on, only administrators get a
-// password: they confirm with it that they are linked, and super-admins can still sign in when single sign-on fails.
+// AuthTypeOf returns the sign-in method of a new member of an organization. With single sign-on, only administrators
+// get a password. They need it to confirm their link, and super-admins can sign in with it when single sign-on fails.
 func AuthTypeOf(organization identity.AuthType, role identity.Role) identity.AuthType {
 	if organization == identity.AuthFederated && !IsAdmin(role) {
 		return identity.AuthFederated

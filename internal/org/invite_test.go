@@ -21,7 +21,7 @@ import (
 func TestInvitationsAreAnsweredOneByOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.seats(f.a, 6) // Two are taken.
+	f.seats(f.a, 6) // Two seats are occupied.
 	f.accounts.fail("invite broken@example.com", errProvider)
 	f.accounts.fail("invite known@example.com", fault.Errorf(fault.Conflict, "exists"))
 	got := f.invite(newID(), "one@example.com", "super@example.com", "other@example.com", "broken@example.com",
@@ -48,15 +48,14 @@ func TestInvitationsAreAnsweredOneByOne(t *testing.T) {
 	if n := f.count(`SELECT count(*) FROM account_changes`); n != 0 {
 		t.Errorf("%d changes are left", n)
 	}
-	// The failed one has given up its seat.
+	// The failed invitation has released its seat.
 	f.accounts.fail("invite broken@example.com", nil)
 	if got := f.invite(newID(), "broken@example.com"); !slices.Equal(got, []org.InviteResult{org.Invited}) {
 		t.Errorf("tried again: %v", got)
 	}
 }
 
-// TestRepeatedInvitationsAreSentOnce: a repeated call returns the same results, however often, concurrently or later,
-// on any server.
+// TestRepeatedInvitationsAreSentOnce: a repeated call returns the same results, concurrently or later, on any server.
 func TestRepeatedInvitationsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -92,9 +91,8 @@ func TestRepeatedInvitationsAreSentOnce(t *testing.T) {
 	}
 }
 
-// TestInvitationsOfADeadServer: a call that a dead server began is completed by a repeated request or by another
-// server's sweep.
-func TestInvitationsOfADeadServer(t *testing.T) {
+// TestInvitationsOfAFailedServer: a repeated request or another server's sweep completes the call of a failed server.
+func TestInvitationsOfAFailedServer(t *testing.T) {
 	t.Parallel()
 	for _, repeated := range []bool{true, false} {
 		f := newFixture(t)
@@ -130,7 +128,7 @@ func TestInvitationsOfADeadServer(t *testing.T) {
 	}
 }
 
-// dying is the database of a server that dies once members have their seats.
+// dying is the database of a server that fails after members have received their seats.
 type dying struct {
 	org.Store
 }
@@ -142,7 +140,7 @@ func (d dying) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, e
 	return org.Begun{}, errors.Join(errDying, err)
 }
 
-// die begins a call like a server that dies before it calls the provider.
+// die begins a call like a server that fails before it calls the provider.
 func die(f *fixture, id uuid.UUID, invitees []org.Invitee) {
 	f.t.Helper()
 	s := org.NewService(dying{f.db}, f.accounts, nil, slog.New(slog.DiscardHandler))
@@ -151,11 +149,11 @@ func die(f *fixture, id uuid.UUID, invitees []org.Invitee) {
 	}
 }
 
-// TestSeatsAreNotGivenTwice: many administrators invite at once.
+// TestSeatsAreNotGivenTwice: many administrators invite concurrently.
 func TestSeatsAreNotGivenTwice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.seats(f.a, 7) // Two are taken.
+	f.seats(f.a, 7) // Two seats are occupied.
 	asleep := f.actor(f.a, "asleep", general)
 	inactive, active := identity.StateInactive, identity.StateActive
 	_, err := f.EditMember(t.Context(), f.admin, asleep.ID, org.MemberEdit{State: &inactive})
@@ -252,7 +250,7 @@ func TestInvitationsSentAgain(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileInvited: a member who is removed while the provider creates their account has no account in the end.
+// TestRemovedWhileInvited: the account of a member who is removed during its creation is deleted.
 func TestRemovedWhileInvited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -284,8 +282,8 @@ func TestRemovedWhileInvited(t *testing.T) {
 	}
 }
 
-// TestAddressesOfRemovedMembers: a member who is invited again gets an account of their own, even if the old one could
-// not be deleted at first.
+// TestAddressesOfRemovedMembers: a member who is invited again gets a new account, even if deleting the old one failed
+// at first.
 func TestAddressesOfRemovedMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -306,7 +304,7 @@ func TestAddressesOfRemovedMembers(t *testing.T) {
 	if second.Subject == first.Subject {
 		t.Error("the old account was given away")
 	}
-	// An account that another member has is not deleted.
+	// An account used by another member is not deleted.
 	f.exec(`INSERT INTO account_changes (user_id, organization_id, subject, email, remove, due_at)
 		VALUES ($1, $2, $3, '', true, now())`,
 		first.ID, f.a, second.Subject)
@@ -315,7 +313,7 @@ func TestAddressesOfRemovedMembers(t *testing.T) {
 	}
 }
 
-// crowded is a database with many removed members while the provider does not answer.
+// crowded is a database with many removed members while the provider is unavailable.
 type crowded struct {
 	org.Store
 }
@@ -336,7 +334,7 @@ func (crowded) ClaimAccountChanges(ctx context.Context, _ *uuid.UUID, _ time.Dur
 
 func (crowded) EndInvite(context.Context, uuid.UUID, uuid.UUID, []org.Invitation) error { return nil }
 
-// TestInvitationsEndBeforeTheirClaim: otherwise another server would process them as well.
+// TestInvitationsEndBeforeTheirClaim: a call ends before its claim expires, so that no other server processes it.
 func TestInvitationsEndBeforeTheirClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,20 +13,20 @@ import (
 // maxMemberTokens is the highest limit for members, in tokens per month.
 const maxMemberTokens = 1_000_000_000_000
 
-// LimitRule says which limit a member has.
+// LimitRule is the rule that determines a member's limit.
 type LimitRule string
 
 // The rules.
 const (
-	LimitDefault LimitRule = "default" // The one that the organization has for every member.
+	LimitDefault LimitRule = "default" // The organization's limit for every member.
 	LimitOwn     LimitRule = "own"
 	LimitNone    LimitRule = "none"
 )
 
-// MemberLimit is how many tokens one member may use per month.
+// MemberLimit is the limit of one member, in tokens per month.
 type MemberLimit struct {
 	Rule   LimitRule
-	Tokens *int64 // For LimitOwn. Nil for the others.
+	Tokens *int64 // Set for LimitOwn only.
 }
 
 // String returns the limit for the audit log.
@@ -61,7 +61,7 @@ func checkMemberTokens(field string, tokens int64) error {
 	return nil
 }
 
-// limit returns the member's limit as an administrator has set it.
+// limit returns the member's limit as set by an administrator.
 func (m Member) limit() MemberLimit {
 	if m.LimitRule == LimitOwn {
 		return MemberLimit{Rule: m.LimitRule, Tokens: m.LimitTokens}
@@ -69,19 +69,19 @@ func (m Member) limit() MemberLimit {
 	return MemberLimit{Rule: m.LimitRule}
 }
 
-// LimitStore stores the limit for every member.
+// LimitStore stores the limit for every member of an organization.
 type LimitStore interface {
-	// MemberTokens returns how many tokens each member of an organization may use per month, nil for no limit, or
+	// MemberTokens returns the limit for every member of an organization in tokens per month, nil for no limit, or
 	// ErrNoOrganization.
 	MemberTokens(ctx context.Context, organizationID uuid.UUID) (*int64, error)
 
-	// SetMemberTokens replaces it and logs the change. check is called with the actor's current state; its error is
-	// returned unchanged.
+	// SetMemberTokens replaces the limit and logs the change. It calls check with the actor's current state, and
+	// returns its error unchanged.
 	SetMemberTokens(ctx context.Context, actor identity.Actor, tokens *int64, check func(actor *Member) error) error
 }
 
-// MemberTokens returns how many tokens each member of the actor's organization may use per month, unless they have a
-// limit of their own; nil for no limit. For administrators.
+// MemberTokens returns the limit for every member of the actor's organization in tokens per month, nil for no limit. A
+// member may have an individual limit instead. For administrators.
 func (s *Service) MemberTokens(ctx context.Context, actor identity.Actor) (*int64, error) {
 	if err := administers(actor); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *Service) MemberTokens(ctx context.Context, actor identity.Actor) (*int6
 	return s.limits.MemberTokens(ctx, actor.OrganizationID)
 }
 
-// SetMemberTokens replaces what MemberTokens returns. For administrators.
+// SetMemberTokens replaces the limit for every member. For administrators.
 func (s *Service) SetMemberTokens(ctx context.Context, actor identity.Actor, tokens *int64) error {
 	if err := administers(actor); err != nil {
 		return err

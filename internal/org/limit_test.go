@@ -16,7 +16,7 @@ import (
 
 func tokens(n int64) *int64 { return &n }
 
-// used sets what a member has used this month.
+// used sets a member's usage of this month.
 func (f *fixture) used(actor identity.Actor, total int) {
 	f.t.Helper()
 	f.exec(`INSERT INTO usage_daily
@@ -25,7 +25,7 @@ func (f *fixture) used(actor identity.Actor, total int) {
 		actor.OrganizationID, actor.ID, total)
 }
 
-// checked returns the codes with which as many servers answer a member's next message.
+// checked returns the error codes of several servers for a member's next message.
 func (f *fixture) checked(actor identity.Actor, servers int) []fault.Code {
 	f.t.Helper()
 	codes := make([]fault.Code, servers)
@@ -42,21 +42,21 @@ func (f *fixture) checked(actor identity.Actor, servers int) []fault.Code {
 	return codes
 }
 
-// limit gives a member a limit.
+// limit sets a member's limit.
 func (f *fixture) limit(actor identity.Actor, limit org.MemberLimit) {
 	f.t.Helper()
 	_, err := f.EditMember(f.t.Context(), f.super, actor.ID, org.MemberEdit{Limit: &limit})
 	f.must(err)
 }
 
-func TestMemberLimitsStopTheirMemberAlone(t *testing.T) {
+func TestMemberLimitsApplyToOneMember(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	user, colleague := f.actor(f.a, "user", general), f.actor(f.a, "colleague", general)
 	f.must(f.SetMemberTokens(t.Context(), f.admin, tokens(1000)))
 	f.used(user, 1000)
 	f.used(colleague, 999)
-	f.used(f.other, 5000) // Of another organization, which has no limit.
+	f.used(f.other, 5000) // A member of another organization without a limit.
 	// Last month's usage does not count, by Japan's calendar.
 	f.exec(`INSERT INTO usage_daily
 		VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 1, 900, 900)`, f.a, colleague.ID)
@@ -84,8 +84,9 @@ func TestMemberLimitsStopTheirMemberAlone(t *testing.T) {
 	check("the contract comes first", user, fault.ContractEnded)
 }
 
-// TestMemberIsToldOfTheirLimitOnce at 80 % and at 100 %, by one of several servers; other members are not told.
-func TestMemberIsToldOfTheirLimitOnce(t *testing.T) {
+// TestMemberIsNotifiedOfTheirLimitOnce: several servers publish one notice at 80 % and one at 100 %, for this member
+// only.
+func TestMemberIsNotifiedOfTheirLimitOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	user := f.actor(f.a, "user", general)
@@ -112,7 +113,8 @@ func TestMemberIsToldOfTheirLimitOnce(t *testing.T) {
 		!strings.Contains(got[0].Body, "1日にリセット") {
 		t.Errorf("the member reads %+v", got)
 	}
-	f.must(f.MarkRead(t.Context(), f.a, f.admin.ID, []uuid.UUID{got[0].ID})) // Not theirs: ignored.
+	// Ignored, because the notice is for another member.
+	f.must(f.MarkRead(t.Context(), f.a, f.admin.ID, []uuid.UUID{got[0].ID}))
 	for _, other := range []identity.Actor{f.admin, f.super, f.other} {
 		if got, err := f.Notifications(t.Context(), other.OrganizationID, other.ID, 0, 10); err != nil || len(got) > 0 {
 			t.Errorf("%s reads %+v, %v", other.Name, got, err)
@@ -158,7 +160,7 @@ func TestMemberLimitsAreValidatedAndLogged(t *testing.T) {
 			t.Errorf("%+v: %v", limit, err)
 		}
 	}
-	for range 2 { // The second time nothing changes.
+	for range 2 { // The second call changes nothing.
 		f.must(f.SetMemberTokens(t.Context(), f.admin, tokens(1000)))
 		f.limit(user, org.MemberLimit{Rule: org.LimitOwn, Tokens: tokens(70)})
 	}
@@ -179,7 +181,7 @@ func TestMemberLimitsAreValidatedAndLogged(t *testing.T) {
 	}
 }
 
-// TestMemberIsRefusedAtOnce: what a member spends on this server counts before the next reading.
+// TestMemberIsRefusedAtOnce: tokens spent on this server count before the balance is read again.
 func TestMemberIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

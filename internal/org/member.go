@@ -12,25 +12,25 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Member is a user as administrators see them.
+// Member is a user as shown to administrators.
 type Member struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
-	Subject        string // "" until the identity provider knows the member.
+	Subject        string // "" until the identity provider has an account of the member.
 	Email          string
 	Name           string
 	Role           identity.Role
 	State          identity.State
 	AuthType       identity.AuthType
-	SSOLinked      bool // A NameID of the organization's identity provider is linked to them.
+	SSOLinked      bool // A NameID of the organization's identity provider is linked to the member.
 	InvitedAt      *time.Time
-	LastSignedInAt *time.Time // Nil: never.
+	LastSignedInAt *time.Time // Nil for never.
 	LimitRule      LimitRule
-	LimitTokens    *int64 // Tokens per month, by that rule. Nil: no limit.
+	LimitTokens    *int64 // Tokens per month by that rule; nil for no limit.
 	TokensUsed     int64  // This month.
 }
 
-// invited reports whether the member has not signed in since they were invited, or ever.
+// invited reports whether the member has not signed in since the last invitation.
 func (m Member) invited() bool {
 	return m.LastSignedInAt == nil || m.InvitedAt != nil && m.InvitedAt.After(*m.LastSignedInAt)
 }
@@ -53,7 +53,7 @@ type MemberQuery struct {
 	Offset, Limit int
 }
 
-// MemberEdit is an administrator's change to a member. Nil fields stay as they are.
+// MemberEdit is an administrator's change to a member. Nil fields are not changed.
 type MemberEdit struct {
 	Name  *string
 	Role  *identity.Role
@@ -114,7 +114,7 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 }
 
 // UnlinkMember removes the links of a member of the actor's organization to its identity provider, and ends their
-// sessions: their next single sign-on counts as their first. Errors: fault.Forbidden, fault.NotFound, and
+// sessions: their next single sign-on is treated as their first. Errors: fault.Forbidden, fault.NotFound, and
 // fault.Conflict for a member who is not linked.
 func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID
 	return err
 }
 
-// EndMemberSessions signs a member of the actor's organization out everywhere. Errors: fault.Forbidden, fault.NotFound.
+// EndMemberSessions ends all sessions of a member of the actor's organization. Errors: fault.Forbidden, fault.NotFound.
 func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
@@ -139,8 +139,8 @@ func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, u
 	return err
 }
 
-// DisableMember makes a member inactive on behalf of an operator, who may do so to anybody, and returns them. If nobody
-// has the address, the error has the code fault.NotFound.
+// DisableMember makes any member inactive on behalf of an operator, and returns them. If no member has the address, the
+// error has the code fault.NotFound.
 func (s *Service) DisableMember(ctx context.Context, operator Doer, email string) (Member, error) {
 	return s.operate(ctx, operator, email, func(r Roster) (MemberChange, error) { return r.disable(), nil })
 }
@@ -167,7 +167,7 @@ func (s *Service) operate(ctx context.Context, operator Doer, email string,
 	return member, nil
 }
 
-// clean trims the edit and validates what does not depend on the member.
+// clean trims the edit and validates the parts that do not depend on the member.
 func (e *MemberEdit) clean() error {
 	if e.Name != nil {
 		name, err := cleanName("name", *e.Name)
@@ -188,7 +188,7 @@ func (e *MemberEdit) clean() error {
 	return nil
 }
 
-// cleanName returns a person's name without surrounding white space.
+// cleanName trims and validates a person's name.
 func cleanName(field, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// TestR62_TheLastSuperAdminStays: two super-admins demote or remove each other at the same moment.
+// TestR62_TheLastSuperAdminStays: two super-admins demote or remove each other concurrently.
 func TestR62_TheLastSuperAdminStays(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -56,7 +56,7 @@ func TestR62_TheLastSuperAdminStays(t *testing.T) {
 	}
 }
 
-// TestR62_OneSuperAdminKeepsAPassword: with single sign-on, one can still sign in when it fails.
+// TestR62_OneSuperAdminKeepsAPassword: with single sign-on, one super-admin can still sign in when it fails.
 func TestR62_OneSuperAdminKeepsAPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -91,13 +91,13 @@ func TestR62_OneSuperAdminKeepsAPassword(t *testing.T) {
 	if err := lose["removed"](); !errors.Is(err, org.ErrLastPassword) {
 		t.Errorf("the other one was only invited: %v", err)
 	}
-	f.must(f.RemoveMember(t.Context(), boss, spare.ID)) // An invited one has no password.
+	f.must(f.RemoveMember(t.Context(), boss, spare.ID)) // The invited super-admin has no password.
 	f.actor(f.a, "another", super)
 	f.must(lose["removed"]())
 }
 
-// TestR61_OthersMembersDoNotExist: members of another organization are treated as if they did not exist, and stay
-// unchanged.
+// TestR61_OthersMembersDoNotExist: members of another organization are treated as if they did not exist, and are not
+// changed.
 func TestR61_OthersMembersDoNotExist(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -164,7 +164,7 @@ func TestMembersAreFound(t *testing.T) {
 	}
 }
 
-// TestR45_ChangesAreNotified: a change is committed before the provider receives it, which is at once.
+// TestR45_ChangesAreNotified: a change is committed before it is sent to the provider, which happens at once.
 func TestR45_ChangesAreNotified(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -188,8 +188,8 @@ func TestR45_ChangesAreNotified(t *testing.T) {
 	}
 }
 
-// TestMissedAccountChangesAreRetried: changes are in effect while the provider is down, and it receives the final state
-// later.
+// TestMissedAccountChangesAreRetried: changes take effect while the provider is unavailable, and it receives the final
+// state later.
 func TestMissedAccountChangesAreRetried(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -222,7 +222,8 @@ func TestMissedAccountChangesAreRetried(t *testing.T) {
 	for _, told := range []string{"disable sub-ann", "disable sub-bob", "enable sub-bob"} {
 		f.accounts.fail(told, nil)
 	}
-	f.accounts.fail("delete sub-cat", fault.Errorf(fault.NotFound, "nobody")) // Somebody else has deleted the account.
+	// Another program has deleted the account.
+	f.accounts.fail("delete sub-cat", fault.Errorf(fault.NotFound, "nobody"))
 	f.exec(`UPDATE account_changes SET due_at = now()`)
 	f.SweepOnce(t.Context())
 	if told := f.accounts.take(); !slices.Equal(told, []string{"disable sub-ann", "enable sub-bob"}) {
@@ -233,7 +234,7 @@ func TestMissedAccountChangesAreRetried(t *testing.T) {
 	}
 }
 
-// TestChangesDuringAnAccountChange: the provider ends up with the current state.
+// TestChangesDuringAnAccountChange: the provider finally has the current state.
 func TestChangesDuringAnAccountChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -257,7 +258,7 @@ func TestChangesDuringAnAccountChange(t *testing.T) {
 	}
 }
 
-// TestChangesAreLogged: each change with its actor, address and the value before; refused changes are not logged.
+// TestChangesAreLogged: the log has each change with its actor, address and previous value, and no refused changes.
 func TestChangesAreLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -348,7 +349,7 @@ func TestOperatorsMembers(t *testing.T) {
 	}); !errors.Is(err, org.ErrNoSeat) {
 		t.Errorf("without a seat: %v", err)
 	}
-	// An operator may do what no member may: the only super-admin's account may be compromised.
+	// An operator may do what members may not, because the only super-admin's account may be compromised.
 	f.accounts.take()
 	for range 2 {
 		if m, err := f.DisableMember(t.Context(), operator, " Super@example.com"); err != nil ||
@@ -364,7 +365,7 @@ func TestOperatorsMembers(t *testing.T) {
 	}
 }
 
-// TestNamesRefusedByTheProvider are kept here only, and do not block other changes.
+// TestNamesRefusedByTheProvider: such names are stored only in the database, and do not block other changes.
 func TestNamesRefusedByTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -22,7 +22,7 @@ const (
 	maxNoticeURL   = 2_000
 )
 
-// NoticeState says whether members see a notice.
+// NoticeState is the state of a notice.
 type NoticeState string
 
 // The states of a notice.
@@ -43,28 +43,28 @@ func (n Notification) State(now time.Time) NoticeState {
 	return NoticePublished
 }
 
-// NoticeDraft is what an administrator writes.
+// NoticeDraft is the input for a notice.
 type NoticeDraft struct {
 	Title       string
 	Body        string
-	URL         string // "" for none.
+	URL         string // "" for no link.
 	Level       Level
 	Audience    Audience
-	PublishedAt time.Time  // The zero time: now or, of a notice that is published, as it is.
-	EndsAt      *time.Time // Nil: never.
+	PublishedAt time.Time  // The zero time means now or, for a published notice, no change.
+	EndsAt      *time.Time // Nil for never.
 }
 
 // NoticeCall is a call that adds a notice.
 type NoticeCall struct {
 	RequestID   uuid.UUID
-	RequestHash [32]byte // Of the draft: the same request id with another hash is a conflict.
+	RequestHash [32]byte // Hash of the draft: the same request id with another hash is a conflict.
 	Notice      Notification
 }
 
 // NoticeChange is a change to a notice.
 type NoticeChange struct {
 	Notice  Notification
-	Remove  bool // The notice is deleted.
+	Remove  bool // Deletes the notice.
 	Action  Action
 	Details []Change // If empty, nothing is changed or logged.
 }
@@ -77,30 +77,30 @@ var (
 	ErrNoticeBegun    = fault.Errorf(fault.Conflict, "一度掲載したお知らせは削除できません。掲載を終了してください。")
 )
 
-// NoticeEditStore stores the notices that administrators write.
+// NoticeEditStore stores the notices written by administrators.
 type NoticeEditStore interface {
-	// ListNotices returns the notices that an organization's administrators see, last published first, and their total
-	// number: their own, and those of operators and the server that are published.
+	// ListNotices returns the notices for an organization's administrators, last published first, and their total
+	// number: the notices of the organization, and published notices of operators and the server.
 	ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]Notification, int, error)
 
 	// FindNotice returns one of these notices, or ErrNoNotice.
 	FindNotice(ctx context.Context, organizationID, id uuid.UUID) (Notification, error)
 
-	// AddNotice adds a notice of the actor's organization, and logs it. If the call is known, the notice that it added is
-	// returned. check is called with the actor's current state; its error is returned unchanged. Other errors:
+	// AddNotice adds a notice of the actor's organization, and logs it. For a repeated call it returns the notice of
+	// the first call. It calls check with the actor's current state, and returns its error unchanged. Other errors:
 	// ErrRequestConflict.
 	AddNotice(ctx context.Context, actor identity.Actor, call NoticeCall,
 		check func(actor *Member, known bool) error) (Notification, error)
 
-	// ChangeNotice asks decide how a notice of the actor's organization changes, then stores and logs the change. It
-	// returns the notice as it is then, or was before it was removed. Errors: ErrNoNotice, also for notices that the
+	// ChangeNotice calls decide for the change of a notice of the actor's organization, then stores and logs the
+	// change. It returns the changed notice, or the removed one. Errors: ErrNoNotice, also for notices that the
 	// administrators have not written, and those of decide.
 	ChangeNotice(ctx context.Context, actor identity.Actor, id uuid.UUID,
 		decide func(actor *Member, notice Notification) (NoticeChange, error)) (Notification, error)
 }
 
-// Notices returns a page of the notices that the administrators of the actor's organization see, last published first,
-// and their number. For administrators.
+// Notices returns a page of the notices for the administrators of the actor's organization, last published first, and
+// their total number. For administrators.
 func (s *Service) Notices(ctx context.Context, actor identity.Actor, offset, limit int) ([]Notification, int, error) {
 	if err := administers(actor); err != nil {
 		return nil, 0, err
@@ -116,7 +116,7 @@ func (s *Service) Notice(ctx context.Context, actor identity.Actor, id uuid.UUID
 	return s.board.FindNotice(ctx, actor.OrganizationID, id)
 }
 
-// AddNotice adds a notice to the members of the actor's organization. A repeated call with the same request id returns
+// AddNotice adds a notice for the members of the actor's organization. A repeated call with the same request id returns
 // the same notice. For administrators.
 func (s *Service) AddNotice(ctx context.Context, actor identity.Actor, requestID uuid.UUID, draft NoticeDraft) (
 	Notification, error,
@@ -142,8 +142,8 @@ func (s *Service) AddNotice(ctx context.Context, actor identity.Actor, requestID
 	})
 }
 
-// EditNotice changes a notice that has not ended. Once it is published, its audience and its beginning stay. For
-// administrators.
+// EditNotice changes a notice that has not ended. The audience and beginning of a published notice cannot be changed.
+// For administrators.
 func (s *Service) EditNotice(ctx context.Context, actor identity.Actor, id uuid.UUID, draft NoticeDraft) (Notification,
 	error,
 ) {
@@ -162,7 +162,7 @@ func (s *Service) EditNotice(ctx context.Context, actor identity.Actor, id uuid.
 	})
 }
 
-// EndNotice ends a published notice. If it has ended, nothing changes. For administrators.
+// EndNotice ends a published notice. It does not change one that has ended. For administrators.
 func (s *Service) EndNotice(ctx context.Context, actor identity.Actor, id uuid.UUID) (Notification, error) {
 	if err := administers(actor); err != nil {
 		return Notification{}, err
@@ -194,7 +194,7 @@ func (s *Service) DeleteNotice(ctx context.Context, actor identity.Actor, id uui
 	return err
 }
 
-// checked returns a draft as it is stored, if its texts and choices are valid.
+// checked validates the texts and choices of a draft, and returns its stored form.
 func (d NoticeDraft) checked() (NoticeDraft, error) {
 	d.Title, d.Body, d.URL = strings.TrimSpace(d.Title), strings.TrimSpace(d.Body), strings.TrimSpace(d.URL)
 	var wrong []fault.FieldError
@@ -227,14 +227,14 @@ func (d NoticeDraft) checked() (NoticeDraft, error) {
 	return d, nil
 }
 
-// isLink reports whether a text is the address of a page that a browser may open.
+// isLink reports whether a text is an http or https address.
 func isLink(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" &&
 		utf8.RuneCountInString(text) <= maxNoticeURL
 }
 
-// due checks the times of a notice that is not published yet.
+// due validates the times of a notice that is not yet published.
 func (d NoticeDraft) due(now time.Time) error {
 	if !d.PublishedAt.IsZero() && !d.PublishedAt.After(now) {
 		return fault.InvalidField("published_at", "掲載の開始には、これからの日時を指定してください。")
@@ -242,7 +242,7 @@ func (d NoticeDraft) due(now time.Time) error {
 	return d.ends(now)
 }
 
-// ends checks when a notice ends.
+// ends validates the end of a notice.
 func (d NoticeDraft) ends(now time.Time) error {
 	switch {
 	case d.EndsAt == nil:
@@ -303,7 +303,7 @@ func (n Notification) end(now time.Time) (NoticeChange, error) {
 	}}, nil
 }
 
-// changes returns what is different, for the log. Of the body it says only that it is.
+// changes returns the differences for the log. It does not include the text of the body.
 func (n Notification) changes(after Notification) []Change {
 	var list []Change
 	for _, c := range []Change{

@@ -16,12 +16,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// wall is a store with one notice. It records what becomes of it.
+// wall is a store with one notice. It records changes.
 type wall struct {
 	org.Store
 	member *org.Member // The actor's current state.
 	notice org.Notification
-	known  bool // The call that adds a notice is a repeated one.
+	known  bool // Whether the call that adds a notice is a repeated one.
 	added  *org.Notification
 	change org.NoticeChange
 }
@@ -106,7 +106,7 @@ func TestNoticesAreChecked(t *testing.T) {
 	}
 }
 
-// TestNoticesChangeByTheirState: what may be done with one that is scheduled, published or ended.
+// TestNoticesChangeByTheirState tests the allowed changes of scheduled, published and ended notices.
 func TestNoticesChangeByTheirState(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -134,9 +134,9 @@ func TestNoticesChangeByTheirState(t *testing.T) {
 	for name, c := range map[string]struct {
 		notice  org.Notification
 		do      func(*org.Service, identity.Actor, uuid.UUID) error
-		err     error  // Or
-		field   string // is wrong; or
-		details string // are logged.
+		err     error  // The expected error, or
+		field   string // the invalid field, or
+		details string // the logged details.
 	}{
 		"scheduled, postponed": {
 			scheduled, edit(func(d *org.NoticeDraft) { d.PublishedAt = later }), nil, "", "published_at",
@@ -184,7 +184,7 @@ func TestNoticesChangeByTheirState(t *testing.T) {
 	}
 }
 
-// TestNoticesAreWrittenByAdministrators: by their role of this moment, not that of their token.
+// TestNoticesAreWrittenByAdministrators: the current role matters, not the role in the token.
 func TestNoticesAreWrittenByAdministrators(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(*org.Service, identity.Actor) error{

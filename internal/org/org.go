@@ -1,5 +1,5 @@
 // Package org owns organizations: their members and permissions, contracts and usage, the audit log, and the notices to
-// members. It imports fault and identity; it does not know the database or HTTP.
+// members. It imports fault and identity, and does not use the database or HTTP.
 package org
 
 import (
@@ -17,7 +17,7 @@ type Organization struct {
 	MailDomains []string // Lower case.
 }
 
-// Level says how urgent a notice is.
+// Level is the urgency of a notice.
 type Level string
 
 // The levels of the API.
@@ -27,7 +27,7 @@ const (
 	LevelMaintenance Level = "maintenance"
 )
 
-// Audience says which members a notice is for.
+// Audience is the set of members who receive a notice.
 type Audience string
 
 // The audiences.
@@ -39,24 +39,24 @@ const (
 // Notification is a notice to the members of one organization, or of all, or to one member.
 type Notification struct {
 	ID             uuid.UUID
-	OrganizationID *uuid.UUID // Nil: for every organization.
-	UserID         *uuid.UUID // Of the organization. Nil: for all of the audience.
+	OrganizationID *uuid.UUID // Nil for every organization.
+	UserID         *uuid.UUID // A user of the organization; nil for the whole audience.
 	Title          string
 	Body           string
-	URL            string // "" for none.
+	URL            string // "" for no link.
 	Level          Level
 	Audience       Audience // "" is AudienceAll.
 	PublishedAt    time.Time
-	EndsAt         *time.Time // Nil: never.
+	EndsAt         *time.Time // Nil for never.
 
-	// Own says that administrators of the organization have written it, and may change it.
+	// Own means that administrators of the organization have written the notice and may change it.
 	Own bool
 
 	// Read refers to the user for whom the notice was read.
 	Read bool
 }
 
-// Store is what the Service needs of a database.
+// Store is the database of the Service.
 type Store interface {
 	NoticeStore
 	NoticeEditStore
@@ -72,19 +72,21 @@ type Store interface {
 
 // NoticeStore stores the notices to members.
 type NoticeStore interface {
-	// ListNotifications returns the notices that are published and have not ended, for the user of the organization,
-	// newest first, then by id descending, with Read set for the user. Those for administrators are included if the user is one.
+	// ListNotifications returns the notices for the user of the organization that are published and have not ended,
+	// newest first, then by id descending, with Read set for the user. It includes those for administrators if the user
+	// is one.
 	ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error)
 
 	// ReadNotifications marks notices as read by the user. Ids that do not exist or belong to another organization are
 	// ignored.
 	ReadNotifications(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error
 
-	// FindNotification returns a notice, published by now or not, with Read unset. If there is none, the error has the
+	// FindNotification returns a notice, published or not, with Read unset. If it does not exist, the error has the
 	// code fault.NotFound.
 	FindNotification(ctx context.Context, id uuid.UUID) (Notification, error)
 
-	// UpcomingNotifications returns when notices will be published or, if they are, when they will end, by id.
+	// UpcomingNotifications returns the times when notices will be published or, if they are published, when they will
+	// end, by id.
 	UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error)
 
 	// WatchNotifications notifies the watcher of each notice that is added or changed, until the context ends. It calls
@@ -94,24 +96,23 @@ type NoticeStore interface {
 
 // MemberStore stores the members, and changes them one by one.
 type MemberStore interface {
-	// ListMembers returns the organization's members that the query selects, by name, and their total number.
+	// ListMembers returns the organization's members selected by the query, by name, and their total number.
 	ListMembers(ctx context.Context, organizationID uuid.UUID, query MemberQuery) ([]Member, int, error)
 
 	// FindMemberByEmail returns the member with an address (lower case), in any organization, or ErrNoMember.
 	FindMemberByEmail(ctx context.Context, email string) (Member, error)
 
-	// ChangeMember asks decide how a member changes, then stores and logs the change, and queues it for the identity
-	// provider. The organization is locked meanwhile. It returns the member as they are then, or were before a removal.
-	// Errors: ErrNoMember, and those of decide, which may be called several times.
+	// ChangeMember calls decide for the change of a member, then stores and logs the change, and queues it for the
+	// identity provider. It locks the organization meanwhile. It returns the changed or removed member. Errors:
+	// ErrNoMember, and those of decide, which may be called several times.
 	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by Doer,
 		decide func(Roster) (MemberChange, error)) (Member, error)
 }
 
 // InviteStore stores the invite calls and their invitations.
 type InviteStore interface {
-	// BeginInvite adds a member with a seat for each invitee who can become one, and logs it. The organization is
-	// locked meanwhile. Errors: ErrNoOrganization for an organization that does not exist, fault.RequestConflict, and
-	// those of Check.
+	// BeginInvite adds a member with a seat for each invitee who can become one, and logs it. It locks the organization
+	// meanwhile. Errors: ErrNoOrganization, fault.RequestConflict, and those of Check.
 	BeginInvite(ctx context.Context, call Inviting) (Begun, error)
 
 	// FinishInvite stores the identity provider's subject of an invited member. If the member was removed meanwhile,
@@ -121,24 +122,24 @@ type InviteStore interface {
 	// AbandonInvite removes a member whose invitation failed, and logs it.
 	AbandonInvite(ctx context.Context, member Member, result InviteResult, by Doer) error
 
-	// EndInvite stores the results of a call, for when it is repeated.
+	// EndInvite stores the results of a call for repetitions of the call.
 	EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []Invitation) error
 
 	// ForgetInvites deletes calls older than age.
 	ForgetInvites(ctx context.Context, age time.Duration) error
 
-	// FailResend logs that sending an invitation again has failed.
+	// FailResend logs that a repeated invitation has failed.
 	FailResend(ctx context.Context, member Member, by Doer) error
 
-	// MarkInvited records that a member was invited again, with their account and way to sign in from now on, and logs
-	// a change of that. If the member was removed meanwhile, the error is ErrNoMember, and the account is queued for
+	// MarkInvited records that a member was invited again, with their new account and sign-in method, and logs a change
+	// of the latter. If the member was removed meanwhile, the error is ErrNoMember, and the account is queued for
 	// deletion.
 	MarkInvited(ctx context.Context, member Member, by Doer) error
 }
 
 // AccountStore stores the changes that the identity provider has not received yet.
 type AccountStore interface {
-	// ClaimAccountChanges returns due changes, of one user or of all, and reserves them for the caller for a time.
+	// ClaimAccountChanges returns due changes, of one user or of all, and reserves them for the caller for a duration.
 	ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]AccountChange, error)
 
 	// FinishAccountChange records that the provider has received a change. It reports whether there are newer changes,
@@ -149,7 +150,7 @@ type AccountStore interface {
 	DeferAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error
 }
 
-// ReportStore reads what administrators see: the contract, its usage, and the audit log.
+// ReportStore reads reports for administrators: the contract, its usage, and the audit log.
 type ReportStore interface {
 	// ContractView returns an organization's contract with its current usage, or ErrNoOrganization.
 	ContractView(ctx context.Context, organizationID uuid.UUID) (ContractView, error)
@@ -161,7 +162,7 @@ type ReportStore interface {
 	// DailyUsage returns the usage by day and member, the oldest day first, then by address.
 	DailyUsage(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]MemberDay, error)
 
-	// UsageByModel returns the usage by model in a period, most tokens first, and the number of models with any.
+	// UsageByModel returns the usage by model in a period, most tokens first, and the number of models with any usage.
 	UsageByModel(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ModelUsage, int,
 		error)
 
@@ -178,14 +179,14 @@ type ReportStore interface {
 
 // Watcher is notified of added and changed notices.
 type Watcher struct {
-	// None is missed from now on. Called again after an interruption, in which some may have been missed.
+	// Listening reports that notifications arrive from now on. It is called again after each interruption, during which
+	// notifications may have been missed.
 	Listening func()
-	Changed   func(id uuid.UUID) // It may be one that is published later.
+	Changed   func(id uuid.UUID) // The notice may be published later.
 	Lost      func(err error)    // An interruption begins.
 }
 
-// Events is notified of what members' screens must show. Its methods are called from many goroutines and must not
-// block.
+// Events is notified of changes to members' screens. Its methods are called from many goroutines and must not block.
 type Events interface {
 	// NotificationPublished is called on every server when a notice is published, and when a published one is changed.
 	NotificationPublished(notification Notification)
@@ -193,7 +194,7 @@ type Events interface {
 	// NotificationEnded is called on every server when a notice ends.
 	NotificationEnded(notification Notification)
 
-	// NotificationsMissed is called on a server that may have missed some.
+	// NotificationsMissed is called on a server that may have missed notifications.
 	NotificationsMissed()
 
 	// NotificationsRead is called when a member has marked notices as read.

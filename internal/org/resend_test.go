@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// strand invites somebody with single sign-on, has them sign in, and disables single sign-on.
+// strand invites a person with single sign-on, signs them in, and disables single sign-on.
 func strand(f *fixture, email string) org.Member {
 	f.t.Helper()
 	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.a)
@@ -36,14 +36,14 @@ func strand(f *fixture, email string) org.Member {
 	return m
 }
 
-// forget deletes an account at the provider: the next one has another subject.
+// forget deletes an account at the provider. A new one has another subject.
 func (a *accounts) forget(email string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.subject, email)
 }
 
-// moved counts the audit entries about a changed way to sign in.
+// moved counts the audit entries about a changed sign-in method.
 func (f *fixture) moved(id uuid.UUID) int {
 	f.t.Helper()
 	return f.count(
@@ -62,9 +62,9 @@ func (f *fixture) resends(id uuid.UUID) (sent, failed int) {
 		f.count(entries+`'[{"field": "result", "after": "failed"}]'`, id.String())
 }
 
-// TestMembersWhomSingleSignOnLeavesBehind: members added by single sign-on get a password when it is off and remain the
-// same members, whether the provider keeps the account or creates another.
-func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
+// TestMembersAfterSingleSignOnIsDisabled: members added by single sign-on get a password when it is off, and remain
+// the same members, whether the provider keeps the account or creates another one.
+func TestMembersAfterSingleSignOnIsDisabled(t *testing.T) {
 	t.Parallel()
 	for _, other := range []bool{false, true} {
 		f := newFixture(t)
@@ -88,7 +88,7 @@ func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
 		if err != nil || len(invited) != 1 || invited[0].ID != m.ID {
 			t.Errorf("invited are %+v, %v", invited, err)
 		}
-		// Until they sign in, it can be repeated.
+		// The invitation can be repeated until they sign in.
 		f.must(f.Resend(t.Context(), f.admin, m.ID))
 		if told := f.accounts.take(); !slices.Equal(told, []string{"resend new@example.com"}) {
 			t.Errorf("again: told %v", told)
@@ -130,7 +130,7 @@ func TestWhoIsNotInvitedToAPassword(t *testing.T) {
 	}
 }
 
-// TestPasswordInvitationsThatFail change nothing, and can be retried.
+// TestPasswordInvitationsThatFail: a failed invitation changes nothing, and can be retried.
 func TestPasswordInvitationsThatFail(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -147,7 +147,7 @@ func TestPasswordInvitationsThatFail(t *testing.T) {
 		t.Errorf("logged %d times, %d failures", sent, failed)
 	}
 	f.accounts.fail("invite new@example.com", nil)
-	var both sync.WaitGroup // Two administrators at once.
+	var both sync.WaitGroup // Two administrators concurrently.
 	for range 2 {
 		both.Go(func() {
 			if err := f.service().Resend(t.Context(), f.super, m.ID); err != nil {
@@ -192,7 +192,7 @@ func TestChangedWhileInvitedToAPassword(t *testing.T) {
 	}
 }
 
-// TestInvitedMembersWithoutAnAccount, because it was deleted at the provider, are invited anew.
+// TestInvitedMembersWithoutAnAccount: members whose account was deleted at the provider are invited again.
 func TestInvitedMembersWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -215,8 +215,8 @@ func (interrupted) MarkInvited(context.Context, org.Member, org.Doer) error { re
 
 var errDatabase = fault.Errorf(fault.Unavailable, "the database is away")
 
-// TestNoMailWithoutAnEntry: every invitation that is sent is in the audit log, even if the database fails just then.
-func TestNoMailWithoutAnEntry(t *testing.T) {
+// TestEveryInvitationIsLogged: every sent invitation is in the audit log, even if the database fails at that moment.
+func TestEveryInvitationIsLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.invite(newID(), "new@example.com")
@@ -232,7 +232,7 @@ func TestNoMailWithoutAnEntry(t *testing.T) {
 	if sent, failed := f.resends(m.ID); sent != 1 || failed != 0 {
 		t.Errorf("logged %d times, %d failures", sent, failed)
 	}
-	f.must(f.Resend(t.Context(), f.admin, m.ID)) // The error asks for a retry.
+	f.must(f.Resend(t.Context(), f.admin, m.ID)) // After the error the administrator retries.
 	if sent, _ := f.resends(m.ID); sent != 2 {
 		t.Errorf("logged %d times", sent)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Limits of the days after which threads are deleted.
+// Bounds of the number of days after which threads are deleted.
 const (
 	minRetention = 30
 	maxRetention = 3650
@@ -17,33 +17,33 @@ const (
 
 // RetentionPreview counts what a setting would delete now.
 type RetentionPreview struct {
-	Told    int // Threads whose owners would be told at once.
-	Due     int // Those of them that would be deleted as soon as the time after that is over.
-	Members int // The owners.
+	Told    int // Threads whose owners would be notified at once.
+	Due     int // Those of them that would be deleted when the notice period ends.
+	Members int // Number of their owners.
 }
 
-// RetentionStore stores after how many days threads are deleted.
+// RetentionStore stores the number of days after which threads are deleted.
 type RetentionStore interface {
-	// Retention returns after how many days without being touched an organization's threads are deleted, nil for never,
-	// or ErrNoOrganization.
+	// Retention returns the number of days after which an organization's unused threads are deleted, nil for never, or
+	// ErrNoOrganization.
 	Retention(ctx context.Context, organizationID uuid.UUID) (*int, error)
 
-	// SetRetention replaces it and logs the change. From then on, what members were told before does not count: no
-	// thread is deleted before its owner is told again. check is called with the actor's current state; its error is
-	// returned unchanged.
+	// SetRetention replaces the number of days and logs the change. Earlier notifications of members become invalid: no
+	// thread is deleted before its owner is notified again. SetRetention calls check with the actor's current state,
+	// and returns its error unchanged.
 	SetRetention(ctx context.Context, actor identity.Actor, days *int, check func(actor *Member) error) error
 
-	// PreviewRetention counts what a number of days would delete now.
+	// PreviewRetention counts the threads that a number of days would affect now.
 	PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (RetentionPreview, error)
 }
 
-// Retention returns after how many days without being touched the threads of the actor's organization are deleted, nil
-// for never.
+// Retention returns the number of days after which unused threads of the actor's organization are deleted, or nil for
+// never.
 func (s *Service) Retention(ctx context.Context, actor identity.Actor) (*int, error) {
 	return s.retention.Retention(ctx, actor.OrganizationID)
 }
 
-// SetRetention replaces what Retention returns. For administrators.
+// SetRetention replaces the number of days. For administrators.
 func (s *Service) SetRetention(ctx context.Context, actor identity.Actor, days *int) error {
 	if err := administers(actor); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *Service) SetRetention(ctx context.Context, actor identity.Actor, days *
 	return s.retention.SetRetention(ctx, actor, days, stillAdministers)
 }
 
-// PreviewRetention counts what a number of days would delete now. For administrators.
+// PreviewRetention counts the threads that a number of days would affect now. For administrators.
 func (s *Service) PreviewRetention(ctx context.Context, actor identity.Actor, days int) (RetentionPreview, error) {
 	if err := administers(actor); err != nil {
 		return RetentionPreview{}, err

@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// The rules of who may do what to whom. They are evaluated in the transaction of the change, with the organization
-// locked: of two concurrent requests the second one sees the result of the first.
+// The permission rules. They are evaluated in the transaction of the change, with the organization locked, so that the
+// second of two concurrent requests sees the result of the first.
 
 // The errors of the rules.
 var (
@@ -24,15 +24,15 @@ var (
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
 )
 
-// Roster is what the rules depend on: a member who is to be changed, and the organization's state at that moment.
+// Roster is the input of the rules: the member to change, and the organization's state at that moment.
 type Roster struct {
-	// Actor is who makes the change, in their current state. Nil for operators and for former members.
+	// Actor is the member who makes the change, in their current state. Nil for operators and for former members.
 	Actor          *Member
 	Member         Member
 	SingleSignOn   bool // The organization uses single sign-on.
 	ActiveSupers   int  // Active super-admins, including the member.
-	PasswordSupers int  // Those of them who have set a password of their own, so without invited ones.
-	HasPassword    bool // The member is one of these.
+	PasswordSupers int  // Those of them who have set a password, without invited ones.
+	HasPassword    bool // Whether the member is one of them.
 	FreeSeats      int
 	NameIDs        []string // The member's NameIDs at identity providers.
 }
@@ -42,8 +42,8 @@ type MemberChange struct {
 	Name   string
 	Role   identity.Role
 	State  identity.State
-	Limit  *MemberLimit // Nil: it stays as it is.
-	Remove bool         // The other fields are ignored then.
+	Limit  *MemberLimit // Nil for no change.
+	Remove bool         // Removes the member; the other fields are ignored.
 	Unlink bool         // Removes links to the identity provider and ends sessions.
 
 	EndSessions bool
@@ -52,7 +52,7 @@ type MemberChange struct {
 	Details []Change // If empty, nothing is changed or logged.
 }
 
-// administers refuses everybody but an organization's administrators.
+// administers returns an error unless the actor is an administrator of an organization.
 func administers(actor identity.Actor) error {
 	if !IsAdmin(actor.Role) {
 		return ErrForbidden
@@ -60,7 +60,7 @@ func administers(actor identity.Actor) error {
 	return nil
 }
 
-// stillAdministers refuses an actor who is not an active administrator at the moment of a change.
+// stillAdministers returns an error unless the actor is an active administrator at the moment of a change.
 func stillAdministers(actor *Member) error {
 	if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
 		return ErrForbidden
@@ -73,7 +73,7 @@ func IsAdmin(role identity.Role) bool {
 	return role == identity.RoleOrganizationAdmin || role == identity.RoleOrganizationSuperAdmin
 }
 
-// assignable reports whether a role is one of those in an organization.
+// assignable reports whether a role exists in an organization.
 func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || IsAdmin(role) }
 
 // mayHandle reports whether an administrator may assign a role or change its members: a super-admin any role of an
@@ -89,7 +89,7 @@ func mayHandle(actor, role identity.Role) bool {
 	}
 }
 
-// touch checks whether an administrator may change the member at all.
+// touch checks whether an administrator may change the member.
 func (r Roster) touch(actorID uuid.UUID) error {
 	switch {
 	case r.Actor == nil || r.Actor.State != identity.StateActive || !IsAdmin(r.Actor.Role):
@@ -195,14 +195,14 @@ func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 	}, nil
 }
 
-// stranded reports whether the member cannot sign in without a password: single sign-on has added them and is now off,
-// or is not linked to them yet and links administrators by their password only.
+// stranded reports whether the member cannot sign in without a password. Single sign-on has added them and is now off,
+// or it is not yet linked to them and links administrators by their password only.
 func (r Roster) stranded() bool {
 	m := r.Member
 	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || IsAdmin(m.Role) && !m.SSOLinked)
 }
 
-// disable is an operator's change, which is allowed for any member.
+// disable returns an operator's change, which is allowed for any member.
 func (r Roster) disable() MemberChange {
 	m := r.Member
 	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateInactive, Action: ActionUserDisable}
@@ -210,7 +210,7 @@ func (r Roster) disable() MemberChange {
 	return change
 }
 
-// enable is an operator's change, which is allowed for any member if there is a seat.
+// enable returns an operator's change, which is allowed for any member if there is a seat.
 func (r Roster) enable() (MemberChange, error) {
 	m := r.Member
 	if m.State != identity.StateActive && r.FreeSeats <= 0 {
@@ -221,8 +221,7 @@ func (r Roster) enable() (MemberChange, error) {
 	return change, nil
 }
 
-// spare refuses to remove or demote a super-admin who is the last one, or the last one who can sign in when single
-// sign-on fails.
+// spare refuses to remove or demote the last super-admin, or the last one who can sign in when single sign-on fails.
 func (r Roster) spare() error {
 	switch m := r.Member; {
 	case m.Role != identity.RoleOrganizationSuperAdmin || m.State != identity.StateActive:
@@ -235,13 +234,13 @@ func (r Roster) spare() error {
 	return nil
 }
 
-// note records a field's change for the log, if it has changed.
+// note records a field's change for the log, if the field has changed.
 func (c *MemberChange) note(field, before, after string) {
 	if before != after {
 		c.Details = append(c.Details, Change{Field: field, Before: before, After: after})
 	}
 }
 
-// isControl reports whether a character may not occur in names: control characters and those that change the direction
+// isControl reports whether a character is not allowed in names: a control character, or one that changes the direction
 // of text.
 func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

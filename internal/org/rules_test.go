@@ -53,7 +53,7 @@ func (s *board) ListMembers(context.Context, uuid.UUID, org.MemberQuery) ([]org.
 	return nil, 0, nil
 }
 
-// act has an actor of one role do something to a member of another.
+// act calls do as an actor of one role.
 func act(roster org.Roster, role identity.Role, do func(*org.Service, identity.Actor) error) (*table, error) {
 	actor := identity.Actor{User: identity.User{ID: uuid.New(), Role: role, State: identity.StateActive}}
 	if roster.Actor == nil {
@@ -71,7 +71,7 @@ func member(role identity.Role) org.Roster {
 	}}
 }
 
-// TestR59_R62_RolesOfTheContract checks for every pair of roles who may manage whom.
+// TestR59_R62_RolesOfTheContract checks the permissions for every pair of roles.
 func TestR59_R62_RolesOfTheContract(t *testing.T) {
 	t.Parallel()
 	handles := map[identity.Role][]identity.Role{admin: {general}, super: {general, admin, super}}
@@ -133,7 +133,7 @@ func TestR59_R62_RolesOfTheContract(t *testing.T) {
 	}
 }
 
-func TestR62_WhatNobodyMayDo(t *testing.T) {
+func TestR62_ForbiddenChanges(t *testing.T) {
 	t.Parallel()
 	inactive, active, lower := identity.StateInactive, identity.StateActive, admin
 	edit := func(e org.MemberEdit) func(*org.Service, identity.Actor, uuid.UUID) error {
@@ -227,7 +227,7 @@ func TestInputOfInvitations(t *testing.T) {
 		"users[0].email a": person(`"a b"@example.com`, "a", general),
 		"users[0].email b": person("a@example.com, b@example.com", "a", general),
 		"users[0].email c": person("A <a@example.com>", "a", general),
-		// The kelvin sign, which becomes a plain k in lower case.
+		// The Kelvin sign, which becomes a plain k in lower case.
 		"users[0].email d": person("\u212Aei@example.com", "a", general),
 		"users[0].name ":   person("a@example.com", "a\u202eb", general),
 	} {

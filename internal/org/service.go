@@ -28,8 +28,8 @@ type Service struct {
 	watching sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service. If accounts is nil, nobody can be invited; if events is nil, none are sent. Nothing
-// runs before Start.
+// NewService returns a Service. If accounts is nil, invitations fail; if events is nil, events are discarded. It starts
+// no goroutine before Start.
 func NewService(store Store, accounts Accounts, events Events, log *slog.Logger) *Service {
 	if accounts == nil {
 		accounts = noAccounts{}
@@ -43,8 +43,8 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	}
 }
 
-// Start begins to publish and to end notices when they are due, and to retry pending account changes. It is called once; Stop must
-// be called.
+// Start begins to publish and to end notices when they are due, and to retry pending account changes. It must be called
+// once; the caller must then call Stop.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -67,7 +67,7 @@ func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid
 	return s.notices.ListNotifications(ctx, organizationID, userID, offset, limit)
 }
 
-// MarkRead marks notices as read by a member. Ids of notices that are not the member's are ignored.
+// MarkRead marks notices as read by a member. It ignores ids of notices for other members.
 func (s *Service) MarkRead(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
 	if err := s.notices.ReadNotifications(ctx, organizationID, userID, ids); err != nil {
 		return err

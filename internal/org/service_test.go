@@ -19,7 +19,7 @@ import (
 // board is a store with notices added by the test.
 type board struct {
 	org.Store
-	added chan uuid.UUID // uuid.Nil: listening begins.
+	added chan uuid.UUID // uuid.Nil means that listening begins.
 
 	mu      sync.Mutex // Guards the fields below.
 	notices map[uuid.UUID]org.Notification
@@ -38,7 +38,7 @@ func (b *board) put(at time.Time) uuid.UUID {
 	return id
 }
 
-// end sets when a notice ends.
+// end sets the end of a notice.
 func (b *board) end(id uuid.UUID, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,7 +194,7 @@ func TestNoticesAreAnnouncedWhenDue(t *testing.T) {
 	})
 }
 
-// TestNoticesEnd: at the time that was set before or after the server has heard of them, or at once.
+// TestNoticesEnd: notices end at a time that was set before or after the server received them, or at once.
 func TestNoticesEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -239,8 +239,8 @@ func TestNoticesEnd(t *testing.T) {
 	})
 }
 
-// TestNoticesThatCannotBeReadAreReadAgain: one for later whose notification could not be followed is not forgotten.
-func TestNoticesThatCannotBeReadAreReadAgain(t *testing.T) {
+// TestFailedReadsOfNoticesAreRepeated: an upcoming notice that could not be read is not forgotten.
+func TestFailedReadsOfNoticesAreRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, s := newBoard(), &screen{}
@@ -262,7 +262,7 @@ func TestNoticesThatCannotBeReadAreReadAgain(t *testing.T) {
 	})
 }
 
-// TestNoticesForLaterAreReadAgain: a failed read after listening began must not make the server forget upcoming
+// TestNoticesForLaterAreReadAgain: a failed read at the beginning of listening does not make the server forget upcoming
 // notices.
 func TestNoticesForLaterAreReadAgain(t *testing.T) {
 	t.Parallel()

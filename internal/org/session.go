@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Bounds of an organization's session limits, in minutes. Sessions of the user pool last 30 days at most.
+// Bounds of an organization's session limits, in minutes. Sessions of the user pool last at most 30 days.
 const (
 	minSessionIdle = 5
 	minSessionMax  = 60
@@ -23,20 +23,21 @@ type SessionLimit struct {
 	Max  int // Since signing in. Not less than Idle.
 }
 
-// SessionLimits are the limits of an organization, by the way of signing in.
+// SessionLimits are the limits of an organization, by the sign-in method.
 type SessionLimits struct {
 	SingleSignOn SessionLimit
 	Password     SessionLimit
-	Connection   int // Since the last use of a connection. The Max of the session that it began in holds for it, too.
+	// Since the last use of a connection. The Max of the session in which the connection began also applies to it.
+	Connection int
 }
 
-// SessionStore is what the Service needs of a database for session limits.
+// SessionStore is the database for session limits.
 type SessionStore interface {
 	// SessionLimits returns an organization's limits, or ErrNoOrganization.
 	SessionLimits(ctx context.Context, organizationID uuid.UUID) (SessionLimits, error)
 
-	// SetSessionLimits sets an organization's limits, which apply to existing sessions as well, and logs it. check is
-	// called with the actor's current state; its error is returned unchanged.
+	// SetSessionLimits sets an organization's limits, which also apply to existing sessions, and logs it. It calls
+	// check with the actor's current state, and returns its error unchanged.
 	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
 		check func(actor *Member) error) error
 }

@@ -23,9 +23,9 @@ type watch struct {
 	news   chan news
 
 	// The fields below belong to run.
-	upcoming map[uuid.UUID]time.Time // Notices that are published or end later.
-	begun    bool                    // It has listened before.
-	unread   bool                    // Reading the upcoming notices failed.
+	upcoming map[uuid.UUID]time.Time // Notices to publish or to end later.
+	begun    bool                    // Whether it has listened before.
+	unread   bool                    // Whether reading the upcoming notices failed.
 }
 
 // news is a message from the database: a notice was added or changed, or listening has begun.
@@ -34,7 +34,7 @@ type news struct {
 	listening bool
 }
 
-// listen forwards news from the database until the context ends.
+// listen forwards messages from the database until the context ends.
 func (w *watch) listen(ctx context.Context) {
 	pass := func(n news) {
 		select {
@@ -46,7 +46,7 @@ func (w *watch) listen(ctx context.Context) {
 		Listening: func() { pass(news{listening: true}) },
 		Changed:   func(id uuid.UUID) { pass(news{id: id}) },
 		Lost: func(err error) {
-			w.log.Warn("notices may be late: the database connection that announces them is lost", "err",
+			w.log.Warn("org: connection for notifications lost, notices may be late", "err",
 				err)
 		},
 	})
@@ -69,7 +69,7 @@ func (w *watch) run(ctx context.Context) {
 		case now := <-next.C:
 			if w.unread {
 				if w.look(ctx); !w.unread {
-					w.events.NotificationsMissed() // Some may have been published meanwhile.
+					w.events.NotificationsMissed() // Some notices may have been published meanwhile.
 				}
 			}
 			for id, at := range w.upcoming {
@@ -82,7 +82,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// set resets the timer to the next notice that is published or ends.
+// set sets the timer for the next notice to publish or to end.
 func (w *watch) set(next *time.Timer) {
 	next.Stop()
 	var first time.Time
@@ -99,7 +99,7 @@ func (w *watch) set(next *time.Timer) {
 	}
 }
 
-// listening is called when the database reports each new or changed notice from now on.
+// listening is called when the database begins to report new and changed notices.
 func (w *watch) listening(ctx context.Context) {
 	if w.begun {
 		w.events.NotificationsMissed()
@@ -108,19 +108,19 @@ func (w *watch) listening(ctx context.Context) {
 	w.look(ctx)
 }
 
-// look reads what is upcoming of the notices that were added before listening began.
+// look reads upcoming notices that were added before listening began.
 func (w *watch) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	upcoming, err := w.store.UpcomingNotifications(ctx)
 	if w.unread = err != nil; w.unread {
-		w.log.Warn("reading upcoming notices failed", "err", err)
+		w.log.Warn("org: reading upcoming notices failed", "err", err)
 		return
 	}
 	w.upcoming = upcoming
 }
 
-// announce publishes or ends a notice, or keeps it for later.
+// announce publishes or ends a notice, or stores it for later.
 func (w *watch) announce(ctx context.Context, id uuid.UUID) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -130,7 +130,7 @@ func (w *watch) announce(ctx context.Context, id uuid.UUID) {
 	case fault.CodeOf(err) == fault.NotFound || ctx.Err() != nil:
 		return
 	case err != nil:
-		w.log.Warn("reading a new notice failed", "notification_id", id, "err", err)
+		w.log.Warn("org: reading a notice failed", "notification_id", id, "err", err)
 		w.events.NotificationsMissed()
 		w.unread = true
 		return
@@ -148,7 +148,7 @@ func (w *watch) announce(ctx context.Context, id uuid.UUID) {
 	}
 }
 
-// await keeps a notice for later.
+// await stores a notice for later.
 func (w *watch) await(id uuid.UUID, at time.Time) {
 	if w.upcoming == nil {
 		w.upcoming = make(map[uuid.UUID]time.Time)

@@ -34,7 +34,7 @@ type builtinSkill struct {
 	definition `yaml:",inline"`
 }
 
-// Seed stores the built-in categories and skills of this version. It may run at every start.
+// Seed stores the built-in categories and skills of this version. It may be called at every start.
 func Seed(ctx context.Context, store Store) error {
 	categories, skills, err := Builtin()
 	if err != nil {
@@ -43,9 +43,8 @@ func Seed(ctx context.Context, store Store) error {
 	return store.SaveBuiltinSkills(ctx, categories, skills)
 }
 
-// Builtin returns the categories and skills that every organization has, by position. Their ids never change, so that a
-// new version updates their texts and keeps threads and favourites. An error means that the program was built with an
-// invalid file.
+// Builtin returns the built-in categories and skills by position. Their ids never change, so that a new version updates
+// their texts and keeps threads and favourites. An error means that an embedded file is invalid.
 func Builtin() ([]Category, []Skill, error) {
 	categories, byKey, err := readCategories(builtinFiles)
 	if err != nil {
@@ -84,7 +83,7 @@ func Builtin() ([]Category, []Skill, error) {
 	return categories, skills, nil
 }
 
-// readCategories reads the categories, and their ids by the keys that the skills' files use.
+// readCategories reads the categories, and their ids by their keys in the skills' files.
 func readCategories(files fs.FS) ([]Category, map[string]uuid.UUID, error) {
 	var raw []builtinCategory
 	if err := decodeFile(files, "builtin/"+categoriesFile, &raw); err != nil {
@@ -108,7 +107,7 @@ func readCategories(files fs.FS) ([]Category, map[string]uuid.UUID, error) {
 	return categories, byKey, nil
 }
 
-// readSkill reads and checks one skill.
+// readSkill reads and validates one skill.
 func readSkill(files fs.FS, name string, categories map[string]uuid.UUID) (Skill, error) {
 	var raw builtinSkill
 	if err := decodeFile(files, name, &raw); err != nil {
@@ -147,7 +146,7 @@ func decodeStrict(data []byte, into any) error {
 	return nil
 }
 
-// parseID parses an id and requires version 7, as all ids of the API have.
+// parseID parses an id and requires version 7, like all ids of the API.
 func parseID(s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {

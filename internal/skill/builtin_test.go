@@ -105,7 +105,7 @@ func TestBuiltinCoversTheSpecification(t *testing.T) {
 	}
 }
 
-// TestExtensionSkills requires a skill for each kind of the browser extension, and one that answers what is asked next.
+// TestExtensionSkills requires a skill for each kind of the browser extension, and one for its follow-up questions.
 func TestExtensionSkills(t *testing.T) {
 	t.Parallel()
 	for kind, next := range map[skill.Kind]skill.Kind{
@@ -183,7 +183,7 @@ func TestBuiltinFormsCanBeFilledIn(t *testing.T) {
 				value = uuid.NewString()
 			}
 			if s.Kind == skill.KindProofreading && f.Type == skill.FieldFile {
-				continue // Not besides a text.
+				continue // Optional in addition to a text.
 			}
 			if most[f.Name] = value; f.Required || s.Kind == skill.KindProofreading && f.Type == skill.FieldTextarea {
 				least[f.Name] = value

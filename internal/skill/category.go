@@ -11,37 +11,38 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// MaxCategories limits the categories that an organization makes in the app.
+// MaxCategories limits the categories that an organization creates in the app.
 const MaxCategories = 30
 
-// NewCategoryPosition is the position of a category made in the app: after the built-in and the imported ones.
+// NewCategoryPosition is the position of a category created in the app: after the built-in and the imported ones.
 const NewCategoryPosition = maxPosition
 
-// Errors that clients know by their codes.
+// Errors with codes for clients.
 var (
 	ErrNoCategory    = fault.Errorf(fault.NotFound, "分類が見つかりません。")
 	ErrCategoryOrder = fault.Errorf(fault.Conflict, "ほかの人が分類を変更しました。画面を読み込み直してから、並べ替えてください。")
 )
 
-// CategoryStore is what a Library needs of a database for the categories that administrators make. Each method is one
-// transaction. Categories that the organization has not made in the app are ErrNoCategory where they are to be changed.
+// CategoryStore is the database for the categories that administrators create. Each method is one transaction. Changes
+// of categories that the organization has not created in the app return ErrNoCategory.
 type CategoryStore interface {
-	// CreateCategory makes a category, shown after the others. A name that the organization has is fault.Conflict.
+	// CreateCategory creates a category, shown after the others. It returns fault.Conflict if the organization has that
+	// name.
 	CreateCategory(ctx context.Context, m Maker, name string) (Category, error)
 
-	// RenameCategory gives a category another name. A name that another one has is fault.Conflict.
+	// RenameCategory renames a category. It returns fault.Conflict if another category has that name.
 	RenameCategory(ctx context.Context, m Maker, id uuid.UUID, name string) (Category, error)
 
 	// RemoveCategory removes a category and moves its skills, and their versions, to the replacement. Without a
-	// replacement a category that skills are or were in is fault.Invalid.
+	// replacement it returns fault.Invalid if skills or versions are in the category.
 	RemoveCategory(ctx context.Context, m Maker, id uuid.UUID, replacement *uuid.UUID) error
 
-	// OrderCategories sets the order of all categories that the organization has. Others than those are
-	// ErrCategoryOrder.
+	// OrderCategories sets the order of all categories of the organization. It returns ErrCategoryOrder if ids are not
+	// exactly those categories.
 	OrderCategories(ctx context.Context, m Maker, ids []uuid.UUID) error
 }
 
-// CreateCategory makes a category of the actor's organization. For administrators.
+// CreateCategory creates a category of the actor's organization. For administrators.
 func (l *Library) CreateCategory(ctx context.Context, actor identity.Actor, name string) (Category, error) {
 	m, name, err := categoryMaker(actor, name)
 	if err != nil {
@@ -50,7 +51,7 @@ func (l *Library) CreateCategory(ctx context.Context, actor identity.Actor, name
 	return l.store.CreateCategory(ctx, m, name)
 }
 
-// RenameCategory gives a category of the actor's organization another name. For administrators.
+// RenameCategory renames a category of the actor's organization. For administrators.
 func (l *Library) RenameCategory(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, name string,
 ) (Category, error) {
@@ -61,7 +62,7 @@ func (l *Library) RenameCategory(
 	return l.store.RenameCategory(ctx, m, id, name)
 }
 
-// categoryMaker returns an administrator as a Maker, and the name of a category as it is stored.
+// categoryMaker returns an administrator as a Maker, and the stored form of a category's name.
 func categoryMaker(actor identity.Actor, name string) (Maker, string, error) {
 	m := makerOf(actor)
 	if !m.Admin {
@@ -87,7 +88,7 @@ func (l *Library) RemoveCategory(
 	return l.store.RemoveCategory(ctx, m, id, replacement)
 }
 
-// OrderCategories sets the order in which the actor's organization shows the categories. For administrators.
+// OrderCategories sets the order of the categories of the actor's organization. For administrators.
 func (l *Library) OrderCategories(ctx context.Context, actor identity.Actor, ids []uuid.UUID) error {
 	m := makerOf(actor)
 	if !m.Admin {
@@ -96,7 +97,7 @@ func (l *Library) OrderCategories(ctx context.Context, actor identity.Actor, ids
 	return l.store.OrderCategories(ctx, m, ids)
 }
 
-// Categories returns the categories in which skills may be made, in order.
+// Categories returns the categories in which skills may be created, in order.
 func (l *Library) Categories(ctx context.Context, organizationID uuid.UUID) ([]Category, error) {
 	keyed, err := l.store.ListAllCategories(ctx, organizationID)
 	list := make([]Category, len(keyed))

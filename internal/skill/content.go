@@ -13,15 +13,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Content is what the maker of a skill writes. A version of a skill is its content; the JSON form is that of the store.
+// Content is the editable content of a skill, and the content of a version. The JSON form is the stored form.
 type Content struct {
 	Name               string       `json:"name"`
 	Description        string       `json:"description"`
-	Icon               string       `json:"icon"` // A name of the app's icons, or an emoji.
+	Icon               string       `json:"icon"` // The name of an icon of the app, or an emoji.
 	CategoryID         uuid.UUID    `json:"category_id"`
 	Kind               Kind         `json:"kind"`
 	TaskType           TaskType     `json:"task_type"`
-	FormFields         []FormField  `json:"form_fields"` // If there are any, people fill in a form.
+	FormFields         []FormField  `json:"form_fields"` // If not empty, people fill in a form.
 	Suggestions        []string     `json:"suggestions"`
 	Keywords           []string     `json:"keywords"`
 	AcceptsDataSources bool         `json:"accepts_data_sources"`
@@ -29,10 +29,10 @@ type Content struct {
 	AnswerLength       AnswerLength `json:"answer_length"`
 	Model              string       `json:"model"`
 	Examples           []Example    `json:"examples"`
-	DocumentIDs        []uuid.UUID  `json:"document_ids"` // Data sources from which every answer is given.
+	DocumentIDs        []uuid.UUID  `json:"document_ids"` // Data sources used for every answer.
 }
 
-// skill returns the skill of a content that Check has accepted.
+// skill returns the skill of a validated content.
 func (c Content) skill() Skill {
 	form := FormChat
 	if len(c.FormFields) > 0 {
@@ -47,7 +47,7 @@ func (c Content) skill() Skill {
 	}
 }
 
-// Skill returns the skill that a content describes, for the store.
+// Skill returns the skill of a content, for the store.
 func (c Content) Skill(id uuid.UUID) Skill {
 	s := c.skill()
 	s.ID = id
@@ -68,8 +68,8 @@ func ContentOf(s Skill) Content {
 	}
 }
 
-// madePosition is the position of skills that were made in the app: after the built-in and the imported ones, in the
-// order in which they were made.
+// madePosition is the position of skills created in the app: after the built-in and the imported ones, in the order of
+// their creation.
 const madePosition = 100_000
 
 // tidied returns a content with trimmed texts, "\n" at line ends, and lists that are not nil.
@@ -98,7 +98,7 @@ func (c Content) tidied() Content {
 	return c
 }
 
-// trimmed returns the texts without the space around them, and without empty ones.
+// trimmed trims the texts and drops empty ones.
 func trimmed(list []string) []string {
 	kept := make([]string, 0, len(list))
 	for _, s := range list {
@@ -109,14 +109,14 @@ func trimmed(list []string) []string {
 	return kept
 }
 
-// contentCheck collects what is wrong with a content, by the fields of the API.
+// contentCheck collects the errors of a content by the fields of the API.
 type contentCheck struct{ wrong []fault.FieldError }
 
 func (c *contentCheck) fail(field, format string, args ...any) {
 	c.wrong = append(c.wrong, fault.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// text checks a text: what it is called, and how long it may be. An empty one is refused if it is required.
+// text validates a text with a display name and a maximum length. It refuses an empty text if the text is required.
 func (c *contentCheck) text(field, name, value string, limit int, required bool) {
 	n := utf8.RuneCountInString(value)
 	switch {
@@ -129,7 +129,7 @@ func (c *contentCheck) text(field, name, value string, limit int, required bool)
 	}
 }
 
-// line is text for a text of one line.
+// line is text for a single-line text.
 func (c *contentCheck) line(field, name, value string, limit int, required bool) {
 	if strings.Contains(value, "\n") {
 		c.fail(field, "%sには改行を入れられません。", name)
@@ -145,7 +145,7 @@ func (c *contentCheck) count(field, name string, n, limit int) {
 	}
 }
 
-// err returns what was collected as one error, or nil.
+// err returns the collected errors as one error, or nil.
 func (c *contentCheck) err() error {
 	if len(c.wrong) == 0 {
 		return nil
@@ -153,8 +153,8 @@ func (c *contentCheck) err() error {
 	return &fault.Error{Code: fault.Invalid, Detail: "入力内容を確認してください。", Fields: c.wrong}
 }
 
-// check refuses a tidied content that a screen could not show or a prompt could not contain. What it accepts,
-// Skill.validate accepts.
+// check refuses a tidied content that a screen cannot show or a prompt cannot contain. Skill.validate accepts every
+// content that check accepts.
 func (c Content) check() error {
 	var w contentCheck
 	w.line("name", "名前", c.Name, maxName, true)
@@ -189,7 +189,7 @@ func (c Content) check() error {
 	return w.err()
 }
 
-// checkLists checks the lists of a content but the fields of the form.
+// checkLists validates the lists of a content, except for the fields of the form.
 func (c Content) checkLists(w *contentCheck) {
 	if len(c.FormFields) > 0 && len(c.Suggestions) > 0 {
 		w.fail("suggestions", "入力項目のあるスキルには、質問の例を付けられません。")
@@ -215,7 +215,7 @@ func (c Content) checkLists(w *contentCheck) {
 	}
 }
 
-// checkFields checks the fields of a form.
+// checkFields validates the fields of a form.
 func checkFields(w *contentCheck, fields []FormField) {
 	w.count("form_fields", "入力項目", len(fields), maxFields)
 	names, labels := make(map[string]bool), make(map[string]bool)
@@ -260,10 +260,10 @@ func answerLengths() []AnswerLength {
 	return []AnswerLength{"", AnswerShort, AnswerStandard, AnswerLong}
 }
 
-// emojiFolder is where the app's origin serves emoji as icons, named by their code points: 1f4ca.svg.
+// emojiFolder is the path at which the app's origin serves emoji as icons, named by their code points: 1f4ca.svg.
 const emojiFolder = "/icons/emoji/"
 
-// iconPath returns the path of an icon, given by its name or as an emoji.
+// iconPath returns the path of an icon or an emoji.
 func iconPath(icon string) string {
 	if slices.Contains(icons(), icon) {
 		return iconFolder + icon + iconSuffix
@@ -283,7 +283,7 @@ func iconName(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(path, iconFolder), iconSuffix)
 }
 
-// EmojiAt returns the emoji whose icon has a path, "" if it is not the path of one.
+// EmojiAt returns the emoji at the path of an icon, or "" for another path.
 func EmojiAt(path string) string {
 	name, inFolder := strings.CutPrefix(path, emojiFolder)
 	name, isIcon := strings.CutSuffix(name, iconSuffix)
@@ -306,12 +306,12 @@ func EmojiAt(path string) string {
 
 func knownIcon(icon string) bool { return slices.Contains(icons(), icon) || isEmoji(icon) }
 
-// Code points that belong to the emoji before them, or join two.
+// Code points that modify the emoji before them, or join two.
 const (
 	joiner     = '\u200d'
 	variation  = '\ufe0f'
 	keycap     = '\u20e3'
-	maxEmoji   = 12 // Code points of the longest emoji, with some to spare.
+	maxEmoji   = 12 // Maximum number of code points of an emoji, with a margin.
 	firstTag   = '\U000e0020'
 	lastTag    = '\U000e007f'
 	firstTone  = '\U0001f3fb'
@@ -321,8 +321,8 @@ const (
 	keycapBase = "0123456789#*"
 )
 
-// isEmoji reports whether a text is one emoji: one symbol with what modifies it, several that are joined, a flag of two
-// letters, or a keycap.
+// isEmoji reports whether a text is a single emoji: one symbol with its modifiers, several joined symbols, a flag of
+// two letters, or a keycap.
 func isEmoji(s string) bool {
 	runes := []rune(s)
 	if len(runes) == 0 || len(runes) > maxEmoji {

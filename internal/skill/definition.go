@@ -13,7 +13,7 @@ import (
 const (
 	maxName         = 20
 	maxCategoryName = 12
-	maxDescription  = 48 // Both lines together.
+	maxDescription  = 48 // Total of both lines.
 	maxSuggestion   = 60
 	maxLabel        = 20
 	maxPlaceholder  = 200
@@ -36,7 +36,7 @@ const (
 	maxKeywords    = 30
 	maxExamples    = 5
 
-	// MaxDocuments is how many data sources belong to a skill.
+	// MaxDocuments is the maximum number of data sources of a skill.
 	MaxDocuments = 10
 )
 
@@ -75,7 +75,7 @@ func icons() []string {
 	}
 }
 
-// skill checks a definition and returns its skill.
+// skill validates a definition and returns its skill.
 func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 	// Lists are never null in the database or the API.
 	fields := append([]FormField{}, d.FormFields...)
@@ -98,7 +98,7 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 	return s, s.validate()
 }
 
-// validate refuses a skill that a screen could not show or a prompt could not contain.
+// validate refuses a skill that a screen cannot show or a prompt cannot contain.
 func (s Skill) validate() error {
 	if !fits(s.Name, maxName) {
 		return fmt.Errorf("name must have 1 to %d characters", maxName)
@@ -145,7 +145,7 @@ func (s Skill) validate() error {
 	return validateFields(s.FormFields)
 }
 
-// validatePrompt refuses a prompt that would be ambiguous to a model or an engine.
+// validatePrompt refuses a prompt that is ambiguous for a model or an engine.
 func (s Skill) validatePrompt() error {
 	if !fits(s.Prompt, maxPrompt) || Neutralize(s.Prompt) != s.Prompt {
 		return fmt.Errorf("prompt must have 1 to %d characters and none of the reserved tags", maxPrompt)

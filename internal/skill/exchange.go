@@ -14,13 +14,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// MaxExchange limits a file that is imported in the app, in bytes, and maxExchanged the skills in it.
+// MaxExchange limits a file imported in the app, in bytes, and maxExchanged the number of its skills.
 const (
 	MaxExchange  = 512 << 10
 	maxExchanged = 20
 )
 
-// Export returns a skill in the format of operators' files. Its documents are not part of it.
+// Export returns a skill in the format of operators' files, without its documents.
 func (l *Library) Export(ctx context.Context, actor identity.Actor, id uuid.UUID) ([]byte, error) {
 	made, err := l.store.FindMade(ctx, makerOf(actor), id)
 	if err != nil {
@@ -52,8 +52,8 @@ func (l *Library) Export(ctx context.Context, actor identity.Actor, id uuid.UUID
 	return b.Bytes(), encoder.Close()
 }
 
-// Read returns the skills of a file in the format of operators' files, to be looked at and saved one by one: nothing is
-// stored. A category that the organization does not have becomes the first one.
+// Read returns the skills of a file in the format of operators' files. It stores nothing: a person reviews and saves
+// them one by one. An unknown category is replaced by the first one.
 func (l *Library) Read(ctx context.Context, actor identity.Actor, file string) ([]Content, error) {
 	parsed, err := readExchange(file)
 	if err != nil {
@@ -77,7 +77,7 @@ func (l *Library) Read(ctx context.Context, actor identity.Actor, file string) (
 		if !known && len(list) > 0 {
 			category = list[0].ID
 		}
-		s, _ := d.skill(uuid.Nil, category) // What is wrong with it is said where it is saved, field by field.
+		s, _ := d.skill(uuid.Nil, category) // Saving reports the errors field by field.
 		contents[i] = ContentOf(s).tidied()
 	}
 	return contents, nil
@@ -105,7 +105,7 @@ func readExchange(file string) ([]definition, error) {
 	return list, nil
 }
 
-// unreadable says in Japanese where a YAML file is wrong, as far as the decoder says it.
+// unreadable describes in Japanese the position of an error in a YAML file, if the decoder reports it.
 func unreadable(err error) string {
 	found := regexp.MustCompile(`line (\d+):(?: field (\S+) not found in type)?`).FindStringSubmatch(err.Error())
 	switch {
@@ -118,7 +118,7 @@ func unreadable(err error) string {
 	}
 }
 
-// categoryKeys returns the keys by which files name the categories of an organization.
+// categoryKeys returns the keys of an organization's categories in files.
 func (l *Library) categoryKeys(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error) {
 	list, err := l.store.ListAllCategories(ctx, organizationID)
 	if err != nil {

@@ -1,7 +1,7 @@
 package skill
 
-// Icons is icons, for tests.
+// Icons exports icons.
 func Icons() []string { return icons() }
 
-// Validate is Skill.validate, for tests.
+// Validate exports Skill.validate.
 func Validate(s Skill) error { return s.validate() }

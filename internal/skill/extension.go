@@ -2,7 +2,7 @@ package skill
 
 import "sync"
 
-// followUps are the kinds that answer further questions in threads of the browser extension, by the threads' kind.
+// followUps maps the kind of a thread of the browser extension to the kind that answers its follow-up questions.
 func followUps() map[Kind]Kind {
 	return map[Kind]Kind{
 		KindEasyExplain: KindEasyExplanationFollowUp, KindEasyExplanationFollowUp: KindEasyExplanationFollowUp,
@@ -10,11 +10,11 @@ func followUps() map[Kind]Kind {
 	}
 }
 
-// builtinByKind reads the embedded files once.
+// builtinByKind reads the embedded files on first use.
 var builtinByKind = sync.OnceValue(func() map[Kind]Skill {
 	_, skills, err := Builtin()
 	if err != nil {
-		panic("skill: " + err.Error()) // Seed has read the same files.
+		panic("skill: " + err.Error()) // Unreachable: Seed has read the same files.
 	}
 	byKind := make(map[Kind]Skill, len(skills))
 	for _, s := range skills {
@@ -24,10 +24,10 @@ var builtinByKind = sync.OnceValue(func() map[Kind]Skill {
 })
 
 // OfExtension reports whether threads with this skill begin with a page in the browser extension. Such skills are not
-// listed, and the first question of their threads, which holds the page, is always sent to the model.
+// listed. The first question of their threads, which contains the page, is always sent to the model.
 func (s Skill) OfExtension() bool { return followUps()[s.Kind] != "" }
 
-// FollowUp returns the skill that answers further questions in a thread with this one: another one in threads of the
+// FollowUp returns the skill for further questions in a thread with this skill: a different one in threads of the
 // browser extension, otherwise the skill itself.
 func (s Skill) FollowUp() Skill {
 	if kind := followUps()[s.Kind]; kind != "" {

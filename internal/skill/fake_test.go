@@ -13,7 +13,7 @@ import (
 
 // memoryStore is a Store in memory for one organization.
 type memoryStore struct {
-	mu         sync.Mutex // Guards everything below.
+	mu         sync.Mutex // Guards the fields below.
 	categories []skill.Category
 	skills     []skill.Skill
 	favorites  map[uuid.UUID][]uuid.UUID // By user, oldest first.

@@ -22,27 +22,27 @@ const (
 	defaultMaxNumber   = 12
 )
 
-// maxUnknownFields limits how many unknown fields an error names, and maxFieldName the characters of each: both are
-// untrusted.
+// maxUnknownFields limits the number of unknown fields in an error, and maxFieldName the characters of each, because
+// both are untrusted.
 const (
 	maxUnknownFields = 10
 	maxFieldName     = 40
 )
 
-// textField is the name of the field whose value is the text to work on. In the prompt its value is between <text> and
+// textField is the name of the field that contains the text to work on. In the prompt the text is between <text> and
 // </text>.
 const textField = "text"
 
-// Question is a filled-in form as a question: what people see in the thread, and what the model reads.
+// Question is a filled-in form as a question, in one form for people and one for the model.
 type Question struct {
 	Display string // Markdown.
 	Prompt  string // The same values, with texts between tags that the values cannot close.
-	Subject string // The topic: the first of its texts, else of its short values, else the label of a file.
+	Subject string // The topic: the first text, else the first short value, else the label of a file.
 }
 
-// CheckForm checks the values of a form, by field name. Text is measured in Unicode code points, numbers may have
-// full-width digits, and the value of a file is the id of a data source. The error has the code fault.Invalid and names
-// each invalid field as form.NAME, including fields that the skill does not have.
+// CheckForm validates the values of a form by field name. The length of texts is in Unicode code points, numbers may
+// have full-width digits, and the value of a file is the id of a data source. The error has the code fault.Invalid and
+// contains each invalid field as form.NAME, including unknown fields.
 func (s Skill) CheckForm(values map[string]string) error {
 	known := make(map[string]bool, len(s.FormFields))
 	var wrong []fault.FieldError
@@ -73,10 +73,10 @@ func (s Skill) CheckForm(values map[string]string) error {
 	return err
 }
 
-// checkOriginal reports whether the values of a form name no text to proofread, or two.
+// checkOriginal returns errors if the values of a form have no text to proofread, or two.
 func (s Skill) checkOriginal(values map[string]string) []fault.FieldError {
 	text, files := strings.TrimSpace(s.FormText(values)) != "", s.FormFiles(values)
-	var takes []FormField // The fields for either.
+	var takes []FormField // The fields for a text or a file.
 	for _, field := range s.FormFields {
 		if field.Type == FieldTextarea || field.Type == FieldFile {
 			takes = append(takes, field)
@@ -92,7 +92,7 @@ func (s Skill) checkOriginal(values map[string]string) []fault.FieldError {
 	return []fault.FieldError{{Field: "form." + takes[0].Name, Message: message}}
 }
 
-// check returns what is wrong with the value, in Japanese, or "".
+// check returns the error of a value in Japanese, or "".
 func (f FormField) check(value string) string {
 	if !utf8.ValidString(value) {
 		return fmt.Sprintf("%sに読み取れない文字が含まれています。", f.Label)
@@ -161,7 +161,7 @@ func (f FormField) limit() int {
 	}
 }
 
-// RenderForm renders values, which CheckForm must have accepted, as a question. Blank fields are omitted. The order is
+// RenderForm renders values as a question. CheckForm must have accepted them. Blank fields are omitted. The order is
 // that of the fields, with short values before texts, so that a model reads the instructions before the material.
 func (s Skill) RenderForm(values map[string]string) Question {
 	var shown, asked, shownTexts, askedTexts []string
@@ -187,7 +187,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 			asked = append(asked, fmt.Sprintf("%s: %s", field.Label, Neutralize(value)))
 		}
 	}
-	// Two spaces before a line break make it a hard one in Markdown.
+	// In Markdown, two spaces at the end of a line cause a hard line break.
 	return Question{
 		Display: joinBlocks(strings.Join(shown, "  \n"), shownTexts),
 		Prompt:  joinBlocks(strings.Join(asked, "\n"), askedTexts),
@@ -195,8 +195,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 	}
 }
 
-// FormText returns the text that the values of a form are about: that of the field named text, else of the first
-// textarea.
+// FormText returns the main text of a form: the value of the field named text, else of the first textarea.
 func (s Skill) FormText(values map[string]string) string {
 	text := ""
 	for _, field := range s.FormFields {
@@ -207,7 +206,7 @@ func (s Skill) FormText(values map[string]string) string {
 	return text
 }
 
-// FormSettings renders the short values of a form for the model, as RenderForm does, without its texts and files.
+// FormSettings renders the short values of a form for the model like RenderForm, without its texts and files.
 func (s Skill) FormSettings(values map[string]string) string {
 	settings := make(map[string]string, len(values))
 	for _, field := range s.FormFields {
@@ -218,7 +217,7 @@ func (s Skill) FormSettings(values map[string]string) string {
 	return s.RenderForm(settings).Prompt
 }
 
-// FormFiles returns the data sources that the values of the skill's file fields name, in the order of the fields.
+// FormFiles returns the data sources in the skill's file fields, in the order of the fields.
 func (s Skill) FormFiles(values map[string]string) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, field := range s.FormFields {
@@ -254,13 +253,13 @@ func normalizeNewlines(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-// forbiddenControl reports whether r is a control character that no text should contain. NUL in particular cannot be
+// forbiddenControl reports whether r is a control character that is not allowed in texts. NUL in particular cannot be
 // stored.
 func forbiddenControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
 }
 
-// halfWidth converts full-width digits, signs and points, which Japanese keyboards produce, to ASCII.
+// halfWidth converts full-width digits, signs and points to ASCII. Japanese keyboards produce such characters.
 func halfWidth(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -287,7 +286,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// printable shortens an untrusted field name and removes what could garble a log or a screen.
+// printable shortens an untrusted field name and removes characters that could garble a log or a screen.
 func printable(name string) string {
 	var b strings.Builder
 	n := 0

@@ -29,7 +29,7 @@ func everyField() skill.Skill {
 	}
 }
 
-// A proofreading is about a text or a file.
+// TestCheckFormOfAProofreading: a proofreading form has either a text or a file.
 func TestCheckFormOfAProofreading(t *testing.T) {
 	t.Parallel()
 	sk := skill.Skill{Kind: skill.KindProofreading, FormType: skill.FormForm, FormFields: []skill.FormField{

@@ -13,8 +13,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Import is the content of an operator's file of skills. Categories and skills are identified by their keys: importing
-// them again updates them.
+// Import is the content of an operator's file of skills. Keys identify categories and skills: a repeated import updates
+// them.
 type Import struct {
 	Categories []ImportedCategory
 	Skills     []ImportedSkill
@@ -30,7 +30,7 @@ type ImportedCategory struct {
 // ImportedSkill is a skill with its key. Its ID is used if the skill is new.
 type ImportedSkill struct {
 	Key         string
-	CategoryKey string // Key of a category in the import. "": CategoryID is that of a built-in one.
+	CategoryKey string // The key of a category in the import. If "", CategoryID is that of a built-in one.
 	Skill
 }
 
@@ -41,10 +41,10 @@ type Imported struct {
 	Change ImportChange
 }
 
-// ImportChange says what an import did to a skill.
+// ImportChange is the effect of an import on a skill.
 type ImportChange string
 
-// What an import can do to a skill.
+// The effects of an import on a skill.
 const (
 	ImportAdded     ImportChange = "added"
 	ImportChanged   ImportChange = "changed"
@@ -56,8 +56,8 @@ const (
 const (
 	MaxImportSize    = 1 << 20 // In bytes.
 	maxImportSkills  = 200
-	maxImportErrors  = 20   // Reported at once.
-	importedPosition = 1000 // Of the first skill or category without a position: after the built-in ones.
+	maxImportErrors  = 20   // Maximum number of reported errors.
+	importedPosition = 1000 // Position of the first skill or category without a position: after the built-in ones.
 )
 
 // importFile, importCategory and importSkill are the schema of an operator's file. Unknown keys are refused.
@@ -78,8 +78,8 @@ type importSkill struct {
 	definition `yaml:",inline"`
 }
 
-// ParseImport reads an operator's YAML file of categories and skills. The rules of the built-in skills apply. Errors
-// are for the operator: each names its line.
+// ParseImport parses an operator's YAML file of categories and skills. The rules of the built-in skills apply. Errors
+// are for the operator; each contains its line.
 func ParseImport(data []byte) (Import, error) {
 	if len(data) > MaxImportSize {
 		return Import{}, fmt.Errorf("the file is larger than %d bytes", MaxImportSize)
@@ -89,7 +89,7 @@ func ParseImport(data []byte) (Import, error) {
 	if err := decodeStrict(data, &file); err != nil {
 		return Import{}, readable(err)
 	}
-	if err := yaml.Unmarshal(data, &root); err != nil { // A second time, for the line numbers.
+	if err := yaml.Unmarshal(data, &root); err != nil { // Decoded again for the line numbers.
 		return Import{}, readable(err)
 	}
 	if len(file.Skills) > maxImportSkills || len(file.Categories) > maxImportSkills ||
@@ -108,10 +108,10 @@ func ParseImport(data []byte) (Import, error) {
 	return imported, errors.Join(err, errors.Join(r.errs...))
 }
 
-// importReader collects the errors of a file.
+// importReader validates a file and collects its errors.
 type importReader struct {
 	root       *yaml.Node
-	categories map[string]uuid.UUID // By key: those of the file, with uuid.Nil, and the built-in ones.
+	categories map[string]uuid.UUID // By key: the categories of the file, with uuid.Nil, and the built-in ones.
 	errs       []error
 }
 
@@ -126,7 +126,7 @@ func (r *importReader) wrong(line int, format string, args ...any) {
 	}
 }
 
-// characters refuses characters that no screen shows and the database cannot store.
+// characters refuses control characters, which are invisible and cannot be stored in the database.
 func (r *importReader) characters(node *yaml.Node) {
 	if strings.ContainsFunc(node.Value, func(c rune) bool { return c != '\n' && c != '\t' && unicode.IsControl(c) }) {
 		r.wrong(node.Line, "a control character")
@@ -199,7 +199,7 @@ func (r *importReader) read(file importFile) (Import, error) {
 	return imported, nil
 }
 
-// skill checks one skill.
+// skill validates one skill.
 func (r *importReader) skill(s importSkill, line, index int) ImportedSkill {
 	category, known := r.categories[s.Category]
 	if !known {
@@ -232,8 +232,8 @@ func (r *importReader) builtin() (keys []string) {
 	return keys
 }
 
-// importKinds returns the kinds that an operator's skill may have: those of the built-in skills, without the browser
-// extension's, which are found by name.
+// importKinds returns the kinds that an operator's skill may have: those of the built-in skills, except for the browser
+// extension's, which are found by kind.
 func importKinds() []Kind {
 	return []Kind{
 		"", KindWebSearch, KindProofreading, KindTranslation, KindMail, KindMinutes, KindIdeas, KindProposal,

@@ -85,7 +85,7 @@ func TestParseImport(t *testing.T) {
 	}
 }
 
-// TestFileFields checks that a form may ask for a file, and that its skill accepts data sources then.
+// TestFileFields: a form may have a file field if its skill accepts data sources.
 func TestFileFields(t *testing.T) {
 	t.Parallel()
 	got, err := skill.ParseImport([]byte(strings.Replace(sales, "type: textarea", "type: file", 1)))
@@ -99,7 +99,7 @@ func TestFileFields(t *testing.T) {
 	}
 }
 
-// TestDocumentedFileIsRead parses the file in the documentation.
+// TestDocumentedFileIsRead parses the example in the documentation.
 func TestDocumentedFileIsRead(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/skills.md")
@@ -118,7 +118,7 @@ func TestDocumentedFileIsRead(t *testing.T) {
 	}
 }
 
-// TestParseImportErrors breaks one thing at a time.
+// TestParseImportErrors tests one error at a time.
 func TestParseImportErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ old, new, says string }{
@@ -188,7 +188,7 @@ func TestParseImportErrors(t *testing.T) {
 	}
 }
 
-// FuzzImport parses anything without a panic, and accepts only valid skills.
+// FuzzImport: any input is parsed without a panic, and only valid skills are accepted.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(sales))
 	f.Add([]byte("a: &a [*a]\nskills: *a\n"))

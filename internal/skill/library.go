@@ -12,23 +12,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// Limits of what is made in the app.
+// Limits for the skills created in the app.
 const (
-	MaxOwn          = 200 // Skills of a person, archived ones included.
-	MaxOrganization = 500 // Skills of an organization, archived ones included.
-	MaxMembers      = 500 // Chosen members of a skill.
+	MaxOwn          = 200 // Skills of a person, including archived ones.
+	MaxOrganization = 500 // Skills of an organization, including archived ones.
+	MaxMembers      = 500 // Selected members of a skill.
 	maxNote         = 1000
-	draftSlots      = 20 // Drafts of a person; the oldest one gives way.
+	draftSlots      = 20 // Drafts of a person; a further one replaces the oldest.
 )
 
-// Audience says who may use a skill.
+// Audience is the set of people who may use a skill.
 type Audience string
 
 // The audiences.
 const (
-	AudienceSelf         Audience = "self"         // Its owner: a person's own skill.
+	AudienceSelf         Audience = "self"         // The owner only.
 	AudienceOrganization Audience = "organization" // All members.
-	AudienceMembers      Audience = "members"      // The chosen ones.
+	AudienceMembers      Audience = "members"      // The selected members.
 )
 
 // Valid reports whether the audience is one of the above.
@@ -36,7 +36,7 @@ func (a Audience) Valid() bool {
 	return a == AudienceSelf || a == AudienceOrganization || a == AudienceMembers
 }
 
-// Errors that clients know by their codes.
+// Errors with codes for clients.
 var (
 	ErrNoSkill         = fault.Errorf(fault.NotFound, "スキルが見つかりません。")
 	ErrNoRequest       = fault.Errorf(fault.NotFound, "公開の申請が見つかりません。")
@@ -45,8 +45,8 @@ var (
 		"編集している間に、ほかの画面またはほかの人がこのスキルを保存しました。最新の版を確認してから、もう一度保存してください。")
 )
 
-// Maker is who makes skills: a person makes their own, an administrator also those of the organization. What a Maker
-// may not edit is to them as if it did not exist.
+// Maker is a person who edits skills: their own, and as an administrator also those of the organization. Other skills
+// are treated as if they did not exist.
 type Maker struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
@@ -67,45 +67,45 @@ type Member struct {
 	Email string
 }
 
-// DocumentInfo is a document of a skill as those who edit the skill see it.
+// DocumentInfo is a document of a skill as shown to its editors.
 type DocumentInfo struct {
 	ID        uuid.UUID
 	Filename  string
-	Status    string // As of data sources.
-	OwnerName string // Empty if only skills have it: its owner has deleted it, or left.
+	Status    string // The status of the data source.
+	OwnerName string // Empty if only skills use it, because its owner has deleted it or left.
 }
 
-// SharedDocuments are the documents of one person that a skill of the organization uses.
+// SharedDocuments are one person's documents that a skill of the organization uses.
 type SharedDocuments struct {
 	SkillID   uuid.UUID
 	SkillName string
 	Filenames []string
 }
 
-// Made is a skill that was made in the app, as those who may edit it see it.
+// Made is a skill created in the app, as shown to its editors.
 type Made struct {
 	ID        uuid.UUID
-	OwnerID   *uuid.UUID // Nil: the organization's.
+	OwnerID   *uuid.UUID // Nil for a skill of the organization.
 	Audience  Audience
-	Members   []Member // With AudienceMembers, by name.
+	Members   []Member // For AudienceMembers, by name.
 	Content   Content
-	Documents []DocumentInfo // Those of Content.DocumentIDs that are still there.
+	Documents []DocumentInfo // Those of Content.DocumentIDs that still exist.
 	Version   int
 	Archived  bool
 	UpdatedAt time.Time
 	UpdatedBy string
-	Request   *Request // The newest request to publish it, nil if there is none.
+	Request   *Request // The newest request to publish it, or nil.
 
-	MissingDocuments int // How many documents it had when it was last saved and no longer has.
+	MissingDocuments int // Number of documents deleted since the skill was last saved.
 }
 
-// Saving is what is saved of a skill, new or not.
+// Saving is the input for saving a new or existing skill.
 type Saving struct {
 	RequestID uuid.UUID
 	Audience  Audience
 	MemberIDs []uuid.UUID
 	Content   Content
-	Base      int // The version that was edited, 0 for a new skill.
+	Base      int // The edited version; 0 for a new skill.
 }
 
 // Version is a saved version of a skill.
@@ -116,7 +116,7 @@ type Version struct {
 	Content   *Content // Nil in lists.
 }
 
-// RequestState is how far a request to publish is.
+// RequestState is the state of a request to publish.
 type RequestState string
 
 // The states of a request.
@@ -126,31 +126,31 @@ const (
 	RequestRejected RequestState = "rejected"
 )
 
-// Request is a person's request to have an own skill published in the organization.
+// Request is a person's request to publish their own skill in the organization.
 type Request struct {
 	ID        uuid.UUID
 	SkillID   uuid.UUID
 	SkillName string
 	IconPath  string
-	Version   int // Which is to be published.
+	Version   int // The version to publish.
 	UserName  string
 	UserEmail string
 	Note      string
 	State     RequestState
-	Reason    string // Why it was rejected.
+	Reason    string // The reason of a rejection.
 	CreatedAt time.Time
 	DecidedAt *time.Time
-	Content   *Content // Of that version. Nil in lists.
+	Content   *Content // The content of that version; nil in lists.
 	Documents []DocumentInfo
 }
 
-// Decision is what an administrator decides on a request.
+// Decision is an administrator's decision on a request.
 type Decision struct {
 	Approve bool
 	Reason  string
 }
 
-// Shelf names a list of skills to edit.
+// Shelf selects a list of skills to edit.
 type Shelf string
 
 // The shelves.
@@ -159,24 +159,24 @@ const (
 	ShelfOrganization Shelf = "organization"
 )
 
-// LibraryStore is what a Library needs of a database. Each method is one transaction. What the Maker may not edit is
-// ErrNoSkill.
+// LibraryStore is the database of a Library. Each method is one transaction. For skills that the Maker may not edit,
+// the error is ErrNoSkill.
 type LibraryStore interface {
 	CategoryStore
 
-	// SaveSkill stores a new skill, if id is uuid.Nil, or a new version, and returns it. A repeated request returns what
-	// it stored, as it is now; with another content it is ErrRequestConflict. Errors: ErrChanged if the version that was
-	// edited is not the newest, fault.Conflict for a name that is taken or too many skills, fault.Invalid for a category,
-	// documents or members that are not there. Documents must be the Maker's or belong to the skill already.
+	// SaveSkill stores a new skill, if id is uuid.Nil, or a new version, and returns the skill. A repeated request
+	// returns the skill in its current state; with different content it returns ErrRequestConflict. Errors: ErrChanged
+	// if the edited version is not the newest, fault.Conflict for a name in use or too many skills, fault.Invalid for
+	// missing categories, documents or members. Documents must be the Maker's or already belong to the skill.
 	SaveSkill(ctx context.Context, m Maker, id uuid.UUID, s Saving) (Made, error)
 
-	// SetArchived archives a skill or brings it back. Repeating it changes nothing.
+	// SetArchived archives or restores a skill. A repeated call changes nothing.
 	SetArchived(ctx context.Context, m Maker, id uuid.UUID, archived bool) (Made, error)
 
 	// FindMade returns one skill.
 	FindMade(ctx context.Context, m Maker, id uuid.UUID) (Made, error)
 
-	// ListMade returns a page of a shelf, last saved first, without prompts, and how many there are.
+	// ListMade returns a page of a shelf, last saved first, without prompts, and the total number.
 	ListMade(ctx context.Context, m Maker, shelf Shelf, archived bool, offset, limit int) ([]Made, int, error)
 
 	// ListVersions returns the versions of a skill, newest first.
@@ -185,59 +185,60 @@ type LibraryStore interface {
 	// FindVersion returns one version.
 	FindVersion(ctx context.Context, m Maker, id uuid.UUID, version int) (Version, error)
 
-	// FindTemplate returns a skill to be copied: one that the Maker may edit, a built-in one, or for an administrator an
-	// imported one that the organization has.
+	// FindTemplate returns the content of a skill to copy: one that the Maker may edit, a built-in one, or for an
+	// administrator an imported one of the organization.
 	FindTemplate(ctx context.Context, m Maker, id uuid.UUID) (Content, error)
 
-	// SaveDraft stores what is being tried in an editor, and returns the id of its skill. Of a person's drafts the one
-	// that was not tried for the longest time gives way to a new one beyond slots.
+	// SaveDraft stores the content of an editor's slot for a trial, and returns the id of its skill. If the person then
+	// has more drafts than slots, the one with the oldest trial is removed.
 	SaveDraft(ctx context.Context, m Maker, slot uuid.UUID, c Content, slots int) (uuid.UUID, error)
 
-	// RequestPublication stores a request for the newest version of an own skill, in place of one that is pending.
+	// RequestPublication stores a request to publish the newest version of a person's own skill. It replaces a pending
+	// one.
 	RequestPublication(ctx context.Context, m Maker, id uuid.UUID, note string) (Made, error)
 
-	// WithdrawRequest removes a pending request. Without one it does nothing.
+	// WithdrawRequest removes a pending request, if there is one.
 	WithdrawRequest(ctx context.Context, m Maker, id uuid.UUID) (Made, error)
 
 	// ListRequests returns the organization's pending requests, oldest first.
 	ListRequests(ctx context.Context, m Maker, offset, limit int) ([]Request, int, error)
 
-	// FindRequest returns one request of the organization with the content that would be published, or ErrNoRequest.
+	// FindRequest returns one request of the organization with the content to publish, or ErrNoRequest.
 	FindRequest(ctx context.Context, m Maker, id uuid.UUID) (Request, error)
 
-	// DecideRequest approves or rejects a request. An approved skill becomes one of the organization, or a new version
-	// of the one that was made of it before. Deciding the same again changes nothing; deciding otherwise is
-	// fault.Conflict.
+	// DecideRequest approves or rejects a request. An approved skill becomes a skill of the organization, or a new
+	// version of the skill published from it before. Repeating the same decision changes nothing; a different one
+	// returns fault.Conflict.
 	DecideRequest(ctx context.Context, m Maker, id uuid.UUID, d Decision) error
 
-	// HideSkill has the organization not offer a skill that all organizations have, or offer it again.
+	// HideSkill hides a skill that all organizations have from the organization's members, or shows it again.
 	HideSkill(ctx context.Context, m Maker, id uuid.UUID, hidden bool) error
 
-	// ListHidden returns the skills that the organization does not offer.
+	// ListHidden returns the skills hidden by the organization.
 	ListHidden(ctx context.Context, m Maker) ([]Skill, error)
 
-	// ListShared returns the skills of the organization that use documents of a member, by name. If the user is no
+	// ListShared returns the skills of the organization that use documents of a member, by name. If the user is not a
 	// member, the error has the code fault.NotFound.
 	ListShared(ctx context.Context, m Maker, userID uuid.UUID) ([]SharedDocuments, error)
 
-	// ListAllCategories returns the categories that the organization has, with skills or without.
+	// ListAllCategories returns all categories of the organization, including empty ones.
 	ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]KeyedCategory, error)
 }
 
-// KeyedCategory is a category with the key that files name it by.
+// KeyedCategory is a category with its key in files.
 type KeyedCategory struct {
 	Category
-	Key string // Empty for a built-in one; Builtin knows its key.
+	Key string // Empty for a built-in category; Builtin has its key.
 }
 
-// Library is where skills are made. It is safe for concurrent use.
+// Library manages the skills created in the app. It is safe for concurrent use.
 type Library struct{ store LibraryStore }
 
 // NewLibrary returns a Library on the given store.
 func NewLibrary(store LibraryStore) *Library { return &Library{store: store} }
 
-// Create makes a skill: with AudienceSelf the actor's own, otherwise one of the organization, which only administrators
-// may make.
+// Create creates a skill: the actor's own with AudienceSelf, otherwise one of the organization, which requires an
+// administrator.
 func (l *Library) Create(ctx context.Context, actor identity.Actor, s Saving) (Made, error) {
 	s.Base = 0
 	return l.save(ctx, makerOf(actor), uuid.Nil, s)
@@ -267,7 +268,7 @@ func (l *Library) save(ctx context.Context, m Maker, id uuid.UUID, s Saving) (Ma
 	return l.store.SaveSkill(ctx, m, id, s)
 }
 
-// Copy makes a new skill of another one.
+// Copy creates a skill as a copy of another one.
 func (l *Library) Copy(
 	ctx context.Context, actor identity.Actor, id, requestID uuid.UUID, audience Audience,
 ) (Made, error) {
@@ -280,14 +281,14 @@ func (l *Library) Copy(
 	return l.save(ctx, m, uuid.Nil, Saving{RequestID: requestID, Audience: audience, Content: content})
 }
 
-// copyName returns the name of a copy, not longer than a name may be.
+// copyName returns the name of a copy within the length limit of names.
 func copyName(name string) string {
 	const suffix = "のコピー"
 	runes := []rune(name)
 	return string(runes[:min(len(runes), maxName-len([]rune(suffix)))]) + suffix
 }
 
-// Archive takes a skill off the lists, or brings it back.
+// Archive archives or restores a skill.
 func (l *Library) Archive(ctx context.Context, actor identity.Actor, id uuid.UUID, archived bool) (Made, error) {
 	return l.store.SetArchived(ctx, makerOf(actor), id, archived)
 }
@@ -297,7 +298,7 @@ func (l *Library) Find(ctx context.Context, actor identity.Actor, id uuid.UUID) 
 	return l.store.FindMade(ctx, makerOf(actor), id)
 }
 
-// List returns a page of the skills that the actor may edit, and how many there are.
+// List returns a page of the skills that the actor may edit, and their total number.
 func (l *Library) List(
 	ctx context.Context, actor identity.Actor, shelf Shelf, archived bool, offset, limit int,
 ) ([]Made, int, error) {
@@ -308,7 +309,7 @@ func (l *Library) List(
 	return l.store.ListMade(ctx, m, shelf, archived, offset, limit)
 }
 
-// Versions returns a page of the versions of a skill, newest first, and how many there are.
+// Versions returns a page of the versions of a skill, newest first, and their total number.
 func (l *Library) Versions(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, offset, limit int,
 ) ([]Version, int, error) {
@@ -320,11 +321,11 @@ func (l *Library) Version(ctx context.Context, actor identity.Actor, id uuid.UUI
 	return l.store.FindVersion(ctx, makerOf(actor), id, version)
 }
 
-// unnamed is the name and the description of a skill that is tried without them.
+// unnamed is the name and description for a trial of a skill without them.
 const unnamed = "名称未設定のスキル"
 
-// Try stores a content that is being tried in an editor, which the slot names, and returns the skill to try it with. The
-// content needs a prompt; its name and its description may be empty.
+// Try stores the content of an editor for a trial, and returns the skill to use for it. slot identifies the editor. The
+// content needs a prompt; its name and description may be empty.
 func (l *Library) Try(ctx context.Context, actor identity.Actor, slot uuid.UUID, c Content) (uuid.UUID, error) {
 	c = c.tidied()
 	c.Name, c.Description = cmp.Or(c.Name, unnamed), cmp.Or(c.Description, unnamed)
@@ -334,7 +335,8 @@ func (l *Library) Try(ctx context.Context, actor identity.Actor, slot uuid.UUID,
 	return l.store.SaveDraft(ctx, makerOf(actor), slot, c, draftSlots)
 }
 
-// RequestPublication asks the administrators to publish the newest version of an own skill in the organization.
+// RequestPublication requests that administrators publish the newest version of a person's own skill in the
+// organization.
 func (l *Library) RequestPublication(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, note string,
 ) (Made, error) {
@@ -350,7 +352,7 @@ func checkNote(field, note string) error {
 	return w.err()
 }
 
-// WithdrawRequest takes back a pending request.
+// WithdrawRequest withdraws a pending request.
 func (l *Library) WithdrawRequest(ctx context.Context, actor identity.Actor, id uuid.UUID) (Made, error) {
 	return l.store.WithdrawRequest(ctx, makerOf(actor), id)
 }
@@ -364,7 +366,7 @@ func (l *Library) Requests(ctx context.Context, actor identity.Actor, offset, li
 	return l.store.ListRequests(ctx, m, offset, limit)
 }
 
-// Request returns one request with what would be published. For administrators.
+// Request returns one request with the content to publish. For administrators.
 func (l *Library) Request(ctx context.Context, actor identity.Actor, id uuid.UUID) (Request, error) {
 	m := makerOf(actor)
 	if !m.Admin {
@@ -385,8 +387,8 @@ func (l *Library) Decide(ctx context.Context, actor identity.Actor, id uuid.UUID
 	return l.store.DecideRequest(ctx, m, id, d)
 }
 
-// Shared returns the skills of the actor's organization that use documents of a member. The skills keep them when the
-// member is removed. For administrators.
+// Shared returns the skills of the actor's organization that use documents of a member. The skills keep the documents
+// when the member is removed. For administrators.
 func (l *Library) Shared(ctx context.Context, actor identity.Actor, userID uuid.UUID) ([]SharedDocuments, error) {
 	m := makerOf(actor)
 	if !m.Admin {
@@ -395,7 +397,7 @@ func (l *Library) Shared(ctx context.Context, actor identity.Actor, userID uuid.
 	return l.store.ListShared(ctx, m, userID)
 }
 
-// Hide has the organization not offer a built-in or imported skill, or offer it again. For administrators.
+// Hide hides a built-in or imported skill from the organization's members, or shows it again. For administrators.
 func (l *Library) Hide(ctx context.Context, actor identity.Actor, id uuid.UUID, hidden bool) error {
 	m := makerOf(actor)
 	if !m.Admin {
@@ -404,7 +406,7 @@ func (l *Library) Hide(ctx context.Context, actor identity.Actor, id uuid.UUID, 
 	return l.store.HideSkill(ctx, m, id, hidden)
 }
 
-// Hidden returns the skills that the organization does not offer. For administrators.
+// Hidden returns the skills hidden by the organization. For administrators.
 func (l *Library) Hidden(ctx context.Context, actor identity.Actor) ([]Skill, error) {
 	m := makerOf(actor)
 	if !m.Admin {

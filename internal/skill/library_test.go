@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// savingStore keeps what a Library saves.
+// savingStore records the input for saving.
 type savingStore struct {
 	skill.LibraryStore
 
@@ -61,7 +61,7 @@ func someone(role identity.Role) identity.Actor {
 	return identity.Actor{User: identity.User{ID: uuid.New(), OrganizationID: uuid.New(), Role: role}}
 }
 
-// TestContentsAreChecked: each mistake is named at its field.
+// TestContentsAreChecked: each error names its field.
 func TestContentsAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -153,7 +153,7 @@ func TestOnlyAdministratorsMakeSkillsOfTheOrganization(t *testing.T) {
 	}
 }
 
-func TestCopiesHaveNamesThatFit(t *testing.T) {
+func TestNamesOfCopies(t *testing.T) {
 	t.Parallel()
 	store := &savingStore{template: content()}
 	store.template.Name = strings.Repeat("長", 20)
@@ -164,7 +164,7 @@ func TestCopiesHaveNamesThatFit(t *testing.T) {
 	}
 }
 
-// TestExportedSkillsAreReadAgain by the app, and by the operator's import.
+// TestExportedSkillsAreReadAgain: the app and the operator's import can read exported skills.
 func TestExportedSkillsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	store := &savingStore{}
@@ -198,7 +198,7 @@ func TestExportedSkillsAreReadAgain(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoSkillsAreRefused(t *testing.T) {
+func TestInvalidSkillFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	library := skill.NewLibrary(&savingStore{})
 	for file, text := range map[string]string{
@@ -214,7 +214,7 @@ func TestFilesThatAreNoSkillsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzExchange: a file that anybody may upload is read or refused.
+// FuzzExchange: an uploaded file is read or refused.
 func FuzzExchange(f *testing.F) {
 	f.Add("skills:\n  - {key: a, name: 名, category: talk, icon: chat, form_type: chat, prompt: x}")
 	f.Add("a: &a [*a]")

@@ -8,20 +8,20 @@ import (
 
 // The tags of prompts. An engine may rely on them, so untrusted text must not contain them.
 const (
-	tagTask  = "task"  // First line of the system prompt: the kind of work.
-	tagText  = "text"  // The text that a form skill works on.
+	tagTask  = "task"  // First line of the system prompt: the task.
+	tagText  = "text"  // The text to work on.
 	tagField = "field" // Any other multi-line text.
-	tagValue = "value" // A value in the place of a variable.
+	tagValue = "value" // The value of a variable.
 
 	tagExample = "example" // An example of an answer.
 )
 
-// japanTime is the zone of the dates in prompts. Japan has one zone and no daylight saving time, so no zone database is
-// needed.
+// japanTime returns the time zone of the dates in prompts. Japan has a single zone without daylight saving time, so no
+// time zone database is needed.
 func japanTime() *time.Location { return time.FixedZone("JST", 9*60*60) }
 
-// Task names the work for the engine behind the model interface, as in the first line of the system prompt: the task
-// type if there is one, else the kind, with "proofreading" for the specification's proofreading_v2 and "chat" for none.
+// Task returns the word in the first line of the system prompt for the engine behind the model interface. It is the
+// task type, else the kind, with "proofreading" for the specification's proofreading_v2 and "chat" for none.
 func (s Skill) Task() string {
 	switch {
 	case s.TaskType != "":
@@ -37,10 +37,10 @@ func (s Skill) Task() string {
 	}
 }
 
-// System returns the system prompt of a generation. Its first line is <task>WORD</task> with the result of Task, by
-// which an engine without a language model chooses its work. The skill's own prompt follows, then the rules for every
-// skill. The date comes last, so that a provider can cache the prompt's prefix. values are those of the form, for the
-// variables of the prompt.
+// System returns the system prompt of a generation. Its first line is <task>WORD</task> with the result of Task, so
+// that an engine without a language model can select the task. The skill's own prompt follows, then the rules for every
+// skill. The date comes last, so that a provider can cache the prompt's prefix. values are the values of the form, for
+// the variables of the prompt.
 func (s Skill) System(now time.Time, values map[string]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<%s>%s</%s>\n", tagTask, s.Task(), tagTask)
@@ -76,7 +76,7 @@ func (s Skill) System(now time.Time, values map[string]string) string {
 	return b.String()
 }
 
-// rule returns what a model is told about the length of its answers.
+// rule returns the instruction to a model about the length of its answers.
 func (l AnswerLength) rule() string {
 	switch l {
 	case AnswerShort:
@@ -95,9 +95,9 @@ func weekday(day time.Weekday) string {
 	return [...]string{"日", "月", "火", "水", "木", "金", "土"}[day]
 }
 
-// Neutralize returns text that cannot open or close the tags of this package's prompts, nor the given ones. Only the
-// "<" of such a tag is replaced, by the full-width "＜": a person and a model still read the same, but an engine that
-// looks for the tag does not find it. Case and spaces within a tag do not matter.
+// Neutralize returns text that cannot open or close the tags of this package's prompts, nor the given ones. It replaces
+// only the "<" of such a tag, by the full-width "＜": people and models read the same text, but an engine that searches
+// for the tag does not find it. Case and spaces within a tag do not matter.
 func Neutralize(text string, tags ...string) string {
 	reserved := append([]string{tagTask, tagText, tagField, tagValue, tagExample}, tags...)
 	var b strings.Builder
@@ -118,7 +118,7 @@ func Neutralize(text string, tags ...string) string {
 	}
 }
 
-// opensTag reports whether s, which follows a "<", begins with the name of one of the tags, opening or closing.
+// opensTag reports whether s, the text after a "<", begins with the name of one of the tags, opening or closing.
 func opensTag(s string, tags []string) bool {
 	s = strings.TrimLeft(s, " \t\r\n/\u3000")
 	for _, tag := range tags {

@@ -11,7 +11,7 @@ import (
 // MaxPage is the largest number of records that one list call returns.
 const MaxPage = 100
 
-// Texts for skills that cannot be used.
+// Texts for unavailable skills.
 const (
 	webSearchMissing = "ウェブ検索の接続先が未設定です。管理者に、TSUMUGI_SEARCH_URL または TSUMUGI_SEARCH_PROVIDER の設定を依頼してください。"
 	withdrawn        = "このスキルは公開が終了したため、新しい質問には使えません。これまでの内容は引き続きご覧いただけます。"
@@ -19,15 +19,15 @@ const (
 	modelMissing     = "AIモデルが未設定のため、利用できません。"
 )
 
-// Config says which facilities the server offers to skills.
+// Config describes the server's facilities for skills.
 type Config struct {
 	WebSearch bool // Web search is available.
 	NoModel   bool // Answers come from the engine without a language model.
 }
 
-// Service lists and finds skills, and keeps favourites. It is safe for concurrent use.
+// Service lists and finds skills, and stores favourites. It is safe for concurrent use.
 //
-// organizationID and userID name the actor, whom the caller has authenticated.
+// organizationID and userID identify the actor, whom the caller has authenticated.
 type Service struct {
 	store  Store
 	config Config
@@ -43,8 +43,8 @@ func (s *Service) Categories(ctx context.Context, organizationID, userID uuid.UU
 	return s.store.ListCategories(ctx, organizationID, userID)
 }
 
-// List returns a page of the skills that are visible to the user, by category and position. offset must be at
-// least 0 and limit 1 to MaxPage, otherwise the error has the code fault.Invalid.
+// List returns a page of the skills that are visible to the user, by category and position. offset must be at least 0
+// and limit 1 to MaxPage, otherwise the error has the code fault.Invalid.
 func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error) {
 	if err := checkPage(offset, limit); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Service) AddFavorite(ctx context.Context, organizationID, userID, skill
 	return s.store.AddFavoriteSkill(ctx, organizationID, userID, skillID)
 }
 
-// RemoveFavorite removes the star. It is no error if there is none.
+// RemoveFavorite removes the star. A missing star is not an error.
 func (s *Service) RemoveFavorite(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
 	return s.store.RemoveFavoriteSkill(ctx, organizationID, userID, skillID)
 }
@@ -95,7 +95,7 @@ func (s *Service) present(skill Skill) Skill {
 	return skill
 }
 
-// Unavailable returns why a skill cannot be used on this server, or "".
+// Unavailable returns the reason why a skill cannot be used on this server, or "".
 func (s *Service) Unavailable(skill Skill) string {
 	if skill.Withdrawn {
 		return withdrawn
@@ -112,8 +112,8 @@ func (s *Service) Unavailable(skill Skill) string {
 	return ""
 }
 
-// needsModel reports whether the engine without a model cannot do a skill's work. It can do plain conversations, in
-// which it at least summarizes pasted text.
+// needsModel reports whether a skill does not work with the engine without a model. Plain conversations work, because
+// the engine can at least summarize pasted text.
 func needsModel(skill Skill) bool {
 	if skill.TaskType != "" {
 		return false
@@ -127,7 +127,7 @@ func needsModel(skill Skill) bool {
 	return true
 }
 
-// checkPage refuses a page outside the bounds of the API.
+// checkPage refuses a page outside of the bounds of the API.
 func checkPage(offset, limit int) error {
 	if offset < 0 {
 		return fault.InvalidField("offset", "0以上の整数を指定してください。")

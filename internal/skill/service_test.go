@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// newSeeded returns a service on a store that holds the built-in skills.
+// newSeeded returns a service on a store with the built-in skills.
 func newSeeded(t *testing.T, config skill.Config) (*skill.Service, *memoryStore) {
 	t.Helper()
 	store := &memoryStore{}
@@ -145,8 +145,8 @@ func TestFavorites(t *testing.T) {
 	}
 }
 
-// TestWithoutAModel checks that a skill reports that it needs a model before anybody fills in its form, and that skills
-// that need none stay available.
+// TestWithoutAModel: a skill that needs a model reports so before a person fills in its form. Skills that need none
+// stay available.
 func TestWithoutAModel(t *testing.T) {
 	t.Parallel()
 	accepts := map[string]bool{"汎用チャット": true, "要約": true, "文書に質問": true, "文章校正": true}

@@ -1,11 +1,11 @@
-// Package skill owns what a person can choose to work with: skills (an assistant with a name, an icon and a prompt),
-// the categories that group them, and each person's favourites. It renders a skill's prompt, checks and renders its
+// Package skill owns the assistants that a person can choose: skills (with a name, an icon and a prompt), the
+// categories that group them, and each person's favourites. It renders a skill's prompt, validates and renders its
 // form, and embeds the built-in skills that every organization has.
 //
-// A Library is where people make skills of their own, and administrators those of their organization.
+// With a Library, people create their own skills, and administrators those of their organization.
 //
-// The package imports fault, identity and org (for the actors and the audit log), the standard library, uuid for ids and
-// yaml for skills in files. It does not know the database, HTTP or the model.
+// The package imports fault, identity and org (for the actors and the audit log), the standard library, uuid for ids
+// and yaml for skills in files. It does not use the database, HTTP or the model.
 package skill
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Kind names what a skill does if other parts of the program depend on it: the facility it needs (web search), the way
-// its answer is checked, or how an engine without a language model can help. Empty means a plain conversation.
+// Kind is the kind of a skill on which other parts of the program depend: the facility it needs (web search), the way
+// its answer is checked, or its support by an engine without a language model. Empty means a plain conversation.
 type Kind string
 
 // The kinds of the product specification.
@@ -28,7 +28,7 @@ const (
 	KindPageWholeSummaryFollowUp Kind = "chrome_extension_page_whole_summary_follow_up"
 )
 
-// The kinds of built-in skills for which the specification has no name.
+// The kinds of built-in skills without a name in the specification.
 const (
 	KindTranslation Kind = "translation"
 	KindMail        Kind = "mail"
@@ -45,16 +45,16 @@ const (
 	KindReport      Kind = "report"
 )
 
-// TaskType says how a skill uses the thread's data sources. Empty means that it does not use them.
+// TaskType is the way in which a skill uses the thread's data sources. Empty means that it does not use them.
 type TaskType string
 
 // The task types of the product specification.
 const (
-	TaskDocumentQA    TaskType = "document_qa"   // Retrieve passages, answer from them, cite them.
-	TaskSummarization TaskType = "summarization" // Read whole documents, map, then reduce.
+	TaskDocumentQA    TaskType = "document_qa"   // Retrieves passages, answers from them and cites them.
+	TaskSummarization TaskType = "summarization" // Reads whole documents: map, then reduce.
 )
 
-// FormType says whether a person types freely or fills in fields.
+// FormType is the kind of input: free text or a form.
 type FormType string
 
 // The form types of the product specification.
@@ -66,8 +66,8 @@ const (
 // FieldType is the type of one field of a form.
 type FieldType string
 
-// The field types of the API. All values are strings: a number in decimal digits, a date as 2026-04-01, a file as the id
-// of an uploaded data source.
+// The field types of the API. All values are strings: a number in decimal digits, a date as 2026-04-01, a file as the
+// id of an uploaded data source.
 const (
 	FieldText     FieldType = "text"
 	FieldTextarea FieldType = "textarea"
@@ -77,7 +77,7 @@ const (
 	FieldFile     FieldType = "file"
 )
 
-// AnswerLength is how long answers should be. Empty leaves it to the prompt.
+// AnswerLength is the desired length of answers. Empty means that only the prompt determines it.
 type AnswerLength string
 
 // The lengths of answers.
@@ -87,17 +87,17 @@ const (
 	AnswerLong     AnswerLength = "long"
 )
 
-// Example is a question with the answer that the maker of a skill would like to see.
+// Example is a question with the desired answer.
 type Example struct {
 	Question string `json:"question" yaml:"question"`
 	Answer   string `json:"answer" yaml:"answer"`
 }
 
-// Document is a data source from which a skill answers. It is its owner's; whoever uses the skill reads it only through
-// answers. That of a skill of the organization remains when its owner deletes it or leaves.
+// Document is a data source on which a skill's answers are based. It belongs to its owner. Users of the skill see its
+// content only in answers. A document of an organization's skill remains when its owner deletes it or leaves.
 type Document struct {
 	ID      uuid.UUID
-	OwnerID uuid.UUID // uuid.Nil if only skills have it.
+	OwnerID uuid.UUID // uuid.Nil if only skills use it.
 }
 
 // Category is a group of skills. Categories are shown in the order of Position.
@@ -105,15 +105,15 @@ type Category struct {
 	ID       uuid.UUID
 	Name     string
 	Position int
-	Made     bool // The organization made it in the app.
+	Made     bool // Created by the organization in the app.
 }
 
 // FormField is one field of a form. Its JSON form is that of the API and of the store.
 type FormField struct {
 	Name  string    `json:"name" yaml:"name"`   // Key of the value; a to z, digits and underscore.
-	Label string    `json:"label" yaml:"label"` // For people.
-	Type  FieldType `json:"type" yaml:"type"`   // How it is entered and checked.
-	// Blank is refused. A required select starts with its first option.
+	Label string    `json:"label" yaml:"label"` // Shown to people.
+	Type  FieldType `json:"type" yaml:"type"`   // Determines input and validation.
+	// Whether a blank value is refused. A required select starts with its first option.
 	Required    bool     `json:"required" yaml:"required"`
 	Options     []string `json:"options" yaml:"options"`         // The choices of a select, otherwise empty.
 	Placeholder string   `json:"placeholder" yaml:"placeholder"` // An example, shown while the field is empty.
@@ -125,7 +125,7 @@ type FormField struct {
 type Skill struct {
 	ID                 uuid.UUID
 	OrganizationID     *uuid.UUID // Nil for a built-in skill, which every organization has.
-	Key                string     // Of an imported skill; empty for a built-in one.
+	Key                string     // Set for an imported skill.
 	CategoryID         uuid.UUID
 	Position           int // Within its category.
 	Name               string
@@ -141,23 +141,23 @@ type Skill struct {
 	Prompt             string // The system prompt. Not part of the API's record, and not read for lists.
 	CreatedAt          time.Time
 	AnswerLength       AnswerLength
-	Model              string     // The model that the maker wants, "" for the default.
+	Model              string     // The desired model, or "" for the default.
 	Examples           []Example  // Part of the prompt.
 	Documents          []Document // Read for every answer. Not part of the API's record, and not read for lists.
 
-	MissingDocuments int // How many documents it had when it was last saved and no longer has. Not read for lists.
+	MissingDocuments int // Number of documents deleted since the skill was last saved. Not read for lists.
 
-	OwnerID *uuid.UUID // Of a person's own skill. Nil: the organization's, or everybody's.
-	Made    bool       // It was made in the app.
-	// Withdrawn says that the user for whom the skill was read may no longer use it. It is found because they have a
-	// thread with it.
+	OwnerID *uuid.UUID // For a person's own skill; otherwise nil.
+	Made    bool       // Created in the app.
+	// Withdrawn means that the user for whom the skill was read may no longer use it. The skill is found because they
+	// have a thread with it.
 	Withdrawn bool
-	Archived  bool // As Withdrawn, but for everybody.
+	Archived  bool // Like Withdrawn, but for everybody.
 
 	// IsFavorite refers to the user for whom the skill was read. It is not a column of the skill.
 	IsFavorite bool
-	// Unavailable says in Japanese why the skill cannot be used on this server, "" if it can. The Service sets it from
-	// its Config; the store neither reads nor writes it.
+	// Unavailable is the reason, in Japanese, why the skill cannot be used on this server, or "". The Service sets it
+	// from its Config; the store neither reads nor writes it.
 	Unavailable string
 }
 

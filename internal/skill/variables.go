@@ -13,12 +13,12 @@ func variable() *regexp.Regexp {
 	return regexp.MustCompile(`\{\{[ \t\x{3000}]*([^{}\n]*?)[ \t\x{3000}]*\}\}`)
 }
 
-// HasVariables reports whether the prompt has places for values of the form.
+// HasVariables reports whether the prompt has variables for values of the form.
 func (s Skill) HasVariables() bool {
 	return strings.Contains(s.Prompt, "{{") && variable().MatchString(s.Prompt)
 }
 
-// findField returns the field that a variable names: by its label, else by its name.
+// findField returns the field of a variable: by its label, else by its name.
 func findField(fields []FormField, variable string) (FormField, bool) {
 	for _, by := range []func(FormField) string{
 		func(f FormField) string { return f.Label }, func(f FormField) string { return f.Name },
@@ -30,7 +30,7 @@ func findField(fields []FormField, variable string) (FormField, bool) {
 	return FormField{}, false
 }
 
-// unknownVariables returns the variables of a prompt that name no field, each once.
+// unknownVariables returns the distinct variables of a prompt without a field.
 func unknownVariables(prompt string, fields []FormField) []string {
 	var unknown []string
 	for _, found := range variable().FindAllStringSubmatch(prompt, -1) {
@@ -43,9 +43,9 @@ func unknownVariables(prompt string, fields []FormField) []string {
 	return unknown
 }
 
-// fill returns the prompt with the values of a form in the places of its variables. A value stands between <value> and
-// </value>, which it cannot close, and is not searched for variables itself. Long texts and files are not repeated here:
-// the prompt refers to the place in the question where they stand.
+// fill replaces the variables of the prompt by the values of a form. Each value is between <value> and </value>, which
+// it cannot close, and variables in it are not replaced. Long texts and files are not repeated here: the prompt refers
+// to their place in the question.
 func (s Skill) fill(values map[string]string) string {
 	if !s.HasVariables() {
 		return s.Prompt
@@ -59,7 +59,7 @@ func (s Skill) fill(values map[string]string) string {
 	})
 }
 
-// place returns what stands in a prompt where a field is named.
+// place returns the replacement for the variable of a field.
 func (f FormField) place(value string) string {
 	value = strings.TrimSpace(normalizeNewlines(value))
 	switch {
@@ -73,7 +73,7 @@ func (f FormField) place(value string) string {
 	return fmt.Sprintf("<%s>%s</%s>", tagValue, Neutralize(f.short(value)), tagValue)
 }
 
-// short returns a value of one line as people and models read it.
+// short formats a single-line value for people and models.
 func (f FormField) short(value string) string {
 	value = strings.Join(strings.Fields(value), " ")
 	switch f.Type {

@@ -1,11 +1,11 @@
-// Package bridge joins the servers of one installation over NATS. It implements stream.Transport.
+// Package bridge connects the servers of one installation over NATS. It implements stream.Transport.
 //
-// Texts travel in a JetStream stream that is kept in memory, with one subject per message. A run appends to its subject
-// only if the last entry is the one it expects, so that a server that was considered dead cannot write into its
-// successor's text. Live events travel over core NATS, which stores nothing. NATS is never the source of truth: what it
-// loses is sent again by the server that writes the text, or is read from the database.
+// Texts are stored in a JetStream stream in memory, with one subject per message. A run appends to its subject only if
+// the last entry is the expected one. Therefore a server that was considered failed cannot write into its successor's
+// text. Live events use core NATS, which stores nothing. NATS is never the source of truth: data lost by NATS is sent
+// again by the server that writes the text, or is read from the database.
 //
-// To this package a text is a sequence of opaque entries. It imports NATS's client and stream.
+// The package treats a text as a sequence of opaque entries. It imports NATS's client and stream.
 package bridge
 
 import (
@@ -32,16 +32,16 @@ const (
 	feedSubjects = "tsumugi.feed."
 )
 
-// Config tunes a Bridge. The zero value of a field means its default.
+// Config tunes a Bridge. The zero value of a field selects its default.
 type Config struct {
 	URL            string        // One or more NATS servers, separated by commas, with credentials if required.
-	Name           string        // What NATS calls this connection. Default "tsumugi".
+	Name           string        // The name of this connection in NATS. Default "tsumugi".
 	Logger         *slog.Logger  // Nil discards.
-	ConnectTimeout time.Duration // How long Connect waits for NATS. Default 5 s.
+	ConnectTimeout time.Duration // Maximum wait of Connect for NATS. Default 5 s.
 
 	MaxBytes  int64         // The total size of all texts; NATS discards the oldest first. Default 256 MiB.
 	MaxAge    time.Duration // The maximum age of an entry. Default 1 h.
-	Forget    time.Duration // How long a completed text is kept. Default 60 s.
+	Forget    time.Duration // Retention of a completed text. Default 60 s.
 	Heartbeat time.Duration // The interval of NATS's idle heartbeats to a mirror. Default 2 s.
 }
 
@@ -83,15 +83,15 @@ type Bridge struct {
 
 	mu     sync.Mutex
 	nextID int // Guarded by mu.
-	// Guarded by mu. Called after a reconnection (nil), or when a subscription has lost messages.
+	// Guarded by mu. Called with nil after a reconnection, or with a subscription that has lost messages.
 	resync map[int]func(*nats.Subscription)
 }
 
 var _ stream.Transport = (*Bridge)(nil)
 
-// Connect connects to NATS and creates the stream of texts if it does not exist. A server can start without NATS, just
-// as it keeps running without it: after cfg.ConnectTimeout Connect returns the bridge unconnected, and it connects when
-// NATS is available. Rejected credentials and the end of the context are errors.
+// Connect connects to NATS and creates the stream of texts if it does not exist. A server can start and run without
+// NATS. After cfg.ConnectTimeout, Connect returns the unconnected bridge, which connects when NATS is available.
+// Rejected credentials and the end of the context are errors.
 func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 	cfg = cfg.withDefaults()
 	b := &Bridge{
@@ -115,7 +115,7 @@ func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 			<-b.closed
 			return nil, fmt.Errorf("bridge: %w", err)
 		}
-		b.log.Error("NATS cannot be used yet; until it can, answers are watched only where they are written", "err",
+		b.log.Error("bridge: NATS unavailable, answers can be watched only on the server that writes them", "err",
 			err)
 	}
 	b.janitor.Go(b.forget)
@@ -140,17 +140,17 @@ func (b *Bridge) options() []nats.Option {
 		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				b.log.Warn("connection to NATS lost", "err", err)
+				b.log.Warn("bridge: connection to NATS lost", "err", err)
 			}
 		}),
 		nats.ConnectHandler(func(*nats.Conn) { b.resyncAll(nil) }), // The server started without NATS.
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			b.log.Info("connected to NATS again", "server", nc.ConnectedServerName())
+			b.log.Info("bridge: reconnected to NATS", "server", nc.ConnectedServerName())
 			b.resyncAll(nil)
 			b.publishMissed()
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
-			b.log.Warn("NATS reports an error", "err", err)
+			b.log.Warn("bridge: NATS error", "err", err)
 			if sub != nil && errors.Is(err, nats.ErrSlowConsumer) {
 				b.resyncAll(sub)
 			}
@@ -164,13 +164,13 @@ func (b *Bridge) Close() {
 	b.cancel()
 	b.janitor.Wait()
 	if err := b.nc.FlushTimeout(time.Second); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		b.log.Warn("events for other servers may be lost", "err", err)
+		b.log.Warn("bridge: events for other servers may be lost", "err", err)
 	}
 	b.nc.Close()
 	<-b.closed
 }
 
-// Connected reports whether the connection to NATS is up, as far as this side knows.
+// Connected reports whether the connection to NATS is established, as far as this side can detect.
 func (b *Bridge) Connected() bool { return b.nc.IsConnected() }
 
 var errDisconnected = errors.New("bridge: not connected to NATS")
@@ -189,7 +189,7 @@ func (b *Bridge) onResync(f func(*nats.Subscription)) (stop func()) {
 	}
 }
 
-// resyncAll reports that a subscription, or with nil every one, may have missed messages.
+// resyncAll reports that a subscription may have missed messages, or with nil that all may have.
 func (b *Bridge) resyncAll(sub *nats.Subscription) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

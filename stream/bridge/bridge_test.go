@@ -15,12 +15,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// cluster has three servers, for the tests that do not break any of them.
+// cluster has three servers, for tests that do not stop any of them.
 var cluster *bridgetest.Cluster
 
 func TestMain(m *testing.M) { leak.Main(suite{m}) }
 
-// suite runs the tests with the servers that they share.
+// suite runs the tests with shared servers.
 type suite struct{ *testing.M }
 
 // Run runs the tests and returns the exit code.
@@ -34,8 +34,8 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
-// connect returns a bridge over the servers at a URL, on which the stream of texts exists. It is closed when the test
-// ends.
+// connect returns a bridge over the servers at a URL, and creates the stream of texts. The bridge is closed when the
+// test ends.
 func connect(t *testing.T, urls string) *bridge.Bridge {
 	t.Helper()
 	b, err := bridge.Connect(t.Context(), bridge.Config{URL: urls, Name: t.Name(), ConnectTimeout: testTimeout})

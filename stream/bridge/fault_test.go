@@ -26,7 +26,7 @@ const testTimeout = 3 * time.Minute
 
 var finished = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
 
-// reading reads a message to its end in the background. seen returns when some of its text has arrived.
+// reading reads a message to its end in the background. seen returns when some of its text has been received.
 func reading(t *testing.T, hub *stream.Hub) (seen, done func() *streamtest.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
@@ -56,7 +56,7 @@ func reading(t *testing.T, hub *stream.Hub) (seen, done func() *streamtest.Clien
 	return wait(first), wait(over)
 }
 
-// TestR30_TheLeaderDiesMidAnswer: the node that leads the stream is killed, and then started again without its memory.
+// TestR30_TheLeaderDiesMidAnswer kills the node that leads the stream, and restarts it without its memory.
 func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 3)
@@ -78,8 +78,8 @@ func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 	}
 }
 
-// TestR30_TheOnlyNodeIsRestarted: it comes back without the stream. Writers publish everything again, readers begin
-// again.
+// TestR30_TheOnlyNodeIsRestarted: the node restarts without the stream. Writers publish everything again, and readers
+// start again.
 func TestR30_TheOnlyNodeIsRestarted(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)
@@ -103,7 +103,7 @@ func TestR30_TheOnlyNodeIsRestarted(t *testing.T) {
 	}
 }
 
-// TestServersStartAtTheSameTime: each tries to create the stream, and all of them can use it.
+// TestServersStartAtTheSameTime: all servers try to create the stream, and all can use it.
 func TestServersStartAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2} {
@@ -126,7 +126,7 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 				defer cancel()
 				for err = w.Append(ctx, []byte("x")); err != nil &&
 					!errors.Is(err, stream.ErrStale); err = w.Append(ctx, []byte("x")) {
-					if ctx.Err() != nil { // Until then this node may not know the stream yet.
+					if ctx.Err() != nil { // This node may not know the stream before.
 						t.Error(err)
 						return
 					}
@@ -137,7 +137,7 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestWriterIsFenced: the log decides which run may write, whatever a server believes.
+// TestWriterIsFenced: the log decides which run may write.
 func TestWriterIsFenced(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URLs(0))
@@ -181,8 +181,8 @@ func entries(t *testing.T, b *bridge.Bridge, messageID string, n int) []byte {
 	return got
 }
 
-// TestWriterLearnsThatTheLogIsLost: a run's entries are purged while it writes, as when NATS loses its memory.
-func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
+// TestWriterDetectsALostLog purges a run's entries while it writes, as when NATS loses its memory.
+func TestWriterDetectsALostLog(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URL(0))
 	id := uuid.NewString()
@@ -206,7 +206,7 @@ func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 	}
 }
 
-// TestEndedRunIsForgotten: a text is purged when it is no longer needed, but entries of a later run are not.
+// TestEndedRunIsForgotten: a text is purged when it is no longer needed. Entries of a later run are kept.
 func TestEndedRunIsForgotten(t *testing.T) {
 	t.Parallel()
 	b, err := bridge.Connect(t.Context(), bridge.Config{
@@ -263,7 +263,7 @@ func texts(t *testing.T) jetstream.Stream {
 	return s
 }
 
-// TestAnySubject: message ids and topics are strings of any kind.
+// TestAnySubject: message ids and topics may be any strings.
 func TestAnySubject(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URLs(0))

@@ -12,8 +12,8 @@ import (
 // feedBuffer is the number of events that may be queued for the receiver.
 const feedBuffer = 8192
 
-// settle is the delay after a reconnection before subscribers are told that events were missed: until then, nodes that
-// do not know the new subscription yet may still drop events.
+// settle is the delay after a reconnection before subscribers are notified of missed events. Until then, nodes that do
+// not know the new subscription may still drop events.
 const settle = 200 * time.Millisecond
 
 // token encodes any string as one token of a subject.
@@ -25,21 +25,21 @@ func untoken(t string) (string, bool) {
 	return string(s), ok && err == nil
 }
 
-// missedToken takes the place of a topic when a server announces that others may have missed its events: those that
-// were in flight when it lost its connection. No topic's token has this prefix.
+// missedToken replaces a topic in the announcement that other servers may have missed events of this one: those in
+// transit when it lost its connection. No topic's token has this prefix.
 const missedToken = "missed"
 
-// publishMissed tells the other servers that they may have missed events of this one.
+// publishMissed notifies the other servers that they may have missed events of this one.
 func (b *Bridge) publishMissed() {
 	if err := b.nc.Publish(feedSubjects+missedToken, nil); err != nil {
-		b.log.Warn("telling other servers about missed events failed", "err", err)
+		b.log.Warn("bridge: notifying other servers of missed events failed", "err", err)
 	}
 }
 
 // Publish implements stream.Transport.
 func (b *Bridge) Publish(topic string, event []byte) {
 	if err := b.nc.Publish(feedSubjects+token(topic), event); err != nil {
-		b.log.Warn("publishing an event to other servers failed", "err", err)
+		b.log.Warn("bridge: publishing an event failed", "err", err)
 	}
 }
 
@@ -55,7 +55,7 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 		if of == nil || of == sub {
 			select {
 			case resync <- struct{}{}:
-			default: // An earlier notification is still pending.
+			default: // An earlier notification is pending.
 			}
 		}
 	})
@@ -84,8 +84,8 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 		}
 	}()
 	if b.nc.IsConnected() {
-		if err := b.nc.FlushTimeout(writeTimeout); err != nil { // Once it returns, NATS knows of the subscription.
-			b.log.Warn("subscribing to other servers' events is delayed", "err", err)
+		if err := b.nc.FlushTimeout(writeTimeout); err != nil { // After it, NATS has registered the subscription.
+			b.log.Warn("bridge: subscribing to other servers' events delayed", "err", err)
 		}
 	}
 	return func() {

@@ -9,14 +9,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// JetStream error codes that the client does not name.
+// JetStream error codes without a name in the client.
 const (
 	codeNoPeers      jetstream.ErrorCode = 10005 // Fewer servers than replicas.
 	codeNotClustered jetstream.ErrorCode = 10074 // Replicas requested of a server without a cluster.
 )
 
 const (
-	replicas   = 3 // Of the stream, if there are that many servers: it survives the loss of one.
+	replicas   = 3 // For the stream, if there are enough servers. It then survives the loss of one.
 	setupPause = 200 * time.Millisecond
 	setupCall  = 3 * time.Second
 )
@@ -47,7 +47,7 @@ func (b *Bridge) ensure(ctx context.Context) error {
 	defer cancel()
 	err := b.makeStream(ctx, replicas)
 	if tooFewServers(err) {
-		// With fewer servers, replication would only make the stream stop more often.
+		// With fewer servers, replication would only cause more outages of the stream.
 		err = b.makeStream(ctx, 1)
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *Bridge) makeStream(ctx context.Context, copies int) error {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		_, err = b.js.CreateStream(ctx, cfg)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return nil // Another server was faster.
+			return nil // Another server created it first.
 		}
 		return err
 	case err != nil:
@@ -82,7 +82,7 @@ func (b *Bridge) makeStream(ctx context.Context, copies int) error {
 		if tooFewServers(err) {
 			return err
 		}
-		b.log.Warn("the stream of texts has other settings than this server", "err", err)
+		b.log.Warn("bridge: settings of the stream of texts differ from this server's", "err", err)
 	}
 	return nil
 }
@@ -106,8 +106,8 @@ func (b *Bridge) awaitLeader(ctx context.Context) error {
 	}
 }
 
-// restore creates the stream again if an error says that it is gone, as after the restart of a single server. One
-// caller does it for all.
+// restore creates the stream again if an error shows that it no longer exists, as after the restart of a single server.
+// Only one caller creates it.
 func (b *Bridge) restore(ctx context.Context, err error) {
 	gone := errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse)
 	if !gone || !b.making.TryLock() {
@@ -115,7 +115,7 @@ func (b *Bridge) restore(ctx context.Context, err error) {
 	}
 	defer b.making.Unlock()
 	if err := b.ensure(ctx); err != nil {
-		b.log.Warn("making the stream of texts failed", "err", err)
+		b.log.Warn("bridge: creating the stream of texts failed", "err", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func tooFewServers(err error) bool {
 	return code == codeNoPeers || code == codeNotClustered
 }
 
-// errorCode returns JetStream's code of an error, 0 if it has none.
+// errorCode returns JetStream's code of an error, or 0.
 func errorCode(err error) jetstream.ErrorCode {
 	var apiErr *jetstream.APIError
 	if errors.As(err, &apiErr) {

@@ -13,8 +13,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestServerStartsWhileNATSIsAway: it joins the others when NATS is back.
-func TestServerStartsWhileNATSIsAway(t *testing.T) {
+// TestServerStartsWithoutNATS: the server connects to the others when NATS is available.
+func TestServerStartsWithoutNATS(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)
 	link := bridgetest.NewLink(t, nodes.URL(0))
@@ -47,8 +47,8 @@ func TestServerStartsWhileNATSIsAway(t *testing.T) {
 	}
 }
 
-// TestR19_OthersLearnOfALostConnection: events in flight never arrive, and only their sender can know.
-func TestR19_OthersLearnOfALostConnection(t *testing.T) {
+// TestR19_OthersAreNotifiedOfALostConnection: events in transit are lost, and only their sender can detect it.
+func TestR19_OthersAreNotifiedOfALostConnection(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)
 	link := bridgetest.NewLink(t, nodes.URL(0))
@@ -68,7 +68,7 @@ func TestR19_OthersLearnOfALostConnection(t *testing.T) {
 	}
 }
 
-// TestStalledLinkIsDropped: neither publishers nor the server's shutdown wait for it for long.
+// TestStalledLinkIsDropped: a stalled link delays neither publishers nor the server's shutdown for long.
 func TestStalledLinkIsDropped(t *testing.T) {
 	t.Parallel()
 	b, err := bridge.Connect(t.Context(), bridge.Config{URL: stuck(t), ConnectTimeout: 300 * time.Millisecond})
@@ -86,7 +86,7 @@ func TestStalledLinkIsDropped(t *testing.T) {
 	}
 }
 
-// stuck returns the address of a server that greets each client and then stops reading.
+// stuck returns the address of a server that sends each client its greeting and then stops reading.
 func stuck(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

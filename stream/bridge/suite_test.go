@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// linked returns a server whose link to a NATS server can be cut.
+// linked returns a server with a link to a NATS server that can be cut.
 func linked(t *testing.T, url string) streamtest.Server {
 	t.Helper()
 	link := bridgetest.NewLink(t, url)

@@ -14,22 +14,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// runHeader is the header with the run of an entry.
+// runHeader is the header that contains the run of an entry.
 const runHeader = "Tsumugi-Run"
 
 // conflicts bounds the retries of one Append after conflicting writes.
 const conflicts = 4
 
-// writer appends a run's entries. Each append requires that the last entry on the subject is the one that the writer
-// expects: its own, or one of an earlier run.
+// writer appends a run's entries. Each append requires that the last entry on the subject is the expected one: the
+// writer's own, or one of an earlier run.
 type writer struct {
 	b       *Bridge
 	subject string
 	run     int
 
-	known bool   // last is known.
-	last  uint64 // The sequence of the last entry on the subject, 0 for none.
-	wrote bool   // The writer has appended it.
+	known bool   // Whether last is known.
+	last  uint64 // The sequence of the last entry on the subject, or 0.
+	wrote bool   // Whether this writer appended it.
 }
 
 // Writer returns the writer of one run of a message's log.
@@ -80,8 +80,8 @@ func (w *writer) append(ctx context.Context, entry []byte) error {
 	return err
 }
 
-// look reads the last entry on the subject. If the writer has appended it, its acknowledgement was lost; the entry will
-// be sent again, which changes nothing.
+// look reads the last entry on the subject. If this writer has appended it, its acknowledgement was lost. The writer
+// sends the entry again, which has no effect.
 func (w *writer) look(ctx context.Context) error {
 	s, err := w.b.js.Stream(ctx, StreamName)
 	if err != nil {
@@ -148,7 +148,7 @@ func (b *Bridge) forget() {
 			return
 		}
 		if err := b.purge(e); err != nil {
-			b.log.Warn("purging a text failed; it expires by its age", "err", err)
+			b.log.Warn("bridge: purging a text failed, it expires later", "err", err)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (b *Bridge) Follow(ctx context.Context, messageID string, deliver func(entr
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b.log.Debug("following a text again", "message_id", messageID, "err", err)
+		b.log.Debug("bridge: restarting to follow a text", "message_id", messageID, "err", err)
 		b.restore(ctx, err)
 		if time.Since(began) > 10*time.Second {
 			pause = 100 * time.Millisecond
@@ -191,11 +191,11 @@ var (
 	errResync = errors.New("bridge: entries may have been lost on the way")
 )
 
-// follow delivers entries from the first stored one until one is lost in transit or NATS falls silent. NATS pushes them
-// through a consumer of this call, numbers them, and sends the current number in its idle heartbeats.
+// follow delivers entries from the first stored one until one is lost in transit or NATS stops sending. NATS pushes
+// them through a consumer of this call, numbers them, and sends the current number in its idle heartbeats.
 func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry []byte, more bool)) error {
 	if !b.nc.IsConnected() {
-		// Otherwise the client would buffer this request, and those of later attempts, until it is connected.
+		// Otherwise the client would buffer this request and those of later attempts until it is connected.
 		return errDisconnected
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -205,7 +205,7 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = sub.Unsubscribe() }() // Deletes the consumer, too.
+	defer func() { _ = sub.Unsubscribe() }() // Also deletes the consumer.
 	defer b.onResync(func(of *nats.Subscription) {
 		if of == nil || of == sub {
 			cancel(errResync)
@@ -265,13 +265,13 @@ func (b *Bridge) next(ctx context.Context, sub *nats.Subscription) (*nats.Msg, e
 	return msg, err
 }
 
-// allowMore answers NATS's flow control request, on which it waits before it sends more.
+// allowMore responds to NATS's flow control request. NATS waits for the response before it sends more.
 func (b *Bridge) allowMore(msg *nats.Msg) {
 	reply := msg.Reply
 	if reply == "" {
 		reply = msg.Header.Get("Nats-Consumer-Stalled")
 	}
 	if reply != "" {
-		_ = b.nc.Publish(reply, nil) // If the reply is lost, NATS falls silent, and following restarts.
+		_ = b.nc.Publish(reply, nil) // If the reply is lost, NATS stops sending, and following restarts.
 	}
 }

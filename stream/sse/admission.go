@@ -12,27 +12,27 @@ var (
 	ErrDraining = errors.New("sse: the server is about to stop")
 )
 
-// Admission is a person's permission for one stream, while it is held and while it is sent. Release gives it back.
+// Admission is a person's permission to open one stream. It lasts until Release.
 type Admission struct {
 	server   *Server
 	person   string
 	released bool  // Guarded by the server's mu.
 	ended    bool  // Guarded by the server's mu. End was called.
-	stream   ender // Guarded by the server's mu. Nil while nothing is sent or held.
+	stream   ender // Guarded by the server's mu. Nil without a stream.
 }
 
-// admissions are those of one person.
+// admissions are the admissions of one person.
 type admissions map[*Admission]struct{}
 
 // ender is a stream that can be ended early.
 type ender interface {
-	// cut ends the stream early, with the error that Delivery.Done or Hold's caller gets. It is called with no lock
+	// cut ends the stream early, with the error for Delivery.Done or the caller of Hold. It is called with no lock
 	// held.
 	cut(err error)
 }
 
-// Admit lets a person begin a stream, or returns ErrFull or ErrDraining. At the limit it looks for clients that have
-// left first: a page that is reloaded opens its new stream before the server has noticed the end of the old one.
+// Admit permits a person to begin a stream, or returns ErrFull or ErrDraining. At the limit it first ends the streams
+// of disconnected clients: a reloaded page opens its new stream before the server has detected the end of the old one.
 func (s *Server) Admit(person string) (*Admission, error) {
 	a := &Admission{server: s, person: person}
 	err := s.admit(a)
@@ -62,7 +62,7 @@ func (s *Server) admit(a *Admission) error {
 	return nil
 }
 
-// Release gives the admission back when the stream is over. A second call does nothing.
+// Release ends the admission after its stream. Further calls have no effect.
 func (a *Admission) Release() {
 	s := a.server
 	s.mu.Lock()
@@ -79,9 +79,9 @@ func (a *Admission) Release() {
 	s.left()
 }
 
-// End ends every stream of a person at once: those that are sent or held, and, as soon as they begin, those that have
-// been admitted. The clients reconnect, and are refused or resume. It has no effect on later admissions, not even of a
-// request that was authenticated before.
+// End ends all streams of a person: open and held ones at once, and admitted ones as soon as they begin. The clients
+// reconnect, and are refused or resume. End has no effect on later admissions, even for a request that was
+// authenticated before.
 func (s *Server) End(person string) {
 	var streams []ender
 	s.mu.Lock()
@@ -97,28 +97,28 @@ func (s *Server) End(person string) {
 	}
 }
 
-// cutter is a stream that its owner ends.
+// cutter implements ender for a stream that its owner ends.
 type cutter func(err error)
 
 func (c cutter) cut(err error) { c(err) }
 
-// Attach ties a stream that the caller sends by itself to its admission: cut is called, from any goroutine, when the
-// stream must end early. It fails if the stream must not begin any more.
+// Attach binds a stream that the caller sends to its admission. The server calls cut, from any goroutine, when the
+// stream must end early. Attach fails if the stream must not begin.
 func (a *Admission) Attach(cut func(err error)) error {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
 	return a.server.begin(a, cutter(cut))
 }
 
-// People returns the people who have admissions, in no order.
+// People returns the people who have admissions, in any order.
 func (s *Server) People() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.people))
 }
 
-// begin attaches a stream to an admission, which may be nil. It fails if the stream must not begin any more. The caller
-// holds mu.
+// begin attaches a stream to an admission, which may be nil. It fails if the stream must not begin. The caller holds
+// mu.
 func (s *Server) begin(a *Admission, stream ender) error {
 	switch {
 	case s.closed:
@@ -132,7 +132,7 @@ func (s *Server) begin(a *Admission, stream ender) error {
 	return nil
 }
 
-// pause undoes begin. The caller holds the server's mu.
+// pause reverts begin. The caller holds the server's mu.
 func (a *Admission) pause() {
 	if a != nil {
 		a.stream = nil

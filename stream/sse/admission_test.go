@@ -54,8 +54,8 @@ func TestAdmitCountsExactly(t *testing.T) {
 	}
 }
 
-// TestR31_DeadClientsMakeRoom reloads a page while the limit of streams is reached.
-func TestR31_DeadClientsMakeRoom(t *testing.T) {
+// TestR31_StreamsOfDisconnectedClientsEnd reloads a page while the number of streams is at its limit.
+func TestR31_StreamsOfDisconnectedClientsEnd(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
 	s := sse.NewServer(sse.Config{Fast: true, MaxStreams: 1})
@@ -156,8 +156,8 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 	})
 }
 
-// TestR45_StreamsOfOnePersonEnd ends a person's streams that are being sent, are held, or have not begun; another
-// person's go on.
+// TestR45_StreamsOfOnePersonEnd ends a person's streams that are open, held, or not yet begun. Streams of another
+// person continue.
 func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -194,7 +194,7 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 			readers.Go(func() {
 				r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 				r.Header.Set("Person", person)
-				r.Close = true // A request that is cut off before its response is not repeated.
+				r.Close = true // A request without a response is not repeated on a new connection.
 				resp, err := server.Client().Do(r)
 				if errors.Is(err, io.EOF) {
 					bodies <- "" // Ended while its head was being sent.

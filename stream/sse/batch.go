@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxPieces and maxBatch bound what one system call writes.
+// maxPieces and maxBatch bound the data of one system call.
 const (
 	maxPieces = 16
 	maxBatch  = 256 << 10
@@ -18,20 +18,20 @@ var (
 	lastChunk = []byte("0\r\n\r\n")
 )
 
-// batch is what is written to a subscriber next. It belongs to one goroutine, which uses it for one after the other.
+// batch is the next data for a subscriber. It belongs to one goroutine, which reuses it for each subscriber.
 type batch struct {
 	pieces [][]byte
-	size   [10]byte  // Of the chunk, as it stands before it.
-	since  time.Time // When the first of it was published; zero if that is not known.
+	size   [10]byte  // The size line before a chunk.
+	since  time.Time // When its first piece was published; zero if unknown.
 }
 
 func (b *batch) clear() {
-	clear(b.pieces) // What was written is not kept alive.
+	clear(b.pieces) // Releases the written pieces.
 	b.pieces = b.pieces[:0]
 }
 
-// gather takes what is to be written next to a subscriber, and returns its length: what its socket did not take before,
-// or else what is new.
+// gather collects the next data for a subscriber, and returns its length: the rest that its socket did not accept
+// before, or else the new events.
 func (b *batch) gather(c *subscriber) (n int) {
 	if len(b.pieces) > 0 {
 		for _, piece := range b.pieces {
@@ -39,7 +39,7 @@ func (b *batch) gather(c *subscriber) (n int) {
 		}
 		return n
 	}
-	b.pieces = append(b.pieces, nil) // The chunk's size is known last.
+	b.pieces = append(b.pieces, nil) // Reserved for the chunk's size, which is not known yet.
 	add := func(piece []byte) {
 		b.pieces = append(b.pieces, piece)
 		n += len(piece)
@@ -62,8 +62,8 @@ func (b *batch) gather(c *subscriber) (n int) {
 	return b.frame(c, n)
 }
 
-// frame makes what was gathered, n bytes, a chunk of HTTP's chunked coding (RFC 9112, section 7.1), and returns its
-// length. The last chunk follows the text's end only: a client takes a response that ends without it for cut off.
+// frame converts the n gathered bytes to a chunk of HTTP's chunked coding (RFC 9112, section 7.1), and returns its
+// length. The last chunk is sent only after the text's end. A client treats a response without it as incomplete.
 func (b *batch) frame(c *subscriber, n int) int {
 	if n == 0 {
 		b.pieces = b.pieces[:0]
@@ -80,7 +80,7 @@ func (b *batch) frame(c *subscriber, n int) int {
 	return n
 }
 
-// rest returns what is left of the pieces of which n bytes were written. It shares no memory with the batch itself.
+// rest returns the pieces without the first n bytes, which were written. It shares no memory with the batch itself.
 func (b *batch) rest(n int) [][]byte {
 	rest := make([][]byte, 0, len(b.pieces))
 	for i, piece := range b.pieces {
@@ -90,7 +90,7 @@ func (b *batch) rest(n int) [][]byte {
 			continue
 		}
 		if i == 0 {
-			piece = bytes.Clone(piece) // It stands in b.size.
+			piece = bytes.Clone(piece) // The piece is in b.size.
 		}
 		rest = append(rest, piece)
 	}

@@ -23,8 +23,8 @@ func (flushes) SetWriteDeadline(time.Time) error { return nil }
 func (flushes) Write(b []byte) (int, error)      { return len(b), nil }
 func (f flushes) Flush()                         { f <- struct{}{} }
 
-// BenchmarkPublishToFlush measures a token from publishing to the flush of its only client's response, without
-// net/http's own work.
+// BenchmarkPublishToFlush measures the time from publishing a token to the flush of its only client's response, without
+// net/http's work.
 func BenchmarkPublishToFlush(b *testing.B) {
 	text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
 	server := sse.NewServer(sse.Config{})
@@ -35,7 +35,7 @@ func BenchmarkPublishToFlush(b *testing.B) {
 			sse.Delivery{Watch: text.Watch(""), Done: func(error) {}})
 		close(served)
 	}()
-	<-w // The beginning.
+	<-w // The first events.
 	b.ReportAllocs()
 	for b.Loop() {
 		text.AppendText(token)

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canTakeOver says that this system can write to a connection, and look at it, without waiting.
+// canTakeOver reports whether this system supports nonblocking writes and checks of a connection.
 const canTakeOver = true
 
-// rawConn returns the way to write to a connection, and look at it, without waiting; nil if there is none.
+// rawConn returns the raw connection for nonblocking access, or nil.
 func rawConn(conn net.Conn) syscall.RawConn {
-	switch conn.(type) { // No others: what wraps a connection may change the bytes.
+	switch conn.(type) { // Only these types, because a wrapper may change the bytes.
 	case *net.TCPConn, *net.UnixConn:
 		raw, err := conn.(syscall.Conn).SyscallConn() //nolint:forcetypeassert // Both are.
 		if err == nil {
@@ -25,7 +25,7 @@ func rawConn(conn net.Conn) syscall.RawConn {
 	return nil
 }
 
-// writeNow writes as much as the connection takes without waiting, and returns how much that was.
+// writeNow writes as much as the connection accepts without blocking, and returns the number of bytes.
 func writeNow(raw syscall.RawConn, pieces [][]byte) (n int, err error) {
 	closed := raw.Write(func(fd uintptr) bool {
 		for n, err = unix.Writev(int(fd), pieces); errors.Is(err, unix.EINTR); { //nolint:gosec // A descriptor.
@@ -39,11 +39,11 @@ func writeNow(raw syscall.RawConn, pieces [][]byte) (n int, err error) {
 	return max(n, 0), cmp.Or(err, closed)
 }
 
-// maxDiscards bounds the reads of one call of discard: 64 KiB.
+// maxDiscards bounds the number of reads in one call of discard: 64 KiB in total.
 const maxDiscards = 128
 
-// discard reads what a client has sent, up to a bound, and drops it. It returns io.EOF if the client will send nothing
-// more, which it may say and still read, and another error if the connection is broken.
+// discard reads and drops data sent by a client, up to a bound. It returns io.EOF if the client has closed its sending
+// side, after which it may still read. It returns another error if the connection is broken.
 func discard(raw syscall.RawConn) error {
 	if raw == nil {
 		return nil
@@ -69,8 +69,7 @@ func discard(raw syscall.RawConn) error {
 	return cmp.Or(gone, err)
 }
 
-// unacknowledged returns the number of bytes that were written to a connection and are still to be acknowledged by the
-// client's system.
+// unacknowledged returns the number of written bytes that the client's system has not yet acknowledged.
 func unacknowledged(raw syscall.RawConn) (n int, err error) {
 	closed := raw.Control(func(fd uintptr) {
 		n, err = unix.IoctlGetInt(int(fd), unix.TIOCOUTQ) //nolint:gosec // A descriptor.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// canTakeOver says that this system can write to a connection, and look at it, without waiting. On others than Linux,
-// net/http writes all streams.
+// canTakeOver reports whether this system supports nonblocking writes and checks of a connection. On systems other than
+// Linux, net/http writes all streams.
 const canTakeOver = false
 
 func rawConn(net.Conn) syscall.RawConn { return nil }

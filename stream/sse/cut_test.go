@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestR05_CutAtEveryByteOverTheWire cuts real connections: the first during the first run, the second during the second
-// one.
+// TestR05_CutAtEveryByteOverTheWire cuts real connections: the first one during the first run, the second one during
+// the second run.
 func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		texts, runs, thoughts := make([]*stream.Text, 2), []string{"紡ぐとは、🧵", "紡ぐ"}, []string{"何を、聞かれたか。", ""}
@@ -47,7 +47,7 @@ func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// Everything that is sent before the text pauses.
+		// The bytes sent before the text pauses.
 		length := 0
 		for w := texts[0].Watch(""); ; {
 			piece := w.Take()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Drain admits no new streams and ends the open ones, spread evenly over a time so that the clients do not all
-// reconnect at once. It returns when all have ended and their clients have read what they were sent, or with the
+// Drain admits no new streams and ends the open ones, spread evenly over a duration so that the clients do not all
+// reconnect at once. It returns when all streams have ended and their clients have read the sent data, or with the
 // context's error.
 func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	streams, empty := s.beginDrain()
@@ -15,7 +15,7 @@ func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for i, stream := range streams {
-		// Each ends at a random time in a slice of its own.
+		// Each stream ends at a random time in its slice of the duration.
 		slice := over / time.Duration(n)
 		at := time.Duration(i)*slice + rand.N(slice+1) //nolint:gosec // Spreads clients; not a secret.
 		timer.Reset(time.Until(began.Add(at)))
@@ -34,7 +34,7 @@ func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// Those that were admitted before and have begun since.
+	// Streams that were admitted before and have begun since.
 	s.endAll()
 	select {
 	case <-empty:
@@ -44,7 +44,7 @@ func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	}
 }
 
-// beginDrain returns the open streams in random order, and a channel that is closed when there are none left.
+// beginDrain returns the open streams in random order, and a channel that is closed when none are left.
 func (s *Server) beginDrain() (streams []ender, empty <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Server) streams() []ender {
 	return streams
 }
 
-// endAll ends every stream, and has none begin any more.
+// endAll ends every stream and prevents new ones.
 func (s *Server) endAll() {
 	s.mu.Lock()
 	s.draining, s.closed = true, true
@@ -83,9 +83,9 @@ func (s *Server) endAll() {
 	}
 }
 
-// Close ends every stream at once, waits for no client, and waits for the server's goroutines. No stream can begin
-// after that. A blocked write to an HTTP/2 connection ends only with the connection: close the http.Server first, or
-// give it a WriteByteTimeout.
+// Close ends every stream at once without waiting for clients, and waits for the server's goroutines. It prevents new
+// streams. A blocked write to an HTTP/2 connection ends only with the connection: close the http.Server first, or set
+// its WriteByteTimeout.
 func (s *Server) Close() {
 	s.endAll()
 	s.mu.Lock()
@@ -97,7 +97,7 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// left wakes Drain if no stream, no admission and no lingering connection is left. The caller holds mu.
+// left notifies Drain if no stream, no admission and no lingering connection is left. The caller holds mu.
 func (s *Server) left() {
 	if s.empty != nil && s.admitted == 0 && s.lingering == 0 && len(s.subscribers) == 0 && len(s.responses) == 0 {
 		close(s.empty)

@@ -20,9 +20,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestR28_ClientsThatVanishAreNoticed: the stream of a client that has left ends, both while nothing is sent and in the
-// middle of a write.
-func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
+// TestR28_DisconnectedClientsAreDetected: the stream of a disconnected client ends, both while nothing is sent and
+// during a write.
+func TestR28_DisconnectedClientsAreDetected(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		for name, leave := range map[string]func(*stream.Text, net.Conn){
 			"quiet": func(_ *stream.Text, conn net.Conn) { _ = conn.Close() },
@@ -68,8 +68,8 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 	})
 }
 
-// TestHalfClosedClientsAreServed: clients close their sending side with the request or later, while they are held or
-// served.
+// TestHalfClosedClientsAreServed: clients close their sending side with the request or later, while their stream is
+// held or sent.
 func TestHalfClosedClientsAreServed(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -116,7 +116,8 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 			bodies = append(bodies, bufio.NewReader(resp.Body))
 		}
 		for i, body := range bodies {
-			for beats := 0; beats < 5; { // It was found to be half closed, and is still connected.
+			// The server has detected the half-closed connection; the client is still connected.
+			for beats := 0; beats < 5; {
 				line, err := body.ReadString('\n')
 				if err != nil {
 					t.Fatal(i, err)
@@ -174,7 +175,7 @@ func TestInputAfterTheRequestIsIgnored(t *testing.T) {
 func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const together = 50
-		streams := 1000 // Goroutines of net/http are not counted.
+		streams := 1000 // Without the goroutines of net/http.
 		if cfg.Fast {
 			streams = 10_000
 		}
@@ -199,7 +200,7 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 				clients.Go(func() { openAndLeave(t, server) })
 			}
 			clients.Wait()
-			text.AppendText("。") // Detects the clients that are gone.
+			text.AppendText("。") // Detects the disconnected clients.
 		}
 		for open(s) > 0 || s.Stats().Ends.Gone < uint64(streams) { // The last one is counted after it is closed.
 			runtime.Gosched()
@@ -209,7 +210,7 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 		if st.Opened != uint64(streams) || st.Ends.Gone != uint64(streams) || st.OpenFast+st.OpenHTTP != 0 {
 			t.Errorf("got %+v", st)
 		}
-		// Other tests run at the same time; a leak of 10,000 would show. What is closed ends in its own time.
+		// Other tests run concurrently; a leak of 10,000 would be visible. Closed connections take a moment to end.
 		for n := runtime.NumGoroutine(); n > goroutines+200; n = runtime.NumGoroutine() {
 			if time.Since(closed) > time.Minute {
 				t.Fatalf("%d goroutines before, %d after", goroutines, n)
@@ -225,7 +226,7 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 	})
 }
 
-// openAndLeave opens a stream and leaves when its first bytes have arrived.
+// openAndLeave opens a stream and disconnects after its first bytes.
 func openAndLeave(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())

@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// BenchmarkIdleStream measures the memory of an idle stream, in KiB of the whole process. The clients are bare sockets
-// that cost the process nothing.
+// BenchmarkIdleStream measures the memory of an idle stream, in KiB of the whole process. The clients are raw sockets
+// that use no memory of the process.
 func BenchmarkIdleStream(b *testing.B) {
 	const streams = 4000
 	for name, fast := range map[string]bool{"fast": true, "net-http": false} {
@@ -57,7 +57,7 @@ func BenchmarkIdleStream(b *testing.B) {
 	}
 }
 
-// connect opens streams over bare sockets, one after the other, and waits until each has received its beginning.
+// connect opens n streams over raw sockets one by one, and waits for the first bytes of each.
 func connect(tb testing.TB, address net.Addr, n int) (fds []int) {
 	tb.Helper()
 	to := &syscall.SockaddrInet4{Port: address.(*net.TCPAddr).Port, Addr: [4]byte{127, 0, 0, 1}}

@@ -11,20 +11,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// lingerEvery is the time between two looks at the lingering connections.
+// lingerEvery is the interval between two checks of the lingering connections.
 const lingerEvery = 100 * time.Millisecond
 
-// lingering is a connection whose stream has ended and whose sending side is shut down. It is closed only after the
-// client has closed its own side: closing a connection with unread input resets it, and the client would lose what it
-// has not read yet.
+// lingering is a connection whose stream has ended and whose sending side is shut down. It is closed after the client
+// has closed its side. Closing a connection with unread input resets it, and the client would lose data that it has not
+// read.
 type lingering struct {
 	conn  net.Conn
 	raw   syscall.RawConn
 	since time.Time
-	left  int // The bytes that the client's system had not acknowledged at since.
+	left  int // Bytes not acknowledged by the client's system at since.
 }
 
-// linger closes the connection of a stream that ended with err, as soon as that loses nothing that was sent.
+// linger closes the connection of a stream that ended with err, as soon as this loses no sent data.
 func (s *Server) linger(conn net.Conn, raw syscall.RawConn, err error) {
 	if raw == nil || !complete(err) || conn.(interface{ CloseWrite() error }).CloseWrite() != nil {
 		_ = conn.Close()
@@ -39,14 +39,14 @@ func (s *Server) linger(conn net.Conn, raw syscall.RawConn, err error) {
 	}
 }
 
-// complete reports whether a stream that ended with err was sent all that it was to be sent.
+// complete reports whether all data of a stream that ended with err was sent.
 func complete(err error) bool {
 	return err == nil || errors.Is(err, stream.ErrAbandoned) || errors.Is(err, ErrDraining) ||
 		errors.Is(err, ErrEnded) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // closeLingering closes the lingering connections one by one, or all at once when the server is closed. It returns when
-// there are none.
+// none are left.
 func (s *Server) closeLingering() {
 	ticker := time.NewTicker(lingerEvery)
 	defer ticker.Stop()
@@ -77,11 +77,11 @@ func (s *Server) closeLingering() {
 	}
 }
 
-// waits discards input and reports whether the client still reads. A client that does not take 64 KiB within the
-// timeout is not waited for, as with a slow consumer.
+// waits discards input and reports whether the client still reads. Like a slow consumer, a client must accept 64 KiB
+// within the timeout.
 func (l *lingering) waits(timeout time.Duration) bool {
 	if discard(l.raw) != nil {
-		return false // Nothing more can arrive, so that closing resets nothing.
+		return false // Nothing more can arrive, so closing does not cause a reset.
 	}
 	now := time.Now()
 	if now.Sub(l.since) < timeout {

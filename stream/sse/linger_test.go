@@ -21,7 +21,7 @@ import (
 // longAnswer fits into the server's write buffer but not into a slow client's read buffer.
 var longAnswer = strings.Repeat("紡ぐ", 16<<10)
 
-// serveLong serves a text through a write buffer that takes longAnswer at once.
+// serveLong serves a text through a write buffer larger than longAnswer.
 func serveLong(t *testing.T, text *stream.Text, s *sse.Server, ended chan<- error) *httptest.Server {
 	t.Helper()
 	return serveBuffered(t, s, 1<<20, func(w http.ResponseWriter, r *http.Request) {
@@ -45,8 +45,8 @@ func askSlowly(t *testing.T, server *httptest.Server) (net.Conn, io.Reader) {
 	return conn, askOver(t, conn, "HTTP/1.1", "").Body
 }
 
-// TestSlowClientThatSendsMoreReadsTheWholeAnswer: bytes arrive after the request, before and after the stream's end, of
-// a client that has read nothing yet. A draining server waits for it.
+// TestSlowClientThatSendsMoreReadsTheWholeAnswer: a client that has read nothing sends bytes after the request, before
+// and after the stream's end. A draining server waits for it.
 func TestSlowClientThatSendsMoreReadsTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	for name, drained := range map[string]bool{"serving": false, "draining": true} {
@@ -91,8 +91,8 @@ func TestSlowClientThatSendsMoreReadsTheWholeAnswer(t *testing.T) {
 	}
 }
 
-// TestConnectionsLingerForTheWriteTimeout: clients that stay connected after the end are not waited for any longer,
-// whether they have read the answer or not.
+// TestConnectionsLingerForTheWriteTimeout: the server waits at most for the write timeout for clients that stay
+// connected after the end, whether they have read the answer or not.
 func TestConnectionsLingerForTheWriteTimeout(t *testing.T) {
 	t.Parallel()
 	text := newText(1)

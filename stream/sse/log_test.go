@@ -20,7 +20,7 @@ import (
 func TestReadLogIsCollected(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const watchers = 4
-		update := stream.Update{Run: 1} // Several segments at once.
+		update := stream.Update{Run: 1} // Several segments.
 		for i := range 32 {
 			data := fmt.Sprintf(`{"type":"data-step","id":"%d","data":{"detail":"%s"}}`, i, strings.Repeat("x", 700))
 			update.Parts = append(update.Parts, stream.Part{Seq: i + 1, Key: strconv.Itoa(i), Data: []byte(data)})
@@ -53,9 +53,9 @@ func TestReadLogIsCollected(t *testing.T) {
 		for piece := watch.Take(); piece != nil; piece = watch.Take() {
 			pieces = append(pieces, weak.Make(&piece[0]))
 		}
-		read := pieces[:len(pieces)-1] // The text holds the last one.
+		read := pieces[:len(pieces)-1] // The text refers to the last one.
 		held := func(p weak.Pointer[byte]) bool { return p.Value() != nil }
-		// The last writer may still be about to clear its batch.
+		// The last writer may not have cleared its batch yet.
 		for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(read, held) &&
 			time.Now().Before(deadline); {
 			runtime.GC()

@@ -9,29 +9,30 @@ import (
 	"time"
 )
 
-// response is a stream that net/http writes. Its methods belong to the goroutine of the request, but for cut.
+// response is a stream written by net/http. Its methods belong to the goroutine of the request, except for cut.
 type response struct {
 	server    *Server
 	w         http.ResponseWriter
 	rc        *http.ResponseController
-	brief     bool // The deadline is cleared after a write: when one passes, HTTP/2 ends even a stream that is quiet.
+	brief     bool // The deadline is cleared after a write: after it, HTTP/2 would end even an idle stream.
 	admission *Admission
-	half      <-chan struct{} // Closed when the client sends nothing more; nil if that ends the context.
-	timer     *time.Timer     // Fills beat when a heartbeat may be due. Waiting for its own channel costs more.
-	beat      chan struct{}   // Has room for one.
-	every     time.Duration   // The silence after which a heartbeat is due.
-	last      time.Time       // When something was sent last.
-	deadline  time.Time       // Of the write that is under way.
-	flushed   bool            // The head was sent.
+	half      <-chan struct{} // Closed when the client closes its sending side; nil if that ends the context.
+	// Signals beat when a heartbeat may be due. Waiting for the timer's own channel costs more.
+	timer    *time.Timer
+	beat     chan struct{} // Has capacity one.
+	every    time.Duration // The silence after which a heartbeat is due.
+	last     time.Time     // Time of the last write.
+	deadline time.Time     // Of the write in progress.
+	flushed  bool          // Whether the head was sent.
 
-	ctx context.Context // Ends when the stream is to end early, with the reason as its cause.
+	ctx context.Context // Ends when the stream must end early, with the reason as its cause.
 	end context.CancelCauseFunc
 
 	mu      sync.Mutex
 	writing bool // Guarded by mu.
 }
 
-// open adds a stream that net/http writes. It fails if it is too late to begin. close must be called.
+// open adds a stream written by net/http. It fails if streams must not begin. The caller must call close.
 func (s *Server) open(ctx context.Context, w http.ResponseWriter, brief bool, a *Admission) (*response, error) {
 	r := &response{
 		server: s, w: w, rc: http.NewResponseController(w), brief: brief, admission: a, half: halfClosed(ctx),
@@ -61,8 +62,9 @@ func (r *response) close() {
 	s.left()
 }
 
-// Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil), the
-// context ends (its error) or the stream is ended early (ErrDraining, ErrEnded). admission may be nil.
+// Hold keeps a client connected after Begin, with heartbeats, the first one at once. It returns nil when ready is
+// closed, the context's error when the context ends, and ErrDraining or ErrEnded when the stream is ended early.
+// admission may be nil.
 func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Admission, ready <-chan struct{}) error {
 	held, err := s.open(ctx, w, true, admission)
 	if err != nil {
@@ -73,27 +75,28 @@ func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Adm
 	return held.wait(ready)
 }
 
-// respond sends a delivery by net/http. It returns when the stream is over.
+// respond sends a delivery by net/http. It returns when the stream has ended.
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Delivery) {
 	flushed, panicked, err := false, true, ErrGone
 	defer func() {
-		if err == nil || panicked { // Whatever w panics with is handed on, and aborts the response as well.
+		if err == nil || panicked { // A panic of w is not recovered, and also aborts the response.
 			return
 		}
 		if !flushed {
-			// The head at least: a client whose request is answered by nothing may make it again.
+			// Send at least the head, because a client may repeat a request without a response.
 			rc := http.NewResponseController(w)
 			_ = rc.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 			_ = rc.Flush()
 		}
-		panic(http.ErrAbortHandler) // A response that net/http ended well would look like a whole answer.
+		// Otherwise net/http would complete the response, which would look like a whole answer.
+		panic(http.ErrAbortHandler)
 	}()
 	defer func() { s.finish(d.Done, err) }()
 	flushed, err = s.follow(w, r, d)
 	panicked = false
 }
 
-// follow sends a delivery until the stream is over.
+// follow sends a delivery until the stream has ended.
 func (s *Server) follow(w http.ResponseWriter, req *http.Request, d Delivery) (flushed bool, err error) {
 	ctx := req.Context()
 	if !d.Until.IsZero() {
@@ -120,10 +123,10 @@ func (s *Server) follow(w http.ResponseWriter, req *http.Request, d Delivery) (f
 		if err := r.write(pieces, since); err != nil {
 			return false, err
 		}
-		clear(pieces) // What was written is not kept alive.
+		clear(pieces) // Releases the written pieces.
 		pieces = pieces[:0]
 		if over, err := d.Watch.Over(); over {
-			_ = r.setDeadline(time.Now().Add(s.cfg.WriteTimeout)) // For net/http to end the response.
+			_ = r.setDeadline(time.Now().Add(s.cfg.WriteTimeout)) // Lets net/http complete the response.
 			return false, err
 		}
 		more, _ := d.Watch.Wait()
@@ -143,14 +146,14 @@ func (r *response) beatNow() {
 	}
 }
 
-// wait sends heartbeats until ready is closed, which is no error.
+// wait sends heartbeats until ready is closed, which is not an error.
 func (r *response) wait(ready <-chan struct{}) error {
 	for {
 		select {
 		case <-ready:
 			return nil
 		case <-r.half:
-			// The system of a client that has left refuses what it is sent.
+			// The system of a disconnected client refuses new data.
 			r.half, r.every, r.last = nil, r.server.sweepEvery(), time.Time{}
 			r.beatNow()
 		case <-r.beat:
@@ -169,7 +172,7 @@ func (r *response) wait(ready <-chan struct{}) error {
 	}
 }
 
-// write writes and flushes. since is when the first of the pieces was published, zero if that is not known.
+// write writes and flushes. since is the time when the first piece was published, or zero if unknown.
 func (r *response) write(pieces [][]byte, since time.Time) error {
 	if len(pieces) == 0 {
 		return nil
@@ -199,7 +202,7 @@ func (r *response) write(pieces [][]byte, since time.Time) error {
 	return nil
 }
 
-// arm begins a write with a deadline. It fails if the stream is to end.
+// arm begins a write with a deadline. It fails if the stream must end.
 func (r *response) arm() error {
 	r.deadline = time.Now().Add(r.server.cfg.WriteTimeout)
 	r.mu.Lock()
@@ -221,10 +224,10 @@ func (r *response) disarm() {
 	}
 }
 
-// writeError returns why a write failed.
+// writeError returns the reason of a failed write.
 func (r *response) writeError(err error) error {
 	if !time.Now().Before(r.deadline) {
-		return ErrSlow // HTTP/2 says something else of a stream that it has ended.
+		return ErrSlow // HTTP/2 returns another error for a stream that it has ended.
 	}
 	return cmp.Or(context.Cause(r.ctx), sendError(err))
 }
@@ -236,7 +239,7 @@ func (r *response) setDeadline(at time.Time) error {
 	return nil
 }
 
-// cut implements ender. It interrupts a write.
+// cut implements ender. It interrupts a write in progress.
 func (r *response) cut(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,8 +250,8 @@ func (r *response) cut(err error) {
 }
 
 // HalfClose wraps a handler of streams so that a client that closes its sending side after the request is served to the
-// end. net/http cancels the request's context then, as if the client had left. The handler's context goes on; whether
-// the client is there shows when it is sent something.
+// end. In this case net/http cancels the request's context, as if the client had disconnected. The handler's context is
+// not canceled; a write detects whether the client is still connected.
 func HalfClose(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 {
@@ -261,8 +264,8 @@ func HalfClose(next http.Handler) http.Handler {
 
 type halfCloseKey struct{}
 
-// halfClosed returns a channel that is closed when the client of a request sends nothing more, nil if that ends the
-// context.
+// halfClosed returns a channel that is closed when the client of a request closes its sending side, or nil if that ends
+// the context.
 func halfClosed(ctx context.Context) <-chan struct{} {
 	half, _ := ctx.Value(halfCloseKey{}).(<-chan struct{})
 	return half

@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// TestR12_QuietStreamsOutliveTheirWriteDeadline keeps streams quiet for longer than the write timeout. HTTP/2 resets a
-// stream whose deadline has passed, even if nothing is being written.
+// TestR12_QuietStreamsOutliveTheirWriteDeadline keeps streams idle for longer than the write timeout. HTTP/2 resets a
+// stream whose deadline has passed, even without a write in progress.
 func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -67,8 +67,8 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 	}
 }
 
-// TestR13_StreamWhoseTimeIsUpIsCutOff ends a stream while it is quiet. The response is incomplete.
-func TestR13_StreamWhoseTimeIsUpIsCutOff(t *testing.T) {
+// TestR13_StreamEndsAtItsTimeLimit ends an idle stream at its time limit. The response is incomplete.
+func TestR13_StreamEndsAtItsTimeLimit(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		cfg.WriteTimeout = 2 * time.Second

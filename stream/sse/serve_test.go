@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// ask opens a stream with a bare HTTP client, and returns the connection and the response.
+// ask opens a stream with a raw HTTP client, and returns the connection and the response.
 func ask(t testing.TB, server *httptest.Server, lastEventID string) (net.Conn, *http.Response) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -46,8 +46,7 @@ func askOver(t testing.TB, conn net.Conn, proto, lastEventID string) *http.Respo
 	return resp
 }
 
-// readBody reads a stream to its end. An end without the last chunk is accepted: it means that the client should
-// reconnect.
+// readBody reads a stream to its end. It accepts an end without the last chunk, after which a client should reconnect.
 func readBody(t testing.TB, body io.Reader) []byte {
 	t.Helper()
 	raw, err := io.ReadAll(body)
@@ -57,9 +56,9 @@ func readBody(t testing.TB, body io.Reader) []byte {
 	return raw
 }
 
-// TestWhichConnectionsAreTakenOver checks which connections are taken over, and that the events are the same either
-// way.
-func TestWhichConnectionsAreTakenOver(t *testing.T) {
+// TestHijackedConnections checks which connections are hijacked, and that the events are the same on both
+// ways.
+func TestHijackedConnections(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, proto string
@@ -107,8 +106,8 @@ func TestWhichConnectionsAreTakenOver(t *testing.T) {
 	}
 }
 
-// TestR05_DropsAndResumesOverTheWire: clients come and go at random while an answer is written, so that it has one,
-// several or no watchers. The test checks the final text of each.
+// TestR05_DropsAndResumesOverTheWire: clients connect and disconnect at random while an answer is written, so that it
+// has one, several or no watchers. The test checks the final text of each client.
 func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const readers, visits = 5, 150
@@ -116,7 +115,7 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 		s := sse.NewServer(cfg)
 		server := serve(t, text, s, nil)
 		var clients sync.WaitGroup
-		var last atomic.Bool // From now on they stay to the end.
+		var last atomic.Bool // From now on clients stay to the end.
 		for i := range readers {
 			clients.Go(func() {
 				rng := rand.New(rand.NewPCG(5, uint64(i)))
@@ -130,7 +129,7 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 					raw := readBody(t, body)
 					_ = conn.Close()
 					if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
-						c.End = "" // A client that was cut off before the end mark gets the end again.
+						c.End = "" // A client that was disconnected before the end mark receives the end again.
 						read(t, &c, raw[:whole+2])
 					}
 				}
@@ -140,7 +139,7 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 			})
 		}
 		for tokens, opened := uint64(0), uint64(0); opened < visits; opened = s.Stats().Opened {
-			if tokens < 100*(opened+1) { // About as fast as the clients read.
+			if tokens < 100*(opened+1) { // Keeps the writer at about the speed of the clients.
 				text.AppendText("紡ぐ")
 				tokens++
 			}
@@ -163,7 +162,7 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 			text := newText(1)
 			ended := make(chan error, 2)
 			server := serve(t, text, sse.NewServer(cfg), ended)
-			for range 2 { // Alone, and after the end.
+			for range 2 { // As the only client, and after the end.
 				_, resp := ask(t, server, "")
 				finish(text)
 				var c streamtest.Client
@@ -172,7 +171,7 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 				if err := <-ended; errors.Is(err, stream.ErrAbandoned) == c.Done || c.Done != (name == "finished") {
 					t.Errorf("%s: %v, done %v", name, err, c.Done)
 				}
-				if c.Done != (broken == nil) { // A client that has a part must not mistake it for the whole.
+				if c.Done != (broken == nil) { // A client must not treat a part as the whole.
 					t.Errorf("%s: the body ends with %v", name, broken)
 				}
 			}
@@ -180,7 +179,7 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 	})
 }
 
-// TestHeldStreamsAreTakenOver holds a client before there is a text.
+// TestHeldStreamsAreTakenOver holds a client before its text exists.
 func TestHeldStreamsAreTakenOver(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -217,7 +216,7 @@ func TestHeldStreamsAreTakenOver(t *testing.T) {
 	})
 }
 
-// TestCloseEndsOpenStreams closes a server some of whose clients have stopped reading.
+// TestCloseEndsOpenStreams closes a server while some of its clients do not read.
 func TestCloseEndsOpenStreams(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const streams = 10

@@ -15,18 +15,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Config tunes how events are sent. The zero value of a field means its default.
+// Config tunes the sending of events. The zero value of a field selects its default.
 type Config struct {
-	Heartbeat    time.Duration // A comment is sent when nothing else was for so long. Default 15 s.
-	WriteTimeout time.Duration // A client that takes nothing for so long is dropped. Default 10 s.
-	RetryMin     time.Duration // Clients reconnect after a random time from here, default 1 s,
-	RetryMax     time.Duration // to here, default 3 s.
+	Heartbeat    time.Duration // Time without data after which a comment is sent. Default 15 s.
+	WriteTimeout time.Duration // Time after which a client that accepts no data is disconnected. Default 10 s.
+	RetryMin     time.Duration // Minimum of the clients' random reconnection time, default 1 s.
+	RetryMax     time.Duration // Maximum of the clients' random reconnection time, default 3 s.
 
-	// Fast has Serve take plain HTTP/1.1 connections over from net/http. What a client receives is the same, and an
-	// idle stream costs a tenth of the memory and no goroutine.
+	// Fast lets Serve hijack plain HTTP/1.1 connections from net/http. Clients receive the same data. An idle stream
+	// uses a tenth of the memory and no goroutine.
 	Fast bool
 
-	MaxStreams int // Admit lets so many in, default any number.
+	MaxStreams int // Maximum number of admissions; default unlimited.
 }
 
 func (c Config) withDefaults() Config {
@@ -47,29 +47,29 @@ func (c Config) withDefaults() Config {
 // usable.
 type Server struct {
 	cfg      Config
-	began    time.Time // The server's clock counts from here.
+	began    time.Time // The zero of the server's clock.
 	counters counters
 	writers  []*writer
 	work     sync.WaitGroup // The goroutines of this server.
-	poke     chan struct{}  // Has the sweep not wait. Has room for one.
-	stop     chan struct{}  // Closed by Close: lingering connections are closed at once.
+	poke     chan struct{}  // Starts a sweep at once. Has capacity one.
+	stop     chan struct{}  // Closed by Close, to close lingering connections at once.
 
 	mu          sync.Mutex
-	subscribers []*subscriber           // Guarded by mu. Streams on connections that were taken over.
+	subscribers []*subscriber           // Guarded by mu. Streams on hijacked connections.
 	groups      map[*stream.Text]*group // Guarded by mu. The same, by text.
-	responses   map[*response]struct{}  // Guarded by mu. Streams that net/http writes, held ones among them.
+	responses   map[*response]struct{}  // Guarded by mu. Streams written by net/http, including held ones.
 	admitted    int                     // Guarded by mu.
 	people      map[string]admissions   // Guarded by mu. By person.
 	draining    bool                    // Guarded by mu. Admit fails.
 	closed      bool                    // Guarded by mu. No stream can begin.
 	stopped     bool                    // Guarded by mu. The channel stop is closed.
 	lingering   int                     // Guarded by mu. Connections of streams that have ended.
-	arrived     []*lingering            // Guarded by mu. Those that closeLingering has not looked at yet.
+	arrived     []*lingering            // Guarded by mu. Connections that closeLingering has not yet added.
 	empty       chan struct{}           // Guarded by mu. Closed when nothing is left; nil without Drain.
 	quit        chan struct{}           // Guarded by mu. Ends the writers and the sweep; nil without subscribers.
 	nextSweep   time.Duration           // Guarded by mu. By the server's clock.
-	reaped      time.Time               // Guarded by mu. When Reap looked last.
-	turn        int                     // Guarded by mu. The writer that gets the next subscriber.
+	reaped      time.Time               // Guarded by mu. Time of the last Reap.
+	turn        int                     // Guarded by mu. The writer for the next subscriber.
 }
 
 // NewServer returns a server with the given settings.
@@ -91,26 +91,26 @@ func (s *Server) clock(t time.Time) time.Duration { return t.Sub(s.began) }
 // Delivery is one client's stream.
 type Delivery struct {
 	Watch     *stream.Watch
-	Admission *Admission // What End ends the stream by. May be nil.
-	Until     time.Time  // The stream ends then at the latest; zero for never.
-	Begun     bool       // Begin was called before.
+	Admission *Admission // The admission of the stream; may be nil.
+	Until     time.Time  // Time limit of the stream; zero for none.
+	Begun     bool       // Whether Begin was called before.
 
-	// Done is called once when the stream is over: with nil after the text's end, else with stream.ErrAbandoned,
-	// ErrGone, ErrSlow, ErrDraining, ErrEnded or context.DeadlineExceeded. It may block for a moment, and is called
-	// with no lock held.
+	// Done is called once when the stream has ended: with nil after the text's end, else with stream.ErrAbandoned,
+	// ErrGone, ErrSlow, ErrDraining, ErrEnded or context.DeadlineExceeded. It may block briefly, and is called with no
+	// lock held.
 	Done func(error)
 }
 
-// Why a stream ended before its text did, beside stream.ErrAbandoned and ErrDraining.
+// Reasons for the end of a stream before the end of its text, in addition to stream.ErrAbandoned and ErrDraining.
 var (
-	ErrSlow  = errors.New("sse: the client is too slow") // It did not take what it was sent in time.
+	ErrSlow  = errors.New("sse: the client is too slow") // The client did not accept data in time.
 	ErrGone  = errors.New("sse: the client is gone")
 	ErrEnded = errors.New("sse: the streams of this person were ended")
 )
 
-// Serve sends a watch to the client of a request. It returns when the stream is over, or when it goes on without the
-// request's goroutine and without w and r. The response is complete only after the text's end. Otherwise it is aborted,
-// by a panic with http.ErrAbortHandler where net/http writes it, so that no client takes a part for the whole.
+// Serve sends a watch to the client of a request. It returns when the stream has ended, or when it continues without
+// the request's goroutine and without w and r. The response is complete only after the text's end. Otherwise it is
+// aborted, with a panic with http.ErrAbortHandler if net/http writes it, so that no client treats a part as the whole.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 	s.counters.begun(d.Watch)
 	if !d.Begun {
@@ -119,11 +119,11 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 	if s.takesOver(r) {
 		rc := http.NewResponseController(w)
 		if d.Begun {
-			_ = rc.Flush() // What Begin wrote would be lost.
+			_ = rc.Flush() // Otherwise the output of Begin would be lost.
 		} else {
-			w.WriteHeader(http.StatusOK) // For what wraps w.
+			w.WriteHeader(http.StatusOK) // For wrappers of w.
 		}
-		// What the client has sent after its request is ignored. On an error, net/http keeps the connection.
+		// Data sent by the client after its request is ignored. After an error, net/http keeps the connection.
 		if conn, _, err := rc.Hijack(); err == nil {
 			s.takeOver(conn, d)
 			return
@@ -132,7 +132,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 	s.respond(w, r, d)
 }
 
-// takesOver reports whether the connection of a request can be taken over once net/http has sent the head.
+// takesOver reports whether the connection of a request can be hijacked after net/http has sent the head.
 func (s *Server) takesOver(r *http.Request) bool {
 	return s.cfg.Fast && canTakeOver && r.TLS == nil && r.Method != http.MethodHead &&
 		r.ProtoMajor == 1 && r.ProtoMinor >= 1
@@ -150,7 +150,7 @@ func (s *Server) finish(done func(error), err error) {
 	done(err)
 }
 
-// Begin writes the head of the response. Hold or Serve must follow; they flush it.
+// Begin writes the head of the response. The caller must then call Hold or Serve, which flush it.
 func (s *Server) Begin(w http.ResponseWriter, r *http.Request) error {
 	s.head(w, r)
 	_, err := w.Write(s.appendRetry(nil))
@@ -165,17 +165,17 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	if s.takesOver(r) {
-		h.Set("Connection", "close") // net/http does not get the connection back.
+		h.Set("Connection", "close") // net/http does not regain the connection.
 	}
 }
 
-// appendRetry appends the retry field, with a time drawn at random.
+// appendRetry appends the retry field with a random time.
 func (s *Server) appendRetry(dst []byte) []byte {
 	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; not a secret.
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
 }
 
-// sendError returns ErrSlow for a write that has timed out, and other errors as they are.
+// sendError returns ErrSlow for a timed out write, and other errors unchanged.
 func sendError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return ErrSlow

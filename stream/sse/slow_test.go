@@ -18,14 +18,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestSlowReaderIsDroppedAndDelaysNobody: one client of twenty does not read.
+// TestSlowReaderIsDroppedAndDelaysNobody: one of twenty clients does not read.
 func TestSlowReaderIsDroppedAndDelaysNobody(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const readers, events = 19, 10_000
 		token := strings.Repeat("紡", 20)
 		text := newText(1)
 		ended := make(chan error, readers+1)
-		cfg.WriteTimeout = 6 * time.Second // Long enough for each of the others to read something on a busy machine.
+		cfg.WriteTimeout = 6 * time.Second // Long enough for the other clients to read on a busy machine.
 		s := sse.NewServer(cfg)
 		server := serve(t, text, s, ended)
 		stalled, _ := ask(t, server, "")
@@ -54,7 +54,7 @@ func TestSlowReaderIsDroppedAndDelaysNobody(t *testing.T) {
 	})
 }
 
-// TestSlowClientThatCatchesUpStays: a client pauses for less than the write timeout, and is sent more text long after.
+// TestSlowClientThatCatchesUpStays: a client pauses for less than the write timeout, and receives more text long after.
 func TestSlowClientThatCatchesUpStays(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		cfg.WriteTimeout, cfg.Heartbeat = 6*time.Second, 6500*time.Millisecond
@@ -84,8 +84,7 @@ func TestSlowClientThatCatchesUpStays(t *testing.T) {
 	})
 }
 
-// slowEnds waits for the ends of n streams and returns how many of them were dropped for being slow. None ends
-// otherwise.
+// slowEnds waits for the ends of n streams and returns the number of those dropped as slow. It accepts no other ends.
 func slowEnds(t *testing.T, ended <-chan error, n int) (slow int) {
 	t.Helper()
 	for range n {
@@ -128,8 +127,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.body.Write(b)
 }
 
-// TestSlowClientsCostOneWriteEach: stalled clients on net/http cost at most one write for each admitted stream, however
-// much is published, in the goroutine that net/http has for it anyway.
+// TestSlowClientsCostOneWriteEach: a stalled client on net/http has at most one write in progress, however much is
+// published. The write uses the goroutine of its request.
 func TestSlowClientsCostOneWriteEach(t *testing.T) {
 	t.Parallel()
 	const all, tokens = 5, 2000

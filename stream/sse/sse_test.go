@@ -21,13 +21,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// The peer's client leaks its reader when it is unsubscribed.
+// The third-party client leaks its reader after unsubscribing.
 func TestMain(m *testing.M) {
 	leak.Main(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
-// sample has what is easy to get wrong: characters of one to four bytes, lines that look like fields, control
-// characters.
+// sample has difficult content: characters of one to four bytes, lines that look like fields, control characters.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
 var done = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
@@ -42,7 +41,7 @@ func read(t testing.TB, c *streamtest.Client, raw []byte) {
 	}
 }
 
-// onBothPaths runs a test once for each way of sending.
+// onBothPaths runs a test for each way of sending.
 func onBothPaths(t *testing.T, test func(t *testing.T, cfg sse.Config)) {
 	t.Parallel()
 	for name, fast := range map[string]bool{"fast": true, "net-http": false} {
@@ -53,7 +52,8 @@ func onBothPaths(t *testing.T, test func(t *testing.T, cfg sse.Config)) {
 	}
 }
 
-// serve answers every request with a watch of the text. ended receives how each stream ended, if it is not nil.
+// serve answers every request with a watch of the text. It sends the result of each stream to ended, if that is not
+// nil.
 func serve(t *testing.T, text *stream.Text, s *sse.Server, ended chan<- error) *httptest.Server {
 	t.Helper()
 	return serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func serveBuffered(t *testing.T, s *sse.Server, buffer int, handler http.Handler
 	return server
 }
 
-// once returns a Done that passes its argument on and must be called at most once.
+// once returns a Done that sends its argument to ended and fails the test if it is called twice.
 func once(t *testing.T, ended chan<- error) func(error) {
 	var calls atomic.Int32
 	return func(err error) {
@@ -98,7 +98,7 @@ func once(t *testing.T, ended chan<- error) func(error) {
 	}
 }
 
-// open returns how many streams a server sends or holds.
+// open returns the number of open and held streams of a server.
 func open(s *sse.Server) int64 {
 	st := s.Stats()
 	return st.OpenFast + st.OpenHTTP
@@ -166,7 +166,7 @@ func (a always) NextBackOff() time.Duration {
 	return time.Millisecond
 }
 
-// TestR3labsClientReadsTheStream reads with a third-party client, over a dropped connection.
+// TestR3labsClientReadsTheStream reads with a third-party client over a broken connection.
 func TestR3labsClientReadsTheStream(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -195,10 +195,11 @@ func TestR3labsClientReadsTheStream(t *testing.T) {
 		next := func() {
 			e := <-events
 			if len(e.Data) == 0 {
-				return // It passes comments and retry on as events without data.
+				return // The client reports comments and retry fields as events without data.
 			}
 			id := ""
-			if bytes.Contains(e.Data, []byte("text-delta")) { // It gives an event without an id the last one.
+			// The client assigns the last id to an event without an id.
+			if bytes.Contains(e.Data, []byte("text-delta")) {
 				id = "\nid: " + string(e.ID)
 			}
 			read(t, &c, []byte("data: "+string(e.Data)+id+"\n\n"))
@@ -210,7 +211,7 @@ func TestR3labsClientReadsTheStream(t *testing.T) {
 		_ = (<-conns).Close()
 		text.AppendText(sample)
 		text.Finish(done)
-		for !c.Done { // The peer may end by itself; its Unsubscribe would then block for ever.
+		for !c.Done { // The client may end by itself; its Unsubscribe would then block indefinitely.
 			next()
 		}
 		if c.Text != sample+sample {

@@ -10,40 +10,40 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Stats is what a server has done since it was made. All but the open streams only grow.
+// Stats holds the statistics of a server since its creation. All values except the open streams only grow.
 type Stats struct {
-	OpenFast int64 // Open streams on connections that were taken over.
-	OpenHTTP int64 // Open streams that net/http writes, held ones included.
+	OpenFast int64 // Open streams on hijacked connections.
+	OpenHTTP int64 // Open streams written by net/http, including held ones.
 
 	Opened     uint64 // Streams begun, of either kind.
-	Resumes    uint64 // Of those: the client had a cursor.
-	Resets     uint64 // Of those: the cursor was not valid.
-	Writes     uint64 // System calls' worth of writes.
-	Bytes      uint64 // Of events, heads left out.
+	Resumes    uint64 // Of those: clients with a cursor.
+	Resets     uint64 // Of those: clients with an invalid cursor.
+	Writes     uint64 // Write system calls.
+	Bytes      uint64 // Bytes of events, without heads.
 	Heartbeats uint64
-	Drains     uint64 // Times that a socket did not take what was written at once.
+	Drains     uint64 // Writes that a socket did not accept completely.
 	Ends       Ends
-	Lag        []Lag // From a publish to the end of the write that carried it, by duration.
+	Lag        []Lag // Time from a publication to the end of its write, by duration.
 	LagSum     time.Duration
 }
 
-// Ends counts the streams that are over, by reason.
+// Ends counts ended streams by reason.
 type Ends struct {
-	Done    uint64 // The text was over.
+	Done    uint64 // The text ended.
 	Moved   uint64 // The text was abandoned: another run follows, or another server writes it.
-	Gone    uint64 // The client left.
-	Slow    uint64 // The client did not take a write in time.
-	Expired uint64 // Its time was up, or End was called.
-	Drained uint64 // The server was about to stop.
+	Gone    uint64 // The client disconnected.
+	Slow    uint64 // The client did not accept a write in time.
+	Expired uint64 // The stream reached its time limit, or End was called.
+	Drained uint64 // The server was stopping.
 }
 
 // Lag is one bucket of a histogram.
 type Lag struct {
 	UpTo  time.Duration // Inclusive; 0 for no bound.
-	Count uint64        // In this bucket alone.
+	Count uint64        // In this bucket only.
 }
 
-// lagBounds are the upper bounds of the histogram's buckets but the last, which has none.
+// lagBounds returns the upper bounds of the histogram's buckets, except for the last one, which is unbounded.
 func lagBounds() [lagBuckets - 1]time.Duration {
 	const us, ms = time.Microsecond, time.Millisecond
 	return [...]time.Duration{
@@ -54,7 +54,7 @@ func lagBounds() [lagBuckets - 1]time.Duration {
 
 const lagBuckets = 14
 
-// counters is what Stats reads.
+// counters holds the values of Stats.
 type counters struct {
 	opened, resumes, resets, writes, bytes, heartbeats, drains atomic.Uint64
 	done, moved, gone, slow, expired, drained                  atomic.Uint64
@@ -62,7 +62,7 @@ type counters struct {
 	lagSum                                                     atomic.Int64
 }
 
-// wrote counts a write that ended at a time. since is when its first byte was published, zero if that is not known.
+// wrote counts a write. now is its end, since the publication of its first byte, or zero if unknown.
 func (c *counters) wrote(n int, since, now time.Time) {
 	c.writes.Add(1)
 	c.bytes.Add(uint64(n)) //nolint:gosec // A length.
@@ -76,7 +76,7 @@ func (c *counters) wrote(n int, since, now time.Time) {
 	c.lag[bucket].Add(1)
 }
 
-// begun counts a stream that begins.
+// begun counts a new stream.
 func (c *counters) begun(w *stream.Watch) {
 	c.opened.Add(1)
 	if w.Resumed() {
@@ -105,7 +105,7 @@ func (c *counters) over(err error) {
 	}
 }
 
-// Stats returns what the server has done so far. The figures are not of one moment.
+// Stats returns the statistics of the server. It reads the values at slightly different times.
 func (s *Server) Stats() Stats {
 	c := &s.counters
 	st := Stats{

@@ -11,44 +11,44 @@ import (
 
 // States of a subscriber.
 const (
-	ready     uint32 = iota // Its writer owns it.
-	slow                    // A goroutine of its own writes to it.
-	slowAgain               // The same, and there may be more for it.
+	ready     uint32 = iota // The writer owns the subscriber.
+	slow                    // A separate goroutine owns it and writes to it.
+	slowAgain               // Like slow, and there may be new data.
 	over                    // The stream has ended.
 )
 
-// subscriber is a connection that was taken over, and what is sent over it.
+// subscriber is a hijacked connection with its stream.
 type subscriber struct {
 	server    *Server
 	conn      net.Conn
-	raw       syscall.RawConn // Writes and reads without waiting; nil where that cannot be.
-	admission *Admission      // Nil if it needs none.
-	until     time.Duration   // When the stream ends at the latest, by the server's clock; 0 for never.
-	quiet     time.Duration   // The silence after which a heartbeat is due, drawn at random to spread them.
+	raw       syscall.RawConn // For nonblocking access; nil if unsupported.
+	admission *Admission      // May be nil.
+	until     time.Duration   // Time limit of the stream by the server's clock; 0 for none.
+	quiet     time.Duration   // Time without data until a heartbeat is due, random to spread heartbeats.
 	shard     *shard
-	place     int // In Server.subscribers, guarded by Server.mu.
-	seat      int // In shard.subscribers, guarded by shard.mu.
+	place     int // Index in Server.subscribers, guarded by Server.mu.
+	seat      int // Index in shard.subscribers, guarded by shard.mu.
 
 	state  atomic.Uint32
-	last   atomic.Int64           // When something was sent last, by the server's clock.
-	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
+	last   atomic.Int64           // Time of the last write by the server's clock.
+	ending atomic.Pointer[ending] // The reason to end; nil before that.
 	beat   atomic.Bool            // A heartbeat is due.
-	half   atomic.Bool            // The client has closed its side of the connection, or is gone.
+	half   atomic.Bool            // The client has closed its sending side, or is disconnected.
 
-	// These belong to the goroutine that owns the subscriber.
+	// The fields below belong to the goroutine that owns the subscriber.
 	watch  stream.Watch
 	done   func(error)
-	greet  bool // The retry field was not sent yet.
-	closed bool // The last chunk was sent, or is about to be.
+	greet  bool // The retry field must be sent.
+	closed bool // The last chunk was sent, or is about to be sent.
 }
 
-// ending is why a stream ends: the argument of Delivery.Done.
+// ending is the reason of a stream's end: the argument of Delivery.Done.
 type ending struct {
 	err     error
 	settled chan struct{} // Closed when Done has returned.
 }
 
-// takeOver sends a delivery over a connection that net/http has given up.
+// takeOver sends a delivery over a hijacked connection.
 func (s *Server) takeOver(conn net.Conn, d Delivery) {
 	c := &subscriber{
 		server: s, conn: conn, raw: rawConn(conn), admission: d.Admission, quiet: s.randomQuiet(),
@@ -66,7 +66,7 @@ func (s *Server) takeOver(conn net.Conn, d Delivery) {
 	c.shard.queue(time.Time{})
 }
 
-// write writes what there is. It belongs to the subscriber's writer.
+// write writes the available data. It belongs to the subscriber's writer.
 func (c *subscriber) write(b *batch) {
 	if !c.claim() {
 		return
@@ -86,8 +86,9 @@ func (c *subscriber) write(b *batch) {
 	}
 }
 
-// claim reports whether the writer may write. If a goroutine does, slowAgain makes it look once more before it gives
-// the subscriber back: what was published after its last look would otherwise wait for the next change.
+// claim reports whether the writer may write. If a goroutine writes, claim sets slowAgain, so that the goroutine checks
+// for data again before it returns the subscriber to the writer. Otherwise data published after its last check would
+// wait for the next change.
 func (c *subscriber) claim() bool {
 	for {
 		switch c.state.Load() {
@@ -103,7 +104,7 @@ func (c *subscriber) claim() bool {
 	}
 }
 
-// send writes until there is nothing left, and returns what the socket did not take.
+// send writes until no data is left, and returns the data that the socket did not accept.
 func (c *subscriber) send(b *batch) (rest [][]byte) {
 	defer b.clear()
 	for c.ending.Load() == nil {
@@ -126,7 +127,7 @@ func (c *subscriber) send(b *batch) (rest [][]byte) {
 	return nil
 }
 
-// endIfOver ends the stream if the text is over and all of it was sent.
+// endIfOver ends the stream if the text has ended and all of it was sent.
 func (c *subscriber) endIfOver() {
 	if over, err := c.watch.Over(); over {
 		c.end(err)
@@ -141,13 +142,13 @@ func (c *subscriber) wrote(b *batch, n int) {
 	b.since = time.Time{}
 }
 
-// end notes why the stream ends, unless it ends already.
+// end records the reason of the stream's end and returns true, unless a reason was recorded before.
 func (c *subscriber) end(err error) bool {
 	return c.ending.CompareAndSwap(nil, &ending{err, make(chan struct{})})
 }
 
-// cut implements ender. It ends nothing itself, because only the owner may touch the subscriber: it wakes the owner,
-// whether that is its writer or a goroutine in a blocked write.
+// cut implements ender. Only the owner may change the subscriber, so cut notifies the owner: its writer, or a goroutine
+// in a blocked write.
 func (c *subscriber) cut(err error) {
 	if c.end(err) {
 		_ = c.conn.SetWriteDeadline(time.Unix(1, 0)) // Interrupts the write to a slow consumer.
@@ -155,17 +156,17 @@ func (c *subscriber) cut(err error) {
 	}
 }
 
-// maxPiece is how much a slow consumer must take within the write timeout. With a deadline for a whole batch, a client
-// on a slow but working line would be dropped for being far behind, and would be as far behind after every resume.
+// maxPiece is the amount that a slow consumer must accept within the write timeout. A deadline for a whole batch would
+// disconnect a client on a slow line for being far behind, and the client would be as far behind after every resume.
 const maxPiece = 64 << 10
 
-// writeSlowly has a goroutine write what the socket did not take, and what is published meanwhile.
+// writeSlowly starts a goroutine that writes the data that the socket did not accept, and the data published meanwhile.
 func (c *subscriber) writeSlowly(rest [][]byte, since time.Time) {
 	c.state.Store(slow)
 	c.server.work.Go(func() { c.drain(&batch{pieces: rest, since: since}) })
 }
 
-// drain writes, waiting for the client, until it has caught up.
+// drain writes with blocking until the client has caught up.
 func (c *subscriber) drain(b *batch) {
 	for {
 		for c.ending.Load() == nil && b.gather(c) > 0 {
@@ -187,7 +188,7 @@ func (c *subscriber) drain(b *batch) {
 	}
 }
 
-// writePieces writes a batch, waiting for the client.
+// writePieces writes a batch with blocking.
 func (c *subscriber) writePieces(b *batch) {
 	wrote := 0
 	defer func() { c.wrote(b, wrote) }()
@@ -196,7 +197,7 @@ func (c *subscriber) writePieces(b *batch) {
 			part := piece[:min(len(piece), maxPiece)]
 			err := c.conn.SetWriteDeadline(time.Now().Add(c.server.cfg.WriteTimeout))
 			if c.ending.Load() != nil {
-				return // Looked at after the deadline was set: cut sets one that has passed.
+				return // Checked after setting the deadline, because cut sets one in the past.
 			}
 			n := 0
 			if err == nil {
@@ -212,7 +213,7 @@ func (c *subscriber) writePieces(b *batch) {
 	}
 }
 
-// settle releases everything of a subscriber whose end is known. It belongs to the goroutine that owns it.
+// settle releases all resources of an ended subscriber. It belongs to the goroutine that owns the subscriber.
 func (c *subscriber) settle() {
 	c.state.Store(over)
 	done, ending := c.done, c.ending.Load()

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// sweepEvery returns the time between two sweeps. A sweep visits every subscriber, so one a second is enough; with a
-// shorter heartbeat, an eighth keeps heartbeats in time.
+// sweepEvery returns the interval between two sweeps. A sweep visits every subscriber, so once a second is enough. With
+// a shorter heartbeat interval, an eighth of it keeps heartbeats in time.
 func (s *Server) sweepEvery() time.Duration { return min(time.Second, s.cfg.Heartbeat/8) }
 
-// randomQuiet draws after how much silence a subscriber gets a heartbeat: in time, if the sweep before it just missed
-// it.
+// randomQuiet returns a random time without data until a heartbeat is due. It is early enough even if a sweep just
+// misses it.
 func (s *Server) randomQuiet() time.Duration {
 	// Spreads heartbeats; not a secret.
 	return s.cfg.Heartbeat - s.sweepEvery() - rand.N(s.cfg.Heartbeat/3) //nolint:gosec
 }
 
-// sweep looks at every subscriber once in a while: whether it is there, and whether its heartbeat is due or its time is
-// up.
+// sweep checks every subscriber periodically: whether it is connected, and whether its heartbeat or its time limit is
+// due.
 func (s *Server) sweep(quit <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -35,7 +35,7 @@ func (s *Server) sweep(quit <-chan struct{}) {
 	}
 }
 
-// sweepNow has the sweep look at once. The caller holds mu.
+// sweepNow starts a sweep at once. The caller holds mu.
 func (s *Server) sweepNow() {
 	select {
 	case s.poke <- struct{}{}:
@@ -43,12 +43,12 @@ func (s *Server) sweepNow() {
 	}
 }
 
-// sweepOnce looks at every subscriber and returns after which time to do so again.
+// sweepOnce checks every subscriber and returns the time until the next sweep.
 func (s *Server) sweepOnce() time.Duration {
 	now := s.clock(time.Now())
 	next := now + s.sweepEvery()
 	s.mu.Lock()
-	s.nextSweep = next // A subscriber that comes now and must leave earlier calls sweepNow.
+	s.nextSweep = next // A new subscriber with an earlier time limit calls sweepNow.
 	s.mu.Unlock()
 	each(&s.mu, &s.subscribers, func(c *subscriber) {
 		if c.until != 0 {
@@ -59,7 +59,7 @@ func (s *Server) sweepOnce() time.Duration {
 			next = min(next, c.until)
 		}
 		silence := now - time.Duration(c.last.Load())
-		// Whether a subscriber is there that is sent something shows then.
+		// A write shows whether a subscriber is connected.
 		if silence < s.sweepEvery() && !c.half.Load() || !c.present() {
 			return
 		}
@@ -78,15 +78,15 @@ func (c *subscriber) sendHeartbeat() {
 	c.shard.queue(time.Time{})
 }
 
-// present reports whether a subscriber is there, and ends the stream of one that has left.
+// present reports whether a subscriber is connected, and ends the stream of a disconnected one.
 func (c *subscriber) present() bool {
 	err := discard(c.raw)
 	if err == nil {
 		return true
 	}
 	if errors.Is(err, io.EOF) {
-		// It has left, or has only closed its side and reads on: the system of one that has left refuses what it is
-		// sent. It is sent heartbeats with every sweep from now on.
+		// The client has disconnected, or has closed only its sending side and still reads. The system of a
+		// disconnected client refuses new data, so the subscriber gets a heartbeat with every sweep from now on.
 		if !c.half.Swap(true) {
 			c.sendHeartbeat()
 		}
@@ -97,11 +97,11 @@ func (c *subscriber) present() bool {
 }
 
 const (
-	reapEvery = 100 * time.Millisecond // How often Reap looks, at most.
-	probeTime = 20 * time.Millisecond  // How long it waits for the systems of clients to refuse what they were sent.
+	reapEvery = 100 * time.Millisecond // Minimum interval between two runs of Reap.
+	probeTime = 20 * time.Millisecond  // Time for the systems of clients to refuse new data.
 )
 
-// Reap ends the streams of clients that have left, unless that was done just before. It reports whether there were any.
+// Reap ends the streams of disconnected clients, unless it has just run. It reports whether there were any.
 func (s *Server) Reap() bool {
 	now := time.Now()
 	s.mu.Lock()
@@ -120,8 +120,8 @@ func (s *Server) Reap() bool {
 	return s.endAbsent()
 }
 
-// endAbsent reports whether a client has left, and returns when its stream has ended. A client that may only have
-// closed its side is known by the next call.
+// endAbsent reports whether a client has disconnected, and returns when its stream has ended. It takes two calls to
+// detect a client that may have closed only its sending side.
 func (s *Server) endAbsent() bool {
 	var absent []*subscriber
 	each(&s.mu, &s.subscribers, func(c *subscriber) {

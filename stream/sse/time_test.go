@@ -31,7 +31,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// bubble runs a test in a synctest bubble with streams that serve sends. ask opens one and returns its body.
+// bubble runs a test in a synctest bubble with a server. ask opens a stream and returns its body.
 func bubble(
 	t *testing.T, s func() *sse.Server, handler func(*sse.Server) http.HandlerFunc,
 	test func(s *sse.Server, ask func() io.Reader),
@@ -60,7 +60,7 @@ func bubble(
 	})
 }
 
-// timed is a piece that was read, and when.
+// timed is a received piece with its time.
 type timed struct {
 	raw   []byte
 	reads []time.Time
@@ -160,8 +160,8 @@ func TestR13_StreamsEndWhenTheirTimeIsUp(t *testing.T) {
 	})
 }
 
-// TestEveryWatcherIsWokenAtOnce: one, three and one watcher of a text that is published slowly.
-func TestEveryWatcherIsWokenAtOnce(t *testing.T) {
+// TestEveryWatcherIsNotifiedAtOnce tests a slowly published text with one watcher, then three, then one.
+func TestEveryWatcherIsNotifiedAtOnce(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		handler := func(s *sse.Server) http.HandlerFunc {
@@ -191,7 +191,7 @@ func TestEveryWatcherIsWokenAtOnce(t *testing.T) {
 	})
 }
 
-// awaitText reads up to the event whose cursor is after so many characters.
+// awaitText reads until the cursor is after the given number of characters.
 func awaitText(t *testing.T, body *bufio.Reader, characters int) {
 	t.Helper()
 	id := "id: " + stream.Cursor{Run: 1, Offset: characters * len("紡")}.String() + "\n"

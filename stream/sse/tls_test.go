@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// overTLS serves with HTTP/2 or, over TLS, HTTP/1.1. conns counts the connections.
+// overTLS starts a server with HTTP/2 or, over TLS, HTTP/1.1. conns counts the connections.
 func overTLS(
 	t *testing.T, http2 bool, s *sse.Server, handler http.HandlerFunc,
 ) (server *httptest.Server, conns *atomic.Int64) {
@@ -114,7 +114,7 @@ func TestSlowStreamDelaysNoOtherOfItsConnection(t *testing.T) {
 	}
 }
 
-// panicking panics in its fourth write.
+// panicking is a response that panics in its fourth write.
 type panicking struct {
 	http.ResponseWriter
 	writes int
@@ -129,8 +129,8 @@ func (c *panicking) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// TestPanicOfAWriterEndsItsStreamAlone: a wrapper of a response panics in a write.
-func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
+// TestPanicOfAWriterEndsOnlyItsStream: a wrapper of a response panics in a write.
+func TestPanicOfAWriterEndsOnlyItsStream(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 	}
 }
 
-// TestR05_StreamsOverTLSAreCutOffAtRandom: clients leave, are ended, time out and stop reading. The test checks the
-// final text of each, that each stream ends once, and that every admission is released.
+// TestR05_StreamsOverTLSAreCutOffAtRandom: clients disconnect, are ended, time out and stop reading. The test checks
+// the final text of each, that each stream ends once, and that every admission is released.
 func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -226,7 +226,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 				})
 			}
 			for n := 0; streams.Load() < visits; n++ {
-				if int64(n) < 100*(streams.Load()+1) { // About as fast as the clients read.
+				if int64(n) < 100*(streams.Load()+1) { // Keeps the writer at about the speed of the clients.
 					text.AppendText("紡ぐ")
 				}
 				if n%50 == 0 {
@@ -247,7 +247,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 	}
 }
 
-// visit opens a stream and reads some of it, or everything on the last visit.
+// visit opens a stream and reads some of it, or all of it on the last visit.
 func visit(t *testing.T, c *streamtest.Client, server *httptest.Server, path string, last bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -270,7 +270,7 @@ func visit(t *testing.T, c *streamtest.Client, server *httptest.Server, path str
 	}
 	raw, _ := io.ReadAll(body)
 	if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
-		c.End = "" // A client that was cut off before the end mark gets the end again.
+		c.End = "" // A client that was disconnected before the end mark receives the end again.
 		read(t, c, raw[:whole+2])
 	}
 }
@@ -289,9 +289,9 @@ func (c *stuckConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// TestCloseOutlastsConnectionsThatTakeNothing: the clients of whole connections, with several streams each, stop
+// TestCloseWithBlockedConnections: the clients of some connections, with several streams each, stop
 // reading.
-func TestCloseOutlastsConnectionsThatTakeNothing(t *testing.T) {
+func TestCloseWithBlockedConnections(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {

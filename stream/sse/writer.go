@@ -8,17 +8,17 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// group is the subscribers of a text.
+// group holds the subscribers of a text.
 type group struct {
 	text *stream.Text
 	size int    // Guarded by Server.mu.
-	stop func() // Ends the calls of changed.
+	stop func() // Unregisters changed.
 
 	mu     sync.Mutex
 	shards []*shard // Guarded by mu. Only appended to.
 }
 
-// changed queues the group's shards. It is called by the goroutine that has changed the text.
+// changed queues the group's shards. The goroutine that has changed the text calls it.
 func (g *group) changed() {
 	now := time.Now()
 	g.mu.Lock()
@@ -29,18 +29,18 @@ func (g *group) changed() {
 	}
 }
 
-// shard is those subscribers of a group that one writer writes to.
+// shard holds the subscribers of a group that belong to one writer.
 type shard struct {
 	group  *group
 	writer *writer
 	queued bool      // Guarded by writer.mu.
-	since  time.Time // Guarded by writer.mu. When it was queued for a change of the text; zero if for something else.
+	since  time.Time // Guarded by writer.mu. Time of the change for which it was queued; zero for another reason.
 
 	mu          sync.Mutex
 	subscribers []*subscriber // Guarded by mu.
 }
 
-// queue has the writer look at the shard. since is when the text changed, zero if it did not.
+// queue adds the shard to its writer's queue. since is the time of the text's change, or zero.
 func (sh *shard) queue(since time.Time) {
 	w := sh.writer
 	w.mu.Lock()
@@ -61,16 +61,16 @@ func (sh *shard) queue(since time.Time) {
 
 // writer is one goroutine of the writer pool. It runs while the server has subscribers.
 type writer struct {
-	call chan struct{} // Has room for one.
+	call chan struct{} // Has capacity one.
 	// Held by run, so that a subscriber never has two owners: the pool stops with its last subscriber and starts with
-	// the next one, whose run may begin before the last one has ended.
+	// the next one, and the new run may begin before the old one has ended.
 	running sync.Mutex
 
 	mu    sync.Mutex
 	queue []*shard // Guarded by mu.
 }
 
-// next returns a shard that was queued, nil if there is none. What is published from now on queues it again.
+// next returns a queued shard, or nil. Later publications queue the shard again.
 func (w *writer) next() (sh *shard, since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +102,7 @@ func (w *writer) run(quit <-chan struct{}) {
 	}
 }
 
-// join adds a subscriber to the group of its text. It fails if it is too late to begin.
+// join adds a subscriber to the group of its text. It fails if streams must not begin.
 func (s *Server) join(c *subscriber) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (g *group) add(c *subscriber, w *writer) {
 	c.shard.subscribers = append(c.shard.subscribers, c)
 }
 
-// remove forgets a subscriber.
+// remove removes a subscriber from the server.
 func (s *Server) remove(c *subscriber) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *Server) remove(c *subscriber) {
 	s.left()
 }
 
-// remove takes a subscriber out of a list in which it knows its index, by putting the last one in its place.
+// remove removes a subscriber from a list by its index, and moves the last one to its place.
 func remove(list *[]*subscriber, c *subscriber, index func(*subscriber) *int) {
 	i, end := *index(c), len(*list)-1
 	last := (*list)[end]
@@ -185,12 +185,12 @@ func remove(list *[]*subscriber, c *subscriber, index func(*subscriber) *int) {
 	*list = (*list)[:end]
 }
 
-// stretch is how many subscribers are copied at a time, so that the lock is not held while they are written to: joining
-// and leaving wait for the copy, and never for a system call.
+// stretch is the number of subscribers copied at a time, so that the lock is not held during writes: joining and
+// leaving wait for the copy, and never for a system call.
 const stretch = 64
 
-// each calls f with every subscriber that stays in a list, guarded by mu, while it runs. One that leaves is replaced by
-// the last one: going down, none is missed.
+// each calls f for every subscriber that stays in a list, which is guarded by mu, during the call. A removed subscriber
+// is replaced by the last one, so iterating downwards misses none.
 func each(mu *sync.Mutex, list *[]*subscriber, f func(*subscriber)) {
 	var some [stretch]*subscriber
 	mu.Lock()

@@ -10,17 +10,17 @@ import (
 )
 
 // Client is the state of a client that reads several streams one after the other. Its methods return an error if the
-// protocol is violated: a cursor that is not the length of the text or does not rise, an event after the end.
+// protocol is violated: if a cursor is not the length of the text or does not increase, or if an event follows the end.
 type Client struct {
 	Text      string
 	Reasoning string
 	Cursor    string // The last event id.
-	End       string // The type of the terminal event, "" before.
+	End       string // The type of the terminal event; "" before it.
 	Done      bool   // [DONE] was read.
 	Resets    int
 	Titles    []string
-	Steps     []string          // "kind status".
-	Changes   map[string]string // What they replace by what, by id.
+	Steps     []string          // In the form "kind status".
+	Changes   map[string]string // By id, in the form "before → after".
 	Run       int
 }
 
@@ -50,7 +50,7 @@ func (c *Client) Read(raw []byte) error {
 	return nil
 }
 
-// chunk is the part of a UI message chunk that the suite looks at.
+// chunk is the part of a UI message chunk that the suite reads.
 type chunk struct {
 	Type     string `json:"type"`
 	ID       string `json:"id"`
@@ -82,7 +82,7 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 	case "start":
 		c.Run = ch.Metadata.Run
 		if c.Cursor == "" {
-			c.Reasoning = "" // It requested the text from its start.
+			c.Reasoning = "" // The client requested the text from its start.
 			clear(c.Changes)
 		}
 	case "reasoning-start":
@@ -127,8 +127,8 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 	return text, nil
 }
 
-// Follow reads a message through a hub as a server's clients do: it reconnects with its cursor when a stream ends
-// without [DONE], until the answer is complete, or until the function until, which may be nil, returns true.
+// Follow reads a message through a hub like a client of the server. It reconnects with its cursor when a stream ends
+// without [DONE], until the answer is complete or until returns true. until may be nil.
 func (c *Client) Follow(ctx context.Context, hub *stream.Hub, messageID string, until func(*Client) bool) error {
 	interest := hub.Join(messageID)
 	defer interest.Leave()
@@ -150,7 +150,7 @@ func (c *Client) Follow(ctx context.Context, hub *stream.Hub, messageID string, 
 	return nil
 }
 
-// watch reads one stream until it is over, or until the function until returns true.
+// watch reads one stream until it ends, or until returns true.
 func (c *Client) watch(ctx context.Context, text *stream.Text, until func(*Client) bool) (left bool, err error) {
 	w := text.Watch(c.Cursor)
 	for {

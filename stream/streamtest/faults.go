@@ -112,8 +112,8 @@ func testFeed(t *testing.T, w World) {
 	}
 }
 
-// reach returns when the reader's server receives the events of the writer's: a new subscription takes a moment to be
-// known everywhere.
+// reach returns when the reader's server receives the events of the writer's server, because a new subscription takes a
+// moment to reach all servers.
 func reach(ctx context.Context, t *testing.T, w World) {
 	t.Helper()
 	topic := head().MessageID

@@ -8,14 +8,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Network joins hubs and feeds of one process as a bridge joins several, with logs in memory. It is safe for concurrent
-// use.
+// Network connects hubs and feeds of one process, like a bridge connects those of several, with logs in memory. It is
+// safe for concurrent use.
 type Network struct {
 	mu      sync.Mutex
 	logs    map[string][]entry // Guarded by mu. By message.
-	last    uint64             // Guarded by mu. The latest entry's sequence.
+	last    uint64             // Guarded by mu. Sequence of the latest entry.
 	nodes   []*Node            // Guarded by mu.
-	changed chan struct{}      // Guarded by mu. Closed at the next change of anything.
+	changed chan struct{}      // Guarded by mu. Closed at the next change.
 }
 
 type entry struct {
@@ -35,12 +35,12 @@ type Node struct {
 
 	cut       bool                    // Guarded by the network's mu.
 	receivers map[chan event]struct{} // Guarded by the network's mu.
-	// Guarded by the network's mu. The number of next appends that fail although they are stored.
+	// Guarded by the network's mu. Number of appends that will fail although they are stored.
 	lostAcks  int
 	followers int // Guarded by the network's mu.
 }
 
-// event is an event of a feed. A nil payload means that some were missed.
+// event is an event of a feed. A nil payload means that events were missed.
 type event struct {
 	topic   string
 	payload []byte
@@ -57,13 +57,13 @@ func (n *Network) Node() *Node {
 	return node
 }
 
-// broadcast must be called with mu held.
+// broadcast signals a change. The caller holds mu.
 func (n *Network) broadcast() {
 	close(n.changed)
 	n.changed = make(chan struct{})
 }
 
-// Lose forgets all entries.
+// Lose deletes all entries.
 func (n *Network) Lose() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -71,7 +71,7 @@ func (n *Network) Lose() {
 	n.broadcast()
 }
 
-// Forget forgets the first entries of a message.
+// Forget deletes the first entries of a message.
 func (n *Network) Forget(messageID string, entries int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -89,7 +89,7 @@ func (n *Network) Entries(messageID string) int {
 // Cut breaks the node's link until Heal is called.
 func (d *Node) Cut() { d.setCut(true) }
 
-// Heal undoes Cut.
+// Heal restores the node's link.
 func (d *Node) Heal() { d.setCut(false) }
 
 func (d *Node) setCut(cut bool) {
@@ -111,7 +111,7 @@ func (d *Node) LoseAcks(n int) {
 	d.lostAcks = n
 }
 
-// Followers returns the number of logs that are followed through the node.
+// Followers returns the number of logs followed through the node.
 func (d *Node) Followers() int {
 	d.network.mu.Lock()
 	defer d.network.mu.Unlock()
@@ -131,7 +131,7 @@ type writer struct {
 	node      *Node
 	messageID string
 	run       int
-	last      uint64 // The writer's latest entry.
+	last      uint64 // The latest entry of this writer.
 }
 
 // Writer implements stream.Transport.
@@ -189,7 +189,7 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 		changed := n.changed
 		var fresh []entry
 		if d.cut {
-			seen = 0 // After Heal, everything is delivered again.
+			seen = 0 // After Heal, all entries are delivered again.
 		} else {
 			for _, e := range n.logs[messageID] {
 				if e.sequence > seen {

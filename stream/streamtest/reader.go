@@ -8,30 +8,30 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Rule is the moment at which a client adopts an event id.
+// Rule is the time at which a client adopts an event id.
 type Rule string
 
 // The rules of common clients.
 const (
 	AtBlankLine Rule = "at the blank line" // The WHATWG's rule: EventSource.
-	WithData    Rule = "with data"         // Libraries that deliver whole events: eventsource-parser, go-sse.
-	AtLine      Rule = "at its line"       // fetch-event-source: before the event is whole.
+	WithData    Rule = "with data"         // Libraries that deliver complete events: eventsource-parser, go-sse.
+	AtLine      Rule = "at its line"       // fetch-event-source: before the event is complete.
 
-	// AtLineChecked is AtLine as docs/streaming.md requires: a client whose id is not the length of its text starts
-	// over.
+	// AtLineChecked is AtLine as required by docs/streaming.md: a client whose id does not match the length of its text
+	// starts over.
 	AtLineChecked Rule = "at its line, checked"
 )
 
-// Reader is a client with a rule that reads connections that are cut anywhere. It is comparable.
+// Reader is a client with a rule. Its connections may be cut anywhere. It is comparable.
 type Reader struct {
 	Rule         Rule
 	Text, Cursor string
 	Reasoning    string
 	Done         bool
-	Torn         bool // It has the id of an event whose end it never received, which AtLine cannot survive.
+	Torn         bool // The client has the id of an event whose end it never received. AtLine cannot recover from this.
 }
 
-// Read processes what arrived over one connection. It reports whether the client disconnects by itself.
+// Read processes the data received over one connection. It reports whether the client disconnects by itself.
 func (c *Reader) Read(raw string) (left bool, err error) {
 	id, data := "", ""
 	for {
@@ -80,7 +80,7 @@ func (c *Reader) event(id, data string) (goesOn bool, err error) {
 	}
 	switch ch.Type {
 	case "start":
-		if c.Cursor == "" { // It requested the text from its start.
+		if c.Cursor == "" { // The client requested the text from its start.
 			c.Reasoning = ""
 		}
 	case "data-reset":

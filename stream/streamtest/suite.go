@@ -17,12 +17,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Server is one of several joined servers.
+// Server is one of several connected servers.
 type Server struct {
 	Hub  *stream.Hub
 	Feed *stream.Feed
 
-	// Cut breaks the server's link to the others, Heal restores it. Both are nil if there is no link.
+	// Cut breaks the server's link to the others, and Heal restores it. Both are nil without a link.
 	Cut, Heal func()
 }
 
@@ -43,10 +43,10 @@ func NewServer(tb testing.TB, transport stream.Transport) Server {
 	return Server{Hub: hub, Feed: feed}
 }
 
-// World has the servers of one test. In a world of one server, all three are the same.
+// World has the servers of one test. With a single server, all three are the same.
 type World struct {
 	Writer, Successor, Reader Server
-	Rounds                    int // How often a race is repeated.
+	Rounds                    int // Number of repetitions of a race.
 }
 
 // alone reports whether there is only one server.
@@ -55,7 +55,7 @@ func (w World) alone() bool { return w.Writer.Hub == w.Reader.Hub }
 // testTimeout bounds every wait of the suite.
 const testTimeout = 10 * time.Minute
 
-// sample has characters of one to four bytes, combining ones, and everything that could break a line of an event
+// sample has characters of one to four bytes, combining characters, and everything that could break a line of an event
 // stream.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
@@ -73,7 +73,7 @@ func head() stream.Head {
 	return stream.Head{MessageID: id, Run: 1, Metadata: json.RawMessage(`{"thread_id":"a thread","n":1}`)}
 }
 
-// Suite tests servers that newWorld joins.
+// Suite tests the servers of newWorld.
 func Suite(t *testing.T, newWorld func(t *testing.T) World) {
 	for name, test := range map[string]func(*testing.T, World){
 		"R04_CursorsRiseAndOneEndComesLast":       testEnds,
@@ -99,7 +99,7 @@ func Suite(t *testing.T, newWorld func(t *testing.T) World) {
 	}
 }
 
-// change returns a change to a text that is proofread.
+// change returns a change to a proofread text.
 func change(before, after string) json.RawMessage {
 	return fmt.Appendf(nil, `{"id":1,"start":0,"end":1,"before":%q,"after":%q,"kind":"typo","reason":""}`, before, after)
 }
@@ -171,7 +171,7 @@ func testResume(t *testing.T, w World) {
 	for k := range len(sample) + 1 {
 		clients.Go(func() {
 			c := &Client{Text: sample[:k], Cursor: stream.Cursor{Run: 1, Offset: k}.String()}
-			// Only a client whose cursor is valid goes on; others get everything.
+			// Only a client with a valid cursor resumes; others receive everything.
 			if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, nil); err != nil {
 				t.Errorf("offset %d: %v", k, err)
 				return
@@ -243,7 +243,7 @@ func testCursors(t *testing.T, w World) {
 	for _, cursor := range []string{"1-1", "1-16", "7-3", "1-+3", "abc", "1-99999999999999999999"} {
 		interest := w.Reader.Hub.Join(h.MessageID)
 		var whole Client
-		follow(ctx, t, &whole, w.Reader.Hub, h.MessageID) // From now on the text is mirrored, while there is interest.
+		follow(ctx, t, &whole, w.Reader.Hub, h.MessageID) // From now on the text is mirrored while there is interest.
 		c := Client{Text: "古い文字"}
 		raw := interest.Text().Watch(cursor).Take()
 		interest.Leave()
@@ -288,7 +288,7 @@ func testNextRun(t *testing.T, w World) {
 	case <-ctx.Done():
 		t.Fatal("the next run was not seen")
 	}
-	// The server was only slow and goes on writing: no client sees it, and the server learns of it.
+	// The server was only slow and continues to write. No client sees its text, and the server is notified.
 	first.AppendText("、古い続き")
 	first.Finish(Finished)
 	second.AppendText("書きます")

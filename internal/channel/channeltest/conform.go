@@ -12,21 +12,21 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// Subject is a surface with a thread in which nothing was said, as Conform examines it.
+// Subject is a surface with an empty thread, the subject of Conform.
 type Subject struct {
 	Surface channel.Surface
 	To      channel.Target
-	// Shows returns what a message shows, and false if it is not there.
+	// Shows returns the content of a message, and false if the message does not exist.
 	Shows func(ref channel.Ref) (string, bool)
-	// Say has another person write in the thread.
+	// Say writes a message of another person in the thread.
 	Say func(text string) channel.Ref
-	// Files returns how many files the assistant has posted in the thread.
+	// Files returns the number of files posted by the assistant in the thread.
 	Files func() int
-	// Expire lets the lifetime of the streams pass, and more. Nil if the surface cannot append.
+	// Expire makes all streams expire. It is nil if the surface cannot append.
 	Expire func()
 }
 
-// Conform checks that a surface keeps the promises of channel.Surface. make returns a new subject for each of them.
+// Conform tests that a surface implements channel.Surface as documented. It calls make for each test.
 func Conform(t *testing.T, make func(t *testing.T) Subject) {
 	for name, test := range map[string]func(t *testing.T, s Subject){
 		"traits": conformTraits, "grows": conformGrows, "posts whole": conformWhole, "replaces": conformReplaces,
@@ -47,7 +47,7 @@ func draft(text string) channel.Draft {
 	}
 }
 
-// shows checks that a message shows the words, each once and in their order.
+// shows checks that a message contains the words in order, each once.
 func (s Subject) shows(t *testing.T, ref channel.Ref, words ...string) {
 	t.Helper()
 	text, there := s.Shows(ref)
@@ -103,7 +103,7 @@ func conformGrows(t *testing.T, s Subject) {
 	s.shows(t, ref, "最初の文です。", "二番目の文です。")
 	end := two
 	end.Markdown, end.State = end.Markdown+"最後の文です。", channel.Done
-	for range 2 { // The second time because the answer to the first one was lost.
+	for range 2 { // The second call simulates a lost response to the first one.
 		if err := s.Surface.Finish(t.Context(), s.To, ref, two, end); errors.Is(err, channel.ErrCannotAppend) {
 			must(t, s.Surface.Replace(t.Context(), s.To, ref, end))
 		} else {

@@ -1,7 +1,6 @@
-// Package channeltest has a surface in memory, which can be made to fail, and the suite that holds every surface to what
-// package channel relies on.
+// Package channeltest has a surface in memory that simulates failures, and a test suite for surfaces.
 //
-// It is for tests only, and imports channel, chat and the standard library.
+// It is for tests only. It imports channel, chat and the standard library.
 package channeltest
 
 import (
@@ -23,7 +22,7 @@ import (
 // Name is the name of the surface in memory.
 const Name = "memory"
 
-// Call is a call of the surface.
+// Call is a recorded call of the surface.
 type Call struct {
 	Method       string
 	Installation uuid.UUID
@@ -33,7 +32,7 @@ type Call struct {
 	At           time.Time
 }
 
-// Fault is how a call fails: without its effect, or after it. The zero value is no fault.
+// Fault is the failure of a call, before or after its effect. The zero value is no failure.
 type Fault struct{ Before, After error }
 
 // Message is a message of the assistant.
@@ -47,17 +46,17 @@ type Message struct {
 	begun     time.Time
 }
 
-// Told is a notice, and whom it was for.
+// Told is a notice with its recipient.
 type Told struct {
 	To     channel.Target
 	Notice channel.Notice
 }
 
-// Surface is a place for conversations in memory. It keeps account of how it is used, and of what no caller may do.
+// Surface is a surface in memory. It records calls and violations of the interface's rules by the caller.
 type Surface struct {
 	mu         sync.Mutex
 	traits     channel.Traits
-	fault      func(Call) Fault // Guarded by mu, as is what follows.
+	fault      func(Call) Fault // Guarded by mu, like the fields below.
 	number     int
 	messages   []*Message
 	attached   map[string]string
@@ -84,7 +83,7 @@ func New(traits channel.Traits) *Surface {
 	}
 }
 
-// Traits returns those of a surface like Slack, with short times.
+// Traits returns the traits of a surface like Slack, with short times.
 func Traits() channel.Traits {
 	return channel.Traits{
 		CanAppend: true, CanReplace: true, MinInterval: 2 * time.Millisecond, MaxCharacters: 11_000, MaxMessages: 5,
@@ -92,14 +91,14 @@ func Traits() channel.Traits {
 	}
 }
 
-// SetFault has each call ask how it fails.
+// SetFault sets the function that determines the failure of each call.
 func (s *Surface) SetFault(fault func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = fault
 }
 
-// Say has a person write a message in a thread.
+// Say writes a message of a person in a thread.
 func (s *Surface) Say(person, text string, files ...channel.File) channel.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +107,7 @@ func (s *Surface) Say(person, text string, files ...channel.File) channel.Ref {
 	return ref
 }
 
-// Edit changes what a person has written.
+// Edit changes a person's message.
 func (s *Surface) Edit(ref channel.Ref, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +154,7 @@ func (s *Surface) Attached() map[string]string {
 	return list
 }
 
-// Notices returns what people were told.
+// Notices returns all notices.
 func (s *Surface) Notices() []Told {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +168,7 @@ func (s *Surface) Calls() []Call {
 	return slices.Clone(s.calls)
 }
 
-// Violations returns what callers did that no caller may do.
+// Violations returns the callers' violations of the interface's rules.
 func (s *Surface) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +187,7 @@ func (s *Surface) next() channel.Ref {
 	return channel.Ref(strconv.Itoa(s.number))
 }
 
-// call makes a call with its faults. do is called with mu held.
+// call makes a call with its fault. It calls do with mu held.
 func (s *Surface) call(ctx context.Context, c Call, do func() error) error {
 	c.At, c.Installation = time.Now(), c.To.Installation.ID
 	s.mu.Lock()
@@ -196,7 +195,7 @@ func (s *Surface) call(ctx context.Context, c Call, do func() error) error {
 	s.mu.Unlock()
 	var f Fault
 	if fault != nil {
-		f = fault(c) // It may block.
+		f = fault(c) // The function may block.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +227,7 @@ func (s *Surface) find(ref channel.Ref) *Message {
 	return nil
 }
 
-// check checks a draft.
+// check records a violation if a draft is invalid.
 func (s *Surface) check(d channel.Draft) {
 	if n := utf8.RuneCountInString(d.Markdown); n > s.traits.MaxCharacters {
 		s.violated("a message of %d characters", n)
@@ -255,7 +254,7 @@ func (s *Surface) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 	return ref, nil
 }
 
-// extend is Append and Finish.
+// extend implements Append and Finish.
 func (s *Surface) extend(m *Message, from, d channel.Draft) error {
 	if !m.Streaming || time.Since(m.begun) > s.traits.AppendLifetime+time.Minute {
 		m.Streaming = false
@@ -311,7 +310,7 @@ func (s *Surface) Finish(ctx context.Context, to channel.Target, ref channel.Ref
 		case m == nil:
 			return channel.ErrGone
 		case !m.Streaming && m.Draft.Markdown == d.Markdown && m.Draft.State == d.State:
-			return nil // It was finished before.
+			return nil // A repeated call.
 		}
 		if err := s.extend(m, from, d); err != nil {
 			return err
@@ -375,7 +374,7 @@ func (s *Surface) Status(ctx context.Context, to channel.Target, _ string) error
 	return s.call(ctx, Call{Method: "status", To: to}, func() error { return nil })
 }
 
-// Name sets the name of the person with an id.
+// Name sets the name of a person.
 func (s *Surface) Name(id, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -450,7 +449,7 @@ func (s *Surface) ShowTitle(ctx context.Context, to channel.Target, title string
 		func() error { return nil })
 }
 
-// Expire ends the streams of all messages, as if their lifetime were over.
+// Expire ends the streams of all messages, as after their lifetime.
 func (s *Surface) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

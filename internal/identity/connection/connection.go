@@ -2,9 +2,9 @@
 // programs on the command line. It also issues personal access tokens.
 //
 // A connection is a session (package identity) of a client other than the app, bound to scopes. It begins with an
-// authorization code and PKCE (RFC 7636, S256 only) or with a device code (RFC 8628), and goes on with refresh tokens
+// authorization code and PKCE (RFC 7636, S256 only) or with a device code (RFC 8628). It continues with refresh tokens
 // that are replaced at each use. All clients are public and built in. Tokens are opaque, and only their hashes are
-// stored. It imports fault, identity, identity/opaque and org.
+// stored. The package imports fault, identity, identity/opaque and org.
 package connection
 
 import (
@@ -23,15 +23,15 @@ import (
 // Lifetimes.
 const (
 	AccessLifetime  = time.Hour
-	RefreshLifetime = 30 * 24 * time.Hour // Of each refresh token: a connection that is not used for longer is over.
-	RefreshGrace    = time.Minute         // For repeating a refresh whose answer was lost.
+	RefreshLifetime = 30 * 24 * time.Hour // Of each refresh token. An unused connection expires after it.
+	RefreshGrace    = time.Minute         // Time during which a refresh may be repeated after a lost response.
 	codeLifetime    = time.Minute
 	DeviceLifetime  = 10 * time.Minute
-	PollInterval    = 5 * time.Second // Between two polls of a device. slow_down adds as much again.
+	PollInterval    = 5 * time.Second // Between two polls of a device. slow_down increases it by the same amount.
 	maxPersonal     = 366 * 24 * time.Hour
 )
 
-// Prefixes of tokens, by which they are told from id tokens, and found where they do not belong.
+// Prefixes of tokens. They distinguish the tokens from id tokens, and allow scanners to find leaked tokens.
 const (
 	accessPrefix   = "tsa_"
 	refreshPrefix  = "tsr_"
@@ -41,8 +41,8 @@ const (
 // Personal is the client of personal access tokens.
 const Personal = "personal"
 
-// Codes of errors, as RFC 6749 (4.1.2.1 and 5.2) and RFC 8628 (3.5) name them. Their details are for developers, in
-// the characters that the RFCs allow.
+// Error codes of RFC 6749 (4.1.2.1 and 5.2) and RFC 8628 (3.5). Their details are for developers, in the characters
+// that the RFCs allow.
 const (
 	InvalidRequest       fault.Code = "invalid_request"
 	InvalidClient        fault.Code = "invalid_client"
@@ -56,7 +56,7 @@ const (
 	ExpiredToken         fault.Code = "expired_token"
 )
 
-// Errors of the Store and the Service that people see.
+// Errors of the Store and the Service that are shown to people.
 var (
 	ErrNoConnection = fault.Errorf(fault.NotFound, "接続が見つかりません。")
 	ErrNoDevice     = fault.Errorf(fault.NotFound,
@@ -76,33 +76,33 @@ const (
 	PersonalKey Kind = "personal"
 )
 
-// Token is what is stored of a token.
+// Token is a stored token.
 type Token struct {
 	Hash      []byte
 	Kind      Kind
 	ExpiresAt time.Time
 }
 
-// Held is a token and the claims of its connection.
+// Held is a stored token with the claims of its connection.
 type Held struct {
-	identity.Claims // ExpiresAt is the token's.
+	identity.Claims // ExpiresAt is the expiry of the token.
 
 	Kind Kind
-	Used bool // A refresh token that was exchanged, or an access token that was used before.
+	Used bool // The refresh token was exchanged, or the access token was used before.
 }
 
-// Grant is an authorization code or a device code: what a person allows a client, or is asked to.
+// Grant is an authorization code or a device code.
 type Grant struct {
 	Hash         []byte
-	UserCodeHash []byte // Of a device code. Nil: an authorization code.
+	UserCodeHash []byte // For a device code; nil for an authorization code.
 	ClientID     string
 	Scopes       []identity.Scope
-	RedirectURI  string // Of an authorization code, as is Challenge.
+	RedirectURI  string // For an authorization code, like Challenge.
 	Challenge    string
-	Address      *netip.Addr // Of a device that asks, as is UserAgent.
+	Address      *netip.Addr // For a device code, like UserAgent.
 	UserAgent    string
 
-	// Of the person who has answered; nil before.
+	// The person who has answered; nil until then.
 	OrganizationID *uuid.UUID
 	UserID         *uuid.UUID
 	AuthType       *identity.AuthType
@@ -112,7 +112,7 @@ type Grant struct {
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
 	PolledAt     *time.Time
-	PollInterval int // Seconds.
+	PollInterval int // In seconds.
 	UsedAt       *time.Time
 }
 
@@ -123,7 +123,7 @@ type Connection struct {
 	UserName  string
 	UserEmail string
 	ClientID  string
-	Name      string // Of a personal access token.
+	Name      string // For a personal access token.
 	Scopes    []identity.Scope
 	CreatedAt time.Time
 	UsedAt    time.Time // Accurate to a minute.
@@ -132,7 +132,7 @@ type Connection struct {
 	Address   *netip.Addr
 }
 
-// Opening is a connection that begins, with its first tokens.
+// Opening is a new connection with its first tokens.
 type Opening struct {
 	ID        uuid.UUID
 	Tokens    []Token
@@ -140,11 +140,11 @@ type Opening struct {
 	Address   netip.Addr
 }
 
-// Rotation is the exchange of a refresh token for other tokens.
+// Rotation is the exchange of a refresh token for new tokens.
 type Rotation struct {
 	Hash   []byte // Of the refresh token.
 	Next   []Token
-	Grace  time.Duration // How long after its exchange it may be exchanged again, if its answer was lost.
+	Grace  time.Duration // Time after the exchange during which it may be repeated if its response was lost.
 	Origin Origin
 }
 
@@ -156,7 +156,7 @@ type NewToken struct {
 	ExpiresAt time.Time // At most a year from now.
 }
 
-// Origin is where a client's request comes from.
+// Origin is the origin of a client's request.
 type Origin struct {
 	Address   netip.Addr // The zero Addr if unknown.
 	UserAgent string
@@ -165,55 +165,56 @@ type Origin struct {
 
 // Store is the database of a Service. Each method is one transaction.
 type Store interface {
-	// TokenByHash returns a token with the claims of its connection, and stores that an access token has been used. If
-	// there is none, the error has the code fault.NotFound. It does not look whether the connection is over:
-	// identity.Service does.
+	// TokenByHash returns a token with the claims of its connection, and records the use of an access token. If the
+	// token does not exist, the error has the code fault.NotFound. TokenByHash does not check whether the connection
+	// has ended; identity.Service does.
 	TokenByHash(ctx context.Context, hash []byte) (Held, error)
 
 	// AddGrant stores a new code.
 	AddGrant(ctx context.Context, grant Grant) error
 
-	// GrantByUserCode returns the device code with a user code that nobody has answered and that has not expired, or
-	// ErrNoDevice.
+	// GrantByUserCode returns the unanswered and unexpired device code with a user code, or ErrNoDevice.
 	GrantByUserCode(ctx context.Context, userCodeHash []byte) (Grant, error)
 
-	// AnswerGrant stores the actor's answer to a device code, or returns ErrNoDevice as GrantByUserCode does.
+	// AnswerGrant stores the actor's answer to a device code, or returns ErrNoDevice like GrantByUserCode.
 	AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHash []byte, denied bool) error
 
-	// RedeemGrant locks a code and calls redeem. If redeem returns an Opening, the connection begins as of the
-	// person's answer, the code is used, and the audit log has an entry. The changes that redeem makes to PolledAt,
-	// PollInterval and UsedAt are stored even if it returns an error. A code that was used before ends the connection
-	// that it was exchanged for. If there is no such code, or it was used, the error has the code InvalidGrant.
+	// RedeemGrant locks a code and calls redeem. If redeem returns an Opening, RedeemGrant begins the connection, with
+	// the time of the person's answer as its beginning, and adds an entry to the audit log. It stores the changes of
+	// redeem to PolledAt, PollInterval and UsedAt even if redeem returns an error. The second use of a code ends the
+	// connection that it was exchanged for. If the code does not exist or was used, the error has the code
+	// InvalidGrant.
 	RedeemGrant(ctx context.Context, hash []byte, origin Origin, redeem func(*Grant) (*Opening, error)) error
 
-	// RotateTokens exchanges a refresh token for others. If it was exchanged within the grace before, and none of the
-	// tokens that it was exchanged for was used, the new ones replace them: the first answer was lost. If it was
-	// exchanged otherwise, the connection ends; then and if it is unknown or has expired, the error has the code
+	// RotateTokens exchanges a refresh token for new tokens. If it was exchanged within the grace period and none of
+	// the resulting tokens was used, the first response was lost: the new tokens replace the unused ones. After any
+	// other exchange the connection ends. In that case, and for an unknown or expired token, the error has the code
 	// InvalidGrant. A replaced refresh token counts as exchanged.
 	RotateTokens(ctx context.Context, rotation Rotation) error
 
-	// EndByToken ends the connection of a token of a client. A token that is unknown, or another client's, is no error.
+	// EndByToken ends the connection of a client's token. It ignores unknown tokens and tokens of other clients.
 	EndByToken(ctx context.Context, clientID string, hash []byte) error
 
-	// AddPersonal stores a personal access token and logs it. If the organization forbids them, the error is
-	// ErrPersonalForbidden, and if the request has created one before, ErrTokenCreated.
+	// AddPersonal stores a personal access token and adds it to the audit log. The error is ErrPersonalForbidden if the
+	// organization forbids such tokens, and ErrTokenCreated if the request has already created one.
 	AddPersonal(ctx context.Context, actor identity.Actor, token NewToken, opening Opening) (Connection, error)
 
 	// ListConnections returns the active connections of the actor, last used first.
 	ListConnections(ctx context.Context, actor identity.Actor) ([]Connection, error)
 
-	// ListAllConnections returns a page of the active connections of an organization, last used first, and their
+	// ListAllConnections returns a page of the active connections of an organization, last used first, and their total
 	// number.
 	ListAllConnections(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]Connection, int, error)
 
-	// EndConnection ends a connection of the actor or, if all is set, of their organization, and logs it. If there is
-	// none, the error is ErrNoConnection.
+	// EndConnection ends a connection of the actor or, if all is set, of their organization, and adds it to the audit
+	// log. If the connection does not exist, the error is ErrNoConnection.
 	EndConnection(ctx context.Context, actor identity.Actor, id uuid.UUID, all bool) error
 
 	// PersonalTokens reports whether the organization allows personal access tokens.
 	PersonalTokens(ctx context.Context, organizationID uuid.UUID) (bool, error)
 
-	// SetPersonalTokens allows or forbids them, and logs it. Forbidding them ends those that there are.
+	// SetPersonalTokens allows or forbids personal access tokens, and adds this to the audit log. Forbidding them ends
+	// all existing ones.
 	SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error
 }
 
@@ -222,11 +223,11 @@ type Client struct {
 	ID           string
 	Name         string // For people.
 	Scopes       []identity.Scope
-	RedirectURIs []string // Exact, but for the port of a loopback address.
+	RedirectURIs []string // Must match exactly, except for the port of a loopback address.
 }
 
-// Clients returns the built-in clients. extensions are the origins of the browser extensions that may connect, as in
-// "chrome-extension://ID". Chrome takes what is sent to the address that belongs to an id to that extension alone.
+// Clients returns the built-in clients. extensions are the origins of the browser extensions that may connect, such as
+// "chrome-extension://ID". Chrome delivers requests for the address of an id only to that extension.
 func Clients(extensions []string) []Client {
 	redirects := make([]string, 0, len(extensions))
 	for _, origin := range extensions {
@@ -245,19 +246,19 @@ func Clients(extensions []string) []Client {
 	}
 }
 
-// AllScopes are the scopes that there are, in the order in which they are shown.
+// AllScopes returns all scopes in display order.
 func AllScopes() []identity.Scope {
 	return []identity.Scope{identity.ScopeChat, identity.ScopeDocuments, identity.ScopeExtension}
 }
 
 // Config configures a Service.
 type Config struct {
-	PublicURL string // The issuer, without a slash at its end.
+	PublicURL string // The issuer, without a trailing slash.
 	Clients   []Client
-	Now       func() time.Time // Nil: time.Now.
+	Now       func() time.Time // time.Now if nil.
 }
 
-// Actors finds the actor of verified claims. *identity.Service is one.
+// Actors finds the actor of verified claims. *identity.Service implements it.
 type Actors interface {
 	ActorOf(ctx context.Context, claims identity.Claims) (identity.Actor, error)
 }
@@ -277,7 +278,7 @@ func NewService(cfg Config, store Store, actors Actors) *Service {
 	return &Service{cfg: cfg, store: store, actors: actors}
 }
 
-// ClientName returns the name of a client for people: its id if it is not built in any more.
+// ClientName returns the display name of a client, or its id if the client is no longer built in.
 func (s *Service) ClientName(id string) string {
 	if client, ok := s.client(id); ok {
 		return client.Name

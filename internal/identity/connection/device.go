@@ -12,27 +12,27 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// DeviceCode is the answer to a device's request (RFC 8628, section 3.2).
+// DeviceCode is the response to a device authorization request (RFC 8628, section 3.2).
 type DeviceCode struct {
 	DeviceCode, UserCode                     string
 	VerificationURI, VerificationURIComplete string
 	ExpiresIn, Interval                      time.Duration
 }
 
-// AskedDevice is a device that a person is asked about.
+// AskedDevice is a device that waits for a person's answer.
 type AskedDevice struct {
 	Client Client
 	Grant  Grant
 }
 
-// User codes are eight letters that spell no word and are not taken for each other: 34 bits, of which a person may
-// guess a few (package api). See RFC 8628, section 6.1.
+// User codes are eight letters that cannot spell words or be confused with each other: 34 bits. Package api limits the
+// number of guesses. See RFC 8628, section 6.1.
 const (
 	userCodeLetters = "BCDFGHJKLMNPQRSTVWXZ"
 	userCodeLength  = 8
 )
 
-// BeginDevice begins a connection that is confirmed on another device.
+// BeginDevice begins a connection that a person confirms on another device.
 func (s *Service) BeginDevice(ctx context.Context, clientID, scope string, origin Origin) (DeviceCode, error) {
 	client, known := s.client(clientID)
 	if !known {
@@ -63,7 +63,7 @@ func (s *Service) BeginDevice(ctx context.Context, clientID, scope string, origi
 	}, nil
 }
 
-// Device returns what the device with a user code asks for, or ErrNoDevice.
+// Device returns the request of the device with a user code, or ErrNoDevice.
 func (s *Service) Device(ctx context.Context, userCode string) (AskedDevice, error) {
 	hash, ok := hashUserCode(userCode)
 	if !ok {
@@ -101,7 +101,7 @@ func newUserCode() string {
 	return string(code)
 }
 
-// hashUserCode returns the hash of a user code as a person types it: in either case, with or without the hyphen.
+// hashUserCode returns the hash of a user code as typed by a person: in either case, with or without the hyphen.
 func hashUserCode(typed string) (hash []byte, ok bool) {
 	code := strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(typed))
 	if len(code) != userCodeLength || strings.Trim(code, userCodeLetters) != "" {
@@ -110,7 +110,7 @@ func hashUserCode(typed string) (hash []byte, ok bool) {
 	return opaque.Hash(code), true
 }
 
-// poll decides on a poll of a device (RFC 8628, section 3.5).
+// poll handles a poll of a device (RFC 8628, section 3.5).
 func (s *Service) poll(g *Grant) error {
 	now := s.cfg.Now()
 	switch {
@@ -132,6 +132,5 @@ func (s *Service) poll(g *Grant) error {
 	return nil
 }
 
-// pollLeeway is how much earlier than the interval a poll may arrive: the one before may have been under way for
-// longer.
+// pollLeeway is the tolerance for early polls: the previous request may have had a longer transmission time.
 const pollLeeway = 500 * time.Millisecond

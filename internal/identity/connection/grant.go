@@ -24,22 +24,22 @@ type Request struct {
 	ChallengeMethod string
 }
 
-// Asked is what a client asks a person for.
+// Asked is a client's request as shown to a person.
 type Asked struct {
 	Client   Client
 	Scopes   []identity.Scope
-	Redirect *url.URL // Where the browser goes next.
+	Redirect *url.URL // The redirect address for the browser.
 }
 
-// maxState bounds the state that a client has handed back, in bytes.
+// maxState bounds the client's state parameter, in bytes.
 const maxState = 2048
 
-// challengeForm is a SHA-256 in base64url.
+// challengeForm matches a SHA-256 in base64url.
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// Ask checks a request, for the page that shows it to a person. An unknown client or redirect URI is an error of the
-// code fault.Invalid, and the browser must not be redirected: it would be an open redirect. For any other mistake
-// refused is the URI that tells the client.
+// Ask validates a request for the page that shows it to a person. For an unknown client or redirect URI the error has
+// the code fault.Invalid, and the browser must not be redirected, because that would be an open redirect. For any other
+// mistake refused is the redirect URI that reports the error to the client.
 func (s *Service) Ask(r Request) (asked Asked, refused string, err error) {
 	client, known := s.client(r.ClientID)
 	if !known {
@@ -80,7 +80,8 @@ func (r Request) check() error {
 	return nil
 }
 
-// matches reports whether a redirect URI is a registered one. A loopback address may have any port (RFC 8252, 7.3).
+// matches reports whether a redirect URI matches a registered one. A loopback address may have any port (RFC 8252,
+// 7.3).
 func matches(registered, given string) bool {
 	if given == registered {
 		return true
@@ -93,14 +94,14 @@ func matches(registered, given string) bool {
 	return err == nil && got.Port() != "" && given == "http://"+want.Host+":"+got.Port()+want.Path
 }
 
-// scopesOf returns the scopes of a request: all of the client's if it names none.
+// scopesOf returns the scopes of a request, or all scopes of the client if the request has none.
 func scopesOf(client Client, scope string) ([]identity.Scope, error) {
 	names := strings.Fields(scope)
 	if len(names) == 0 {
 		return client.Scopes, nil
 	}
 	var scopes []identity.Scope
-	for _, allowed := range client.Scopes { // In their order, each once.
+	for _, allowed := range client.Scopes { // In display order, without duplicates.
 		if slices.Contains(names, string(allowed)) {
 			scopes = append(scopes, allowed)
 		}
@@ -113,7 +114,7 @@ func scopesOf(client Client, scope string) ([]identity.Scope, error) {
 	return scopes, nil
 }
 
-// Allow gives the client of a request a code on behalf of the actor, and returns the URI that takes it there.
+// Allow issues a code for the request on behalf of the actor, and returns the client's redirect URI with the code.
 func (s *Service) Allow(ctx context.Context, actor identity.Actor, r Request) (string, error) {
 	asked, refused, err := s.Ask(r)
 	if err != nil || refused != "" {
@@ -131,7 +132,7 @@ func (s *Service) Allow(ctx context.Context, actor identity.Actor, r Request) (s
 	return s.answer(asked, r.State, url.Values{"code": {code}}), nil
 }
 
-// Deny returns the URI that tells the client of a request that the person does not want it.
+// Deny returns the client's redirect URI with the error access_denied.
 func (s *Service) Deny(r Request) (string, error) {
 	asked, refused, err := s.Ask(r)
 	if err != nil || refused != "" {
@@ -140,7 +141,7 @@ func (s *Service) Deny(r Request) (string, error) {
 	return s.answer(asked, r.State, url.Values{"error": {string(AccessDenied)}}), nil
 }
 
-// answer returns the redirect URI with an answer, the client's state, and the issuer (RFC 9207).
+// answer returns the redirect URI with the given values, the client's state, and the issuer (RFC 9207).
 func (s *Service) answer(asked Asked, state string, values url.Values) string {
 	values.Set("iss", s.cfg.PublicURL)
 	if state != "" && len(state) <= maxState {

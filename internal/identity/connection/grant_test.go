@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 )
 
-// FuzzR85_Ask: whatever a request says, the browser is led to a registered address alone, for no more than the client's
-// scopes, and only with a challenge by S256.
+// FuzzR85_Ask: for any request, the browser is redirected to registered addresses only, the scopes do not exceed the
+// client's, and a challenge with S256 is required.
 func FuzzR85_Ask(f *testing.F) {
 	const extension = "https://abcdefghijklmnopabcdefghijklmnop.chromiumapp.org/"
 	challenge := strings.Repeat("A", 43)

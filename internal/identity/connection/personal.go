@@ -17,7 +17,7 @@ import (
 // maxName bounds the name of a personal access token, in characters.
 const maxName = 100
 
-// CreateToken creates a personal access token of the actor. The token is returned this once.
+// CreateToken creates a personal access token of the actor. Only this call returns the token.
 func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewToken) (Connection, string, error) {
 	n.Name = strings.TrimSpace(n.Name)
 	now := s.cfg.Now()
@@ -39,7 +39,7 @@ func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewTo
 
 func unknownScope(scope identity.Scope) bool { return !slices.Contains(AllScopes(), scope) }
 
-// inOrder returns scopes in the order in which they are shown, each once.
+// inOrder returns scopes in display order without duplicates.
 func inOrder(scopes []identity.Scope) []identity.Scope {
 	return slices.DeleteFunc(AllScopes(), func(s identity.Scope) bool { return !slices.Contains(scopes, s) })
 }
@@ -75,8 +75,8 @@ func (s *Service) PersonalTokens(ctx context.Context, actor identity.Actor) (boo
 	return s.store.PersonalTokens(ctx, actor.OrganizationID)
 }
 
-// SetPersonalTokens allows or forbids personal access tokens in the actor's organization. Forbidding them ends those
-// that there are. For administrators.
+// SetPersonalTokens allows or forbids personal access tokens in the actor's organization. Forbidding them ends all
+// existing ones. For administrators.
 func (s *Service) SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error {
 	if !org.IsAdmin(actor.Role) {
 		return org.ErrForbidden
@@ -84,10 +84,10 @@ func (s *Service) SetPersonalTokens(ctx context.Context, actor identity.Actor, a
 	return s.store.SetPersonalTokens(ctx, actor, allowed)
 }
 
-// EndOfDay returns the end of a day in Japan, when a token with that expiry date expires.
+// EndOfDay returns the end of a day in Japan. A token with that expiry date expires then.
 func EndOfDay(date time.Time) time.Time {
 	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, japan)
 }
 
-// japan is the zone of dates. Japan has had no daylight saving time since 1951.
+// japan is the time zone of dates. Japan has had no daylight saving time since 1951.
 var japan = time.FixedZone("JST", 9*60*60)

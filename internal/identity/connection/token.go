@@ -35,7 +35,7 @@ type TokenRequest struct {
 	Origin       Origin
 }
 
-// Tokens are what a client is given.
+// Tokens is the response of the token endpoint.
 type Tokens struct {
 	Access, Refresh string
 	ExpiresIn       time.Duration
@@ -66,7 +66,7 @@ func (s *Service) Exchange(ctx context.Context, r TokenRequest) (Tokens, error) 
 		GrantRefresh, GrantDevice)
 }
 
-// checkCode decides on an authorization code, which is used whatever comes of it.
+// checkCode validates an authorization code. The code is used up even if validation fails.
 func (s *Service) checkCode(g *Grant, r TokenRequest) error {
 	now := s.cfg.Now()
 	g.UsedAt = &now
@@ -108,7 +108,7 @@ func (s *Service) redeem(ctx context.Context, r TokenRequest, code string, check
 	return tokens, err
 }
 
-// refresh replaces a refresh token, as long as its person may use the connection. A client whose answer was lost may
+// refresh replaces a refresh token if its person may still use the connection. After a lost response, a client may
 // repeat the request for a short time (OAuth 2.1, section 4.3.1).
 func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 	invalid := fault.Errorf(InvalidGrant, "the refresh token is not valid")
@@ -147,13 +147,13 @@ func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 	return tokens, nil
 }
 
-// sameScopes refuses a refresh for other scopes than those granted. Fewer are allowed, but change nothing.
+// sameScopes refuses a refresh with scopes that were not granted. A subset is allowed, but has no effect.
 func sameScopes(granted []identity.Scope, scope string) error {
 	_, err := scopesOf(Client{Scopes: granted}, scope)
 	return err
 }
 
-// issue makes the tokens of a connection, and what is stored of them.
+// issue generates the tokens of a connection, and returns them with their stored form.
 func (s *Service) issue(scopes []identity.Scope) (Tokens, []Token) {
 	now := s.cfg.Now()
 	access, storedAccess := newToken(accessPrefix, Access, now.Add(AccessLifetime))
@@ -162,7 +162,7 @@ func (s *Service) issue(scopes []identity.Scope) (Tokens, []Token) {
 		[]Token{storedAccess, storedRefresh}
 }
 
-// Revoke ends the connection of a token (RFC 7009). A token that is unknown, or another client's, is no error.
+// Revoke ends the connection of a token (RFC 7009). It ignores unknown tokens and tokens of other clients.
 func (s *Service) Revoke(ctx context.Context, clientID, token string) error {
 	if _, known := s.client(clientID); !known {
 		return errUnknownClient()

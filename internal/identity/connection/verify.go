@@ -12,13 +12,14 @@ import (
 
 var _ identity.Verifier = (*Verifier)(nil)
 
-// Verifier verifies the access tokens of connections and personal access tokens. All other tokens it passes on.
+// Verifier verifies the access tokens of connections and personal access tokens. It passes all other tokens to the next
+// Verifier.
 type Verifier struct {
 	store Store
 	next  identity.Verifier
 }
 
-// NewVerifier returns a Verifier that passes id tokens on to next.
+// NewVerifier returns a Verifier that passes id tokens to next.
 func NewVerifier(store Store, next identity.Verifier) *Verifier {
 	return &Verifier{store: store, next: next}
 }
@@ -26,8 +27,8 @@ func NewVerifier(store Store, next identity.Verifier) *Verifier {
 // tokenLength is the length of every token: a prefix and 256 bits in base64url.
 const tokenLength = len(accessPrefix) + 43
 
-// VerifyIDToken implements identity.Verifier. Each call reads the database, so that a token holds no longer than its
-// connection.
+// VerifyIDToken implements identity.Verifier. Each call reads the database, so that a token becomes invalid at once
+// when its connection ends.
 func (v *Verifier) VerifyIDToken(ctx context.Context, token string) (identity.Claims, error) {
 	var want Kind
 	switch {
@@ -56,7 +57,7 @@ func (v *Verifier) VerifyIDToken(ctx context.Context, token string) (identity.Cl
 	return held.Claims, nil
 }
 
-// newToken returns a token with a prefix, and what is stored of it.
+// newToken returns a token with a prefix, and its stored form.
 func newToken(prefix string, kind Kind, expires time.Time) (string, Token) {
 	random, _ := opaque.New()
 	token := prefix + random

@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// callTimeout limits a call including its retries: an administrator waits for the answer.
+// callTimeout limits a call including its retries, because an administrator waits for the response.
 const callTimeout = 15 * time.Second
 
 // Credentials are the access key that signs administrative calls.
@@ -44,7 +44,7 @@ type Config struct {
 // identifier of a user: the claim sub.
 //
 // Errors have these codes: fault.Conflict if the address is taken or the user's state does not allow the call;
-// fault.NotFound if there is no such user; fault.Invalid if the provider rejects the address or the name;
+// fault.NotFound if the user does not exist; fault.Invalid if the provider rejects the address or the name;
 // fault.Unavailable, with a retry delay, if the provider cannot be reached, limits calls, or cannot deliver mail;
 // fault.Canceled if the caller gave up. Other errors are misconfigurations for the log: missing permissions, a pool
 // that does not exist.

@@ -1,5 +1,4 @@
-// Package opaque generates the opaque tokens that clients are given: sessions, one-time codes, states. Only their
-// hashes are stored.
+// Package opaque generates opaque tokens for clients: sessions, one-time codes, states. Only their hashes are stored.
 package opaque
 
 import (

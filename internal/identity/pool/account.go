@@ -50,7 +50,7 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if !p.hasClient(clientID) || secret != "" {
 		return nil, &refusal{kind: "UnauthorizedException", message: "Invalid client."}
 	}
-	if strings.Count(token, ".") == 2 { // An id or access token. These only expire.
+	if strings.Count(token, ".") == 2 { // An id or access token. These cannot be revoked.
 		return nil, &refusal{kind: "UnsupportedTokenTypeException", message: "Unsupported token type."}
 	}
 	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))

@@ -95,7 +95,7 @@ func (p *Pool) adminGetUser(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	described := describe(user).User
-	return struct { // The same, except for one member's name.
+	return struct { // The same content, except for the name of one member.
 		Enabled              bool
 		UserAttributes       []attribute
 		UserCreateDate       timestamp
@@ -217,7 +217,7 @@ func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 		}
 	}
 	if action != actionSuppress && p.cfg.Mailer == nil { // Checked before anything is changed.
-		p.cfg.Logger.WarnContext(ctx, "pool: an invitation was not delivered: there is no mail")
+		p.cfg.Logger.WarnContext(ctx, "pool: invitation not delivered: no mailer")
 		return nil, undelivered()
 	}
 	user, undo, err := p.admit(ctx, email, change, temporary, action == actionResend)
@@ -256,7 +256,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 		user, err = p.addInvited(ctx, email, change, password, now)
 		return user, func(ctx context.Context) {
 			if err := p.store.DeletePoolUser(ctx, user.Sub); err != nil {
-				p.cfg.Logger.WarnContext(ctx, "pool: a user who was not invited remains", "sub", user.Sub, "error", err)
+				p.cfg.Logger.WarnContext(ctx, "pool: user without an invitation not removed", "sub", user.Sub, "error", err)
 			}
 		}, err
 	}

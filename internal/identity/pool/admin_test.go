@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// invitation is the call by which the server invites a user.
+// invitation returns the call with which the server invites a user.
 func invitation(address, name string) *cognito.AdminCreateUserInput {
 	return &cognito.AdminCreateUserInput{
 		UserPoolId: aws.String(poolID), Username: aws.String(address),

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Attempt is what a call can be abused for, which decides how it is limited.
+// Attempt is the kind of abuse that a call allows. It determines the call's rate limit.
 type Attempt int
 
 // The kinds of attempts.
@@ -32,9 +32,9 @@ func OperationOf(r *http.Request) string {
 	return operation
 }
 
-// AttemptOf returns what a call can be abused for, and a key of the account that it names. It reads and replaces the
-// body, so that a call that holds a rate limiter's slot does not wait for its body. A refresh is not an attempt:
-// refresh tokens cannot be guessed, and a whole office may send revoked ones.
+// AttemptOf returns the kind of abuse that a call allows, and a key of the account in the call. It reads and replaces
+// the body, so that a call does not wait for its body while it occupies a rate limiter's slot. A refresh is not an
+// attempt: refresh tokens cannot be guessed, and a whole office may send revoked ones.
 func AttemptOf(r *http.Request) (kind Attempt, account string) {
 	operation := OperationOf(r)
 	kind = Guess
@@ -60,18 +60,18 @@ func AttemptOf(r *http.Request) (kind Attempt, account string) {
 	return kind, string(sum[:])
 }
 
-// members parses a JSON object as parseInput does: a struct would also match names that differ in case.
+// members parses a JSON object like parseInput. A struct would also match names that differ in case.
 func members(raw []byte) (object map[string]json.RawMessage) {
-	_ = json.Unmarshal(raw, &object) // Anything else has no members.
+	_ = json.Unmarshal(raw, &object) // Other values have no members.
 	return object
 }
 
 func text(raw []byte) (value string) {
-	_ = json.Unmarshal(raw, &value) // Anything else is not a string.
+	_ = json.Unmarshal(raw, &value) // Other values are not strings.
 	return value
 }
 
-// failing reads the rest of a body, and then returns the error that reading it met.
+// failing returns the rest of a body, followed by the error of reading it.
 type failing struct {
 	rest io.Reader
 	err  error
@@ -85,7 +85,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return f.rest.Read(p)
 }
 
-// Examined reports whether the pool has examined the call that it answered with this status and header. It has not if
+// Examined reports whether the pool has executed the call, given the status and header of its response. It has not if
 // it was too busy or the database was unavailable.
 func Examined(status int, header http.Header) bool {
 	return status < http.StatusInternalServerError && header.Get("X-Amzn-Errortype") != tooManyRequests().kind+":"
@@ -105,5 +105,6 @@ func WriteBusy(w http.ResponseWriter, limited bool, retryAfter string) {
 	h.Set("X-Amzn-Errortype", refused.kind+":")
 	h.Set("Retry-After", retryAfter)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"__type":"`+refused.kind+`","message":"`+refused.message+`"}`) // The client may be gone.
+	// The client may have disconnected.
+	_, _ = io.WriteString(w, `{"__type":"`+refused.kind+`","message":"`+refused.message+`"}`)
 }

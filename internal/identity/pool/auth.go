@@ -53,7 +53,7 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	// Users of the federated client sign in and refresh through package saml only.
+	// Users of the federated client sign in and refresh only through package saml.
 	if p.hasClient(clientID) && clientID != p.cfg.ClientID {
 		return nil, invalidParameter("%s is not enabled for the client.", flow)
 	}
@@ -178,8 +178,8 @@ func (p *Pool) refreshFlow(ctx context.Context, params map[string]string) (any, 
 	return signedIn(result), nil
 }
 
-// getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: the flow REFRESH_TOKEN_AUTH as an operation of
-// its own.
+// getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: the flow REFRESH_TOKEN_AUTH as a separate
+// operation.
 func (p *Pool) getTokensFromRefreshToken(ctx context.Context, in *input) (any, error) {
 	token := in.text("RefreshToken", tokenRule())
 	clientID := in.text("ClientId", clientIDRule())
@@ -259,7 +259,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	}
 	user, err := p.store.CompleteChallenge(ctx, hash, Password{Hash: encoded, Status: StatusConfirmed}, name,
 		p.event(ctx, ActionPasswordSet, holder.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became void, after the check.
+	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became invalid, after the check.
 		return nil, invalidSession()
 	}
 	if err != nil {

@@ -159,7 +159,7 @@ func TestR38_RefreshKeepsTheSignInAndItsToken(t *testing.T) {
 	}
 }
 
-// Wrong passwords are counted in the same way for accounts that exist and for those that do not.
+// TestR39_LockOut: wrong passwords are counted in the same way for existing and unknown accounts.
 func TestR39_LockOut(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{email, "nobody@example.com", "not an address"} {
@@ -224,7 +224,7 @@ func TestR39_SuccessResets(t *testing.T) {
 	must(t, err)
 }
 
-// Trying passwords concurrently reveals no more than five of them.
+// TestR39_FloodOfAttempts: concurrent attempts reveal the result of no more than five passwords.
 func TestR39_FloodOfAttempts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -253,7 +253,7 @@ func TestR39_FloodOfAttempts(t *testing.T) {
 	}
 }
 
-// The right password never locks, however many sign-ins are concurrent.
+// TestManySignInsAtOnce: the right password never causes a lock-out, even in many concurrent sign-ins.
 func TestManySignInsAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -276,8 +276,8 @@ func TestManySignInsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// Neither the response nor its timing reveals whether an address is known: for every name a password is verified, or
-// waits to be.
+// TestUnknownAndKnownAccountsAnswerAlike: neither the response nor its timing reveals whether an address is known. For
+// every name, the pool verifies a password or lets it wait.
 func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -321,7 +321,7 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	wantNotAuthorized(t, err, exceeded)
 }
 
-// Attempts on long names are counted alike, whether the name is known or not.
+// TestR39_LongNamesAnswerAlike: attempts on long names are counted in the same way for known and unknown names.
 func TestR39_LongNamesAnswerAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -464,7 +464,7 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// late is a store where users are disabled, or change their password, just after the check.
+// late is a store that disables users, or changes their password, just after the check.
 type late struct{ pool.Store }
 
 func (late) CreateGrant(context.Context, pool.Grant, int64, pool.Event) (bool, error) {

@@ -3,7 +3,7 @@ package pool
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed" // The list.
+	_ "embed" // Embeds the list.
 	"io"
 	"slices"
 	"strings"

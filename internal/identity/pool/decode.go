@@ -50,7 +50,7 @@ func parseInput(body []byte) (*input, error) {
 	return in, nil
 }
 
-// text returns a string member, "" if it is missing.
+// text returns a string member, or "" if it is missing.
 func (in *input) text(name string, r rule) string {
 	value, ok := in.string(in.members[name])
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Action is the name in the audit log of what happened to a user's sessions or password.
+// Action is the name of a session or password event in the audit log.
 type Action string
 
 // The actions in the audit log.
@@ -25,7 +25,7 @@ const (
 	ActionPasswordFailed  Action = "password.fail" // A wrong code, or a wrong current password.
 )
 
-// proved reports whether the action proves that the account's owner did it. Anyone can cause the others.
+// proved reports whether only the account's owner can cause the action. Anyone can cause the others.
 func (a Action) proved() bool {
 	switch a {
 	case ActionSignIn, ActionSignOut, ActionSignOutAll, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged:
@@ -34,20 +34,20 @@ func (a Action) proved() bool {
 	return false
 }
 
-// Methods by which sessions begin.
+// The methods of a sign-in.
 const (
 	byPassword = "password"
 	bySSO      = "sso"
 )
 
-// Event is an entry for the audit log. It contains no secret, nor the name as typed, which may be a password. Without
-// an Action nothing is recorded.
+// Event is an entry for the audit log. It contains neither secrets nor the typed name, which may be a password. An
+// event without an Action is not recorded.
 type Event struct {
 	Action Action
 	Sub    uuid.UUID // The account. uuid.Nil: no account.
-	Method string    // How a session begins, else "".
-	Reason string    // Why something was rejected, else "".
-	Proved bool      // By the account's owner. Other events are aggregated: one entry an hour, with a count.
+	Method string    // The method of a sign-in, else "".
+	Reason string    // The reason of a rejection, else "".
+	Proved bool      // Caused by the account's owner. Other events are aggregated to one entry an hour with a count.
 	At     time.Time
 	Origin Origin
 }
@@ -56,8 +56,8 @@ func (p *Pool) event(ctx context.Context, action Action, sub uuid.UUID) Event {
 	return Event{Action: action, Sub: sub, Proved: action.proved(), At: p.now(), Origin: OriginOf(ctx)}
 }
 
-// refused records a rejected attempt with the name of a user, or of nobody, in the audit log. A failure is only logged:
-// the response and its timing must not depend on it.
+// refused records a rejected attempt in the audit log. user is nil for an unknown name. A failure is only logged,
+// because the response and its timing must not depend on it.
 func (p *Pool) refused(ctx context.Context, action Action, user *User, reason string) {
 	event := p.event(ctx, action, uuid.Nil)
 	event.Reason = reason
@@ -65,7 +65,7 @@ func (p *Pool) refused(ctx context.Context, action Action, user *User, reason st
 		event.Sub = user.Sub
 	}
 	if err := p.store.RecordPoolEvent(ctx, event); err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: an audit log entry was not stored", "action", action, "sub", event.Sub,
+		p.cfg.Logger.WarnContext(ctx, "pool: audit log entry not stored", "action", action, "sub", event.Sub,
 			"error",
 			err)
 	}

@@ -133,7 +133,7 @@ func TestSignInsAreAudited(t *testing.T) {
 		ClientId: aws.String(clientID),
 		Token:    out.AuthenticationResult.RefreshToken,
 	})
-	must(t, err) // It has already ended: only one entry.
+	must(t, err) // The session has already ended, so there is only one entry.
 	tick()
 	last := here.mustSignIn(t)
 	tick()
@@ -216,7 +216,7 @@ func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
 	wantNotAuthorized(t, err, exceeded)
 	_, err = f.at("203.0.113.1", "unknown").signIn(ctx, email, password)
 	wantNotAuthorized(t, err, exceeded)
-	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, "wrong") // Its wrong passwords count there as well.
+	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, "wrong") // Its wrong passwords are counted there too.
 	wantNotAuthorized(t, err, incorrect)
 	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, password)
 	must(t, err)

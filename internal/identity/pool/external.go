@@ -29,11 +29,11 @@ func (r authenticationResult) tokens() Tokens {
 
 var errNoFederation = errors.New("pool: there is no client for other identity providers' users")
 
-// CreateExternalUser adds a user for whom another identity provider vouches, without a password. sub is uuid.Nil for a
-// new user, or the sub that an identity provider elsewhere has already given the person. Repeated calls change nothing
-// and return the sub of the user with that sub, or else of the external user with that address. If the address belongs
-// to a user with a password, or to another sub, the error has the code fault.Conflict; for invalid input,
-// fault.Invalid.
+// CreateExternalUser adds a user without a password who is authenticated by another identity provider. sub is uuid.Nil
+// for a new user, or the sub that an external identity provider has already assigned to the person. Repeated calls
+// change nothing: they return the sub of the user with that sub, or else of the external user with that address. If the
+// address belongs to a user with a password, or to another sub, the error has the code fault.Conflict; for invalid
+// input, fault.Invalid.
 func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, name string) (uuid.UUID, error) {
 	email, name = NormalizeEmail(email), strings.TrimSpace(name)
 	if err := checkPerson(email, name); err != nil {
@@ -61,10 +61,10 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 	return uuid.Nil, err
 }
 
-// SignInExternal begins a session for a user, with or without a password, whom another identity provider has just
-// authenticated. If until is not nil, the session ends then at the latest, refreshed or not. If the user does not
-// exist, the error has the code fault.NotFound; if the user is disabled, fault.Forbidden; if the session would already
-// be over, fault.Unauthenticated.
+// SignInExternal begins a session for a user, with or without a password, who was just authenticated by another
+// identity provider. If until is not nil, the session ends then at the latest, even if refreshed. If the user does not
+// exist, the error has the code fault.NotFound; if the user is disabled, fault.Forbidden; if until has passed,
+// fault.Unauthenticated.
 func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Time) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" {
 		return Tokens{}, errNoFederation
@@ -84,7 +84,7 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Ti
 }
 
 // RefreshExternal issues new tokens for the refresh token of a session begun by SignInExternal. clientID is the client
-// that the caller claims for the session. If anything is invalid, the error has the code fault.Unauthenticated.
+// that the caller claims for the session. If any argument is invalid, the error has the code fault.Unauthenticated.
 func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken string) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" || clientID != p.cfg.FederatedClientID || len(refreshToken) > maxToken {
 		return Tokens{}, external(notAuthorized("Invalid Refresh Token."))

@@ -161,7 +161,7 @@ func TestSessionsBelongToOneClient(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// Only the client to which a token was issued can revoke it.
+	// Only the client of a token can revoke it.
 	revoke := func(client, token string) {
 		_, err := f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
 			ClientId: aws.String(client),
@@ -208,7 +208,7 @@ func TestR45_DisablingEndsExternalSessions(t *testing.T) {
 	wantFault(t, err, fault.Unauthenticated)
 }
 
-// A federated-only pool, used beside Cognito, does not accept passwords.
+// TestPoolWithoutAPasswordClient: a federated-only pool, used in addition to Cognito, does not accept passwords.
 func TestPoolWithoutAPasswordClient(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -41,7 +41,7 @@ const (
 	exceeded  = "Password attempts exceeded"
 )
 
-// clock is a clock that only the test advances.
+// clock is advanced only by the test.
 type clock struct {
 	mu  sync.Mutex // Guards now.
 	now time.Time
@@ -113,7 +113,7 @@ type postbox struct {
 	changed     chan pool.Notice
 	devices     chan pool.Notice
 
-	mu   sync.Mutex // Guards the following.
+	mu   sync.Mutex // Guards the fields below.
 	fail error
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Limits on codes for forgotten passwords. Six digits are few: together these limits let an attacker who tries day and
-// night guess right about once in five years for one account, whose owner is sent 120 messages a day meanwhile.
+// Limits on codes for forgotten passwords. Six digits are few. With these limits, continuous guesses for one account
+// are right about once in five years, while the account's owner receives 120 messages a day.
 const (
 	codesPerWindow = 5
 	codeWindow     = time.Hour
@@ -22,7 +22,7 @@ const (
 	codeRange      = 1_000_000
 )
 
-// deliveryAnswer says where a code was sent.
+// deliveryAnswer is the masked destination of a code.
 type deliveryAnswer struct {
 	CodeDeliveryDetails struct {
 		AttributeName  string
@@ -31,8 +31,8 @@ type deliveryAnswer struct {
 	}
 }
 
-// delivery returns the answer for a name: its first letters, as if it were an address. Unknown names must look like
-// known ones.
+// delivery returns the response for a name. It shows its first letters, as if the name were an address, because
+// responses for unknown and known names must look alike.
 func delivery(name string) (answer deliveryAnswer) {
 	local, domain, found := strings.Cut(NormalizeEmail(name), "@")
 	if !found || local == "" || domain == "" {
@@ -63,7 +63,7 @@ func codeMismatch() *refusal {
 }
 
 // forgotPassword is the operation ForgotPassword: it sends a code to the named user. If the name is unknown, or the
-// user may not reset the password, it does the same work and sends nothing, so that the answer reveals nothing.
+// user may not reset the password, it does the same work without sending a code, so that the response reveals nothing.
 func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())
@@ -76,7 +76,7 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	if p.cfg.Mailer == nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: a code for a new password was not delivered: there is no mail")
+		p.cfg.Logger.WarnContext(ctx, "pool: code for a new password not delivered: no mailer")
 		return nil, undelivered()
 	}
 	if !p.outbox.enter() {
@@ -93,14 +93,14 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	p.outbox.send(func(ctx context.Context) {
 		message := ResetCode{Email: user.Email, Name: user.Name, Code: code, ValidFor: p.cfg.CodeLifetime}
 		if err := p.cfg.Mailer.SendResetCode(ctx, message); err != nil {
-			p.cfg.Logger.WarnContext(ctx, "pool: a code for a new password was not delivered", "sub", user.Sub, "error",
+			p.cfg.Logger.WarnContext(ctx, "pool: code for a new password not delivered", "sub", user.Sub, "error",
 				err)
 		}
 	})
 	return delivery(user.Email), nil
 }
 
-// makeCode generates and stores a code for a name. It returns the user to send it to, or nil.
+// makeCode generates and stores a code for a name. It returns the recipient, or nil.
 func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error) {
 	user, err := p.findUser(ctx, name)
 	if err != nil {
@@ -153,8 +153,8 @@ func (a Attempts) withCode(now time.Time) (Attempts, error) {
 	return a, nil
 }
 
-// confirmForgotPassword is the operation ConfirmForgotPassword: the code authorizes a new password. It ends all of the
-// user's sessions and lifts a lock-out.
+// confirmForgotPassword is the operation ConfirmForgotPassword: it sets a new password for a valid code. It ends all of
+// the user's sessions and any lock-out.
 func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())
@@ -204,20 +204,20 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err != nil {
 		return nil, err
 	}
-	p.cfg.Logger.InfoContext(ctx, "pool: a forgotten password was replaced", "account", hex.EncodeToString(key[:8]))
+	p.cfg.Logger.InfoContext(ctx, "pool: forgotten password replaced", "account", hex.EncodeToString(key[:8]))
 	keys := attemptsKeys(ctx, user, normalizeName(name))
 	lift := func(a []Attempts) []Attempts { return make([]Attempts, len(a)) }
 	if err := p.store.UpdatePoolAttempts(ctx, keys, p.now(), lift); err != nil {
-		// The password is already set, so this must not fail the call.
-		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err)
+		// The password is already set, so an error must not fail the call.
+		p.cfg.Logger.WarnContext(ctx, "pool: lock-out not removed, it expires", "error", err)
 	}
 	p.notify(ctx, *user, Mailer.SendPasswordChanged)
 	return empty{}, nil
 }
 
-// tryCode returns the code stored under a key if it is the given one. Concurrent tries are verified concurrently, but
-// counted one after the other before the result is returned, so that trying many at once reveals no more than trying
-// one by one. A try that could not be verified does not count.
+// tryCode returns the code stored under a key if it equals the given one. Concurrent tries are verified concurrently,
+// but counted one after the other before the result is returned, so that concurrent tries reveal no more than
+// sequential ones. A try that could not be verified is not counted.
 func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, error) {
 	kept, err := p.store.PoolCode(ctx, key, p.now())
 	if err == nil && kept.Tries >= triesPerCode {
@@ -232,7 +232,7 @@ func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, erro
 		kept, err = p.store.TryPoolCode(ctx, kept, p.now())
 	}
 	switch {
-	case fault.CodeOf(err) == fault.NotFound: // Or it was replaced meanwhile.
+	case fault.CodeOf(err) == fault.NotFound: // The code may have been replaced meanwhile.
 		return Code{}, expiredCode()
 	case err != nil:
 		return Code{}, err

@@ -113,7 +113,7 @@ func TestR42_ResetCodeExpiresAndIsReplaced(t *testing.T) {
 	wantRefusal(t, f.confirm(ctx, email, second, fresh), "ExpiredCodeException", askAgain)
 	third := f.code(t, email)
 	f.clock.Advance(time.Hour - time.Millisecond)
-	// Typed with a Japanese keyboard, and with the user's other name.
+	// Typed with a Japanese keyboard and the user's other name.
 	wide := strings.Map(func(r rune) rune { return r - '0' + '０' }, third)
 	must(t, f.confirm(ctx, f.sub.String(), wide, fresh))
 
@@ -207,8 +207,8 @@ func TestR42_CodeIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Neither the response nor its timing reveals whether an address is known: compared are an unknown address, a known
-// one, and those of users who may not reset their password.
+// TestR42_UnknownAddressesAreAnsweredAlike: neither the response nor its timing reveals whether an address is known. It
+// compares an unknown address, a known one, and those of users who may not reset their password.
 func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -271,7 +271,7 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 	}
 }
 
-// A guess at the code of an unknown name gets the same response as any other.
+// TestR42_CodeOfAnUnknownUserIsNeverRight: a guess at the code of an unknown name gets the same response as any other.
 func TestR42_CodeOfAnUnknownUserIsNeverRight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -287,7 +287,7 @@ func TestR42_CodeOfAnUnknownUserIsNeverRight(t *testing.T) {
 	}
 }
 
-// A slow mail server does not delay responses, and its failures are not visible in them.
+// TestR42_MailIsSentInTheBackground: a slow or failing mail server has no effect on responses.
 func TestR42_MailIsSentInTheBackground(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -351,7 +351,7 @@ func TestR39_ANewPasswordLiftsTheLockOut(t *testing.T) {
 	must(t, err)
 }
 
-// forgetful is a store that fails to lift a lock-out.
+// forgetful is a store that fails to end a lock-out.
 type forgetful struct {
 	pool.Store
 	used atomic.Bool // A code was used.
@@ -372,8 +372,8 @@ func (s *forgetful) UpdatePoolAttempts(
 	return s.Store.UpdatePoolAttempts(ctx, keys, at, update)
 }
 
-// If the call failed, the client would try the used code again, in vain.
-func TestR42_APasswordThatWasReplacedIsNoFailure(t *testing.T) {
+// TestR42_ReplacedPasswordIsASuccess: a failed response would make the client repeat the used code in vain.
+func TestR42_ReplacedPasswordIsASuccess(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := serve(t, newPool(t, config(f.clock), &forgetful{Store: f.db}))

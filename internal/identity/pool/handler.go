@@ -21,18 +21,18 @@ const (
 	mediaType    = "application/x-amz-json-1.1"
 	targetPrefix = "AWSCognitoIdentityProviderService."
 	maxBody      = 64 << 10
-	maxHeader    = 512 // Of one header: proxies reject responses whose headers exceed their buffers.
+	maxHeader    = 512 // In bytes, of one header: proxies reject responses whose headers exceed their buffers.
 )
 
-// Retry-After is random between these, in seconds, so that rejected clients do not all return at once.
+// Retry-After is a random number of seconds in this range, so that rejected clients do not all return at once.
 const (
 	retryMin = 2
 	retryMax = 10
 )
 
-// Handler returns the pool's HTTP handler, to be mounted anywhere: a POST is a call of the user pool protocol; a GET of
+// Handler returns the pool's HTTP handler, to be mounted anywhere. A POST is a call of the user pool protocol. A GET of
 // a path that ends with /<pool id>/.well-known/jwks.json returns the public keys, and one that ends with
-// openid-configuration there returns where they are.
+// openid-configuration instead returns the metadata with their address.
 //
 // It allows no other origins, and bodies of up to 64 KiB. The caller must limit requests by address.
 func (p *Pool) Handler() http.Handler { return http.HandlerFunc(p.serve) }
@@ -61,7 +61,7 @@ func (p *Pool) serve(w http.ResponseWriter, r *http.Request) {
 func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, isTarget := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	op, known := p.operations[name]
-	// Prevents cross-site requests: browsers send this media type, and the target header, only after a CORS preflight.
+	// Prevents cross-site requests: browsers send this media type and the target header only after a CORS preflight.
 	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType || !isTarget ||
 		!known {
 		return nil, unknownOperation(http.StatusBadRequest)
@@ -105,7 +105,7 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 	if err != nil {
 		refused := p.translate(r.Context(), err, requestID)
 		status = refused.statusCode()
-		// AWS sends the colon: clients cut the name there.
+		// AWS sends the colon; clients cut the name there.
 		header.Set("X-Amzn-Errortype", refused.kind+":")
 		if refused.again {
 			//nolint:gosec // Spreads clients; no secret.
@@ -125,14 +125,14 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 	}
 	body, err := json.Marshal(answer)
 	if err != nil { // Unreachable: answers are structs of strings and numbers.
-		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer cannot be encoded as JSON", "error", err,
+		p.cfg.Logger.ErrorContext(r.Context(), "pool: encoding a response failed", "error", err,
 			"amzn_request_id",
 			requestID)
 		status, body = http.StatusInternalServerError,
 			[]byte(`{"__type":"InternalErrorException","message":"Internal error"}`)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // The client may be gone.
+	_, _ = w.Write(body) // The client may have disconnected.
 }
 
 // translate returns the refusal for an error. An unexpected error is logged, and its text is not sent to the client.
@@ -144,10 +144,11 @@ func (p *Pool) translate(ctx context.Context, err error, requestID string) *refu
 		return tooManyRequests()
 	}
 	code := fault.CodeOf(err)
-	if code == fault.Canceled || errors.Is(err, context.Canceled) { // The client is gone, or this server is stopping.
+	// The client has disconnected, or this server is stopping.
+	if code == fault.Canceled || errors.Is(err, context.Canceled) {
 		return unavailable()
 	}
-	p.cfg.Logger.ErrorContext(ctx, "pool: a call failed", "error", err, "amzn_request_id", requestID)
+	p.cfg.Logger.ErrorContext(ctx, "pool: call failed", "error", err, "amzn_request_id", requestID)
 	if code == fault.Unavailable || errors.Is(err, context.DeadlineExceeded) {
 		return unavailable()
 	}
@@ -201,5 +202,5 @@ func (p *Pool) serveDocument(w http.ResponseWriter, r *http.Request, document an
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(jwksMaxAge.Seconds())))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body) // The client may be gone.
+	_, _ = w.Write(body) // The client may have disconnected.
 }

@@ -22,7 +22,7 @@ import (
 // first token is signed with it.
 const (
 	keyBits     = 2048
-	keysFresh   = time.Minute      // Then the keys are read again.
+	keysFresh   = time.Minute      // Maximum age of the keys.
 	keysRetry   = 5 * time.Second  // After a failed read.
 	keysTimeout = 2 * time.Second  // For one read.
 	jwksMaxAge  = 5 * time.Minute  // Cache lifetime of the JWKS.
@@ -44,13 +44,13 @@ type keyring struct {
 	clock func() time.Time
 	log   *slog.Logger
 
-	mu      sync.Mutex // Guards the following; held while the keys are read.
+	mu      sync.Mutex // Guards the fields below; held while the keys are read.
 	signers []signer
 	staleAt time.Time
 	readAt  time.Time
 }
 
-// open reads the keys, and adds the first one if there is none.
+// open reads the keys. If there are none, it adds the first one.
 func (k *keyring) open(ctx context.Context) error {
 	keys, err := k.store.PoolKeys(ctx)
 	if err != nil {
@@ -98,11 +98,11 @@ func (k *keyring) all(ctx context.Context) []signer {
 	defer k.mu.Unlock()
 	now := k.clock()
 	if now.Before(k.readAt) || !now.Before(k.staleAt) {
-		// Other callers wait for this read: it must not be canceled with the request that started it.
+		// Other callers wait for this read, so the request that started it must not cancel it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 		defer cancel()
 		if err := k.read(ctx, now); err != nil {
-			k.log.WarnContext(ctx, "pool: the signing keys cannot be read; the known ones stay in use", "error", err)
+			k.log.WarnContext(ctx, "pool: reading the signing keys failed, using cached keys", "error", err)
 			k.readAt, k.staleAt = now, now.Add(keysRetry)
 		}
 	}
@@ -135,8 +135,8 @@ func (k *keyring) current(ctx context.Context) (signer, error) {
 var errUnknownKey = errors.New("pool: the token names no key of the pool")
 
 // Keyfunc returns a function that finds the public key of one of the pool's tokens, for verification in this process.
-// Only the header kid counts: keys embedded in a header are ignored. It reads the database at most once a minute,
-// whatever key ids the tokens name.
+// It uses only the header kid and ignores keys embedded in a header. It reads the database at most once a minute, for
+// any key ids.
 func (p *Pool) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
 		id, ok := token.Header["kid"].(string)
@@ -155,12 +155,12 @@ func (p *Pool) Keyfunc(ctx context.Context) jwt.Keyfunc {
 // KeyChange is the result of RotateKey.
 type KeyChange struct {
 	ID         string    // The new key's id: the header kid of its tokens.
-	ActiveFrom time.Time // When it begins to sign.
-	OldUntil   time.Time // Until then the old keys are published. All of their tokens have expired by then.
+	ActiveFrom time.Time // When servers begin to sign with it.
+	OldUntil   time.Time // End of the publication of the old keys. All of their tokens have expired by then.
 }
 
-// RotateKey adds a new signing key. All servers publish it within a minute and sign with it ten minutes later; the old
-// key stays published until the last token signed with it has expired. No session ends.
+// RotateKey adds a new signing key. All servers publish it within a minute and sign with it ten minutes later. The old
+// key stays published until the last token signed with it has expired. Sessions continue.
 func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 	now := p.now()
 	next, err := newKey(now, now.Add(keyNotice))

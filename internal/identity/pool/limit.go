@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// storeTimeout limits each call of the store, so that a stalled database is noticed while clients still wait.
+// storeTimeout limits each call of the store, so that a stalled database is detected while clients still wait.
 const storeTimeout = 5 * time.Second
 
 // limited is a Store that applies storeTimeout to each call.

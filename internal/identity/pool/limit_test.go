@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// stalled is a database that stops answering once the pool has its key. Its other methods must not be called.
+// stalled is a database that stops responding after the pool has read its key. Its other methods must not be called.
 type stalled struct {
 	pool.Store
 	keys []pool.Key

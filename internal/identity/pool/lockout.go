@@ -16,9 +16,9 @@ import (
 // up to about a quarter of an hour. The count is reset after a quarter of an hour without an attempt. See
 // https://docs.aws.amazon.com/cognito/latest/developerguide/authentication.html#authentication-flow-lockout-behavior
 //
-// It counts by account and address together, so that guessing locks out neither the account's owner elsewhere nor
-// others at the same address. A higher limit counts all addresses together, against distributed guessing; it does not
-// apply on devices that the owner has signed in on, because otherwise anyone could lock the owner out.
+// It counts by account and address together, so that guessing does not lock out the account's owner at other addresses,
+// or other people at the same address. A higher limit counts all addresses together, against distributed guessing. That
+// limit does not apply to devices on which the owner has signed in, because otherwise anyone could lock out the owner.
 const (
 	freeFailures    = 5  // For an account, from one address.
 	accountFailures = 50 // For an account, from all addresses.
@@ -27,10 +27,10 @@ const (
 	quietTime       = 15 * time.Minute
 )
 
-// errLocked says that the account is locked. Each operation has its own message for it.
+// errLocked means that the account is locked. Each operation has a specific message for it.
 var errLocked = errors.New("pool: too many wrong passwords")
 
-// at returns the attempts that still count at a time.
+// at returns the attempts that have not expired at a time.
 func (a Attempts) at(now time.Time) Attempts {
 	if !now.Before(a.ForgottenAt) {
 		return Attempts{}
@@ -72,8 +72,8 @@ func attemptsKeys(ctx context.Context, user *User, name string) [][]byte {
 	return [][]byte{here[:], account}
 }
 
-// authenticate returns the user with that name if the password is right and the account is not locked. Every failure
-// has the response and the timing of a wrong password.
+// authenticate returns the user with a name if the password is right and the account is not locked. Every failure has
+// the response and the timing of a wrong password.
 func (p *Pool) authenticate(ctx context.Context, name, password string) (User, error) {
 	user, err := p.findUser(ctx, name)
 	if err != nil {
@@ -88,9 +88,9 @@ func (p *Pool) authenticate(ctx context.Context, name, password string) (User, e
 // checkPassword rejects a wrong password, and every password while the account is locked. user is nil for an unknown
 // name. A wrong password is recorded in the audit log as the given action.
 //
-// Concurrent passwords are verified concurrently, but counted one after the other: a password that arrives while the
-// account is locked is rejected without being verified, and one during whose verification others have locked it is
-// rejected even if it is right. Trying many at once therefore reveals no more than trying one by one.
+// Concurrent passwords are verified concurrently, but counted one after the other. A password that arrives while the
+// account is locked is rejected without verification. A password is also rejected, even if right, if other attempts
+// lock the account during its verification. Concurrent attempts therefore reveal no more than sequential ones.
 func (p *Pool) checkPassword(ctx context.Context, user *User, name, password string, wrong Action) error {
 	keys := attemptsKeys(ctx, user, normalizeName(name))
 	known, err := p.knowsDevice(ctx, user)
@@ -129,20 +129,20 @@ func (p *Pool) checkPassword(ctx context.Context, user *User, name, password str
 	return incorrectPassword()
 }
 
-// rehash replaces the hash of a password as typed by one of the normalized password. A failure is only logged: the old
-// hash stays valid.
+// rehash replaces the hash of a password as typed by a hash of the normalized password. A failure is only logged,
+// because the old hash stays valid.
 func (p *Pool) rehash(ctx context.Context, user *User, password string) {
 	encoded, err := p.hasher.hash(ctx, password)
 	if err == nil {
 		err = p.store.RehashPoolPassword(ctx, user.Sub, user.PasswordHash, encoded)
 	}
 	if err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: an old password hash remains", "sub", user.Sub, "error", err)
+		p.cfg.Logger.WarnContext(ctx, "pool: old password hash not replaced", "sub", user.Sub, "error", err)
 	}
 }
 
-// knowsDevice reports whether a user has signed in on this device before. The store is asked for unknown names too, to
-// take the same time.
+// knowsDevice reports whether a user has signed in on this device before. It queries the store even for unknown names,
+// to take the same time.
 func (p *Pool) knowsDevice(ctx context.Context, user *User) (bool, error) {
 	device := OriginOf(ctx).DeviceKey()
 	if device == nil {
@@ -164,7 +164,7 @@ func locked(attempts []Attempts, known bool, now time.Time) bool {
 // account is now locked.
 func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (bool, error) {
 	if right {
-		// Usually there are no failures to reset, and nothing to write.
+		// Usually there are no failures to reset, so no write is needed.
 		attempts, err := p.store.PoolAttempts(ctx, keys...)
 		if err != nil || attempts[0].Failures+attempts[1].Failures == 0 {
 			return false, err
@@ -193,7 +193,7 @@ func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (boo
 	}
 	lockedNow := locked(after, known, now)
 	if lockedNow {
-		p.cfg.Logger.InfoContext(ctx, "pool: an account is locked after wrong passwords", "account",
+		p.cfg.Logger.InfoContext(ctx, "pool: account locked after wrong passwords", "account",
 			hex.EncodeToString(keys[1][:8]),
 			"failures", after[0].Failures, "of_all_addresses", after[1].Failures, "until", after[0].LockedUntil)
 	}
@@ -202,7 +202,7 @@ func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (boo
 
 // findUser returns the user with that name, a sub or an address, or nil.
 func (p *Pool) findUser(ctx context.Context, name string) (*User, error) {
-	// Normalizing could shorten it to an existing address, while attempts are counted under the name as typed.
+	// Normalizing could shorten it to an existing address, while attempts are counted under the typed name.
 	if len(name) > maxTyped {
 		return nil, nil
 	}

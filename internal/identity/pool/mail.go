@@ -14,16 +14,16 @@ type Mailer interface {
 	SendNewDevice(ctx context.Context, notice Notice) error
 }
 
-// Notice notifies a user of a change to their account, in case somebody else made it.
+// Notice notifies a user of a change to their account, in case another person made it.
 type Notice struct {
 	Email   string
 	Name    string
 	At      time.Time
-	Agent   string // The program and the system used, as in "Chrome（Windows）". "" if unknown.
-	Address string // The caller's address. "" if unknown.
+	Agent   string // The program and the system used, such as "Chrome（Windows）"; "" if unknown.
+	Address string // The caller's address; "" if unknown.
 }
 
-// Invitation tells a new user how to sign in for the first time.
+// Invitation explains to a new user how to sign in for the first time.
 type Invitation struct {
 	Email             string
 	Name              string
@@ -40,13 +40,14 @@ type ResetCode struct {
 }
 
 const (
-	mailTimeout       = 30 * time.Second // For a message sent in the background.
-	invitationTimeout = 10 * time.Second // For a message that an administrator waits for.
-	// Calls and messages at once: a flood of requests must not pile up goroutines while the mail server is slow.
+	mailTimeout       = 30 * time.Second // For one message sent in the background.
+	invitationTimeout = 10 * time.Second // For one message that an administrator waits for.
+	// Maximum calls and messages in progress: a flood of requests must not pile up goroutines while the mail server is
+	// slow.
 	maxUnderWay = 64
 )
 
-// outbox sends messages in the background: the response time must not reveal whether there is one.
+// outbox sends messages in the background, so that the response time does not reveal whether there is a message.
 type outbox struct {
 	base   context.Context //nolint:containedctx // Of the messages, which outlive the calls that cause them.
 	cancel context.CancelFunc
@@ -59,7 +60,7 @@ func newOutbox(ctx context.Context) *outbox {
 	return &outbox{base: base, cancel: cancel, places: make(chan struct{}, maxUnderWay)}
 }
 
-// enter takes a place, or reports that there is none. leave or send releases it.
+// enter takes a place and reports whether one was free. leave or send releases the place.
 func (o *outbox) enter() bool {
 	select {
 	case o.places <- struct{}{}:
@@ -71,7 +72,7 @@ func (o *outbox) enter() bool {
 
 func (o *outbox) leave() { <-o.places }
 
-// send runs message in the background, in a place taken by enter.
+// send runs message in the background. The caller must have taken a place with enter.
 func (o *outbox) send(message func(ctx context.Context)) {
 	go func() {
 		defer o.leave()
@@ -81,11 +82,11 @@ func (o *outbox) send(message func(ctx context.Context)) {
 	}()
 }
 
-// notify sends a notice in the background, after the change was made. If there is no place, or delivery fails, that is
-// only logged.
+// notify sends a notice in the background, after the change was made. If there is no free place, or delivery fails, it
+// only logs this.
 func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.Context, Notice) error) {
 	if p.cfg.Mailer == nil || !p.outbox.enter() {
-		p.cfg.Logger.WarnContext(ctx, "pool: a notice was not delivered: there is no mail, or too much of it", "sub",
+		p.cfg.Logger.WarnContext(ctx, "pool: notice not delivered: no mailer, or too many messages", "sub",
 			user.Sub)
 		return
 	}
@@ -96,7 +97,7 @@ func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.
 	}
 	p.outbox.send(func(ctx context.Context) {
 		if err := send(p.cfg.Mailer, ctx, notice); err != nil {
-			p.cfg.Logger.WarnContext(ctx, "pool: a notice was not delivered", "sub", user.Sub, "error", err)
+			p.cfg.Logger.WarnContext(ctx, "pool: notice not delivered", "sub", user.Sub, "error", err)
 		}
 	})
 }
@@ -127,7 +128,7 @@ func (p *Pool) invite(ctx context.Context, user User, temporary string) error {
 		Email: user.Email, Name: user.Name, TemporaryPassword: temporary, ValidFor: p.cfg.TemporaryLifetime,
 	})
 	if err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: an invitation was not delivered", "sub", user.Sub, "error", err)
+		p.cfg.Logger.WarnContext(ctx, "pool: invitation not delivered", "sub", user.Sub, "error", err)
 		return undelivered()
 	}
 	return nil

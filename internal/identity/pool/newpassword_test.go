@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// The texts for what a new password lacks.
+// The texts for rules that a new password violates.
 const (
 	tooCommon   = "Password does not conform to policy: Password must not be a commonly used one"
 	tooPersonal = "Password does not conform to policy: Password must not contain your email address or name"
@@ -52,8 +52,8 @@ func TestNewPasswords(t *testing.T) {
 	}
 }
 
-// TestNewPasswordsAreCheckedWhereverTheyAreSet: by a challenge, by a code, with the current password, and by an
-// operator.
+// TestNewPasswordsAreCheckedWhereverTheyAreSet: a new password is checked when it is set by a challenge, by a code,
+// with the current password, and by an operator.
 func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 	t.Parallel()
 	f := withNewcomer(t)
@@ -76,7 +76,7 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 		wantRefusal(t, err, "InvalidPasswordException", why)
 	}
 	code := f.code(t, newcomer)
-	for range 10 { // Neither do rejections that do not need the code consume it.
+	for range 10 { // Rejections that do not need the code do not consume it either.
 		wantRefusal(t, f.confirm(ctx, newcomer, code, "Password1!"), "InvalidPasswordException", tooCommon)
 		wantRefusal(t, f.confirm(ctx, newcomer, code, "Shinjin-2026"), "InvalidPasswordException", tooPersonal)
 	}
@@ -94,8 +94,8 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 	}
 }
 
-// TestOldHashesAreReplaced starts with the hash of a password as typed, in full-width letters, from before passwords
-// were normalized.
+// TestOldHashesAreReplaced starts with the hash of a password as typed, in full-width letters. Such hashes were made
+// before passwords were normalized.
 func TestOldHashesAreReplaced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -166,7 +166,7 @@ func TestGetTokensFromRefreshToken(t *testing.T) {
 	}
 }
 
-// TestOpenIDConfiguration reads the provider metadata of OpenID Connect, as libraries that verify tokens do.
+// TestOpenIDConfiguration reads the provider metadata of OpenID Connect like libraries that verify tokens.
 func TestOpenIDConfiguration(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -28,7 +28,7 @@ func (p *Pool) table() map[string]operation {
 		"RespondToAuthChallenge":    {run: p.respondToAuthChallenge},
 		"RevokeToken":               {run: p.revokeToken},
 
-		// Users cannot sign up. These answer like a Cognito pool where only administrators add users.
+		// Users cannot sign up. The responses are those of a Cognito pool where only administrators add users.
 		"ConfirmSignUp":          {run: p.confirmSignUp},
 		"ResendConfirmationCode": {run: p.resendConfirmationCode},
 		"SignUp":                 {run: p.signUp},
@@ -70,8 +70,8 @@ func (p *Pool) confirmSignUp(_ context.Context, in *input) (any, error) {
 	return nil, expiredCode()
 }
 
-// resendConfirmationCode is the operation ResendConfirmationCode. No user has such a code; like Cognito, it answers the
-// same for every name.
+// resendConfirmationCode is the operation ResendConfirmationCode. No user has such a code. Like Cognito, it sends the
+// same response for every name.
 func (p *Pool) resendConfirmationCode(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())

@@ -9,13 +9,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// Origin is the origin of a call. The handler that mounts the pool puts it into the call's context.
+// Origin is the origin of a call. The handler that mounts the pool stores it in the call's context.
 type Origin struct {
 	Address   netip.Addr // Zero if unknown.
 	RequestID string
 	UserAgent string
-	Device    string // The secret that a browser keeps for this server, or "". See NewDevice.
-	Browser   bool   // It can keep such a secret.
+	Device    string // The secret stored by a browser for this server, or "". See NewDevice.
+	Browser   bool   // The client can store such a secret.
 }
 
 type originKey struct{}
@@ -31,14 +31,14 @@ func OriginOf(ctx context.Context) Origin {
 	return origin
 }
 
-// NewDevice returns a secret by which a browser is recognized.
+// NewDevice returns a secret that identifies a browser.
 func NewDevice() string {
 	device, _ := opaque.New()
 	return device
 }
 
-// Network returns the network that counts as one address: an IPv4 address, or an IPv6 /64, which a provider assigns to
-// one customer.
+// Network returns the network that is counted as one address: an IPv4 address, or an IPv6 /64, which a provider assigns
+// to one customer.
 func (o Origin) Network() string {
 	if !o.Address.IsValid() || o.Address.Is4() {
 		return o.Address.String()
@@ -47,8 +47,8 @@ func (o Origin) Network() string {
 	return network.String()
 }
 
-// DeviceKey returns the key under which a device is stored, or nil. A browser is identified by its secret alone; a
-// program that keeps none, by its user agent and address.
+// DeviceKey returns the key under which a device is stored, or nil. A browser is identified by its secret alone, a
+// program without a secret by its user agent and address.
 func (o Origin) DeviceKey() []byte {
 	text := "device " + o.Device
 	switch {
@@ -62,5 +62,5 @@ func (o Origin) DeviceKey() []byte {
 	return sum[:]
 }
 
-// Agent returns the display name of the program, as in "Chrome（Windows）", or "".
+// Agent returns the display name of the program, such as "Chrome（Windows）", or "".
 func (o Origin) Agent() string { return identity.Agent(o.UserAgent) }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Sizes of the parts of a password hash, in bytes, as RFC 9106 recommends, and the highest costs accepted from a stored
-// hash.
+// Sizes of the parts of a password hash, in bytes, as recommended by RFC 9106, and the highest costs accepted from a
+// stored hash.
 const (
 	saltSize      = 16
 	tagSize       = 32
@@ -26,9 +26,9 @@ const (
 type HashConfig struct {
 	MemoryKiB  uint32        // For each password being verified. Default 19456 (19 MiB).
 	Passes     uint32        // Default 2.
-	Concurrent int           // Passwords verified at once; others wait. Default 4.
-	Waiting    int           // Passwords that may wait; more are rejected at once. Default 512.
-	Patience   time.Duration // How long a password waits before it is rejected. Default 4 s.
+	Concurrent int           // Passwords verified concurrently; others wait. Default 4.
+	Waiting    int           // Passwords that may wait; further ones are rejected at once. Default 512.
+	Patience   time.Duration // Maximum wait of a password. Default 4 s.
 }
 
 func (c HashConfig) withDefaults() HashConfig {
@@ -58,17 +58,17 @@ func (c HashConfig) validate() error {
 	return nil
 }
 
-// errBusy says that too many passwords are waiting to be verified.
+// errBusy means that too many passwords are waiting to be verified.
 var errBusy = errors.New("pool: too many passwords at once")
 
-// hasher hashes and verifies passwords with argon2id (RFC 9106), few at a time: each needs so much memory that a flood
-// of sign-ins could otherwise exhaust it.
+// hasher hashes and verifies passwords with argon2id (RFC 9106), only a few concurrently: each needs so much memory
+// that a flood of sign-ins could otherwise exhaust it.
 type hasher struct {
 	cfg   HashConfig
 	slots chan struct{} // A token for each password being hashed.
-	// A token for each password that waits: in a flood, the bodies of their requests use memory too.
+	// A token for each waiting password, because the bodies of their requests use memory too.
 	queue chan struct{}
-	decoy phc // Stands for the hash of an unknown user, so that verifying takes the same time.
+	decoy phc // The substitute for the hash of an unknown user, so that verification takes the same time.
 }
 
 func newHasher(cfg HashConfig) *hasher {
@@ -109,7 +109,7 @@ func (h *hasher) verify(ctx context.Context, encoded, password string) (right, a
 	if forms[0] != password {
 		forms = append(forms, password)
 	}
-	for i, form := range forms { // All of them, so that the time does not depend on which one matches.
+	for i, form := range forms { // Compute all of them, so that the time does not depend on which one matches.
 		got, err := h.derive(ctx, want, form, len(want.tag))
 		if err != nil {
 			return false, false, err

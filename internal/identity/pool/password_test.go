@@ -90,8 +90,8 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// The example of the reference implementation's test suite, computed with another program:
-// echo -n password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32.
+// TestHashOfAnotherImplementation uses the example of the reference implementation's test suite, computed with another
+// program: echo -n password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32.
 func TestHashOfAnotherImplementation(t *testing.T) {
 	t.Parallel()
 	const reference = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
@@ -144,7 +144,8 @@ func FuzzPHC(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, encoded string) { pool.ValidPHC(encoded) })
 }
 
-// Under a flood, passwords wait and are rejected eventually, instead of all using memory at once.
+// TestPasswordsWaitForTheirTurn: under a flood, passwords wait and are eventually rejected, so that few use memory at
+// once.
 func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +182,8 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// The queue is bounded: calls that find it full are rejected at once, and those that wait keep their places.
+// TestFewPasswordsWait: the queue is bounded. Calls that find it full are rejected at once, and those that wait keep
+// their places.
 func TestFewPasswordsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

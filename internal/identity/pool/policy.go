@@ -20,7 +20,7 @@ const (
 // character.
 const symbols = "^$*.[]{}()?-\"!@#%&/\\,><':;|_~`+="
 
-// The characters of generated passwords, without look-alikes: people may have to type them from paper.
+// The characters of generated passwords, without look-alikes, because people may have to type them from paper.
 const (
 	generatedLength = 16
 	generatedUpper  = "ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -29,18 +29,19 @@ const (
 	generatedSymbol = "!#%+-=?@_"
 )
 
-// What a password lacks, in Cognito's words if it has any. The app distinguishes the cases by these texts.
+// The texts for violated rules, in Cognito's words where Cognito has the rule. The app distinguishes the cases by these
+// texts.
 const (
 	tooCommon   = "Password must not be a commonly used one"
 	tooPersonal = "Password must not contain your email address or name"
 	notNew      = "Password must not be the previous one"
 )
 
-// minPersonal is the length, in characters, from which a part of an address or a name may not occur in a password.
+// minPersonal is the minimum length, in characters, of a part of an address or a name that a password must not contain.
 const minPersonal = 4
 
-// normalizePassword returns the form in which a password is hashed (NFKC): keyboards type the same letter as different
-// characters. What is too long for a password is returned unchanged, because normalizing is expensive.
+// normalizePassword returns the form of a password that is hashed (NFKC), because keyboards type the same letter as
+// different characters. It returns a text that is too long for a password unchanged, because normalizing is expensive.
 func normalizePassword(password string) string {
 	if len(password) > maxPassword*utf8.UTFMax {
 		return password
@@ -48,7 +49,7 @@ func normalizePassword(password string) string {
 	return norm.NFKC.String(password)
 }
 
-// checkNewPassword returns what a new password lacks, or "". Of user, only the address and the name are used.
+// checkNewPassword returns the rule that a new password violates, or "". It uses only the address and the name of user.
 func checkNewPassword(password string, user User) (string, error) {
 	password = normalizePassword(password)
 	if lacks := checkPolicy(password); lacks != "" {
@@ -75,7 +76,8 @@ func (u User) appearsIn(password string) bool {
 	})
 }
 
-// checkPolicy returns what a normalized password lacks by Cognito's default policy, in Cognito's words, or "".
+// checkPolicy returns the rule of Cognito's default policy that a normalized password violates, in Cognito's words, or
+// "".
 func checkPolicy(password string) string {
 	switch length := utf8.RuneCountInString(password); {
 	case length < minPassword:

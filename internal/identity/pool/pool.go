@@ -1,8 +1,8 @@
 // Package pool is the embedded user pool: users, their passwords and their tokens, served over the protocol of Amazon
-// Cognito user pools, so that browsers and the AWS SDKs use it as they would use AWS.
+// Cognito user pools. Browsers and the AWS SDKs use it like AWS.
 //
-// It owns the pool's users and signing keys, which belong to no organization; permissions belong to packages identity
-// and org. It imports fault, and libraries for tokens and password hashes.
+// It owns the pool's users and signing keys, which belong to no organization. Permissions belong to packages identity
+// and org. The package imports fault, and libraries for tokens and password hashes.
 package pool
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// Config configures a Pool. Zero durations and hash settings are replaced by the defaults.
+// Config configures a Pool. Zero durations and hash settings select the defaults.
 type Config struct {
 	PoolID string // Region, underscore and letters or digits: ap-northeast-1_Tsumugi00.
 	Issuer string // The claim iss, a URL that ends with /PoolID. The JWKS is at Issuer + /.well-known/jwks.json.
 
-	// The app clients, letters and digits. A session of one is not valid for the other.
-	ClientID string // For passwords, named by the browser. Empty: no sign-in with a password.
-	// For users of other identity providers, used by this process alone. Empty: none.
+	// The app clients, in letters and digits. A session of one is not valid for the other.
+	ClientID string // For passwords, sent by the browser. Empty: no sign-in with a password.
+	// For users of other identity providers, used only by this process. Empty: none.
 	FederatedClientID string
 
-	Admin  Credentials      // Sign administrative calls. Zero: these are all rejected.
+	Admin  Credentials      // The key that signs administrative calls. Zero: all of them are rejected.
 	Mailer Mailer           // Nil: no mail is sent, and operations that need it fail.
 	Clock  func() time.Time // Default time.Now.
 	Logger *slog.Logger     // Default: discard.

@@ -10,7 +10,7 @@ type refusal struct {
 	kind    string // The exception's name: __type.
 	message string
 	status  int  // 400 if zero.
-	again   bool // The same call may succeed later.
+	again   bool // Whether the same call may succeed later.
 }
 
 // Error implements error.
@@ -49,7 +49,7 @@ func tooManyRequests() *refusal {
 	return &refusal{kind: "TooManyRequestsException", message: "Rate exceeded", again: true}
 }
 
-// unavailable is the refusal for calls that the database did not answer in time. The SDKs retry them.
+// unavailable is the refusal of calls for which the database did not respond in time. The SDKs retry them.
 func unavailable() *refusal {
 	return &refusal{
 		kind: "ServiceUnavailableException", message: "The service is temporarily unavailable.",

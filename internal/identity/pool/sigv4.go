@@ -36,7 +36,7 @@ const (
 	maxSigned     = 64 // Maximum number of signed headers.
 )
 
-// signature is the parsed header Authorization of a signed request.
+// signature is the parsed Authorization header of a signed request.
 type signature struct {
 	keyID, day, region, service, terminator string
 	headers                                 []string // The names of the signed headers.
@@ -44,7 +44,7 @@ type signature struct {
 }
 
 // authorize rejects a request that is not signed with the administrator's credentials, for this pool and at about the
-// current time. The refusals, and the order of the checks, are those of AWS.
+// current time. The refusals and the order of the checks are AWS's.
 func (p *Pool) authorize(r *http.Request, body []byte) error {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || !strings.HasPrefix(values[0], sigAlgorithm) {
@@ -88,7 +88,7 @@ func invalidSignature(message string) *refusal {
 	return &refusal{kind: "InvalidSignatureException", message: message}
 }
 
-// parseSignature parses the header Authorization. Errors do not repeat its contents.
+// parseSignature parses the Authorization header. Errors do not repeat its content.
 func parseSignature(header string) (signature, error) {
 	rest, ok := strings.CutPrefix(header, sigAlgorithm+" ")
 	if !ok {
@@ -206,7 +206,7 @@ func canonicalValue(r *http.Request, name string) string {
 	return strings.Join(trimmed, ",")
 }
 
-// escapePath returns an already escaped path escaped once more, as every service except S3 does.
+// escapePath escapes an already escaped path again, as every service except S3 does.
 func escapePath(path string) string {
 	if path == "" {
 		return "/"

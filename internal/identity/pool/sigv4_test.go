@@ -255,7 +255,7 @@ func TestAdminResponsesMatchCognito(t *testing.T) {
 	}
 }
 
-// Without the key no administrative call succeeds, whatever the headers are, and no fault is revealed.
+// FuzzAuthorization: without the key no administrative call succeeds, for any headers, and no fault is revealed.
 func FuzzAuthorization(f *testing.F) {
 	c := newClock()
 	p, err := pool.New(f.Context(), config(c), &firstKey{})

@@ -13,7 +13,7 @@ type Status string
 // The statuses.
 const (
 	StatusUnconfirmed         Status = "UNCONFIRMED"           // The address was never confirmed; cannot sign in.
-	StatusConfirmed           Status = "CONFIRMED"             // Signs in with a password of their own.
+	StatusConfirmed           Status = "CONFIRMED"             // Signs in with a password.
 	StatusForceChangePassword Status = "FORCE_CHANGE_PASSWORD" // Must replace a temporary password at sign-in.
 	StatusResetRequired       Status = "RESET_REQUIRED"        // An administrator requires a new password.
 	// Signs in with another identity provider, and has no password.
@@ -31,7 +31,7 @@ type User struct {
 	Enabled        bool
 	PasswordHash   string     // In the PHC string format; empty for a user without a password.
 	TemporaryUntil *time.Time // When a temporary password expires. Set with StatusForceChangePassword only.
-	Version        int64      // Incremented when earlier proofs become void: a new password, or disabled.
+	Version        int64      // Incremented when earlier proofs become invalid: by a new password, or when disabled.
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
@@ -43,7 +43,8 @@ type Password struct {
 	TemporaryUntil *time.Time
 }
 
-// Challenge is a sign-in that waits for the user's answer. The client holds an opaque session; only its hash is stored.
+// Challenge is a sign-in that waits for the user's response. The client holds an opaque session; only its hash is
+// stored.
 type Challenge struct {
 	Hash      []byte // SHA-256 of the session.
 	Name      string // NEW_PASSWORD_REQUIRED.
@@ -54,7 +55,7 @@ type Challenge struct {
 	UsedAt    *time.Time
 }
 
-// Grant is one sign-in on one device: the refresh token issued for it, and the claims shared by the tokens issued from
+// Grant is one sign-in on one device: the refresh token issued for it, and the claims shared by all tokens issued from
 // it.
 type Grant struct {
 	ID        uuid.UUID // The claim origin_jti.
@@ -73,21 +74,21 @@ type GrantUser struct {
 	User  User
 }
 
-// Attempts counts the wrong passwords for one account since the last right one. The zero value is no attempts.
+// Attempts counts the wrong passwords for one account since the last right one. The zero value has no attempts.
 type Attempts struct {
 	Failures    int
 	LockedUntil time.Time
-	ForgottenAt time.Time // When the count is reset.
+	ForgottenAt time.Time // Time at which the count is reset.
 }
 
-// Code is a code for a forgotten password. An unknown name has one too, which is sent to nobody, so that it cannot be
-// told apart.
+// Code is a code for a forgotten password. Unknown names have one too, which is never sent, so that they cannot be
+// distinguished.
 type Code struct {
 	Key       []byte     // The account's key, as for attempts: 32 bytes.
 	Sub       *uuid.UUID // Nil for an unknown name.
 	Version   int64      // The user's version when the code was made.
 	Hash      string     // In the PHC string format.
-	Tries     int        // How often the code was tried.
+	Tries     int        // Number of tries.
 	ExpiresAt time.Time
 }
 
@@ -108,16 +109,16 @@ type Key struct {
 }
 
 // Store is the database of a Pool. Times come from the pool's clock. Errors are faults. Events are recorded in the
-// audit log in the same transaction as what they describe.
+// audit log in the same transaction as the change that they describe.
 type Store interface {
 	// PoolKeys returns all signing keys.
 	PoolKeys(ctx context.Context) ([]Key, error)
 
-	// AddFirstPoolKey adds the key if there is none yet, even if several servers call it at once.
+	// AddFirstPoolKey adds the key if there are no keys, even if several servers call it concurrently.
 	AddFirstPoolKey(ctx context.Context, key Key) error
 
-	// RotatePoolKey adds the key and sets the retirement time of the keys that have none. Keys that retired more than a
-	// day before the new key was made are removed.
+	// RotatePoolKey adds the key and sets the retirement time of the keys without one. It removes keys that retired
+	// more than a day before the creation of the new key.
 	RotatePoolKey(ctx context.Context, next Key, retireAt time.Time) error
 
 	// CreatePoolUser adds a user. If the address is taken, the error has the code fault.Conflict.
@@ -129,8 +130,8 @@ type Store interface {
 	// PoolUserByEmail returns the user with that normalized address, or an error with the code fault.NotFound.
 	PoolUserByEmail(ctx context.Context, email string) (User, error)
 
-	// SetPoolPassword sets a user's password, revokes the user's grants and voids their challenges. If there is no such
-	// user, the error has the code fault.NotFound.
+	// SetPoolPassword sets a user's password, revokes the user's grants and invalidates their challenges. If the user
+	// does not exist, the error has the code fault.NotFound.
 	SetPoolPassword(ctx context.Context, sub uuid.UUID, password Password, at time.Time) error
 
 	// ChangePoolPassword is SetPoolPassword for a user authenticated by a grant, which is not revoked. If the user is
@@ -139,47 +140,48 @@ type Store interface {
 		ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, event Event,
 	) error
 
-	// RehashPoolPassword replaces a user's hash by another one of the same password. If the hash has changed since,
-	// nothing is changed.
+	// RehashPoolPassword replaces a user's hash by another one of the same password. If the hash has changed since, it
+	// changes nothing.
 	RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error
 
-	// SetPoolUserEnabled enables or disables a user; disabling ends challenges and grants. If there is no such user,
+	// SetPoolUserEnabled enables or disables a user. Disabling ends challenges and grants. If the user does not exist,
 	// the error has the code fault.NotFound.
 	SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error
 
-	// DeletePoolUser removes a user with all their data. If there is no such user, the error has the code
+	// DeletePoolUser removes a user with all their data. If the user does not exist, the error has the code
 	// fault.NotFound.
 	DeletePoolUser(ctx context.Context, sub uuid.UUID) error
 
-	// UpdatePoolUser changes a user's name or address. A new address voids challenges, and codes that were sent to the
-	// old one. If it is taken, the error has the code fault.Conflict; if there is no such user, fault.NotFound.
+	// UpdatePoolUser changes a user's name or address. A new address invalidates challenges, and codes that were sent
+	// to the old one. If it is taken, the error has the code fault.Conflict; if the user does not exist,
+	// fault.NotFound.
 	UpdatePoolUser(ctx context.Context, sub uuid.UUID, change UserChange, at time.Time) error
 
-	// SavePoolCode stores a code in place of the one with the same key, and counts it under another key as
-	// UpdatePoolAttempts does. An error of count is returned, and nothing is changed. If the code's user does not
-	// exist, the error has the code fault.NotFound.
+	// SavePoolCode replaces the code with the same key, and counts it under another key like UpdatePoolAttempts. If
+	// count returns an error, SavePoolCode returns it and changes nothing. If the code's user does not exist, the error
+	// has the code fault.NotFound.
 	SavePoolCode(
 		ctx context.Context, code Code, countKey []byte, at time.Time, count func(Attempts) (Attempts, error),
 	) error
 
-	// PoolCode returns the code stored under a key. If there is none, or it has expired, the error has the code
+	// PoolCode returns the code stored under a key. If it does not exist or has expired, the error has the code
 	// fault.NotFound.
 	PoolCode(ctx context.Context, key []byte, at time.Time) (Code, error)
 
-	// TryPoolCode counts one more try of a code and returns it. If the code was replaced or has expired, the error has
-	// the code fault.NotFound.
+	// TryPoolCode counts one more try of a code and returns the code. If the code was replaced or has expired, the
+	// error has the code fault.NotFound.
 	TryPoolCode(ctx context.Context, code Code, at time.Time) (Code, error)
 
-	// UsePoolCode consumes a code and sets its user's password, which ends all their sessions; their address counts as
-	// verified. If the code was used, replaced or has expired, or the user's version has changed since it was made, the
-	// error has the code fault.Conflict, and nothing is changed.
+	// UsePoolCode consumes a code and sets its user's password. This ends all of the user's sessions and verifies the
+	// address. If the code was used or replaced or has expired, or the user's version has changed since its creation,
+	// the error has the code fault.Conflict, and nothing is changed.
 	UsePoolCode(ctx context.Context, code Code, password Password, event Event) error
 
 	// PoolAttempts returns the attempts counted under each of the given keys.
 	PoolAttempts(ctx context.Context, keys ...[]byte) ([]Attempts, error)
 
-	// UpdatePoolAttempts replaces the attempts counted under the keys by the result of update, one caller after the
-	// other. update may be called several times. To prevent deadlock, a key that several callers share comes last.
+	// UpdatePoolAttempts replaces the attempts counted under the keys by the result of update, one caller at a time.
+	// update may be called several times. To prevent deadlock, a key shared by several callers comes last.
 	UpdatePoolAttempts(ctx context.Context, keys [][]byte, at time.Time, update func([]Attempts) []Attempts) error
 
 	// KnowsDevice reports whether a user has signed in on a device.
@@ -200,9 +202,9 @@ type Store interface {
 	// error has the code fault.Conflict, and nothing is changed.
 	CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User, error)
 
-	// CreateGrant stores a grant, and the device that it began on. It reports whether the user has signed in before,
-	// but never on this device. If the user is no longer enabled or no longer has the given version, the error has the
-	// code fault.Conflict: their authentication is no longer valid.
+	// CreateGrant stores a grant and the device of the sign-in. It reports whether the user has signed in before, but
+	// never on this device. If the user is no longer enabled or no longer has the given version, the authentication is
+	// no longer valid and the error has the code fault.Conflict.
 	CreateGrant(ctx context.Context, grant Grant, version int64, event Event) (newDevice bool, err error)
 
 	// GrantByToken returns the grant with that hash of a refresh token, or an error with the code fault.NotFound.
@@ -211,8 +213,8 @@ type Store interface {
 	// GrantByID returns a grant, or an error with the code fault.NotFound.
 	GrantByID(ctx context.Context, id uuid.UUID) (GrantUser, error)
 
-	// RevokeGrant ends one grant. If it has ended or does not exist, nothing is changed or recorded. The event's user
-	// is the grant's.
+	// RevokeGrant ends one grant. If the grant has ended or does not exist, nothing is changed or recorded. The event's
+	// user is the grant's.
 	RevokeGrant(ctx context.Context, id uuid.UUID, event Event) error
 
 	// RevokeGrants ends all grants of a user.

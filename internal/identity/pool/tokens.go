@@ -13,10 +13,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// accessScope is the scope of every access token of a user pool for which no scopes were requested.
+// accessScope is the scope of access tokens of a user pool without requested scopes.
 const accessScope = "aws.cognito.signin.user.admin"
 
-// maxToken limits the size of a token before it is parsed, in bytes. The pool's own are about 1 KB.
+// maxToken limits the size of a token before it is parsed, in bytes. The pool's tokens are about 1 KB.
 const maxToken = 8 << 10
 
 // authenticationResult is the shape AuthenticationResultType of the protocol.
@@ -148,7 +148,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	return held, nil
 }
 
-// refresh issues new tokens for the refresh token of a client's valid grant. The refresh token stays the same.
+// refresh issues new tokens for the refresh token of a client's valid grant. The refresh token does not change.
 func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticationResult, error) {
 	now := p.now()
 	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))

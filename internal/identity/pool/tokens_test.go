@@ -107,7 +107,7 @@ func TestR36_Claims(t *testing.T) {
 		if groups, ok := got["cognito:groups"].([]any); !ok || len(groups) != 2 || groups[0] != "sales" {
 			t.Errorf("%s: groups %v", use, got["cognito:groups"])
 		}
-		// A third party verifies it with the JWKS alone; the server with Keyfunc.
+		// A third party verifies it with the JWKS only; the server verifies it with Keyfunc.
 		for name, key := range map[string]jwt.Keyfunc{"JWKS": set.Keyfunc, "in process": f.Keyfunc(t.Context())} {
 			_, err := jwt.Parse(*c.token, key, jwt.WithValidMethods([]string{"RS256"}), jwt.WithIssuer(issuer),
 				jwt.WithTimeFunc(f.clock.Now))
@@ -166,7 +166,7 @@ func TestJWKSHasNoPrivateKeys(t *testing.T) {
 	}
 }
 
-// sign makes a token as an attacker might.
+// sign returns a token forged by an attacker.
 func sign(t *testing.T, method jwt.SigningMethod, key any, header map[string]any, c jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, c)
@@ -380,7 +380,7 @@ func TestKeysRotate(t *testing.T) {
 // readings counts the reads of the keys, and fails on demand.
 type readings struct {
 	pool.Store
-	mu   sync.Mutex // Guards the following.
+	mu   sync.Mutex // Guards the fields below.
 	n    int
 	fail error
 }
@@ -417,7 +417,7 @@ func TestR49_UnknownKeysDoNotReachTheDatabase(t *testing.T) {
 	if n := counted.set(nil); n != before {
 		t.Errorf("%d readings", n-before)
 	}
-	// While the database is down, the known keys stay in use, and it is not queried on every call.
+	// While the database is unavailable, the known keys stay in use, and calls do not query it each time.
 	id, _ := claims(t, f.mustSignIn(t).IdToken)
 	f.clock.Advance(2 * time.Minute)
 	counted.set(context.DeadlineExceeded)

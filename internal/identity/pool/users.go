@@ -32,14 +32,14 @@ type NewUser struct {
 	Groups            []string
 }
 
-// NormalizeEmail returns the form in which an address is stored and looked up: trimmed, in lower case, and with
-// full-width letters, as a Japanese keyboard types them, made plain (NFKC).
+// NormalizeEmail returns the stored form of an address: trimmed, in lower case, and with full-width letters, as typed
+// by a Japanese keyboard, converted to ASCII (NFKC).
 func NormalizeEmail(email string) string {
 	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(email)))
 }
 
-// normalizeName returns the form of a typed user name under which attempts are counted. What is too long for a name is
-// returned unchanged, because normalizing is expensive.
+// normalizeName returns the form of a typed user name under which attempts are counted. It returns a text that is too
+// long for a name unchanged, because normalizing is expensive.
 func normalizeName(name string) string {
 	if len(name) > maxTyped {
 		return name
@@ -47,8 +47,8 @@ func normalizeName(name string) string {
 	return NormalizeEmail(name)
 }
 
-// validEmail reports whether a normalized address is valid for a user. Only ASCII is: look-alike letters of other
-// scripts are rejected.
+// validEmail reports whether a normalized address is valid for a user. It accepts only ASCII, because letters of other
+// scripts can look alike.
 func validEmail(email string) bool {
 	if len(email) < minEmail || len(email) > maxEmail || strings.ContainsFunc(email, not(isEmail)) {
 		return false
@@ -82,7 +82,7 @@ func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) 
 	if err != nil {
 		return uuid.Nil, err
 	}
-	sub := uuid.New() // Random, as Cognito's: a sub is not secret, but must reveal nothing.
+	sub := uuid.New() // Random, like Cognito's: a sub is not secret, but must reveal nothing.
 	return sub, p.store.CreatePoolUser(ctx, User{
 		Sub: sub, Email: email, EmailVerified: true, Name: name, Groups: user.Groups, Enabled: true, Version: 1,
 		Status: password.Status, PasswordHash: password.Hash, TemporaryUntil: password.TemporaryUntil,
@@ -113,7 +113,7 @@ func (p *Pool) UserByEmail(ctx context.Context, email string) (User, error) {
 }
 
 // SetPassword sets a user's password, permanent or temporary, and ends all their sessions. If the policy rejects the
-// password, the error has the code fault.Invalid; if there is no such user, fault.NotFound.
+// password, the error has the code fault.Invalid; if the user does not exist, fault.NotFound.
 func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, permanent bool) error {
 	user, err := p.store.PoolUserBySub(ctx, sub)
 	if err != nil {
@@ -177,24 +177,24 @@ func (p *Pool) newPassword(ctx context.Context, user User, password string, perm
 	return Password{Hash: hash, Status: StatusForceChangePassword, TemporaryUntil: &until}, nil
 }
 
-// DisableUser prevents a user from signing in and ends all their sessions. If there is no such user, the error has the
-// code fault.NotFound.
+// DisableUser prevents a user from signing in and ends all their sessions. If the user does not exist, the error has
+// the code fault.NotFound.
 func (p *Pool) DisableUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.SetPoolUserEnabled(ctx, sub, false, p.now())
 }
 
-// EnableUser lets a user sign in again. If there is no such user, the error has the code fault.NotFound.
+// EnableUser lets a user sign in again. If the user does not exist, the error has the code fault.NotFound.
 func (p *Pool) EnableUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.SetPoolUserEnabled(ctx, sub, true, p.now())
 }
 
-// DeleteUser removes a user and ends all their sessions. If there is no such user, the error has the code
+// DeleteUser removes a user and ends all their sessions. If the user does not exist, the error has the code
 // fault.NotFound.
 func (p *Pool) DeleteUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.DeletePoolUser(ctx, sub)
 }
 
-// SignOutUser ends all sessions of a user. If there is no such user or session, nothing is changed.
+// SignOutUser ends all sessions of a user. If the user or session does not exist, nothing is changed.
 func (p *Pool) SignOutUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.RevokeGrants(ctx, sub, Event{At: p.now()}) // The caller writes the audit log.
 }

@@ -290,7 +290,7 @@ func TestUnknownMembersAreIgnored(t *testing.T) {
 	if r := f.post(t, "InitiateAuth", body); r.status != 200 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
-	// What is not allowed in a header stays in the body.
+	// Characters that are not allowed in a header are sent only in the body.
 	r := f.post(t, "InitiateAuth", strings.Replace(body, "USER_PASSWORD_AUTH", `花\r\nX-Evil: 1`, 1))
 	if r.status != 400 || r.header.Get("X-Evil") != "" || r.header.Get("x-amzn-ErrorMessage") != "" ||
 		!strings.Contains(r.fields["message"].(string), "花\r\nX-Evil: 1") {
@@ -316,7 +316,7 @@ func TestR63_BodiesAreBounded(t *testing.T) {
 	}
 }
 
-// failing is a store where every call about users fails.
+// failing is a store where every call for a user fails.
 type failing struct {
 	pool.Store
 	err error
@@ -349,7 +349,7 @@ func TestR35_FaultsRevealNothing(t *testing.T) {
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			server := serve(t, newPool(t, cfg, failing{f.db, c.err}))
 			r := post(t, server, "InitiateAuth", signInBody(email, password))
-			server.Close() // After Close the log is complete.
+			server.Close() // The log is complete after Close.
 			if r.status != c.status || r.body != `{"__type":"`+c.kind+`","message":"`+c.text+`"}` ||
 				r.header.Get("x-amzn-ErrorType") != c.kind+":" ||
 				(r.header.Get("Retry-After") != "") != (c.status == 503) {
@@ -385,12 +385,12 @@ func (nobody) GrantByToken(context.Context, []byte) (pool.GrantUser, error) {
 	return pool.GrantUser{}, fault.Errorf(fault.NotFound, "")
 }
 
-// Every input gets a response of the protocol, and never an internal error.
+// FuzzCall: every input gets a response of the protocol, and never an internal error.
 func FuzzCall(f *testing.F) {
 	c := newClock()
 	keys := &firstKey{}
 	cfg := config(c)
-	cfg.Mailer = newPostbox() // It receives nothing: there are no users.
+	cfg.Mailer = newPostbox() // It receives no messages because there are no users.
 	p, err := pool.New(f.Context(), cfg, keys)
 	must(f, err)
 	handler := p.Handler()
@@ -457,7 +457,7 @@ func (nobody) SavePoolCode(context.Context, pool.Code, []byte, time.Time,
 	return nil
 }
 
-// PoolCode returns a code that was sent to nobody.
+// PoolCode returns a code that was never sent.
 func (nobody) PoolCode(context.Context, []byte, time.Time) (pool.Code, error) {
 	return pool.Code{
 		Hash: "$argon2id$v=19$m=64,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",

@@ -18,13 +18,13 @@ const (
 	maxName  = 100 // Characters.
 )
 
-// person is the person named by an assertion, as far as the identity provider may vouch for them.
+// person is the person in an assertion, as far as the identity provider is trusted to identify them.
 type person struct {
 	email string // As asserted.
 	name  string
 }
 
-// person returns the person named by an assertion, or a rejection. The address must be plain and of a domain that the
+// person returns the person in an assertion, or a rejection. The address must be plain and of a domain that the
 // organization has chosen and still owns.
 func (a assertion) person(settings Settings) (person, error) {
 	emails := []string{a.nameID}
@@ -54,7 +54,7 @@ func (a assertion) person(settings Settings) (person, error) {
 	return person{email: email, name: name}, nil
 }
 
-// cutAddress splits an address of ASCII characters alone: look-alike letters of other scripts are rejected.
+// cutAddress splits an address that consists of ASCII characters only, because letters of other scripts can look alike.
 func cutAddress(email string) (local, domain string, ok bool) {
 	local, domain, found := strings.Cut(email, "@")
 	if !found || local == "" || len(email) > maxEmail {
@@ -74,8 +74,8 @@ func cutAddress(email string) (local, domain string, ok bool) {
 
 // tidyName returns a name that is valid for a member, or "".
 func tidyName(name string) string {
-	// Bidirectional controls would reorder the text that follows, and at many identity providers people choose their
-	// own names.
+	// Bidirectional controls would reorder the following text, and at many identity providers people choose their own
+	// names.
 	odd := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
 		return ""
@@ -84,11 +84,11 @@ func tidyName(name string) string {
 	return strings.TrimSpace(string(runes[:min(len(runes), maxName)]))
 }
 
-// errNeedsAccount says that the person is new and needs an account in the user pool first.
+// errNeedsAccount means that the person is new and needs an account in the user pool first.
 var errNeedsAccount = errors.New("saml: the person is new")
 
 // decide returns the decision on a valid assertion, by the rules of docs/adr/0014. subject is the new account of an
-// unknown person, uuid.Nil before there is one.
+// unknown person, or uuid.Nil before it exists.
 func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candidates) (Decision, error) {
 	if found.Linked != nil {
 		if found.Linked.State != identity.StateActive {
@@ -103,7 +103,7 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 	if member.OrganizationID != organizationID {
 		return Decision{}, errNotLinked()
 	}
-	// Such an account has no data that could be taken over.
+	// Such an account has no data that an attacker could take over.
 	unused := member.AuthType == identity.AuthFederated && !member.SignedIn
 	if member.Email != who.email && !unused {
 		return Decision{}, errNotLinked()
@@ -125,7 +125,7 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 	return Decision{Member: member.ID, Link: true, Consent: true}, nil
 }
 
-// provision adds the person as a general user. A role never comes from an assertion.
+// provision adds the person as a general user. Assertions never set a role.
 func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree bool) (Decision, error) {
 	if !seatFree {
 		return Decision{}, fault.Errorf(CodeNoSeat, "空きシートがないため、ログインできません。管理者にお問い合わせください。")

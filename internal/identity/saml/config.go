@@ -25,7 +25,7 @@ type View struct {
 }
 
 // Change is a change of the settings by a super-admin. Nil fields keep their values. Metadata replaces the three fields
-// that follow it and excludes them.
+// after it and excludes them.
 type Change struct {
 	MetadataXML    *string
 	EntityID       *string
@@ -74,7 +74,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 	}
 	now := s.now()
 	return s.update(ctx, actor, ActionEdit, func(settings *Settings, _ int) error {
-		if settings.UpdatedAt == nil { // Set for the first time: default to all of the organization's domains.
+		if settings.UpdatedAt == nil { // Set for the first time; the default is all of the organization's domains.
 			settings.EmailDomains = slices.Clone(settings.MailDomains)
 		}
 		if err := change.apply(settings); err != nil {
@@ -108,7 +108,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 	})
 }
 
-// TurnOff has the members of the actor's organization sign in with passwords. The actor must be a super-admin.
+// TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return View{}, err
@@ -148,7 +148,8 @@ func errForbidden() error {
 	return fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
 }
 
-// incomplete returns an error with the code fault.Conflict that says what the settings lack for single sign-on, or nil.
+// incomplete returns an error with the code fault.Conflict and the missing setting, or nil if the settings suffice for
+// single sign-on.
 func incomplete(settings Settings, at time.Time) error {
 	certificates, err := parseCertificates(settings.Certificates)
 	switch {
@@ -227,8 +228,8 @@ func (c Change) applyProvider(settings *Settings) error {
 	return nil
 }
 
-// applyDomains chooses among the organization's mail domains, which only operators can set: otherwise an administrator
-// could claim another organization's domain.
+// applyDomains selects among the organization's mail domains. Only operators can set those, because an administrator
+// could otherwise claim another organization's domain.
 func (c Change) applyDomains(settings *Settings) error {
 	if c.EmailDomains == nil {
 		return nil

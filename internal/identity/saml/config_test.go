@@ -218,8 +218,8 @@ func TestEnablingNeedsCompleteSettings(t *testing.T) {
 	}
 }
 
-// TestDomainsRemovedByOperators: a chosen domain that operators remove is no longer chosen, and without any domain
-// nobody is redirected.
+// TestDomainsRemovedByOperators: a chosen domain that operators remove is no longer chosen. Without any domain no
+// address is redirected.
 func TestDomainsRemovedByOperators(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -260,7 +260,7 @@ func TestConcurrentChangesAreAllStored(t *testing.T) {
 	}
 }
 
-func TestTrialsSignNobodyIn(t *testing.T) {
+func TestTrialsDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, err := f.saml.TurnOff(t.Context(), f.admin)
@@ -427,7 +427,7 @@ func FuzzR54_Metadata(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, text string) { _, _, _, _ = saml.ReadMetadata(text) })
 }
 
-// FuzzR52_Certificates: whatever is accepted as a certificate can verify signatures and can be parsed once stored.
+// FuzzR52_Certificates: every accepted certificate can verify signatures and can be parsed once stored.
 func FuzzR52_Certificates(f *testing.F) {
 	_, good, err := samltest.NewKey()
 	must(f, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// HeldLink returns the pending link of a member to the person whom the identity provider has named. If it is unknown,
-// used, expired or another browser's, the error has the code CodeState.
+// HeldLink returns the pending link between a member and the person in an assertion. If it is unknown, used, expired or
+// another browser's, the error has the code CodeState.
 func (s *Service) HeldLink(ctx context.Context, organizationID uuid.UUID, link, browser string) (Held, error) {
 	held, err := s.store.HeldAssertion(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
@@ -21,9 +21,9 @@ func (s *Service) HeldLink(ctx context.Context, organizationID uuid.UUID, link, 
 	return held, err
 }
 
-// Link links the actor to the person whom the identity provider has named, and returns a code as Consume does. The
-// actor must have entered their password since the assertion arrived. If the actor is not the member of the pending
-// link, the error has the code fault.Forbidden. Other errors are those of HeldLink and Consume.
+// Link links the actor to the person in a pending assertion, and returns a code like Consume. The actor must have
+// entered their password since the assertion arrived. If the actor is not the member of the pending link, the error has
+// the code fault.Forbidden. Other errors are those of HeldLink and Consume.
 func (s *Service) Link(
 	ctx context.Context, actor identity.Actor, organizationID uuid.UUID, link, browser string, origin Origin,
 ) (code string, err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// hold signs in at the identity provider with an assertion that then waits for consent.
+// hold signs in at the identity provider with an assertion that requires consent.
 func (f *fixture) hold(nameID, email string) (link string, b begun) {
 	f.t.Helper()
 	b = f.begin("/home/skill")
@@ -28,7 +28,7 @@ func (f *fixture) byPassword(u identity.Actor, at time.Time) identity.Actor {
 	return u
 }
 
-// TestR58_AdministratorsAreLinkedWithTheirConsent: an address alone does not sign in an administrator.
+// TestR58_AdministratorsAreLinkedWithTheirConsent: an address is not sufficient to sign in as an administrator.
 func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -88,8 +88,8 @@ func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 	}
 }
 
-// TestR58_HeldLinksExpireWithTheirBasis: a pending link ends with time, and with changes of the settings or the
-// member.
+// TestR58_HeldLinksExpireWithTheirBasis: a pending link expires after a time, and ends with changes of the settings or
+// the member.
 func TestR58_HeldLinksExpireWithTheirBasis(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -48,7 +48,8 @@ const CodeLifetime time.Duration = codeLifetime
 // ReadCertificate exports readCertificate.
 func ReadCertificate(given string) ([]byte, error) { return readCertificate(given) }
 
-// Canonicalize returns the canonical form of a document, and what goxmldsig makes of it, which is nil if it refuses it.
+// Canonicalize returns the canonical form of a document, and the one by goxmldsig, or nil if goxmldsig refuses the
+// document.
 func Canonicalize(raw []byte, inclusive ...string) (ours, theirs []byte, err error) {
 	root, err := parsePlain(raw)
 	if err != nil {

@@ -128,7 +128,7 @@ func actor(u identity.NewUser) identity.Actor {
 	}}
 }
 
-// exec changes data that no call changes.
+// exec executes an SQL statement.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -138,7 +138,7 @@ func (f *fixture) exec(sql string, args ...any) {
 	must(f.t, err)
 }
 
-// value reads a value that no call returns.
+// value returns the result of an SQL query.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -196,7 +196,7 @@ func (f *fixture) signIn(nameID, email, name string) (saml.Session, error) {
 	return f.saml.Exchange(f.t.Context(), f.org, outcome.Code, b.Browser)
 }
 
-// forged is a valid response, as the provider makes them, for a test to tamper with.
+// forged is a valid response, like the provider's, for a test to modify.
 type forged struct {
 	response      *crewjam.Response
 	assertion     *crewjam.Assertion

@@ -14,11 +14,11 @@ import (
 	xrv "github.com/mattermost/xml-roundtrip-validator"
 )
 
-// Limits of responses and metadata. Real ones stay far below them. They bound the time for an unauthenticated document:
-// canonicalization looks each prefix up through all ancestors, so that its cost grows with elements times depth.
+// Limits of responses and metadata, far above real ones. They bound the time for an unauthenticated document:
+// canonicalization looks up each prefix in all ancestors, so that its cost is the number of elements times their depth.
 const (
-	maxResponse   = 256 << 10 // Bytes.
-	maxMetadata   = 256 << 10 // Bytes.
+	maxResponse   = 256 << 10 // In bytes.
+	maxMetadata   = 256 << 10 // In bytes.
 	maxDepth      = 64
 	maxElements   = 4096
 	maxAttributes = 32 // Per element, namespaces included.
@@ -36,11 +36,11 @@ const (
 	algC14N      = "http://www.w3.org/2001/10/xml-exc-c14n#"
 )
 
-// parseResponse parses a response that has the one shape that the web browser SSO profile gives it: a Response with at
-// most one signature of its own, and in it one Assertion with at most one signature of its own. Whatever signature
-// wrapping needs is rejected: assertions and signatures in other places, duplicate ids, references to anything but the
-// signature's parent, further transforms. So is what parsers read differently: comments, processing instructions,
-// CDATA, DOCTYPE and entities.
+// parseResponse parses a response of the only shape that the web browser SSO profile produces: a Response with at most
+// one signature of its own, which contains one Assertion with at most one signature of its own. It rejects everything
+// that signature wrapping needs: assertions and signatures in other places, duplicate ids, references to anything but
+// the signature's parent, further transforms. It also rejects everything that parsers interpret differently: comments,
+// processing instructions, CDATA, DOCTYPE and entities.
 //
 // See Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security 2012).
 func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
@@ -52,7 +52,7 @@ func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
 	return root, assertion, err
 }
 
-// parsePlain parses a document of elements, attributes and text alone, which is all that canonicalize knows.
+// parsePlain parses a document of elements, attributes and text only, because canonicalize supports nothing else.
 func parsePlain(raw []byte) (*etree.Element, error) {
 	if len(raw) > maxResponse {
 		return nil, errors.New("it is too large")
@@ -82,7 +82,7 @@ func parseXML(raw []byte) (*etree.Element, error) {
 	return doc.Root(), nil
 }
 
-// scan reads a document token by token without keeping it, and fails when a limit is exceeded.
+// scan reads a document token by token without storing it, and fails when a limit is exceeded.
 func scan(raw []byte) error {
 	// Before any parsing: each element has one or two "<", and each attribute one "=".
 	if bytes.Count(raw, []byte("<")) > 2*maxElements+2 {
@@ -152,7 +152,7 @@ func checkShape(response *etree.Element) (*etree.Element, error) {
 	ids := make(map[string]bool)
 	var walk func(el *etree.Element) error
 	walk = func(el *etree.Element) error {
-		// Compare local names: code that finds elements by local name alone must not find others.
+		// Compare local names, because some code finds elements by their local name only.
 		switch parent := el.Parent(); el.Tag {
 		case "Response":
 			if el != response {
@@ -195,8 +195,8 @@ func checkShape(response *etree.Element) (*etree.Element, error) {
 
 var errEncrypted = errors.New("it is encrypted")
 
-// checkSignature rejects a signature that does not have the form given by SAML (core, section 5.4): it must cover its
-// parent, all of it.
+// checkSignature rejects a signature that does not have the form required by SAML (core, section 5.4): it must cover
+// its whole parent.
 func checkSignature(signature *etree.Element) error {
 	parent := signature.Parent()
 	if !is(signature, nsSignature, "Signature") || len(children(parent, nsSignature, "Signature")) != 1 {
@@ -273,8 +273,8 @@ func children(el *etree.Element, namespace, tag string) (found []*etree.Element)
 	return found
 }
 
-// only returns the one direct child of an element that has the given name. It fails if there are several of that local
-// name, in whatever namespace.
+// only returns the single direct child of an element with the given name. It fails if several have that local name, in
+// any namespace.
 func only(el *etree.Element, namespace, tag string) (*etree.Element, error) {
 	var found *etree.Element
 	for _, child := range el.ChildElements() {

@@ -92,8 +92,8 @@ func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
 	}
 }
 
-// TestR58_InvitationIsUsedOnce: a member who has signed in by an invitation keeps the link, even if the app was never
-// opened.
+// TestR58_InvitationIsUsedOnce: a member who has signed in by an invitation keeps the link, even if they never opened
+// the app.
 func TestR58_InvitationIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -125,8 +125,8 @@ func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
 	}
 }
 
-// TestR58_AddressAsNameID has no attributes: the NameID is the address and, if it is transient, the address is what a
-// person is recognized by.
+// TestR58_AddressAsNameID has no attributes: the NameID is the address. If the NameID is transient, the address
+// identifies the person.
 func TestR58_AddressAsNameID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -156,13 +156,13 @@ func TestR58_AddressAsNameID(t *testing.T) {
 	}
 }
 
-// TestR58_NameIDsOfOneMember: at many identity providers people choose what their NameID is made of.
+// TestR58_NameIDsOfOneMember: at many identity providers people can choose the source of their NameID.
 func TestR58_NameIDsOfOneMember(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, err := f.signIn("n1", "alice@corp.example", "アリス")
 	must(t, err)
-	b := f.begin("") // A person recognized by the address.
+	b := f.begin("") // A person identified by the address.
 	r := f.forge(b.request.ID, "t1", "transient@corp.example", "一時")
 	r.assertion.Subject.NameID.Format = string(crewjam.TransientNameIDFormat)
 	_, err = f.post(b, r.bytes(t))
@@ -181,8 +181,8 @@ func TestR58_NameIDsOfOneMember(t *testing.T) {
 	}
 }
 
-// TestR58_AnAccountAfterItsMember: a member who gets the account of a removed member gets none of that member's
-// sessions, and the removed one gets none of the new member's.
+// TestR58_AnAccountAfterItsMember: a member who receives the account of a removed member does not receive that member's
+// sessions, and vice versa.
 func TestR58_AnAccountAfterItsMember(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -237,7 +237,7 @@ func TestR58_SeatsLimitWhoIsAdded(t *testing.T) {
 	}
 }
 
-// TestR58_OnePersonTwice signs a new person in in two tabs at once.
+// TestR58_OnePersonTwice signs in a new person in two tabs concurrently.
 func TestR58_OnePersonTwice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

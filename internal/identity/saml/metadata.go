@@ -29,7 +29,7 @@ type idpMetadata struct {
 	certificates []string
 }
 
-// entityXML is the element EntityDescriptor of an identity provider, as far as it is used.
+// entityXML holds the used parts of the element EntityDescriptor of an identity provider.
 type entityXML struct {
 	EntityID string `xml:"entityID,attr"`
 	IDPs     []struct {
@@ -146,8 +146,8 @@ type (
 	}
 )
 
-// Metadata returns the service provider's metadata for an organization, to be given to its identity provider. If there
-// is no such organization, the error has the code fault.NotFound.
+// Metadata returns the service provider's metadata for an organization, for use at its identity provider. If the
+// organization does not exist, the error has the code fault.NotFound.
 func (s *Service) Metadata(ctx context.Context, organizationID uuid.UUID) ([]byte, error) {
 	if _, err := s.store.SAMLSettings(ctx, organizationID); err != nil {
 		return nil, err

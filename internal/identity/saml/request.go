@@ -22,17 +22,17 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-const maxNext = 2048 // Bytes.
+const maxNext = 2048 // In bytes.
 
-// Start is where a browser is redirected to sign in, and the value of its cookie from then on.
+// Start is the redirect address of a sign-in, and the new value of the browser's cookie.
 type Start struct {
 	URL     string
 	Browser string
 }
 
 // Begin begins a sign-in for the members of an organization. browser is the value of the browser's cookie from an
-// earlier sign-in, or "": concurrent sign-ins in several tabs share it. next is the path of the app to go to
-// afterwards. If the organization does not exist, does not use single sign-on or has not set it up, the error has the
+// earlier sign-in, or "": concurrent sign-ins in several tabs share it. next is the path in the app after the sign-in.
+// If the organization does not exist, or does not use single sign-on, or its settings are incomplete, the error has the
 // code CodeDisabled.
 func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (Start, error) {
 	settings, err := s.store.SAMLSettings(ctx, organizationID)
@@ -54,8 +54,8 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	return start, s.store.CreateSAMLState(ctx, state, s.now())
 }
 
-// BeginTest begins a trial of the settings of the actor's organization, whether single sign-on is on or not. The actor
-// must be a super-admin. If the settings are incomplete, the error has the code fault.Conflict.
+// BeginTest begins a trial of the settings of the actor's organization, even if single sign-on is off. The actor must
+// be a super-admin. If the settings are incomplete, the error has the code fault.Conflict.
 func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser string) (uuid.UUID, Start, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return uuid.Nil, Start{}, err
@@ -76,7 +76,7 @@ func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser s
 	return test.ID, start, s.store.CreateSAMLTest(ctx, actor, test, state, s.now())
 }
 
-// start makes the request and completes the state, which binds the response to the request and to the browser.
+// start creates the request and completes the state, which binds the response to the request and to the browser.
 func (s *Service) start(ctx context.Context, settings Settings, browser string, state *State) (Start, error) {
 	key, err := s.signer(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func wellFormedSecret(secret string) bool {
 }
 
 // requestURL returns the identity provider's address with a signed AuthnRequest (bindings, section 3.4.4.1). The
-// signature covers these parameters alone, and not those that the address itself has, such as Google's: crewjam would
-// sign those as well.
+// signature covers only these parameters, and not those in the address itself, such as Google's. crewjam would sign
+// those too.
 func (s *Service) requestURL(key *signingKey, settings Settings, requestID, relayState string) (string, error) {
 	allowCreate, unspecified := true, string(saml.UnspecifiedNameIDFormat)
 	request := saml.AuthnRequest{
@@ -147,7 +147,8 @@ func (s *Service) requestURL(key *signingKey, settings Settings, requestID, rela
 	return address.String(), nil
 }
 
-// LocalPath returns a path of the app, with its query, or "" for anything that a browser could take for another origin.
+// LocalPath returns a path of the app with its query, or "" for anything that a browser could interpret as another
+// origin.
 func LocalPath(next string) string {
 	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") {
 		return ""

@@ -18,10 +18,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-func TestRequestsAreSignedAndSayWhoAsks(t *testing.T) {
+func TestRequestsAreSignedAndNameTheIssuer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	// As Google's: an address with a parameter of its own, which is not signed (bindings, section 3.4.4.1).
+	// Like Google's address, which has a parameter that is not signed (bindings, section 3.4.4.1).
 	_, err := f.saml.Change(t.Context(), f.admin, saml.Change{SSOURL: new("https://idp.example/sso?idpid=C01")})
 	must(t, err)
 	b := f.begin("/home/skill")

@@ -1,9 +1,9 @@
-// Package saml is single sign-on: an organization's members sign in at its own identity provider, by SAML 2.0 (web
-// browser SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
+// Package saml implements single sign-on: an organization's members sign in at the organization's identity provider, by
+// SAML 2.0 (web browser SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
 //
-// It owns an organization's settings for single sign-on, the sign-ins in progress, and the rules by which an assertion
-// becomes a member. An assertion is read from the signed bytes alone, after its shape was checked against signature
-// wrapping. The sessions themselves belong to the user pool. It imports fault, identity and identity/pool.
+// It owns an organization's settings for single sign-on, the sign-ins in progress, and the rules that map an assertion
+// to a member. It reads an assertion only from the signed bytes, after checking its shape against signature wrapping.
+// The sessions belong to the user pool. The package imports fault, identity and identity/pool.
 package saml
 
 import (
@@ -32,12 +32,12 @@ type Settings struct {
 	OrganizationID uuid.UUID
 	Enabled        bool     // Members sign in by single sign-on.
 	MailDomains    []string // The organization's, lower case. Only operators set them.
-	EntityID       string   // The identity provider's. "" before it is set.
+	EntityID       string   // The identity provider's; "" until it is set.
 	SSOURL         string
 	Certificates   [][]byte // DER. Each may sign.
 	EmailAttribute string   // "": the NameID is the address.
 	NameAttribute  string   // "": the address is used as the name.
-	EmailDomains   []string // Those of MailDomains that may sign in; no others, even if chosen before.
+	EmailDomains   []string // The subset of MailDomains that may sign in. Domains removed from MailDomains are ignored.
 	UpdatedAt      *time.Time
 }
 
@@ -54,8 +54,8 @@ type State struct {
 	BrowserHash    []byte // SHA-256 of the browser's cookie.
 	OrganizationID uuid.UUID
 	RequestID      string     // The AuthnRequest that the response must answer.
-	Next           string     // Path of the app to go to, or "".
-	TestID         *uuid.UUID // Set for a trial of the settings, which signs nobody in.
+	Next           string     // Path in the app after the sign-in, or "".
+	TestID         *uuid.UUID // Set for a trial of the settings, which does not sign in.
 	ExpiresAt      time.Time
 }
 
@@ -66,11 +66,11 @@ type Code struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	Next           string
-	SessionUntil   *time.Time // When the identity provider ends the session. Nil if it does not say.
+	SessionUntil   *time.Time // End of the session set by the identity provider, or nil.
 	ExpiresAt      time.Time
 }
 
-// Member is a member whom an assertion may name.
+// Member is a member who may match an assertion.
 type Member struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
@@ -83,7 +83,7 @@ type Member struct {
 	SignedIn       bool // At least once.
 }
 
-// Candidates are the members whom an assertion may name.
+// Candidates are the members who may match an assertion.
 type Candidates struct {
 	Linked   *Member // Signed in by the same NameID before.
 	ByEmail  *Member // Has the address, ignoring case, in any organization.
@@ -100,7 +100,7 @@ type Decision struct {
 	Provision *identity.NewUser // The user to add. Nil for an existing member.
 }
 
-// Use is the use of an assertion, which is kept as long as the assertion is valid, to detect replays.
+// Use is a recorded use of an assertion. It is stored while the assertion is valid, to detect replays.
 type Use struct {
 	OrganizationID uuid.UUID
 	EntityID       string // Of the identity provider.
@@ -108,7 +108,7 @@ type Use struct {
 	ExpiresAt      time.Time
 }
 
-// Acceptance is a valid assertion with what is stored for it.
+// Acceptance is a valid assertion with the data stored for it.
 type Acceptance struct {
 	OrganizationID uuid.UUID
 	EntityID       string // Of the identity provider.
@@ -116,7 +116,7 @@ type Acceptance struct {
 	Email          string // As asserted.
 	Code           Code   // The user is not set.
 	Origin         Origin
-	HeldUntil      time.Time // When the assertion expires while it waits for consent.
+	HeldUntil      time.Time // Time limit for consent.
 	Consented      []byte    // Hash of the pending assertion that the member has agreed to, or nil.
 }
 
@@ -148,7 +148,7 @@ type Refusal struct {
 	Origin         Origin
 }
 
-// Grantee is the member to whom a code was issued, and where they want to go.
+// Grantee is the member to whom a code was issued, with the path after the sign-in.
 type Grantee struct {
 	Subject string
 	Email   string
@@ -162,7 +162,7 @@ type Grantee struct {
 type Test struct {
 	ID         uuid.UUID
 	Status     TestStatus
-	Error      string // What is wrong with the settings, for an administrator.
+	Error      string // The error in the settings, for an administrator.
 	NameID     string
 	Email      string
 	Name       string
@@ -191,17 +191,18 @@ type Store interface {
 	// SAMLKey returns the installation's key, or an error with the code fault.NotFound.
 	SAMLKey(ctx context.Context) (Key, error)
 
-	// AddFirstSAMLKey adds the key if there is none yet, however many servers try at once.
+	// AddFirstSAMLKey adds the key if there is none, even if several servers call it concurrently.
 	AddFirstSAMLKey(ctx context.Context, key Key) error
 
-	// SAMLSettings returns an organization's settings, empty if they were never set. If there is no such organization,
-	// the error has the code fault.NotFound.
+	// SAMLSettings returns an organization's settings, empty if they were never set. If the organization does not
+	// exist, the error has the code fault.NotFound.
 	SAMLSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
 	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by the result of change, one
-	// caller after the other. passwordAdmins is the number of active super-admins who can sign in with a password;
-	// members who have not yet accepted their invitation do not count. An error of change is returned as it is, and
-	// nothing is changed. If the actor is no longer an active super-admin, the error has the code fault.Forbidden.
+	// caller at a time. passwordAdmins is the number of active super-admins who can sign in with a password; it
+	// excludes members who have not yet accepted their invitation. If change returns an error, ChangeSAMLSettings
+	// returns it and changes nothing. If the actor is no longer an active super-admin, the error has the code
+	// fault.Forbidden.
 	ChangeSAMLSettings(
 		ctx context.Context, actor identity.Actor, action Action,
 		change func(settings *Settings, passwordAdmins int) error,
@@ -210,28 +211,28 @@ type Store interface {
 	// CreateSAMLState stores a new sign-in.
 	CreateSAMLState(ctx context.Context, state State, at time.Time) error
 
-	// TakeSAMLState returns and consumes the sign-in of that state, browser and organization. If there is none, or it
-	// was used or has expired, the error has the code fault.NotFound.
+	// TakeSAMLState returns and consumes the sign-in of a state, browser and organization. If it does not exist, was
+	// used or has expired, the error has the code fault.NotFound.
 	TakeSAMLState(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (State, error)
 
 	// UseAssertion records the use of an assertion. If it was used before, the error has the code fault.Conflict.
 	UseAssertion(ctx context.Context, use Use, at time.Time) error
 
-	// AcceptAssertion applies the result of decide for the candidates, one caller of an organization after the other,
-	// and stores the code. If consent is needed and was not given, it stores the assertion instead, under the code's
-	// hash. An error of decide is returned as it is, and nothing is changed. If the address was taken meanwhile, the
-	// error has the code fault.Conflict; if the pending assertion is gone, fault.NotFound.
+	// AcceptAssertion applies the result of decide for the candidates, one caller of an organization at a time, and
+	// stores the code. If consent is required and missing, it stores the assertion under the code's hash instead. If
+	// decide returns an error, AcceptAssertion returns it and changes nothing. If the address was taken meanwhile, the
+	// error has the code fault.Conflict; if the pending assertion no longer exists, fault.NotFound.
 	AcceptAssertion(
 		ctx context.Context, acceptance Acceptance, at time.Time, decide func(Candidates) (Decision, error),
 	) error
 
-	// HeldAssertion returns an assertion that waits for consent. If there is none for the browser and the organization,
+	// HeldAssertion returns an assertion that waits for consent. If none exists for the browser and the organization,
 	// or it was used or has expired, the error has the code fault.NotFound.
 	HeldAssertion(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Held, error)
 
-	// TakeSAMLCode consumes a code and returns the member to whom it was issued. If there is no such code for the
-	// browser and the organization, if it was used or has expired, if the member is not active, or if the organization
-	// no longer uses single sign-on, the error has the code fault.NotFound.
+	// TakeSAMLCode consumes a code and returns the member to whom it was issued. If no such code exists for the browser
+	// and the organization, if it was used or has expired, if the member is not active, or if the organization no
+	// longer uses single sign-on, the error has the code fault.NotFound.
 	TakeSAMLCode(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Grantee, error)
 
 	// RecordRefusal records a rejected sign-in in the audit log.
@@ -259,8 +260,8 @@ const (
 
 // Sessions is the part of the user pool that issues tokens to users of other identity providers.
 type Sessions interface {
-	// CreateExternalUser adds a user without a password, with the given subject or, for uuid.Nil, a new one. If there
-	// is already a user with that subject, nothing is changed.
+	// CreateExternalUser adds a user without a password, with the given subject or, for uuid.Nil, a new one. If a user
+	// with that subject exists, nothing is changed.
 	CreateExternalUser(ctx context.Context, subject uuid.UUID, email, name string) (uuid.UUID, error)
 
 	// SignInExternal begins a session. It ends at until at the latest, unless that is nil.

@@ -38,7 +38,7 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 		`<saml2p:Response Destination="$ACS" ID="id1" InResponseTo="$REQUEST" IssueInstant="$NOW" Version="2.0" xmlns:saml2p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:xs="http://www.w3.org/2001/XMLSchema"><saml2:Issuer Format="urn:oasis:names:tc:SAML:2.0:nameid-format:entity" xmlns:saml2="urn:oasis:names:tc:SAML:2.0:assertion">$IDP</saml2:Issuer><saml2p:Status xmlns:saml2p="urn:oasis:names:tc:SAML:2.0:protocol"><saml2p:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></saml2p:Status><saml2:Assertion ID="id2" IssueInstant="$NOW" Version="2.0" xmlns:saml2="urn:oasis:names:tc:SAML:2.0:assertion" xmlns:xs="http://www.w3.org/2001/XMLSchema"><saml2:Issuer Format="urn:oasis:names:tc:SAML:2.0:nameid-format:entity">$IDP</saml2:Issuer><saml2:Subject><saml2:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">n1</saml2:NameID><saml2:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml2:SubjectConfirmationData InResponseTo="$REQUEST" NotOnOrAfter="$AFTER" Recipient="$ACS"/></saml2:SubjectConfirmation></saml2:Subject><saml2:Conditions NotBefore="$BEFORE" NotOnOrAfter="$AFTER"><saml2:AudienceRestriction><saml2:Audience>$SP</saml2:Audience></saml2:AudienceRestriction></saml2:Conditions><saml2:AuthnStatement AuthnInstant="$NOW" SessionIndex="$REQUEST"><saml2:AuthnContext><saml2:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml2:AuthnContextClassRef></saml2:AuthnContext></saml2:AuthnStatement><saml2:AttributeStatement><saml2:Attribute Name="$MAIL" NameFormat="urn:oasis:names:tc:SAML:2.0:attrname-format:unspecified"><saml2:AttributeValue xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">alice@corp.example</saml2:AttributeValue></saml2:Attribute></saml2:AttributeStatement></saml2:Assertion></saml2p:Response>`
 	for name, c := range map[string]struct {
 		text              string
-		response, inside  bool // Which of the two are signed.
+		response, inside  bool // Whether the response and the assertion are signed.
 		prefix, inclusive string
 	}{
 		"Entra, assertion":          {entra, false, true, "", ""},
@@ -50,7 +50,7 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 		doc := etree.NewDocument()
 		must(t, doc.ReadFromString(fill.Replace(c.text)))
 		sign := func(el *etree.Element) {
-			// The position that the schema requires.
+			// The position required by the schema.
 			el.InsertChildAt(el.FindElement("./Issuer").Index()+1, signature(t, f.idp.Key, el, c.prefix, c.inclusive))
 		}
 		if c.inside {
@@ -68,7 +68,7 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 	}
 }
 
-// signature returns an enveloped signature of an element. goxmldsig's does not name inclusive prefixes.
+// signature returns an enveloped signature of an element. goxmldsig does not support inclusive prefixes.
 func signature(t *testing.T, key *rsa.PrivateKey, el *etree.Element, prefix, inclusive string) *etree.Element {
 	t.Helper()
 	canonical := func(el *etree.Element, inclusive string) []byte {

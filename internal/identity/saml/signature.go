@@ -17,8 +17,8 @@ import (
 	"github.com/russellhaering/goxmldsig/etreeutils"
 )
 
-// signatureMethods are the accepted algorithms, without SHA-1. ECDSA is not among them: crypto/x509 expects its
-// signatures in ASN.1, unlike XML signatures.
+// signatureMethods are the accepted algorithms, without SHA-1 and ECDSA. For ECDSA, crypto/x509 expects signatures in
+// ASN.1, unlike XML signatures.
 func signatureMethods() map[string]x509.SignatureAlgorithm {
 	const more = "http://www.w3.org/2001/04/xmldsig-more#"
 	return map[string]x509.SignatureAlgorithm{
@@ -76,7 +76,8 @@ func holds(c *x509.Certificate, now time.Time) bool {
 }
 
 // verifySignature returns an element as signed by one of the certificates, parsed from the digested bytes, or nil. The
-// element's signature has the form described at checkSignature (XML Signature Syntax and Processing, section 3.2).
+// element's signature must have the form described at checkSignature (XML Signature Syntax and Processing, section
+// 3.2).
 func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree.Element {
 	signature, err := only(el, nsSignature, "Signature")
 	if err != nil {
@@ -103,7 +104,7 @@ func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree
 	if !slices.ContainsFunc(certificates, byThis) {
 		return nil
 	}
-	// Parsed from the bytes that were signed, and from nothing else: what was verified is what is read.
+	// Parse only the signed bytes, so that the parsed content equals the verified content.
 	document := etree.NewDocument()
 	if document.ReadFromBytes(signedInfo) != nil || document.Root() == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// FuzzR51_Canonicalize: the canonical form of whatever passes the guard is its own canonical form, and the same that
-// goxmldsig makes of it. A digest over anything else could cover another document than the one that is read.
+// FuzzR51_Canonicalize: for every document that passes the guard, canonicalize is idempotent and equals goxmldsig.
+// Otherwise a digest could cover another document than the parsed one.
 func FuzzR51_Canonicalize(f *testing.F) {
 	f.Add([]byte(`<a xmlns="urn:x" xmlns:b="urn:b" b:z="1" y="&lt;&#13;&quot;"><b:c/>&amp;&gt;</a>`), "")
 	f.Add([]byte(`<p:a xmlns:p="urn:p" xmlns:q="urn:q"><p:b xmlns:p="urn:p" q:r="s"/><c xmlns:p="urn:o"/></p:a>`), "q")

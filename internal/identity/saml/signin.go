@@ -27,7 +27,7 @@ const (
 	CodeNoSeat    fault.Code = "no_seat"
 
 	CodeLinked     fault.Code = "account_linked"           // The member with that address has another NameID.
-	CodeNoPassword fault.Code = "account_without_password" // Consent needs a password, and there is none.
+	CodeNoPassword fault.Code = "account_without_password" // Consent requires a password, but the member has none.
 )
 
 // refusals are the codes returned by decide.
@@ -50,8 +50,8 @@ type Outcome struct {
 	Test uuid.UUID
 }
 
-// Consume processes a response of the identity provider. It must answer a sign-in that began in this browser, and is
-// accepted once. The error has one of the codes above, or is internal.
+// Consume processes a response of the identity provider. The response must belong to a sign-in that began in this
+// browser, and is accepted once. The error has one of the codes above, or is internal.
 func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	state, err := s.store.TakeSAMLState(
 		ctx, posted.OrganizationID, opaque.Hash(posted.RelayState), opaque.Hash(posted.Browser), s.now())
@@ -83,7 +83,7 @@ func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	return s.admit(ctx, settings, state, a, who, posted)
 }
 
-// accept verifies a response, records its use, and returns the person named. The assertion is returned even if that
+// accept verifies a response, records its use, and returns the person in it. It returns the assertion even if that
 // person may not sign in, so that a trial can show it.
 func (s *Service) accept(ctx context.Context, settings Settings, state State, posted Posted) (assertion, person,
 	error,
@@ -117,7 +117,7 @@ func (s *Service) accept(ctx context.Context, settings Settings, state State, po
 	return a, who, nil
 }
 
-// unnamed is a rejection of the person named by a valid assertion, not of the assertion itself.
+// unnamed is a rejection of the person in a valid assertion, not of the assertion itself.
 type unnamed struct{ error }
 
 // Unwrap returns the underlying rejection.
@@ -137,15 +137,15 @@ func shown(err error) error {
 	return err
 }
 
-// refused logs why a response was rejected, and records it in the audit log. Unsigned parts of the response are never
-// written.
+// refused logs why a response was rejected, and records it in the audit log. It never writes unsigned parts of the
+// response.
 func (s *Service) refused(ctx context.Context, posted Posted, email string, code fault.Code, reason string) {
 	s.cfg.Logger.InfoContext(ctx, "single sign-on refused", "organization_id", posted.OrganizationID, "reason", reason)
 	err := s.store.RecordRefusal(ctx, Refusal{
 		OrganizationID: posted.OrganizationID, Email: email, Code: code, At: s.now(), Origin: posted.Origin,
 	})
 	if err != nil {
-		s.cfg.Logger.WarnContext(ctx, "a refusal was not stored in the audit log", "organization_id",
+		s.cfg.Logger.WarnContext(ctx, "saml: refusal not stored in the audit log", "organization_id",
 			posted.OrganizationID, "error", err)
 	}
 }
@@ -204,7 +204,7 @@ func (s *Service) admit(
 type Session struct {
 	pool.Tokens
 	ClientID string
-	Next     string // Path of the app to go to, or "".
+	Next     string // Path in the app after the sign-in, or "".
 }
 
 // Exchange returns the tokens for a code. If it is unknown, used, more than a minute old or another browser's, the
@@ -218,7 +218,7 @@ func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, 
 		return Session{}, err
 	}
 	subject, err := uuid.Parse(grantee.Subject)
-	if err != nil { // Invited a moment ago: the account is being made.
+	if err != nil { // The member was just invited, and the account is being created.
 		return Session{}, fault.Wrap(err, fault.Unavailable, "アカウントを準備しています。少し待ってから、もう一度ログインしてください。")
 	}
 	// Members who had a password at AWS are not in the pool yet.
@@ -256,7 +256,7 @@ func (s *Service) finishTest(
 	return Outcome{Test: id}, s.store.FinishSAMLTest(ctx, organizationID, test)
 }
 
-// Test returns a trial of the actor's organization. The actor must be a super-admin. If there is no such trial, the
+// Test returns a trial of the actor's organization. The actor must be a super-admin. If the trial does not exist, the
 // error has the code fault.NotFound.
 func (s *Service) Test(ctx context.Context, actor identity.Actor, id uuid.UUID) (Test, error) {
 	if err := requireSuperAdmin(actor); err != nil {

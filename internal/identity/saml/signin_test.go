@@ -136,7 +136,7 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 	}
 }
 
-// TestR57_CodesAndAssertionsRace uses each one concurrently: exactly one use succeeds.
+// TestR57_CodesAndAssertionsRace uses each code and assertion concurrently: exactly one use succeeds.
 func TestR57_CodesAndAssertionsRace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -326,8 +326,8 @@ func TestRefusalsAreLoggedWithoutTheAssertion(t *testing.T) {
 	}
 }
 
-// FuzzR51_SignedResponses replaces a part of a valid response. The response is made anew for each input, because it
-// expires soon.
+// FuzzR51_SignedResponses replaces a part of a valid response. It creates a new response for each input, because
+// responses expire soon.
 func FuzzR51_SignedResponses(f *testing.F) {
 	idp, err := samltest.New(samltest.Config{URL: "https://idp.example"})
 	must(f, err)
@@ -355,8 +355,8 @@ func FuzzR51_SignedResponses(f *testing.F) {
 	})
 }
 
-// TestSessionsEndWhenTheProviderSaysSo, refreshed or not.
-func TestSessionsEndWhenTheProviderSaysSo(t *testing.T) {
+// TestSessionsEndAtTheProvidersTime: a session ends at the time set by the provider, even if refreshed.
+func TestSessionsEndAtTheProvidersTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sign := func(ends ...time.Duration) (saml.Session, error) {

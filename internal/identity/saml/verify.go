@@ -8,16 +8,16 @@ import (
 	"github.com/beevik/etree"
 )
 
-// maxSkew is the accepted clock skew between the identity provider and this server, in either direction. Apart from it,
-// a response must arrive within maxAge of its issue instant.
+// maxSkew is the accepted clock skew between the identity provider and this server, in either direction. In addition, a
+// response must arrive within maxAge of its issue instant.
 const (
 	maxSkew = 3 * time.Minute
 	maxAge  = 90 * time.Second
 )
 
 const (
-	maxAssertionID = 256 // Bytes.
-	maxNameID      = 256 // Characters (core, section 8.3.7).
+	maxAssertionID = 256 // In bytes.
+	maxNameID      = 256 // In characters (core, section 8.3.7).
 
 	confirmed     = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 	transient     = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
@@ -30,11 +30,11 @@ type assertion struct {
 	nameID       string
 	nameIDFormat string
 	notOnOrAfter time.Time
-	sessionUntil *time.Time // Nil if the identity provider does not say.
+	sessionUntil *time.Time // Nil if the identity provider does not set it.
 	attributes   []Attribute
 }
 
-// rejection is the reason why a response is not accepted. It contains nothing of the response.
+// rejection is the reason why a response is not accepted. It contains no part of the response.
 type rejection struct {
 	reason string // For the log.
 	advice string // In Japanese, for an administrator who tries the settings.
@@ -47,7 +47,7 @@ func reject(reason, advice string) *rejection { return &rejection{reason: reason
 
 const adviceForm = "応答の形式が正しくありません。"
 
-// expectation is what a response is checked against.
+// expectation holds the expected values of a response.
 type expectation struct {
 	settings  Settings
 	audience  string // The service provider's entity id.
@@ -86,7 +86,7 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	}
 	a, err := read(signed)
 	if err == nil && a.sessionUntil != nil && !want.now.Before(*a.sessionUntil) {
-		err = errTime // No skew is allowed here: the session would be over at once.
+		err = errTime // No skew is allowed here, because the session would end at once.
 	}
 	return a, err
 }
@@ -315,11 +315,11 @@ func (a assertion) values(name string) (values []string) {
 	return values
 }
 
-// byAddress is the prefix of the key of a person whose NameID is transient. No other key begins with it.
+// byAddress is the prefix of keys of people with a transient NameID. No other key begins with it.
 const byAddress = "email:"
 
-// key returns the key by which a person is recognized in later assertions. A transient NameID differs each time: then
-// the key is the address, for which the identity provider vouches.
+// key returns the key that identifies a person in later assertions. A transient NameID differs each time, so the key is
+// then the address, which the identity provider has verified.
 func (a assertion) key(email string) string {
 	if a.nameIDFormat == transient {
 		return byAddress + email

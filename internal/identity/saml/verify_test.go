@@ -174,7 +174,7 @@ func TestR52_InvalidResponses(t *testing.T) {
 	}
 }
 
-// evil returns a copy of an assertion that names another person.
+// evil returns a copy of an assertion with another person.
 func evil(assertion *etree.Element) *etree.Element {
 	e := assertion.Copy()
 	e.FindElement("//NameID").SetText("admin")
@@ -355,8 +355,8 @@ func TestR51_SignatureWrapping(t *testing.T) {
 	}
 }
 
-// TestR51_ParserDifferentials changes what the signature does not cover. It is rejected, or read as it was
-// signed.
+// TestR51_ParserDifferentials changes parts that the signature does not cover. The response is rejected, or read as it
+// was signed.
 func TestR51_ParserDifferentials(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -414,7 +414,7 @@ func TestR54_RefusedBeforeParsing(t *testing.T) {
 		"closed twice":       root + "</samlp:Response></samlp:Response>",
 		"empty":              "",
 	} {
-		best := time.Hour // Best of several attempts: other tests use the processor too.
+		best := time.Hour // The best of several attempts, because other tests use the processor too.
 		for tries := 0; tries < 50 && best > 50*time.Millisecond; tries++ {
 			began := time.Now()
 			if err := saml.ParseResponse([]byte(document)); err == nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // TestXmlsec1Responses reads responses signed by another implementation, with prefix lists that exclusive
-// canonicalization treats inclusively: declared further out, on the way, nowhere, and the default namespace.
-// testdata/xmlsec1/make.sh generates them.
+// canonicalization treats inclusively. The prefixes are declared on outer elements, on inner elements or not at all,
+// and one is the default namespace. testdata/xmlsec1/make.sh generates the responses.
 func TestXmlsec1Responses(t *testing.T) {
 	t.Parallel()
 	certificate, err := os.ReadFile("testdata/xmlsec1/certificate.pem")

@@ -1,6 +1,7 @@
-// Package catalog reads an operator's file of model providers.
+// Package catalog parses an operator's file of model providers.
 //
-// It imports package llm, package secret for keys that are sealed in the file, and a YAML decoder. It asks no provider.
+// It imports package llm, package secret for keys that are encrypted in the file, and a YAML decoder. It sends no
+// requests to providers.
 package catalog
 
 import (
@@ -22,32 +23,32 @@ import (
 const (
 	MaxSize      = 1 << 20 // In bytes.
 	maxProviders = 20
-	maxModels    = 100 // Of all providers together.
-	maxErrors    = 20  // Reported at once.
+	maxModels    = 100 // Total for all providers.
+	maxErrors    = 20  // Maximum number of reported errors.
 	maxLine      = 60  // Characters of a name or a note.
 	maxName      = 200 // Bytes of a provider's name of a model.
 )
 
-// Bounds of a model's context, in tokens. Instructions, a question and a few passages need the least of them.
+// Bounds of a model's context, in tokens. The minimum leaves room for instructions, a question and a few passages.
 const (
 	MinContext     = 4_000
 	MaxContext     = 10_000_000
 	defaultContext = 32_000
 )
 
-// SealOwner is what sealed keys in the file are bound to.
+// SealOwner is the owner to which encrypted keys in the file are bound.
 const SealOwner = "models.yaml"
 
-// Config is what the values of a file may refer to.
+// Config holds the values that a file may refer to.
 type Config struct {
 	Env    func(name string) (string, bool)
 	Sealed secret.Keyring
 
-	// Provider is how each provider is reached, apart from its address and key.
+	// Provider holds the client settings for all providers, without address and key.
 	Provider llm.Config
 }
 
-// file, provider and model are the schema. Unknown keys are refused.
+// file, provider and model are the schema of the file. Unknown keys are refused.
 type file struct {
 	Default   string     `yaml:"default"`
 	Title     string     `yaml:"title"`
@@ -76,7 +77,7 @@ type model struct {
 	Fallback      string         `yaml:"fallback"`
 }
 
-// Parse reads a file. Its errors are for the operator: each names its line, and none repeats a key.
+// Parse parses a file. Its errors are for the operator: each contains a line number, and none contains a key.
 func Parse(data []byte, cfg Config) (llm.Catalog, error) {
 	var f file
 	root, err := decode(data, &f)
@@ -97,11 +98,11 @@ func Parse(data []byte, cfg Config) (llm.Catalog, error) {
 	return read, errors.Join(r.errs...)
 }
 
-// reader collects the errors of a file.
+// reader validates a file and collects its errors.
 type reader struct {
 	root *node
 	cfg  Config
-	ids  map[string]bool // Of the models.
+	ids  map[string]bool // Ids of the models.
 	errs []error
 }
 
@@ -112,7 +113,7 @@ func (r *reader) wrong(at []any, format string, args ...any) {
 	}
 }
 
-// characters refuses characters that no screen shows and the database cannot store.
+// characters refuses control characters, which are invisible and cannot be stored in the database.
 func (r *reader) characters(n *node) {
 	if strings.ContainsFunc(n.Value, func(c rune) bool { return c != '\n' && unicode.IsControl(c) }) &&
 		len(r.errs) < maxErrors {
@@ -159,7 +160,7 @@ func (r *reader) provider(p provider, i int) llm.Provider {
 	for j, m := range p.Models {
 		read.Routes = append(read.Routes, r.model(m, p.Name, []any{"providers", i, "models", j}))
 	}
-	if len(p.Models) > 0 { // The address is checked as the client does, which makes no request.
+	if len(p.Models) > 0 { // The client validates the address without sending a request.
 		config := read.Config
 		config.Model = "any"
 		if client, err := llm.NewClient(config); err != nil {
@@ -174,7 +175,7 @@ func (r *reader) provider(p provider, i int) llm.Provider {
 // variable matches a reference to an environment variable.
 var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
-// key returns a key that is written in the file, sealed in it, or in the environment.
+// key returns a key from the file, decrypted if necessary, or from an environment variable.
 func (r *reader) key(written string) (string, error) {
 	if match := variable.FindStringSubmatch(written); match != nil {
 		value, found := r.cfg.Env(match[1])
@@ -196,7 +197,7 @@ func (r *reader) key(written string) (string, error) {
 	return string(plain), nil
 }
 
-// modelID matches ids, which stand in requests, settings of organizations and files of skills.
+// modelID matches model ids. They are used in requests, settings of organizations and skill files.
 var modelID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 func (r *reader) model(m model, provider string, at []any) llm.Route {
@@ -230,10 +231,10 @@ func (r *reader) model(m model, provider string, at []any) llm.Route {
 	}
 }
 
-// ours are the fields of a request that a switch must not replace.
+// ours are the request fields that thinking_on and thinking_off must not replace.
 var ours = []string{"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens"}
 
-// thinking checks how a model's thinking is switched.
+// thinking validates the settings that switch a model's thinking on and off.
 func (r *reader) thinking(m *model, wrong func(key, format string, args ...any)) {
 	m.Thinking = cmp.Or(m.Thinking, llm.ThinkingNone)
 	switch m.Thinking {
@@ -260,7 +261,7 @@ func (r *reader) thinking(m *model, wrong func(key, format string, args ...any))
 	}
 }
 
-// references checks the ids that name other models.
+// references validates references to other models.
 func (r *reader) references(f file) {
 	if !r.ids[f.Default] {
 		r.wrong([]any{"default"}, "default must be the id of a model")
@@ -278,7 +279,7 @@ func (r *reader) references(f file) {
 	}
 }
 
-// fits reports whether a text has 1 to limit characters, on one line.
+// fits reports whether a text has 1 to limit characters in a single line.
 func fits(text string, limit int) bool {
 	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= limit && !strings.Contains(text, "\n")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 )
 
-// config has a variable, a key to open sealed values with, and one of them.
+// config returns a Config with an environment variable and a key, and a value encrypted with that key.
 func config(t testing.TB) (cfg catalog.Config, sealed string) {
 	t.Helper()
 	if err := cfg.Sealed.UnmarshalText([]byte(secret.NewKey())); err != nil {
@@ -100,7 +100,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestR95_MistakesAreNamed: with their lines, and without the key.
+// TestR95_MistakesAreNamed: errors contain line numbers and no keys.
 func TestR95_MistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	cfg, sealed := config(t)
@@ -148,7 +148,7 @@ func TestR95_MistakesAreNamed(t *testing.T) {
 	if _, err := catalog.Parse(bytes.Repeat([]byte(" "), catalog.MaxSize+1), cfg); err == nil {
 		t.Error("a large file is read")
 	}
-	// What another key has sealed is refused with the name of that key.
+	// The error for a value encrypted with another key contains that key's name.
 	other, _ := config(t)
 	if _, err := catalog.Parse([]byte(strings.Replace(whole, "SEALED", sealed, 1)), other); err == nil ||
 		!strings.Contains(err.Error(), "lacks the key "+cfg.Sealed.String()) {
@@ -156,7 +156,7 @@ func TestR95_MistakesAreNamed(t *testing.T) {
 	}
 }
 
-// TestDocumentedFile: the example of docs/models.md is one that the server takes.
+// TestDocumentedFile: the example in docs/models.md is valid.
 func TestDocumentedFile(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/models.md")
@@ -177,7 +177,7 @@ func TestDocumentedFile(t *testing.T) {
 	}
 }
 
-// FuzzR95_File: whatever is in the file, the server starts with models that can be asked, or says what is wrong.
+// FuzzR95_File: Parse returns usable models or an error for any file.
 func FuzzR95_File(f *testing.F) {
 	for _, seed := range []string{
 		whole, strings.Replace(whole, "SEALED", "sk-plain", 1), "", "{}", "providers: [{}]", "a: &a [*a]",

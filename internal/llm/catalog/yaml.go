@@ -11,10 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// node is a place of the file.
+// node is a node of the file's tree.
 type node yaml.Node
 
-// decode reads a file strictly, and returns its tree for the line numbers.
+// decode decodes a file strictly, and returns its tree for line numbers.
 func decode(data []byte, into *file) (*node, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("the file is larger than %d bytes", MaxSize)
@@ -34,8 +34,8 @@ func decode(data []byte, into *file) (*node, error) {
 	return (*node)(&root), nil
 }
 
-// line returns the line of a place: the keys and indexes on the way to it. Of what is not there it is the line of what
-// surrounds it.
+// line returns the line of a node by the keys and indexes of its path. For a missing node it returns the line of the
+// nearest existing parent.
 func (n *node) line(path ...any) int {
 	at := (*yaml.Node)(n)
 	if at.Kind == yaml.DocumentNode && len(at.Content) > 0 {
@@ -76,8 +76,8 @@ var (
 	quoted     = regexp.MustCompile("`[^`]*`")
 )
 
-// readable rewrites a decoder's error for people who do not know this program's types. It repeats no value, which may
-// be a key.
+// readable rewrites a decoder's error for people who do not know this program's types. It omits values, which may be
+// keys.
 func readable(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the file is empty")

@@ -11,39 +11,39 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Marker introduces a directive in a question. The JSON object after it says how the Handler answers; other text is
+// Marker introduces a directive in a question. The JSON object after it controls the Handler's answer. Other text is
 // ignored, so that a skill can wrap the question in its own prompt.
 const Marker = "@script"
 
 // The failures of an answer after FailAfter characters.
 const (
 	FailKill      = "kill"       // The connection breaks.
-	FailEOF       = "eof"        // The stream ends, without a finish reason.
+	FailEOF       = "eof"        // The stream ends without a finish reason.
 	FailError     = "error"      // An error object is sent inside the stream.
-	FailRateLimit = "rate_limit" // The same, of another kind.
+	FailRateLimit = "rate_limit" // Like FailError, with a rate limit error.
 	FailFilter    = "filter"     // The content filter stops the answer.
 	FailHalfJSON  = "half_json"  // A chunk is cut off in the middle.
 	FailLongLine  = "long_line"  // A line of 10 MB is sent.
 )
 
-// The forms in which servers send reasoning.
+// The forms of reasoning in responses.
 const (
 	ReasoningContent = "reasoning_content" // A field of the delta: DeepSeek, vLLM, llama.cpp.
 	ReasoningField   = "reasoning"         // Another field: Ollama, OpenRouter.
 	ReasoningTags    = "think"             // Between <think> and </think> in the text.
 )
 
-// Directive says how the Handler answers a question.
+// Directive controls the Handler's answer to a question.
 //
 //	@script {"chars": 6000, "tokens_per_second": 200}
 //	@script {"text": "# 見出し\n本文です。", "fail": "error", "fail_after": 5}
 //	@script {"status": 429, "retry_after": 1, "times": 2, "key": "r24", "text": "三度目の回答です。"}
 //
-// Lengths are counted in characters (code points) unless the name says otherwise. An unknown or ill-formed field is
-// answered with status 400 and its name.
+// Lengths are in characters (code points) unless the name indicates another unit. The response to an unknown or
+// malformed field has status 400 and the field's name.
 type Directive struct {
 	Text string `json:"text"` // The answer. If empty, Markdown (AppendMarkdown) of length Chars.
-	// The answer is which pictures the conversation has.
+	// Pictures makes the Handler answer with a list of the conversation's pictures.
 	Pictures bool `json:"pictures"`
 
 	Chars int    `json:"chars"` // Length of the Markdown; 600 if Bytes is 0 too.
@@ -51,27 +51,28 @@ type Directive struct {
 	Seed  uint64 `json:"seed"`  // Selects another text of the same length.
 
 	Reasoning      string `json:"reasoning"`       // The reasoning, sent at the same pace.
-	ReasoningChars int    `json:"reasoning_chars"` // Length of the reasoning if it is a text of no meaning.
+	ReasoningChars int    `json:"reasoning_chars"` // Length of generated meaningless reasoning.
 	ReasoningForm  string `json:"reasoning_form"`  // One of the Reasoning constants; ReasoningContent if empty.
 	NoAnswer       bool   `json:"no_answer"`       // Nothing follows the reasoning.
 
 	// Numbered is the number of tokens of a NumberedText answer, for load generators: one token per chunk.
 	Numbered int `json:"numbered"`
 
-	// 0 is the Handler's pace, a negative number no delay.
+	// 0 is the Handler's pace; a negative number means no delay.
 	TokensPerSecond float64 `json:"tokens_per_second"`
 	TokenChars      int     `json:"token_chars"`    // Characters per chunk; 2 if 0.
 	FirstTokenMS    int     `json:"first_token_ms"` // Wait before the first token.
 
-	Fail       string `json:"fail"`        // One of the Fail constants.
-	FailAfter  int    `json:"fail_after"`  // Characters before the failure; 0 fails before the first token.
-	StallAfter *int   `json:"stall_after"` // After so many characters nothing more comes until the client leaves.
+	Fail      string `json:"fail"`       // One of the Fail constants.
+	FailAfter int    `json:"fail_after"` // Characters before the failure; 0 fails before the first token.
+	// After this number of characters the Handler sends nothing until the client disconnects.
+	StallAfter *int `json:"stall_after"`
 
 	Status     int `json:"status"`      // Respond with this status instead.
 	RetryAfter int `json:"retry_after"` // Seconds, with Status.
 	// Status, Fail and StallAfter apply to the first Times requests of Key; 0 is all.
 	Times int `json:"times"`
-	// Identifies the question that Times counts; the directive itself if empty.
+	// Key identifies the question for Times; the directive itself if empty.
 	Key string `json:"key"`
 
 	Finish  string `json:"finish"`   // Finish reason; "stop" if empty.
@@ -149,7 +150,7 @@ func (d *Directive) complete() error {
 	}
 }
 
-// answer returns the text of the answer, whose first token is due now.
+// answer returns the text of the answer. now is the time of its first token.
 func (d *Directive) answer(now time.Time) string {
 	switch {
 	case d.NoAnswer:

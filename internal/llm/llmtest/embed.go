@@ -13,23 +13,22 @@ import (
 
 // The embedding models of the Handler.
 const (
-	Embed       = "tsumugi-embed"        // Vector: texts of the same matter have similar ones.
-	EmbedNoise  = "tsumugi-embed-noise"  // Noise: vectors that say nothing.
-	EmbedSmall  = "tsumugi-embed-small"  // As Embed, but it refuses more than SmallBatch texts at once.
+	Embed       = "tsumugi-embed"        // Vector: similar vectors for similar texts.
+	EmbedNoise  = "tsumugi-embed-noise"  // Noise: meaningless vectors.
+	EmbedSmall  = "tsumugi-embed-small"  // Like Embed, but it refuses more than SmallBatch texts in a request.
 	EmbedBroken = "tsumugi-embed-broken" // Always fails.
 )
 
-// SmallBatch is how many texts EmbedSmall takes at once.
+// SmallBatch is the maximum number of texts in a request to EmbedSmall.
 const SmallBatch = 8
 
 const dimensions = 256
 
-// alike are words that mean the same to Vector.
+// alike maps synonyms to one word for Vector.
 var alike = strings.NewReplacer("年休", "有給休暇", "有休", "有給休暇", "テレワーク", "在宅勤務", "リモートワーク", "在宅勤務", "給料", "賃金",
 	"給与", "賃金", "クビ", "解雇", "辞める", "退職", "通勤費", "通勤手当", "残業", "時間外労働", "ボーナス", "賞与")
 
-// Vector returns a vector of the words of a text: its pairs of letters, of which those that are not hiragana count
-// more.
+// Vector returns a vector of the character pairs of a text. Pairs without hiragana have a higher weight.
 func Vector(text string) []float32 {
 	v := make([]float32, dimensions)
 	var last rune
@@ -51,7 +50,7 @@ func Vector(text string) []float32 {
 	return v
 }
 
-// Noise returns a vector that depends on the text, and has nothing to do with what it says.
+// Noise returns a pseudorandom vector that is a function of the text.
 func Noise(text string) []float32 {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(text))

@@ -19,14 +19,14 @@ import (
 type Handler struct {
 	pace time.Duration
 	mux  *http.ServeMux
-	// Of *[]byte. A write is up to 64 KB; allocating a buffer for each answer would be a third of the total cost.
+	// Of *[]byte. A write has up to 64 KB; allocating a buffer for each answer would be a third of the total cost.
 	bufs sync.Pool
 
 	mu    sync.Mutex     // Guards times.
 	times map[string]int // Requests so far, by Directive.Key.
 }
 
-// NewHandler returns a Handler that sends one token per pace unless a directive says otherwise; 0 is no delay.
+// NewHandler returns a Handler that sends one token per pace unless a directive sets another pace. 0 means no delay.
 func NewHandler(pace time.Duration) *Handler {
 	h := &Handler{pace: pace, mux: http.NewServeMux(), times: make(map[string]int)}
 	h.bufs.New = func() any { return new([]byte) }
@@ -303,5 +303,5 @@ func writeError(w http.ResponseWriter, status int, message string) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // The client may be gone.
+	_ = json.NewEncoder(w).Encode(body) // The client may have disconnected.
 }

@@ -1,10 +1,10 @@
 // Package llmtest provides language models for tests, browser tests and benchmarks.
 //
-// It owns three kinds, and imports only fault and llm:
+// It has three kinds, and imports only fault and llm:
 //
 //   - Func, Say, Fail and Live are in-process llm.Models, for tests of the layers above a model.
-//   - Provider is an OpenAI-compatible server whose answers are scripted step by step: it can stall, die, send half a
-//     character or half a JSON, and answer 429 and 500. It records its requests.
+//   - Provider is an OpenAI-compatible server whose answers are scripted step by step: it can stall, disconnect, send
+//     half a character or half a JSON, and answer 429 and 500. It records its requests.
 //   - Handler is an OpenAI-compatible server that follows a directive in the question itself, so that a browser test or
 //     a load generator can drive a whole running system. The command fakemodel serves it.
 package llmtest
@@ -90,7 +90,7 @@ type Live struct {
 func NewLive() *Live { return &Live{calls: make(chan *Call)} }
 
 // Call is one request to a Live. Its methods belong to the test's goroutine and return when the model's caller has
-// been served.
+// received the piece.
 type Call struct {
 	Context context.Context //nolint:containedctx // The test observes how the caller ends it.
 	Request llm.Request
@@ -100,7 +100,7 @@ type Call struct {
 	done   chan struct{} // Closed when Stream has returned.
 }
 
-// piece is a piece of a call's answer, and the acknowledgement that the caller has taken it.
+// piece is a piece of a call's answer, with an acknowledgement that the caller has received it.
 type piece struct {
 	text      string
 	reasoning bool
@@ -135,7 +135,7 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 			case req.Reasoning != nil:
 				req.Reasoning(p.text)
 			}
-			call.pieces <- piece{} // Emit returns only now, so that its effect can be observed.
+			call.pieces <- piece{} // Emit returns after this, so that the test can observe the effect.
 		case e := <-call.end:
 			return e.result, e.err
 		case <-ctx.Done():
@@ -161,8 +161,8 @@ func (l *Live) Next(t testing.TB) *Call {
 	}
 }
 
-// Emit sends a piece of the answer and returns when the model's caller has taken it. It reports false if the caller
-// has gone.
+// Emit sends a piece of the answer and returns when the model's caller has received it. It returns false if the caller
+// has disconnected.
 func (c *Call) Emit(text string) bool { return c.give(piece{text: text}) }
 
 // Reason sends a piece of the reasoning, like Emit.
@@ -178,14 +178,14 @@ func (c *Call) give(p piece) bool {
 	return true
 }
 
-// Finish completes the answer. It reports false if the caller has gone.
+// Finish completes the answer. It returns false if the caller has disconnected.
 func (c *Call) Finish() bool {
 	return c.finish(ending{result: llm.Result{
 		Model: ModelName, FinishReason: llm.FinishStop, Usage: llm.Usage{InputTokens: 12, OutputTokens: 34},
 	}})
 }
 
-// Fail ends the answer with an error. It reports false if the caller has gone.
+// Fail ends the answer with an error. It returns false if the caller has disconnected.
 func (c *Call) Fail(err error) bool {
 	return c.finish(ending{result: llm.Result{Model: ModelName}, err: err})
 }

@@ -155,7 +155,7 @@ func TestHandlerTitle(t *testing.T) {
 	}
 }
 
-// A directive holds for its own question only.
+// TestHandlerOlderDirective: a directive applies to its own question only.
 func TestHandlerOlderDirective(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(0)}, 0)

@@ -6,5 +6,5 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// Scripts whose client has gone must not leak goroutines.
+// Scripts with disconnected clients must not leak goroutines.
 func TestMain(m *testing.M) { leak.Main(m) }

@@ -19,7 +19,7 @@ func Markdown(chars int, seed uint64) string {
 	return text[:end]
 }
 
-// MarkdownBytes is Markdown of exactly bytes bytes; full stops fill up when a character does not fit.
+// MarkdownBytes is Markdown of exactly bytes bytes, padded with full stops.
 func MarkdownBytes(bytes int, seed uint64) string {
 	text := generate(seed, func(text string) bool { return len(text) >= bytes })
 	end := bytes

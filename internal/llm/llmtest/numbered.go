@@ -6,8 +6,8 @@ import (
 )
 
 // A numbered token is two Chinese characters, as long as the tokens of models for Japanese. They encode the token's
-// number, so that a client can tell from the text alone which tokens are missing or repeated, however the text was
-// divided into events.
+// number. From the text alone a client can detect missing and repeated tokens, whatever events the text was divided
+// into.
 const (
 	TokenBytes = 6       // Bytes of a numbered token.
 	digits     = 1 << 14 // All digits are ideographs of three bytes.
@@ -35,8 +35,8 @@ func ReadToken(text []byte) int {
 	return int(high)*digits + int(low)
 }
 
-// NumberedText returns a text of the given number of tokens, at least ClockTokens. The first ones encode when its
-// first token was due, in microseconds; the others encode their number, counted from the first.
+// NumberedText returns a text of the given number of tokens, at least ClockTokens. The first tokens encode the due time
+// of the first token in microseconds. The others encode their number, counted from the first.
 func NumberedText(tokens int, due time.Time) []byte {
 	const clock = digits * digits
 	text := make([]byte, 0, max(tokens, ClockTokens)*TokenBytes)

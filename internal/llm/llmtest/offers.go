@@ -12,10 +12,10 @@ type Offers []llm.Offer
 // Offers returns the models.
 func (o Offers) Offers() (defaultID string, offers []llm.Offer) { return o[0].ID, o }
 
-// TitleModel says that titles are written by the model that answers.
+// TitleModel returns "": the answering model writes titles.
 func (Offers) TitleModel() string { return "" }
 
-// Available says that all but the last one are listed, which cannot be asked for.
+// Available reports all models but the last one as listed. The status of the last model is unknown.
 func (o Offers) Available(context.Context) map[string]bool {
 	available := make(map[string]bool)
 	for _, offer := range o[:len(o)-1] {

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
-	_ "image/jpeg" // The formats that models are sent.
+	_ "image/jpeg" // Decodes the formats that are sent to models.
 	_ "image/png"
 	"strings"
 
@@ -62,7 +62,7 @@ func parsePicture(url string) (llm.Picture, error) {
 	return llm.Picture{MediaType: media, Width: size.Width, Height: size.Height, Data: data}, err
 }
 
-// told says which pictures a model was sent: of each question that has some, their types and sizes.
+// told lists the pictures of each question with their types and sizes.
 func told(messages []llm.Message) string {
 	var lines []string
 	for _, m := range messages {

@@ -15,13 +15,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/internal/inproc"
 )
 
-// Provider is a scripted OpenAI-compatible server. Each request takes the next script; the last one is repeated.
-// Title requests are answered with Title and take no script.
+// Provider is a scripted OpenAI-compatible server. Each request consumes the next script; the last script is repeated.
+// Title requests are answered with Title and consume no script.
 type Provider struct {
 	server *httptest.Server // Nil until URL is called.
 	tb     testing.TB
 
-	mu       sync.Mutex // Guards what follows.
+	mu       sync.Mutex // Guards the fields below.
 	scripts  [][]Step
 	received []*Received
 	arrived  chan struct{} // Closed and replaced when a request arrives.
@@ -117,7 +117,7 @@ func (p *Provider) Wait(n int) *Received {
 // ServeHTTP implements http.Handler.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
-		http.NotFound(w, r) // It lists no models.
+		http.NotFound(w, r) // The provider lists no models.
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -229,7 +229,7 @@ func (e *exchange) flush() {
 
 func (e *exchange) write(raw []byte) {
 	e.open()
-	_, _ = e.w.Write(raw) // If the client is gone, the context says so.
+	_, _ = e.w.Write(raw) // ctx reports a disconnected client.
 	e.flush()
 }
 
@@ -339,7 +339,7 @@ func Wait(released <-chan struct{}) Step {
 	}
 }
 
-// Pause waits for a time, or until the client has disconnected. It is meant for testing/synctest.
+// Pause waits for a duration, or until the client has disconnected. It is meant for testing/synctest.
 func Pause(d time.Duration) Step {
 	return func(e *exchange) {
 		timer := time.NewTimer(d)

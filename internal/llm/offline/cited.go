@@ -11,11 +11,11 @@ import (
 // notesName is the task of notesTask.
 const notesName = "notes"
 
-// maxNoted is how many sentences are noted of a part of a document, at most.
+// maxNoted is the maximum number of sentences in the notes of a part.
 const maxNoted = 12
 
-// notesTask notes the central sentences of a part of a document, each with the number of its source: what a model is
-// asked for before it summarizes a document that it cannot read at once.
+// notesTask notes the central sentences of a part of a document, each with the number of its source. A model receives
+// this task before it summarizes a document larger than its context.
 func notesTask(ctx context.Context, p prompt) string {
 	text := joinSources(p.sources)
 	sentences := len(candidates(splitSentences(text)))
@@ -32,7 +32,7 @@ func notesTask(ctx context.Context, p prompt) string {
 	return b.String()
 }
 
-// citationOf returns the number of the source that a sentence is from, as a citation, or "" if it is in none.
+// citationOf returns a citation of the source that contains a sentence, or "" if none does.
 func citationOf(sentence string, sources []source) string {
 	for _, length := range []int{utf8.RuneCountInString(sentence), 24, 10} {
 		runes := []rune(sentence)
@@ -46,10 +46,10 @@ func citationOf(sentence string, sources []source) string {
 	return ""
 }
 
-// squeeze returns a text without white space, as lines are joined and cut.
+// squeeze removes white space from a text, which may differ after lines were joined and split.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// noteLine is a line of <notes>, and the first number that it cites.
+// noteLine matches a line of <notes> and its citations.
 var noteLine = regexp.MustCompile(`(?m)^- (.*?)((?: \[[0-9]{1,3}\])*)$`)
 
 // takeNotes returns the lines of <notes> as sources, and the message without them.

@@ -9,11 +9,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// A shorter text is not material: it is a follow-up, or a request that lacks its text.
+// Minimum lengths of a document, in characters. A shorter text is a follow-up, or a request that lacks its text.
 const (
-	minMaterial = 60  // Characters, where a text is expected.
-	minText     = 20  // Characters, where there is no other text.
-	minPasted   = 200 // Characters, where it is only a guess that a message contains a text.
+	minMaterial = 60  // Where a text is expected.
+	minText     = 20  // Where there is no other text.
+	minPasted   = 200 // For a message that may contain a text.
 )
 
 // engine answers conversations. It is stateless.
@@ -91,7 +91,7 @@ const noDocument = "参照できる文書がありません。\n\n文書の文�
 func documentTask(ctx context.Context, p prompt) string {
 	earlier := p.earlier
 	if len(p.sources) == 0 {
-		earlier = nil // They may be the document.
+		earlier = nil // The earlier messages may be the document.
 		question, text := splitPasted(p)
 		if text == "" {
 			return noDocument
@@ -118,7 +118,7 @@ func splitPasted(p prompt) (question, text string) {
 			asked, text = message[at+1:], message[:at]
 		}
 		if i > 0 {
-			return p.question, message // The earlier question is harmless among the sentences.
+			return p.question, message // The earlier question among the sentences has no effect.
 		}
 		if strings.TrimSpace(text) == "" {
 			continue
@@ -146,8 +146,8 @@ func minutesTask(ctx context.Context, p prompt) string {
 	return m.markdown(p.entries)
 }
 
-// summarizeText answers with the summary of a text, which cites the sources that the text is from, or says that it
-// cannot be shortened.
+// summarizeText returns the summary of a text with citations of its sources, or a message that the text cannot be
+// shortened.
 func summarizeText(ctx context.Context, text string, w wish, sources ...source) string {
 	n := len(candidates(splitSentences(text)))
 	if n <= 2 && w.chars == 0 {
@@ -174,7 +174,8 @@ func joinSources(sources []source) string {
 	return b.String()
 }
 
-// findMaterial returns the text to work on: the form's, the text pasted below the request, or an earlier message.
+// findMaterial returns the text to work on: the text of the form, the text pasted below the request, or an earlier
+// message.
 func findMaterial(p prompt, least int) string {
 	if p.text != "" {
 		return p.text
@@ -193,8 +194,8 @@ func wantsSummary(question string) bool {
 	return instruction != ""
 }
 
-// splitInstruction splits a message into the request for a summary, at its beginning or end, and its text. The
-// request is "" if there is none.
+// splitInstruction splits a message into the request for a summary, at its beginning or end, and the text. The request
+// is "" without one.
 func splitInstruction(message string) (instruction, body string) {
 	sentences := splitSentences(message)
 	first, last := 0, len(sentences)
@@ -211,7 +212,7 @@ func splitInstruction(message string) (instruction, body string) {
 	}
 	instruction = joinSentences(sentences[:first]) + joinSentences(sentences[last:])
 	if first > 0 && last == len(sentences) {
-		// Cut the message itself, so that its lines and bullets are preserved.
+		// Split the message itself to preserve its lines and bullets.
 		if at := strings.Index(message, lastPart(sentences[first-1].text)); at >= 0 {
 			return instruction, strings.TrimLeft(message[at+len(lastPart(sentences[first-1].text)):], " 　\n\r\t:：")
 		}
@@ -226,7 +227,7 @@ func splitInstruction(message string) (instruction, body string) {
 	return instruction, strings.Join(lines, "\n")
 }
 
-// lastPart returns the end of a sentence, by which it can be found in the message even if its lines were joined.
+// lastPart returns the end of a sentence. The message contains it even if lines were joined.
 func lastPart(text string) string {
 	runes := []rune(text)
 	return string(runes[max(0, len(runes)-8):])

@@ -29,7 +29,7 @@ func newClient(t testing.TB, cfg offline.Config) *llm.Client {
 	return client
 }
 
-// Through the same client and protocol as any provider.
+// TestThroughTheClient uses the same client and protocol as for any provider.
 func TestThroughTheClient(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, offline.Config{})
@@ -85,7 +85,7 @@ func TestStopEndsTheAnswer(t *testing.T) {
 	}
 }
 
-// TestJSONIsRefused where the engine cannot write it.
+// TestJSONIsRefused: the engine refuses to answer in JSON.
 func TestJSONIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := newClient(t, offline.Config{}).Stream(t.Context(), llm.Request{
@@ -109,7 +109,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// When the reader leaves, the engine's goroutine ends: the bubble does not close before.
+// TestCancel: the engine's goroutine ends when the reader disconnects; otherwise the bubble would not end.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Text of a document never becomes a tag of the prompt, a citation or HTML in the answer.
+// TestHostileSources: text of a document never becomes a tag of the prompt, a citation or HTML in the answer.
 func TestHostileSources(t *testing.T) {
 	t.Parallel()
 	answer := offline.Answer(t.Context(), system("document_qa"),
@@ -263,8 +263,8 @@ func TestProofread(t *testing.T) {
 	}
 }
 
-// Correct text stays unchanged, however much it looks like a mistake.
-func TestProofreadLeavesAlone(t *testing.T) {
+// TestProofreadKeepsCorrectText: correct text is unchanged even if it resembles a mistake.
+func TestProofreadKeepsCorrectText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"早くお元気になられますように。", "お客様になられた方", "出来れば今日中に", "これを見れば分かる。", "食べれば分かる。", "荷物を入れる。", "列が崩れる。", "見慣れない人",

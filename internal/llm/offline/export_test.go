@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Access for the external tests.
+// Exports for the external tests.
 
 // SplitSentences returns the texts of the sentences.
 func SplitSentences(text string) []string {
@@ -18,7 +18,7 @@ func SplitSentences(text string) []string {
 	return out
 }
 
-// Headings returns the lines that were recognized as headings.
+// Headings returns the recognized headings.
 func Headings(text string) []string {
 	var out []string
 	for _, s := range splitSentences(text) {
@@ -29,16 +29,16 @@ func Headings(text string) []string {
 	return out
 }
 
-// Title makes a title of a question.
+// Title returns the title for a question.
 func Title(question string) string { return makeTitle(question) }
 
 // Escape escapes text for Markdown.
 func Escape(text string) string { return escape(text) }
 
-// Pieces cuts an answer into chunks.
+// Pieces splits an answer into chunks.
 func Pieces(text string) []string { return cutPieces(text) }
 
-// Proofread applies the mechanical corrections, and returns the questions' originals too.
+// Proofread applies the automatic corrections. It also returns the passages that need the writer's decision.
 func Proofread(text string) (corrected string, asked []string) {
 	at := 0
 	for _, e := range sharedEngine().proof.check(text, scopeHonour) {
@@ -52,7 +52,7 @@ func Proofread(text string) (corrected string, asked []string) {
 	return corrected + text[at:], asked
 }
 
-// Keywords returns the foremost compound nouns.
+// Keywords returns the five best compound nouns.
 func Keywords(text string) []string { return keywords(splitSentences(text), 5) }
 
 // Answer answers a conversation.
@@ -60,5 +60,5 @@ func Answer(ctx context.Context, messages ...llm.Message) string {
 	return sharedEngine().answer(ctx, messages)
 }
 
-// sharedEngine saves compiling the rules for each test and fuzz input.
+// sharedEngine avoids compiling the rules for each test and fuzz input.
 var sharedEngine = sync.OnceValue(newEngine)

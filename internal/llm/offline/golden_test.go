@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 )
 
-// go test ./llm/offline -update writes the current answers of the engine; read them before committing them.
+// go test ./internal/llm/offline -update writes the current answers of the engine. Review them before committing.
 var update = flag.Bool("update", false, "write the golden files")
 
 func sample(t testing.TB, name string) string {
@@ -117,7 +117,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A whole book is summarized within seconds, and hostile texts take no longer.
+// TestLargeTexts: a whole book is summarized within seconds, and hostile texts take no longer.
 func TestLargeTexts(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// keywords returns the recurring compound nouns of a text: runs of kanji, katakana and Latin letters, ranked by
-// length and frequency, none of them part of another that is as frequent.
+// keywords returns the recurring compound nouns of a text: runs of kanji, katakana and Latin letters, ranked by length
+// and frequency. It omits parts of another compound that is as frequent.
 func keywords(sentences []sentence, limit int) []string {
 	counts := make(map[string]int)
 	seen := make(map[string]int) // Order of first occurrence.
@@ -116,7 +116,7 @@ func trimCompound(word string) string {
 	switch {
 	case length < 2 || length > 14, latin && (length < 2 || isEnglishFiller(strings.ToLower(word))):
 		return ""
-	case latin && strings.ToLower(word) == word && length < 5: // Small English words seldom name a matter.
+	case latin && strings.ToLower(word) == word && length < 5: // Short English words are seldom keywords.
 		return ""
 	case startsWithDigit(word), isVagueNoun(word):
 		return ""

@@ -6,5 +6,5 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// Answers that are not read to the end must not leak goroutines.
+// Answers with a disconnected reader must not leak goroutines.
 func TestMain(m *testing.M) { leak.Main(m) }

@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 )
 
-// escape escapes text from outside as answer.Escape does, and so that no number in brackets looks like a citation.
+// escape escapes external text like answer.Escape, and also numbers in brackets, which resemble citations.
 func escape(text string) string {
 	runes := []rune(text)
 	for i, r := range runes {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// minutes are the sentences of a meeting record, classified.
+// minutes holds the classified sentences of a meeting record.
 type minutes struct {
 	decisions []string
 	actions   []string
@@ -14,7 +14,7 @@ type minutes struct {
 	next      []string
 }
 
-// extractMinutes classifies sentences by the vocabulary of minutes. A sentence goes to the first section that fits;
+// extractMinutes classifies sentences by the vocabulary of minutes. A sentence belongs to the first section that fits;
 // others are dropped.
 func extractMinutes(text string) minutes {
 	var m minutes
@@ -25,7 +25,7 @@ func extractMinutes(text string) minutes {
 			heading = u.text
 			continue
 		}
-		parts := []string{u.text} // A bullet is kept together: a task and its deadline.
+		parts := []string{u.text} // A bullet is not split: it holds a task and its deadline.
 		if u.kind != kindBullet || utf8.RuneCountInString(u.text) > maxItem {
 			parts = splitUnit(u.text)
 		}
@@ -39,7 +39,7 @@ func extractMinutes(text string) minutes {
 	return m
 }
 
-const maxItem = 150 // Characters.
+const maxItem = 150 // In characters.
 
 func (m *minutes) add(line, heading string, kind unitKind) {
 	switch {

@@ -1,10 +1,10 @@
-// Package offline is the engine that answers when no language model is configured. It speaks OpenAI's protocol, so
+// Package offline is the engine that answers when no language model is configured. It implements OpenAI's protocol, so
 // that the same client can use it.
 //
-// It owns what works well without a model: extractive summaries, answers quoted from documents, titles, drafts of
-// minutes, mechanical proofreading. To anything else it answers that no model is connected. It recognizes the task by
-// the tags in the prompt (see prompt). It imports packages llm and answer; the answer is a pure function of the
-// request.
+// It implements the tasks that work well without a model: extractive summaries, answers quoted from documents, titles,
+// drafts of minutes, mechanical proofreading. To other requests it answers that no model is connected. It recognizes
+// the task by the tags in the prompt (see prompt). It imports packages llm and answer. The answer is a pure function of
+// the request.
 package offline
 
 import (
@@ -25,7 +25,7 @@ const (
 	ModelName = "tsumugi-offline"
 	// BaseURL is the base URL for a client with NewTransport. The host does not exist.
 	BaseURL = "http://offline.invalid/v1"
-	// DefaultPace types about 170 characters a second: fast to read, and visibly typed.
+	// DefaultPace sends about 170 characters a second: fast to read, and visibly streamed.
 	DefaultPace = 15 * time.Millisecond
 )
 
@@ -125,9 +125,9 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 	pace := h.cfg.Pace
 	switch task {
 	case notesName:
-		pace = 0 // It is not shown while it is written.
+		pace = 0 // The app does not show this answer while it is written.
 	case "proofreading":
-		pace /= 8 // What is shown is a sixth of it.
+		pace /= 8 // The app shows a sixth of this answer.
 	}
 	c.stream(w, r, pace)
 }
@@ -199,7 +199,7 @@ func (c *completion) stream(w http.ResponseWriter, r *http.Request, pace time.Du
 	if c.usage && !c.send(w, []map[string]any{}, c.tokens()) {
 		return
 	}
-	_, _ = io.WriteString(w, "data: [DONE]\n\n") // The client may be gone.
+	_, _ = io.WriteString(w, "data: [DONE]\n\n") // The client may have disconnected.
 }
 
 func (c *completion) send(w http.ResponseWriter, choices []map[string]any, usage map[string]int) bool {
@@ -258,5 +258,5 @@ func refuse(w http.ResponseWriter, message string) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // The client may be gone.
+	_ = json.NewEncoder(w).Encode(body) // The client may have disconnected.
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// prompt is what the engine reads in a conversation. The tags are those that the product's prompts carry:
+// prompt is a parsed conversation. The tags are those of the product's prompts:
 //
 //	<task>KIND</task>                                        in a system message, first line
 //	<source index="1" filename="…" page="3">…</source>       in a system or user message
 //	<source index="1" title="…" site="…" date="…">…</source> in a user message, a page of the web
-//	<notes filename="…">- … [1]</notes>                      in a user message, lines that were noted of documents
-//	<text>…</text>                                           in a user message, what is to be worked on
+//	<notes filename="…">- … [1]</notes>                      in a user message, notes of documents
+//	<text>…</text>                                           in a user message, the text to work on
 //	<field>…</field>, LABEL: VALUE                           in a user message, the other entries of a form
-//	<question>…</question>                                   in a user message, the one that needs a title, or queries
+//	<question>…</question>                                   in a user message, the question for a title or queries
 //	<earlier>…</earlier>                                     in a user message, the question before that
 type prompt struct {
 	task     string
@@ -55,7 +55,7 @@ func readPrompt(messages []llm.Message) prompt {
 				p.task = strings.ToLower(strings.TrimSpace(task))
 			}
 		}
-		// Older user messages may contain the passages of older questions, or the page that the conversation is about.
+		// Older user messages may contain the passages of older questions, or the page of the conversation.
 		if m.Role == llm.RoleSystem || i == last || p.task == pageQuestion {
 			var found, noted []source
 			found, content = takeSources(content)
@@ -65,13 +65,13 @@ func readPrompt(messages []llm.Message) prompt {
 		if m.Role == llm.RoleUser && i < last {
 			_, content = takeSources(content)
 			_, content = takeNotes(content)
-			content = dropSaid(content)
+			content = dropRemarks(content)
 			p.earlier = append(p.earlier, plain(content))
 		}
 		if i == last {
 			p.text, _ = tagged(content, "text")
 			p.entries = readEntries(content)
-			p.question = strings.TrimSpace(dropSaid(content))
+			p.question = strings.TrimSpace(dropRemarks(content))
 		}
 	}
 	p.sources = p.sources[:min(len(p.sources), maxSources)]
@@ -84,8 +84,8 @@ func readPrompt(messages []llm.Message) prompt {
 	return p
 }
 
-// dropSaid returns a question without the remarks of others that stand before it, and what introduces them.
-func dropSaid(content string) string {
+// dropRemarks removes the preceding remarks of others, and their introduction, from a question.
+func dropRemarks(content string) string {
 	if !strings.HasPrefix(content, answer.RemarksInstruction) {
 		return content
 	}
@@ -145,7 +145,7 @@ func takeSources(content string) ([]source, string) {
 	return sources, rest.String()
 }
 
-// cutTag cuts after the ">" that ends a tag, ignoring those inside quoted attributes.
+// cutTag splits s after the ">" that ends a tag. It ignores ">" inside quoted attributes.
 func cutTag(s string) (tag, rest string, ok bool) {
 	quoted := false
 	for i := range len(s) {
@@ -186,7 +186,7 @@ func readAttributes(tag string) source {
 	}
 }
 
-// onlyDigits returns a short number, or "": it is written into the answer unescaped.
+// onlyDigits returns a short number, or "", because the number is written into the answer unescaped.
 func onlyDigits(value string) string {
 	if len(value) > 9 || strings.Trim(value, "0123456789") != "" {
 		return ""

@@ -33,14 +33,14 @@ func scopeOf(entries []entry) scope {
 	return scopeHonour
 }
 
-// rule is a mistake that its form reveals, with the correction.
+// rule is a mistake recognizable by its form, with the correction.
 type rule struct {
 	pattern *regexp.Regexp
 	replace string // A template of regexp.Expand; empty for a rule that only asks the writer.
 	reason  string
 	scope   scope
-	ask     bool                            // Correct in some contexts: the writer decides.
-	guard   func(before, after string) bool // Returns false to reject a match. May be nil.
+	ask     bool                            // Correct in some contexts, so the writer decides.
+	guard   func(before, after string) bool // Returns false to reject a match; may be nil.
 }
 
 // edit is a match of a rule in a text.
@@ -52,7 +52,7 @@ type edit struct {
 	ask        bool
 }
 
-// proofreader corrects mistakes that need no understanding. It prefers missing a mistake to introducing one.
+// proofreader corrects mistakes that need no understanding of the text. It misses a mistake rather than introduce one.
 type proofreader struct {
 	rules  []rule
 	keep   *regexp.Regexp // Addresses and code, which are not prose.
@@ -67,7 +67,7 @@ func newProofreader() proofreader {
 	}
 }
 
-// check returns the corrections of a text and the questions to its writer, in the order of the text.
+// check returns the corrections of a text and the questions for its writer, in the order of the text.
 func (p proofreader) check(text string, s scope) (edits []edit) {
 	kept := p.keep.FindAllStringIndex(text, -1)
 	quoted := p.quotes.FindAllStringIndex(text, -1)
@@ -78,7 +78,7 @@ func (p proofreader) check(text string, s scope) (edits []edit) {
 		}
 		all = append(all, r.find(text)...)
 	}
-	// Of edits that overlap the first holds, and of two that begin together the longer.
+	// Of overlapping edits the first one is used; of two with the same start the longer one.
 	slices.SortStableFunc(all, func(a, b edit) int {
 		if a.start != b.start {
 			return a.start - b.start
@@ -121,13 +121,13 @@ func covered(spans [][]int, start, end int) bool {
 	return false
 }
 
-const maxProof = 300_000 // Bytes, five times what the form takes.
+const maxProof = 300_000 // In bytes, five times the form's limit.
 
-// ProofreadNote says what the engine does not find.
+// ProofreadNote explains the limits of the engine's proofreading.
 const ProofreadNote = "AIモデルが未設定のため、決まった規則に当てはまる箇所だけを確かめました。" +
 	"文脈による誤りや漢字の変換の誤りは、見つけられないことがあります。"
 
-// correction is an edit as package proofread reads it.
+// correction is an edit in the format of package proofread.
 type correction struct {
 	Context  string `json:"context"`
 	Before   string `json:"before"`
@@ -137,26 +137,26 @@ type correction struct {
 	Question bool   `json:"question"`
 }
 
-// answer returns the corrections of a text as JSON, in the form that package proofread asks for.
+// answer returns the corrections of a text as JSON, in the format required by package proofread.
 func (p proofreader) answer(text string, s scope) string {
 	list := []correction{}
 	if len(text) <= maxProof {
 		for _, e := range p.check(text, s) {
 			list = append(list, correction{
-				Context: beside(text, e), Before: e.old, After: cmp.Or(e.new, e.old), Kind: e.kind(), Reason: e.reason,
+				Context: withContext(text, e), Before: e.old, After: cmp.Or(e.new, e.old), Kind: e.kind(), Reason: e.reason,
 				Question: e.ask,
 			})
 		}
 	}
 	data, err := json.Marshal(map[string][]correction{"changes": list})
 	if err != nil {
-		panic("offline: " + err.Error()) // Strings can always be encoded.
+		panic("offline: " + err.Error()) // Unreachable: strings can always be encoded.
 	}
 	return string(data)
 }
 
-// beside returns an edit's original with what stands next to it in its line.
-func beside(text string, e edit) string {
+// withContext returns an edit's original with the adjacent text of its line.
+func withContext(text string, e edit) string {
 	const characters = 12
 	left := []rune(text[strings.LastIndexByte(text[:e.start], '\n')+1 : e.start])
 	right, _, _ := strings.Cut(text[e.end:], "\n")
@@ -164,7 +164,7 @@ func beside(text string, e edit) string {
 	return string(left[max(0, len(left)-characters):]) + e.old + string(after[:min(characters, len(after))])
 }
 
-// kind returns the kind of an edit in the form that package proofread asks for.
+// kind returns the kind of an edit in the format of package proofread.
 func (e edit) kind() string {
 	switch e.reason {
 	case reasonWidth, reasonHalfKana, reasonVariant:
@@ -180,7 +180,7 @@ func (e edit) kind() string {
 	}
 }
 
-// lastRune and firstRune look at the context of a match.
+// lastRune and firstRune return the context of a match.
 func lastRune(s string) rune {
 	r, _ := utf8.DecodeLastRuneInString(s)
 	return r

@@ -164,8 +164,8 @@ func honourRules() []rule {
 	return rules
 }
 
-// variants finds words that are written in two ways in one text. Auxiliary verbs and adverbs become hiragana, as in
-// style guides for offices; for other words, the more frequent spelling wins.
+// variants finds words with two spellings in one text. Auxiliary verbs and adverbs become hiragana, as in style guides
+// for offices. Other words get their more frequent spelling.
 func variants(text string) []edit {
 	var out []edit
 	for _, pair := range [][2]string{
@@ -219,7 +219,7 @@ func variant(at []int, from, to string) []edit {
 	return out
 }
 
-// standing returns the places of a word on its own: a katakana word must not be part of a longer one.
+// standing returns the places of a word as a separate word: a katakana word must not be part of a longer one.
 func standing(text, word string) []int {
 	var out []int
 	for at := 0; ; {
@@ -236,7 +236,7 @@ func standing(text, word string) []int {
 	}
 }
 
-// widths finds full-width digits and letters in a text that otherwise uses half width, and half-width katakana.
+// widths finds full-width digits and letters in a text with mostly half-width ones, and half-width katakana.
 func widths(text string) []edit {
 	digits := strings.ContainsAny(text, "0123456789")
 	letters := strings.ContainsFunc(text, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' })

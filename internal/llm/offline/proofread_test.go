@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// proofreadAll returns what the engine's answers to all parts of a text come to.
+// proofreadAll returns the combined result of the engine's answers to all parts of a text.
 func proofreadAll(t *testing.T, text string) proofread.Result {
 	t.Helper()
 	p := proofread.New(text)
@@ -31,7 +31,7 @@ func proofreadAll(t *testing.T, text string) proofread.Result {
 	return p.Result()
 }
 
-// Business texts without mistakes get no change, however often words of them are mistaken elsewhere.
+// TestProofreadIsPrecise: business texts without mistakes are unchanged.
 func TestProofreadIsPrecise(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -52,7 +52,7 @@ func TestProofreadIsPrecise(t *testing.T) {
 	}
 }
 
-// Every change of the engine fits, and has its kind.
+// TestProofreadHasKinds: every change matches the text and has a kind.
 func TestProofreadHasKinds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]proofread.Change{

@@ -15,11 +15,11 @@ type source struct {
 	index    string // Its citation number.
 	filename string
 	page     string
-	site     string // Of a page of the web.
+	site     string // For a page of the web.
 	text     string
 }
 
-// label formats the place of a passage for the reader.
+// label formats the location of a passage for the reader.
 func (s source) label() string {
 	switch {
 	case s.filename != "" && s.page != "":
@@ -29,7 +29,7 @@ func (s source) label() string {
 	}
 }
 
-// cite formats a citation of the source, "" for a page of the web, which is not cited by number.
+// cite formats a citation of the source. It returns "" for a page of the web, which has no citation number.
 func (s source) cite() string {
 	if s.index == "" {
 		return ""
@@ -46,15 +46,15 @@ type passage struct {
 	score    float64
 }
 
-// Minimum coverage, including the heading, for a sentence to count as an answer, or as related.
+// Minimum coverage, including the heading, of an answer and of a related sentence.
 const (
 	coverageAnswer  = 0.55
 	coverageRelated = 0.33
 	maxRelated      = 3
 )
 
-// answerFrom quotes the sentences that fit a question best, or says that there are none. earlier are the questions
-// before, the last one first.
+// answerFrom quotes the sentences most relevant to a question, or reports that there are none. earlier are the previous
+// questions, newest first.
 func answerFrom(question string, earlier []string, sources []source) string {
 	query := questionTerms(answer.Query(question, earlier))
 	passages := readPassages(sources)
@@ -95,12 +95,12 @@ func answerFrom(question string, earlier []string, sources []source) string {
 		}
 	}
 	fmt.Fprintf(&b, "\n---\n\nAIモデルが未設定のため、%sから関係の深い箇所をそのまま引用しています。前後の文脈は出典でご確認ください。",
-		called(sources))
+		nounFor(sources))
 	return b.String()
 }
 
-// writeQuote writes a passage with its heading and place, and returns the position after the quoted text. It includes
-// a following sentence that depends on the passage, and a list that it introduces.
+// writeQuote writes a passage with its heading and location, and returns the position after the quoted text. It
+// includes a following sentence that depends on the passage, and a list introduced by the passage.
 func writeQuote(b *strings.Builder, sources []source, passages []passage, p passage) int {
 	from := sources[p.source]
 	if p.heading != "" && !strings.Contains(p.text, p.heading) {
@@ -129,7 +129,7 @@ func writeQuote(b *strings.Builder, sources []source, passages []passage, p pass
 			end++
 		}
 	}
-	if label := from.label(); label != "" && from.cite() == "" { // The app lists what is cited by number.
+	if label := from.label(); label != "" && from.cite() == "" { // The app lists sources with a citation number.
 		fmt.Fprintf(b, "\n出典: %s\n", escape(label))
 	}
 	return end
@@ -145,13 +145,13 @@ func nothingFound(sources []source) string {
 		}
 	}
 	var b strings.Builder
-	if called(sources) == calledPages {
+	if nounFor(sources) == calledPages {
 		b.WriteString(answer.NothingOnWeb + "\n\n")
 	} else {
 		b.WriteString(answer.Nothing + "\n\n")
 	}
 	if len(names) > 0 {
-		b.WriteString("調べた" + called(sources) + ": ")
+		b.WriteString("調べた" + nounFor(sources) + ": ")
 		for i, name := range names {
 			if i > 0 {
 				b.WriteString("、")
@@ -160,7 +160,7 @@ func nothingFound(sources []source) string {
 		}
 		b.WriteString("\n\n")
 	}
-	if called(sources) == calledPages {
+	if nounFor(sources) == calledPages {
 		b.WriteString("別の言葉に言い換えるか、範囲を広げて、もう一度お試しください。\n\n")
 	} else {
 		b.WriteString("文書の中で使われている言葉に言い換えるか、対象の文書が選ばれているかをご確認のうえ、もう一度お試しください。\n\n")
@@ -171,8 +171,8 @@ func nothingFound(sources []source) string {
 
 const calledPages = "ページ"
 
-// called returns what sources are called.
-func called(sources []source) string {
+// nounFor returns the Japanese noun for the sources: pages of the web or documents.
+func nounFor(sources []source) string {
 	if len(sources) > 0 && sources[0].site != "" {
 		return calledPages
 	}
@@ -281,8 +281,8 @@ func termSet(text string) map[string]bool {
 	return set
 }
 
-// questionTerms returns the terms of a question, without interrogative words. A long compound must not outweigh the
-// rest by its many character pairs, and the end of a question (課題 in 在宅勤務の課題は何ですか) counts more.
+// questionTerms returns the terms of a question, without interrogative words. It limits the weight of a long compound
+// with many character pairs, and raises the weight of the end of a question (課題 in 在宅勤務の課題は何ですか).
 func questionTerms(question string) []weighted {
 	const focus = 1.5
 	matter := stripAsking(question)
@@ -300,7 +300,7 @@ func questionTerms(question string) []weighted {
 	for _, t := range all {
 		if t.weight < weightNumber/2 && !strings.ContainsFunc(t.term,
 			func(r rune) bool { return scriptOf(r) != scriptHiragana }) {
-			continue // Grammar.
+			continue // A grammatical particle.
 		}
 		if n := lengths[t.term]; n > 2 {
 			t.weight /= math.Sqrt(float64(n - 1))
@@ -327,7 +327,7 @@ func stripAsking(question string) string {
 	return question
 }
 
-// answerKind is the kind of answer that a question asks for.
+// answerKind is the kind of answer required by a question.
 type answerKind int
 
 const (

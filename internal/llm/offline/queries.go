@@ -11,10 +11,10 @@ import (
 // queriesName is the task of searchQuery.
 const queriesName = "search_queries"
 
-// maxQueryWords is how many words a query has at most.
+// maxQueryWords is the maximum number of words in a query.
 const maxQueryWords = 8
 
-// searchQuery returns what to search for: the words of the question, without those that only ask.
+// searchQuery returns the query for a web search: the words of the question without interrogative words.
 func searchQuery(p prompt) string {
 	question, _ := tagged(p.question, "question")
 	var earlier []string

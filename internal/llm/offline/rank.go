@@ -94,7 +94,7 @@ func similarities(vectors []vector, nTerms int) [][]float32 {
 func centrality(matrix [][]float32, prior []float64) []float64 {
 	const (
 		damping   = 0.85
-		threshold = 0.05 // Less is coincidence.
+		threshold = 0.05 // A smaller similarity is coincidence.
 		rounds    = 40
 		enough    = 1e-6
 	)
@@ -162,11 +162,11 @@ func normalized(prior []float64) []float64 {
 	return out
 }
 
-// diversify picks sentences greedily, each the highest ranked of those that add something new (maximal marginal
-// relevance, Carbonell and Goldstein, 1998), while accept agrees. It returns their indexes in picking order.
+// diversify picks sentences greedily, each the highest ranked of those that add new content and that accept permits
+// (maximal marginal relevance, Carbonell and Goldstein, 1998). It returns their indexes in picking order.
 func diversify(rank []float64, matrix [][]float32, accept func(i int) bool) []int {
 	const (
-		novelty = 0.5 // Penalty of a full repetition.
+		novelty = 0.5 // Penalty for a full repetition.
 		same    = 0.8 // Sentences this similar are not both picked.
 	)
 	nearest := make([]float64, len(rank))

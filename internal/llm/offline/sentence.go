@@ -24,9 +24,9 @@ const (
 )
 
 const (
-	maxSentence = 400 // Characters; a longer sentence has no punctuation and is cut at a comma or space.
-	maxQuote    = 200 // Characters between a pair of brackets that keep a sentence together.
-	maxHeading  = 40  // Characters.
+	maxSentence = 400 // In characters. A longer sentence has no punctuation and is cut at a comma or space.
+	maxQuote    = 200 // In characters, between a pair of brackets that keep a sentence together.
+	maxHeading  = 40  // In characters.
 )
 
 // splitSentences splits a text from documents, mails or the clipboard: Japanese or English, with hard line breaks,
@@ -88,7 +88,7 @@ func sentenceEnd(runes []rune, inside []bool, i int) (end int, ends bool) {
 	mark := runes[i]
 	for end = i + 1; end < len(runes) && (isMark(runes[end]) || isClosing(runes[end])); end++ {
 		if runes[end] == '。' {
-			mark = '。' // The strongest one decides.
+			mark = '。' // The strongest mark decides.
 		}
 	}
 	switch {
@@ -126,13 +126,13 @@ func continues(rest []rune) bool {
 	case 'な':
 		return next == 'ど' || next == 'の'
 	case 'は', 'が', 'の', 'に', 'で', 'も':
-		// A particle is followed by the next word; はい、がんばる、もちろん begin a new sentence.
+		// After a particle the next word follows; はい、がんばる、もちろん begin a new sentence.
 		return next == '、' || unicode.In(next, unicode.Han, unicode.Katakana) || isASCIIAlnum(next)
 	}
 	return false
 }
 
-// endsLatin decides whether . ! or ? in ASCII ends a sentence: they also occur in numbers, names, abbreviations and
+// endsLatin reports whether . ! or ? in ASCII ends a sentence: they also occur in numbers, names, abbreviations and
 // addresses.
 func endsLatin(runes []rune, i, end int) bool {
 	if end < len(runes) && !unicode.IsSpace(runes[end]) {
@@ -172,7 +172,7 @@ func isAbbreviation(word string) bool {
 	return len(word) == 3 && word[1] == '.' && word != strings.ToLower(word)
 }
 
-// cutLong returns where to cut a sentence that started at start and has not ended by i.
+// cutLong returns the offset at which to cut a sentence that started at start and has not ended by i.
 func cutLong(runes []rune, start, i int) int {
 	for at := i; at > start+maxSentence/2; at-- {
 		switch runes[at-1] {

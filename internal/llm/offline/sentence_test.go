@@ -118,7 +118,7 @@ func TestLongTextWithoutMarks(t *testing.T) {
 	}
 }
 
-// No character of prose is lost or added, whatever the text.
+// FuzzSplitSentences: no character of prose is lost or added in any text.
 func FuzzSplitSentences(f *testing.F) {
 	for _, seed := range []string{
 		"会議は終了しました。次回は来週です。", "「はい。」と（言う。）", "# 見出し\n・項目\n1. 項目\n> 引用\n```\nコード\n```", "((((（（（「「「『",
@@ -150,7 +150,7 @@ func FuzzSplitSentences(f *testing.F) {
 	})
 }
 
-// Texts that are designed to be slow are not.
+// TestSplitHostileTexts: texts designed to be slow are split fast.
 func TestSplitHostileTexts(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 17

@@ -23,7 +23,7 @@ type summary struct {
 	points   []string
 	requests []string // Further sentences with a deadline or a request.
 	keywords []string
-	sources  []source // That it cites; none for a text without sources.
+	sources  []source // Cited sources; none for a text without sources.
 }
 
 // summarize extracts the central sentences of a text, without repetitions.
@@ -60,7 +60,7 @@ func summarize(ctx context.Context, text string, w wish) summary {
 			chars += length
 			return true
 		}
-		if count > want { // One in addition to the points: the lead.
+		if count > want { // The lead, in addition to the points.
 			return false
 		}
 		count++
@@ -103,8 +103,8 @@ func compose(sentences []sentence, kept, picked []int, w wish) summary {
 	return s
 }
 
-// isLead reports whether a sentence can stand alone at the top: neither too short nor too long, and independent of
-// the sentence before it.
+// isLead reports whether a sentence is suitable as the first sentence of a summary: neither too short nor too long, and
+// independent of the previous sentence.
 func isLead(s sentence) bool {
 	length := utf8.RuneCountInString(s.text)
 	return s.kind == kindProse && length >= 15 && length <= 100 && !leansBack(s.text)
@@ -126,7 +126,8 @@ func pointsFor(n int, w wish) int {
 	return min(max(points, 1), limit, max(1, n-1))
 }
 
-// candidates returns the sentences that may appear in a summary; headings and tables only if there is nothing else.
+// candidates returns the sentences that may appear in a summary. It includes headings and tables only if there is no
+// other text.
 func candidates(all []sentence) []sentence {
 	var out []sentence
 	for _, s := range all {
@@ -149,7 +150,7 @@ func hasLetters(text string) bool {
 	return false
 }
 
-// priorOf returns how likely a sentence is to matter, independent of the others.
+// priorOf returns the prior relevance of a sentence, independent of the others.
 func priorOf(sentences []sentence, i int) float64 {
 	s := sentences[i]
 	score := 1.0
@@ -192,7 +193,7 @@ func priorOf(sentences []sentence, i int) float64 {
 	return score
 }
 
-// leansBack reports whether a sentence depends on the one before it.
+// leansBack reports whether a sentence depends on the previous one.
 func leansBack(text string) bool {
 	for _, opening := range []string{
 		"これ", "それ", "その", "この", "あれ", "また", "しかし", "ただし", "なお", "さらに", "そして", "一方", "だが", "ところが",
@@ -239,7 +240,7 @@ func isRequest(text string) bool {
 	return false
 }
 
-// tidy removes a conjunction at the beginning of a sentence, which makes sense only in its original place.
+// tidy removes a conjunction at the beginning of a sentence, because it refers to the previous sentence.
 func tidy(text string) string {
 	for _, opening := range []string{"また、", "なお、", "さらに、", "そして、", "加えて、", "そこで、", "ちなみに、", "さて、", "まず、", "つまり、"} {
 		if rest, ok := strings.CutPrefix(text, opening); ok {
@@ -287,7 +288,7 @@ func (s summary) markdown(w wish) string {
 
 const extractionNote = "AIモデルが未設定のため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
 
-// writeList writes items that are extracted from some sources.
+// writeList writes items extracted from sources.
 func writeList(b *strings.Builder, items []string, from ...source) {
 	for _, item := range items {
 		fmt.Fprintf(b, "- %s%s\n", escape(item), citationOf(item, from))

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxTitle     = 20 // Characters.
+	maxTitle     = 20 // In characters.
 	defaultTitle = "新しいチャット"
 )
 
@@ -25,7 +25,7 @@ func makeTitle(question string) string {
 		}
 	}
 	if isVagueTitle(core) {
-		// "次の文章を要約してください": the matter is in the text that follows.
+		// "次の文章を要約してください": the subject is in the following text.
 		if topic := topicOf(rest); topic != "" {
 			core = joinTopic(topic, core)
 		}
@@ -37,11 +37,11 @@ func makeTitle(question string) string {
 	return core
 }
 
-// formLabel is a line of a filled-in form as a thread shows it: a label, and its value unless a text follows.
+// formLabel matches a line of a filled-in form in a thread: a label, with its value unless a text follows.
 var formLabel = regexp.MustCompile(`^\*\*[^*]{1,60}\*\*(?:[ \t]+(.+))?$`)
 
-// formMatter returns what a filled-in form is about: its first text, or its first value where it has no text. Anything
-// else is returned as it is.
+// formMatter returns the subject of a filled-in form: its first text, or its first value if it has no text. It returns
+// any other question unchanged.
 func formMatter(question string) string {
 	var text, value string
 	inText := false
@@ -50,7 +50,7 @@ func formMatter(question string) string {
 		label := formLabel.FindStringSubmatch(line)
 		switch {
 		case label != nil && text != "":
-			return text // The next field begins.
+			return text // The next field.
 		case label != nil:
 			inText = label[1] == ""
 			value = cmp.Or(value, label[1])
@@ -63,7 +63,7 @@ func formMatter(question string) string {
 	return cmp.Or(text, value, question)
 }
 
-// trimTitle takes signs off both ends, and brackets that hold the whole title.
+// trimTitle removes symbols from both ends, and brackets around the whole title.
 func trimTitle(core string) string {
 	core = strings.Trim(core, " 　、。，．,.・:：;；-—*#>\"'`")
 	if inner, ok := strings.CutPrefix(core, "「"); ok && strings.HasSuffix(inner, "」") &&
@@ -73,7 +73,7 @@ func trimTitle(core string) string {
 	return core
 }
 
-// titleSentences returns the sentence that asks, the first significant sentence, and the text around them.
+// titleSentences returns the request sentence, the first significant sentence, and the text around them.
 func titleSentences(question string) (asking, opening, rest string) {
 	var tail []string
 	n := 0
@@ -90,7 +90,7 @@ func titleSentences(question string) (asking, opening, rest string) {
 				asking = text
 			}
 		case asking == "" && n <= 4 && asks(text):
-			asking = text // The background came first.
+			asking = text // The background precedes the request.
 		default:
 			tail = append(tail, text)
 		}
@@ -341,7 +341,7 @@ func nounPhrase(text string) string {
 	return string(runes)
 }
 
-// dropLeadingClause removes a leading clause if the rest can stand alone: 取引先に送りたいのですが、お礼の…
+// dropLeadingClause removes a leading clause if the rest is a sentence of its own: 取引先に送りたいのですが、お礼の…
 func dropLeadingClause(text string) string {
 	for _, joint := range []string{"のですが、", "んですが、", "ですが、", "ますが、", "ので、", "ため、"} {
 		if at := strings.LastIndex(text, joint); at >= 0 {
@@ -392,8 +392,8 @@ func joinTopic(topic, core string) string {
 	return topic
 }
 
-// shorten cuts a text to at most limit characters: before its first particle if that makes a title, else at a nearby
-// word end, and never inside a grapheme of several code points.
+// shorten cuts a text to at most limit characters: before its first particle if the result is a suitable title, else at
+// a nearby word end, and never inside a grapheme of several code points.
 func shorten(text string, limit int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= limit {

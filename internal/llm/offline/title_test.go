@@ -49,7 +49,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// A title never ends inside a character that is made of several code points.
+// TestTitleKeepsGraphemes: a title never ends inside a grapheme of several code points.
 func TestTitleKeepsGraphemes(t *testing.T) {
 	t.Parallel()
 	family := "👨‍👩‍👧‍👦"

@@ -1,7 +1,7 @@
 package offline
 
-// unanswered says that there is no model, and what works without one. The app tells administrators how to connect
-// one; other readers can only ask them.
+// unanswered returns the answer without a model: it lists the tasks that work without one. The app shows administrators
+// how to connect a model; other readers can only ask an administrator.
 func unanswered(task string) string {
 	if task == "proofreading" {
 		return "AIモデルが未設定のため、校正の結果についてのご質問や修正のご依頼にはお答えできません。" +

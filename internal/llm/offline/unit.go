@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// unit is a run of text between intended breaks, with its lines joined.
+// unit is a run of text between intended line breaks, with its lines joined.
 type unit struct {
 	text      string
 	kind      unitKind
 	paragraph int
 }
 
-// unitSplitter reads a text line by line. A line break may be intended, or meaningless, as in mails and PDF texts
-// with hard line breaks.
+// unitSplitter reads a text line by line. A line break may be intended or, as in mails and PDF texts with hard line
+// breaks, without meaning.
 type unitSplitter struct {
 	units     []unit
 	current   []string // Lines of the unit being read.
@@ -47,7 +47,7 @@ func splitUnits(text string) []unit {
 	return s.units
 }
 
-// line reads one line. alone means that the lines around it are empty, followed that text comes after it.
+// line reads one line. alone means that the adjacent lines are empty, followed that text follows.
 func (s *unitSplitter) line(raw string, alone, followed bool) {
 	line := strings.TrimSpace(raw)
 	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
@@ -95,7 +95,7 @@ func (s *unitSplitter) line(raw string, alone, followed bool) {
 	}
 }
 
-// joins reports whether a line continues the unit before it.
+// joins reports whether a line continues the previous unit.
 func (s *unitSplitter) joins(raw, line string) bool {
 	if strings.HasPrefix(raw, "　") || isLabelled(line) {
 		return false // An indent begins a paragraph; "日時：" begins an entry.
@@ -114,12 +114,12 @@ func (s *unitSplitter) joins(raw, line string) bool {
 	if isMark(last) || isClosing(last) && endsQuoted(previous) {
 		return false
 	}
-	const narrow = 30 // Columns. Nobody breaks prose at less than 15 Japanese characters.
+	const narrow = 30 // In columns. Prose is never wrapped at less than 15 Japanese characters.
 	return s.width >= narrow && s.last*10 >= s.width*7
 }
 
-// isBareHeading reports whether a line is a heading by its form alone: short, without final punctuation, far from the
-// width at which its paragraph is broken.
+// isBareHeading reports whether a line is a heading by its form alone: short, without final punctuation, and far from
+// the width at which its paragraph is wrapped.
 func (s *unitSplitter) isBareHeading(line string, alone bool) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
 	if isMark(last) || strings.ContainsRune("、，,：:；;」", last) || isLabelled(line) {
@@ -156,7 +156,7 @@ func (s *unitSplitter) flush() {
 	s.current = s.current[:0]
 }
 
-// needsSpace reports whether two lines are joined by a space, as between words of languages that use spaces.
+// needsSpace reports whether two lines are joined by a space, as in languages with spaces between words.
 func needsSpace(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(after)
@@ -183,7 +183,7 @@ func widestOf(lines []string) int {
 	return width
 }
 
-// columns is the width of a line on a screen where Japanese characters are two columns wide.
+// columns returns the width of a line on a screen where Japanese characters are two columns wide.
 func columns(line string) int {
 	n := 0
 	for _, r := range line {
@@ -249,7 +249,7 @@ func numbered(line string) bool {
 	return digits >= 2 && strings.Contains(line[:digits], ".") && line[0] != '.'
 }
 
-// bulletLength returns how many bytes of a line are a bullet or an item's number, or 0.
+// bulletLength returns the length of a bullet or an item's number in bytes, or 0.
 func bulletLength(line string) int {
 	first, size := utf8.DecodeRuneInString(line)
 	rest := line[size:]
@@ -330,7 +330,7 @@ func endsQuoted(line string) bool {
 	return isMark(last)
 }
 
-// endsPolitely reports whether a line ends like a sentence, though without a full stop.
+// endsPolitely reports whether a line ends like a sentence without a full stop.
 func endsPolitely(line string) bool {
 	for _, ending := range []string{"です", "ます", "ました", "ません", "ください", "下さい", "でした", "だった", "である", "ましょう"} {
 		if strings.HasSuffix(line, ending) {

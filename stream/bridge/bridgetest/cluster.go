@@ -26,7 +26,7 @@ const startTimeout = 2 * time.Minute
 type Cluster struct {
 	dir     string
 	options []*server.Options
-	servers []*server.Server // Nil: stopped.
+	servers []*server.Server // Nil for a stopped server.
 }
 
 // NewCluster starts n servers for a test and stops them when it ends.
@@ -63,7 +63,7 @@ func Start(n int) (*Cluster, error) {
 			JetStreamMaxStore: 1 << 30,
 		}
 		if n > 1 {
-			// Clients use only the URLs that they are given, so that cutting a link has an effect.
+			// Clients use only the configured URLs, so that cutting a link has an effect.
 			o.Cluster = server.ClusterOpts{Name: "tsumugi", Host: host, Port: ports[n+i], NoAdvertise: true}
 			o.Routes = routes
 		}
@@ -137,7 +137,7 @@ func (c *Cluster) Restart(t testing.TB, i int) {
 	}
 }
 
-// Leader returns the index of the server that leads a stream, or -1 if there is none at the moment.
+// Leader returns the index of the server that leads a stream, or -1 without a leader.
 func (c *Cluster) Leader(stream string) int {
 	for i, s := range c.servers {
 		if s != nil && s.JetStreamIsStreamLeader("$G", stream) {
@@ -156,7 +156,7 @@ func (c *Cluster) Shutdown() {
 }
 
 // loopback returns a loopback address that other programs are unlikely to use, so that a server's port is still free
-// when it is restarted: on Linux a random address of 127.0.0.0/8, elsewhere 127.0.0.1.
+// when it is restarted: a random address of 127.0.0.0/8 on Linux, and 127.0.0.1 on other systems.
 func loopback() string {
 	// Avoids collisions; not a secret.
 	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String() //nolint:gosec

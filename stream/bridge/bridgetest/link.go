@@ -54,7 +54,7 @@ func (l *Link) Cut() {
 	}
 }
 
-// Heal lets connections through again.
+// Heal allows connections again.
 func (l *Link) Heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *Link) keep(client, server net.Conn) bool {
 	return true
 }
 
-// pass copies in one direction until either side closes, and then closes both.
+// pass copies in one direction until either side closes, and then closes both sides.
 func (l *Link) pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	l.mu.Lock()

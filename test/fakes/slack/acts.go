@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Said is what a person writes.
+// Said is a message written by a person.
 type Said struct {
 	Channel, User, Text string
 	Thread              string // The ts of the thread's first message; empty at the top of the channel.
 	Files               []Upload
-	Subtype             string // bot_message is what another integration wrote.
+	Subtype             string // bot_message marks a message of another integration.
 }
 
 // Upload is a file that a person adds to a message.
@@ -24,7 +24,7 @@ type Upload struct {
 
 var errUnknown = errors.New("no such person, channel, message or app")
 
-// Say writes a message as a person and returns its ts. The apps in the channel get their events.
+// Say writes a message as a person and returns its ts. The workspace emits the events to the apps in the channel.
 func (w *Workspace) Say(said Said) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +49,7 @@ func (w *Workspace) Say(said Said) (string, error) {
 	return m.TS, nil
 }
 
-// Mention writes a message that begins with the mention of an app's bot.
+// Mention writes a message that begins with a mention of the app's bot.
 func (w *Workspace) Mention(appID string, said Said) (string, error) {
 	bot, err := w.BotIn(appID, said.Channel)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *Workspace) Mention(appID string, said Said) (string, error) {
 	return w.Say(said)
 }
 
-// Tell writes to an app's bot in a direct message and returns the channel and the ts.
+// Tell writes a direct message to an app's bot and returns the channel and the ts.
 func (w *Workspace) Tell(appID string, said Said) (channel, ts string, err error) {
 	if channel, err = w.Direct(appID, said.User); err != nil {
 		return "", "", err
@@ -69,7 +69,7 @@ func (w *Workspace) Tell(appID string, said Said) (channel, ts string, err error
 	return channel, ts, err
 }
 
-// Direct returns the channel of a person's direct message with an app's bot.
+// Direct returns the direct message channel of a person and an app's bot.
 func (w *Workspace) Direct(appID, user string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *Workspace) Direct(appID, user string) (string, error) {
 	return w.directWith(in, user).ID, nil
 }
 
-// serving returns the app's installation in a person's team; w.mu is held.
+// serving returns the app's installation in the person's team. The caller holds w.mu.
 func (w *Workspace) serving(appID, user string) (*installation, error) {
 	person := w.people[user]
 	if person == nil {
@@ -92,7 +92,7 @@ func (w *Workspace) serving(appID, user string) (*installation, error) {
 	return nil, fmt.Errorf("%w: %s is not installed for %s", errUnknown, appID, user)
 }
 
-// BotIn returns the id of an app's bot in a channel's team.
+// BotIn returns the user id of an app's bot in the team of a channel.
 func (w *Workspace) BotIn(appID, channelID string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +137,7 @@ func (w *Workspace) Delete(channelID, ts string) error {
 	return nil
 }
 
-// React adds an emoji of a person to a message.
+// React adds an emoji reaction of a person to a message.
 func (w *Workspace) React(user, channelID, ts, name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +152,7 @@ func (w *Workspace) React(user, channelID, ts, name string) error {
 	return nil
 }
 
-// OpenHome shows a person the home tab of an app.
+// OpenHome opens an app's home tab as a person.
 func (w *Workspace) OpenHome(appID, user string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,8 +168,8 @@ func (w *Workspace) OpenHome(appID, user string) error {
 	return nil
 }
 
-// OpenAssistant opens a new assistant thread and returns its channel and ts. context is the channel that the person is
-// looking at, or empty.
+// OpenAssistant opens a new assistant thread and returns its channel and ts. contextChannel is the channel that the
+// person has open, or empty.
 func (w *Workspace) OpenAssistant(appID, user, contextChannel string) (channel, ts string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +198,7 @@ func (w *Workspace) assistantJSON(in *installation, user string, session *Sessio
 	return object{"user_id": user, "context": about, "channel_id": session.Channel, "thread_ts": session.Thread}
 }
 
-// ChangeContext tells an app that the person of an assistant thread is looking at another channel.
+// ChangeContext sends an app the event that the person of an assistant thread opened another channel.
 func (w *Workspace) ChangeContext(appID, user, channelID, thread, contextChannel string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,7 +214,8 @@ func (w *Workspace) ChangeContext(appID, user, channelID, thread, contextChannel
 	return nil
 }
 
-// Stop presses Slack's own stop button in a thread: the streams of the app there end, and the app is told.
+// Stop presses Slack's own stop button in a thread. It ends the app's streams in the thread and sends the app the
+// event.
 func (w *Workspace) Stop(appID, user, channelID, thread string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -252,7 +253,7 @@ func (w *Workspace) Join(channelID, person string) {
 	w.touch()
 }
 
-// Leave takes a person or bot out of a channel.
+// Leave removes a person or bot from a channel.
 func (w *Workspace) Leave(channelID, person string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -268,10 +269,10 @@ func (w *Workspace) Leave(channelID, person string) {
 	w.touch()
 }
 
-// Revoke ends the token of an app in a team and tells the app, as if an administrator had done it.
+// Revoke revokes the token of an app in a team and sends the app the event, as when an administrator revokes it.
 func (w *Workspace) Revoke(appID, teamID string) error { return w.ending(appID, teamID, w.revokeToken) }
 
-// Uninstall removes an app from a team and tells the app.
+// Uninstall removes an app from a team and sends the app the event.
 func (w *Workspace) Uninstall(appID, teamID string) error {
 	return w.ending(appID, teamID, w.uninstall)
 }
@@ -287,7 +288,7 @@ func (w *Workspace) ending(appID, teamID string, end func(*installation)) error 
 	return nil
 }
 
-// Redeliver sends an event again, in copies that arrive together, and waits until all are delivered or given up.
+// Redeliver sends an event again in concurrent copies, and waits until each is delivered or given up.
 func (w *Workspace) Redeliver(ctx context.Context, eventID string, copies int) error {
 	w.mu.Lock()
 	i := slices.IndexFunc(w.events, func(e *Event) bool { return e.ID == eventID })
@@ -307,7 +308,7 @@ func (w *Workspace) delivered(eventID string) bool {
 	return slices.ContainsFunc(w.events, func(e *Event) bool { return e.ID == eventID && e.Done })
 }
 
-// mentioned replaces the @names of a text by mentions, as the box for writing does; w.mu is held.
+// mentioned replaces the @names of a text by mentions, as Slack's message box does. The caller holds w.mu.
 func (w *Workspace) mentioned(text, team string) string {
 	for _, person := range w.people {
 		if person.teamID == team && person.Name != "" {

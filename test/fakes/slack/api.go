@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-const maxBody = 4 << 20 // Bytes of a call.
+const maxBody = 4 << 20 // In bytes, of a request.
 
-// object is a JSON object of an answer.
+// object is a JSON object of a response.
 type object = map[string]any
 
-// failure is an answer with ok false.
+// failure is a response with ok false.
 type failure struct {
 	code string
 	more object
@@ -28,37 +28,37 @@ func (f *failure) Error() string { return f.code }
 
 func fail(code string) error { return &failure{code: code} }
 
-// call is a call of the Web API.
+// call is one call of the Web API.
 type call struct {
 	*Workspace
 
 	method  string
 	args    map[string]string // Values that are not strings are JSON.
-	in      *installation     // Of a bot's token.
-	grant   *grant            // Of a person's token.
-	app     *App              // Of an app-level token.
+	in      *installation     // The installation of a bot token.
+	grant   *grant            // The grant of a person's token.
+	app     *App              // The app of an app-level token.
 	token   string
 	request *http.Request
 }
 
-// method is what a method of the Web API needs and does.
+// method is a Web API method: its requirements and its implementation.
 type method struct {
-	perMinute int      // The rate tier; 0 is unlimited.
-	scopes    []string // One of them must be granted.
-	kind      string   // Of the token: bot if empty, app, person or none.
+	perMinute int      // The limit of its rate tier; 0 is unlimited.
+	scopes    []string // One of them is required.
+	kind      string   // The token kind: bot if empty, app, person or none.
 	do        func(*call) (object, error)
 }
 
-// Call is a call that was made.
+// Call is a recorded call.
 type Call struct {
 	At      time.Time // By the workspace's clock.
 	Method  string
-	Team    string // Of the token.
+	Team    string // The team of the token.
 	App     string
 	Args    map[string]string // Without the token.
 	Status  int               // 0 if the connection was cut.
-	Error   string            // The answer's error.
-	Refused bool              // By a rate limit or a fault, before any effect.
+	Error   string            // The error of the response.
+	Refused bool              // Refused by a rate limit or a fault, before any effect.
 }
 
 func (w *Workspace) serveAPI(writer http.ResponseWriter, request *http.Request) {
@@ -115,7 +115,7 @@ func (w *Workspace) serveAPI(writer http.ResponseWriter, request *http.Request) 
 	answer(writer, status, body)
 }
 
-// run does what the call asks for.
+// run executes the call.
 func (c *call) run(tokenFault string) (int, http.Header, object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +158,7 @@ func (f *failure) body() object {
 	return body
 }
 
-// identify finds out whose the token is. It returns what is wrong with it; w.mu is held.
+// identify finds the owner of the token, or returns Slack's error for it. The caller holds w.mu.
 func (c *call) identify() string {
 	if c.token == "" {
 		return "not_authed"
@@ -211,11 +211,11 @@ func (c *call) allowed(m method, tokenFault string) *failure {
 	return nil
 }
 
-// has tells whether the bot was granted a scope.
+// has reports whether the bot was granted a scope.
 func (c *call) has(scope string) bool { return c.in != nil && slices.Contains(c.in.Scopes, scope) }
 
-// limit counts the call by its tier, and returns how long to wait if there were too many; w.mu is held. Messages have a
-// limit of their own: one a second in a channel, with short bursts.
+// limit counts the call against its tier, and returns the time to wait if the limit is exceeded. Messages have a
+// separate limit: one a second per channel, with short bursts. The caller holds w.mu.
 func (c *call) limit(m method) time.Duration {
 	if !c.config.Tiers || m.perMinute == 0 {
 		return 0
@@ -237,7 +237,7 @@ func (c *call) limit(m method) time.Duration {
 	return 0
 }
 
-// arguments reads the arguments of a call: a query, a form, or JSON.
+// arguments reads the arguments of a call from the query, a form or JSON.
 func arguments(writer http.ResponseWriter, request *http.Request) (map[string]string, error) {
 	args := map[string]string{}
 	kind, _, _ := strings.Cut(request.Header.Get("Content-Type"), ";")
@@ -276,10 +276,10 @@ func answer(writer http.ResponseWriter, status int, body object) {
 	if body == nil {
 		return
 	}
-	_ = json.NewEncoder(writer).Encode(body) // A client that went away needs nothing.
+	_ = json.NewEncoder(writer).Encode(body) // The client may have disconnected.
 }
 
-// required returns an argument that must be there.
+// required returns Slack's error if one of the arguments is missing.
 func (c *call) required(names ...string) error {
 	for _, name := range names {
 		if c.args[name] == "" {
@@ -296,7 +296,7 @@ func (c *call) flag(name string) bool {
 	return value == "true" || value == "1"
 }
 
-// methods are what the workspace can do. The rates are Slack's tiers 1 to 4: 1, 20, 50 and 100 a minute.
+// methods returns the methods of the Web API. The rates are Slack's tiers 1 to 4: 1, 20, 50 and 100 a minute.
 func methods() map[string]method {
 	const one, two, three, four, most = 1, 20, 50, 100, 600
 	chat := []string{"chat:write"}

@@ -59,7 +59,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	alone := must[string](t)(workspace.Say(slack.Said{Channel: channel, User: slack.DemoTaro, Text: "独り言"}))
-	whisper(alone) // Shown to nobody: the thread has no reply.
+	whisper(alone) // Slack hides it because the thread has no reply.
 	whisper(question)
 	if seen := workspace.Ephemeral(channel, slack.DemoTaro); len(seen) != 1 || seen[0].ThreadTS != question {
 		t.Errorf("%+v", seen)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// place finds the channel that an argument names, for writing: by id, by #name, or a person's id for a direct message.
+// place finds the channel to write to by id, by #name, or by a person's id for a direct message.
 func (c *call) place(name string) (*Channel, error) {
 	channel := c.channels[name]
 	if channel == nil && strings.HasPrefix(name, "#") {
@@ -32,7 +32,7 @@ func (c *call) place(name string) (*Channel, error) {
 	return channel, nil
 }
 
-// sees tells whether the bot can know of a channel.
+// sees reports whether the channel is visible to the bot.
 func (c *call) sees(channel *Channel) bool {
 	if !slices.Contains(c.teamsOf(channel), c.in.team.ID) {
 		return false
@@ -44,7 +44,7 @@ func (w *Workspace) teamsOf(channel *Channel) []string {
 	return append([]string{channel.teamID}, channel.SharedWith...)
 }
 
-// member tells whether a person or bot is in a channel; w.mu is held.
+// member reports whether a person or bot is in a channel. The caller holds w.mu.
 func (w *Workspace) member(channel *Channel, person string) bool {
 	if channel.Members != nil || channel.Private {
 		return slices.Contains(channel.Members, person)
@@ -53,7 +53,8 @@ func (w *Workspace) member(channel *Channel, person string) bool {
 	return p != nil && !p.UltraRestricted && !p.Deleted && slices.Contains(w.teamsOf(channel), p.teamID)
 }
 
-// directWith returns the direct message of a person with a bot, and opens it if there is none; w.mu is held.
+// directWith returns the direct message channel of a person and a bot, and creates it if necessary. The caller holds
+// w.mu.
 func (w *Workspace) directWith(in *installation, person string) *Channel {
 	for _, id := range w.order {
 		if channel := w.channels[id]; channel.direct == person && channel.Members[1] == in.UserID {
@@ -67,8 +68,8 @@ func (w *Workspace) directWith(in *installation, person string) *Channel {
 	return channel
 }
 
-// content reads what a message says into m, and returns warnings. limit is the most characters of the text; what is
-// longer is refused if cut is false.
+// content stores the content arguments of the call in m and returns warnings. limit is the maximum length of the text
+// in characters. content truncates a longer text if cut is true and refuses it otherwise.
 func (c *call) content(m *Message, limit int, cut bool) ([]string, error) {
 	text, markdown := c.args["text"], c.args["markdown_text"]
 	if markdown != "" && (text != "" || c.args["blocks"] != "") {
@@ -108,7 +109,7 @@ func (c *call) content(m *Message, limit int, cut bool) ([]string, error) {
 	return warnings, nil
 }
 
-// markdownBlock is how a message in Markdown looks in blocks; more stand below it.
+// markdownBlock returns the blocks of a Markdown message. It appends the blocks of more.
 func markdownBlock(markdown string, more json.RawMessage) json.RawMessage {
 	blocks := []any{}
 	if markdown != "" {
@@ -146,7 +147,7 @@ func (c *call) metadata() (json.RawMessage, error) {
 	return json.RawMessage(raw), nil
 }
 
-// thread checks the thread_ts argument and names the thread's first message.
+// thread checks the thread_ts argument and returns the ts of the thread's first message.
 func (c *call) thread(channel *Channel) (string, error) {
 	ts := c.args["thread_ts"]
 	if ts == "" {
@@ -161,7 +162,7 @@ func (c *call) thread(channel *Channel) (string, error) {
 	return ts, nil
 }
 
-// own makes a message of the calling bot.
+// own returns a new message of the calling bot.
 func (c *call) own(channel *Channel, thread string) *Message {
 	return &Message{
 		Channel: channel.ID, ThreadTS: thread, User: c.in.UserID, BotID: c.in.BotID, AppID: c.in.app.ID,
@@ -221,7 +222,7 @@ func (c *call) chatPostEphemeral() (object, error) {
 	return object{"message_ts": m.TS}, nil
 }
 
-// mine finds a message of the calling bot. problem is the error for a message of somebody else.
+// mine finds a message of the calling bot. problem is the error for a message of another author.
 func (c *call) mine(problem string) (*Channel, *Message, error) {
 	channel := c.channels[c.args["channel"]]
 	if channel == nil || !c.sees(channel) {

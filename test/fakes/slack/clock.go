@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// clock is the workspace's time: what Config.Now says and what Advance added.
+// clock is the workspace's time: Config.Now plus the durations added by Advance.
 type clock struct {
 	base func() time.Time
 
-	mu     sync.Mutex // Guards what follows.
+	mu     sync.Mutex // Guards the fields below.
 	offset time.Duration
 	moved  chan struct{} // Closed and replaced when the clock is moved.
 }
@@ -24,7 +24,7 @@ func (c *clock) now() time.Time {
 	return c.base().Add(c.offset)
 }
 
-// wait returns once the clock shows a time d from now, or with the error of ctx.
+// wait returns after d by the clock, or with the error of ctx.
 func (c *clock) wait(ctx context.Context, d time.Duration) error {
 	until := c.now().Add(d)
 	for {
@@ -49,7 +49,7 @@ func (c *clock) wait(ctx context.Context, d time.Duration) error {
 // Now returns the workspace's time.
 func (w *Workspace) Now() time.Time { return w.clock.now() }
 
-// Advance moves the workspace's clock: streams expire, rate limits end, retries are due.
+// Advance moves the workspace's clock forward.
 func (w *Workspace) Advance(d time.Duration) {
 	w.clock.mu.Lock()
 	w.clock.offset += d
@@ -61,15 +61,15 @@ func (w *Workspace) Advance(d time.Duration) {
 	w.touch()
 }
 
-// touch tells Await and the pages that something changed; w.mu is held.
+// touch notifies Await and the pages of a change. The caller holds w.mu.
 func (w *Workspace) touch() {
 	w.version++
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// Await returns once done reports true. It asks again whenever the workspace changes, and returns the error of ctx if
-// that ends first. done may call the methods of the workspace.
+// Await returns when done reports true. It calls done after each change of the workspace, and returns the error of ctx
+// if ctx ends first. done may call the methods of the workspace.
 func (w *Workspace) Await(ctx context.Context, done func() bool) error {
 	for {
 		w.mu.Lock()
@@ -86,20 +86,20 @@ func (w *Workspace) Await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// id makes an identifier as Slack's look: a letter and ten digits or letters; w.mu is held.
+// id returns a new identifier in Slack's form: prefix and ten digits or letters. The caller holds w.mu.
 func (w *Workspace) id(prefix string) string {
 	w.ids++
 	return fmt.Sprintf("%s0%09s", prefix, strings.ToUpper(strconv.FormatInt(w.ids, 36)))
 }
 
-// ts makes the timestamp that names a message: unique, and later than all before; w.mu is held.
+// ts returns a new unique message timestamp, later than all earlier ones. The caller holds w.mu.
 func (w *Workspace) ts() string {
 	micros := max(w.clock.now().UnixMicro(), w.lastTS+1)
 	w.lastTS = micros
 	return fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6)
 }
 
-// tsTime returns the time of a timestamp.
+// tsTime parses a message timestamp.
 func tsTime(ts string) (time.Time, bool) {
 	seconds, fraction, ok := strings.Cut(ts, ".")
 	s, err := strconv.ParseInt(seconds, 10, 64)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// control is what a test in another process may ask for; each kind reads the fields that it needs.
+// control is a request of a test in another process. Each kind reads the fields that it needs.
 type control struct {
 	Seconds  float64    `json:"seconds"`
 	Fault    Fault      `json:"fault"` // Its durations are nanoseconds.
@@ -23,8 +23,8 @@ type control struct {
 	SocketOn *bool      `json:"socket_mode"`
 }
 
-// serveControl moves the clock, makes things fail, and changes people and apps: POST /control/advance, fail,
-// fail-event, heal, connect, person, revoke, uninstall, refresh, cut, redeliver.
+// serveControl serves POST /control/advance, fail, fail-event, heal, connect, person, revoke, uninstall, refresh, cut
+// and redeliver, which call the methods of the same names.
 func (w *Workspace) serveControl(writer http.ResponseWriter, request *http.Request) {
 	var c control
 	if err := json.NewDecoder(http.MaxBytesReader(writer, request.Body, maxBody)).Decode(&c); err != nil {
@@ -86,8 +86,8 @@ func (w *Workspace) steer(request *http.Request, c control) error {
 	return nil
 }
 
-// serveInspection answers what a test in another process looks at: GET /control/messages?channel=, calls?method=,
-// events?type=, pinged, unfurled, sockets.
+// serveInspection serves GET /control/messages?channel=, calls?method=, events?type=, pinged, unfurled and sockets for
+// a test in another process.
 func (w *Workspace) serveInspection(writer http.ResponseWriter, request *http.Request) {
 	query := request.URL.Query()
 	var body any
@@ -109,5 +109,5 @@ func (w *Workspace) serveInspection(writer http.ResponseWriter, request *http.Re
 		return
 	}
 	writer.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(writer).Encode(body) // A client that went away needs nothing.
+	_ = json.NewEncoder(writer).Encode(body) // The client may have disconnected.
 }

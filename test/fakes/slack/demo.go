@@ -1,8 +1,8 @@
 package slack
 
-// The names of the demonstration's parts. Its secrets open nothing.
+// The names of the demonstration's parts. Its secrets are valid for this fake only.
 //
-//nolint:gosec // As said.
+//nolint:gosec // Not real secrets.
 const (
 	DemoApp     = "A0TSUMUGI1"
 	DemoTeam    = "T0DEMO0001"
@@ -24,10 +24,10 @@ const (
 	DemoRival   = "U0RIVAL001" // Of DemoOther.
 )
 
-// Demo is a company with an app, people of all kinds, and a channel that is shared with another company.
+// Demo returns a company with an app, people of every kind, and a channel shared with another company.
 func Demo() Config {
 	return Config{
-		Apps: []App{{ //nolint:gosec // Its secrets open nothing.
+		Apps: []App{{ //nolint:gosec // Not real secrets.
 			ID: DemoApp, Name: "Tsumugi", ClientID: "1000.1001", ClientSecret: "demo-client-secret",
 			SigningSecret: DemoSecret, AppToken: DemoSocket,
 			Commands:  []Command{{Name: "/tsumugi", Description: "つむぎに質問する"}},

@@ -53,7 +53,7 @@ func (c *call) teamInfo() (object, error) {
 	return object{"team": body}, nil
 }
 
-// known tells whether the bot's team has heard of a person: as an account, or by a shared channel.
+// known reports whether a person is visible to the bot's team: as an account, or by a shared channel.
 func (c *call) known(person *Person) bool {
 	if person == nil || person.teamID == c.in.team.ID {
 		return person != nil
@@ -156,7 +156,8 @@ func (c *call) channelJSON(channel *Channel) object {
 	return body
 }
 
-// readable finds the channel of an argument whose messages or description the bot may read. kind is history or read.
+// readable finds the channel of an argument and checks that the bot may read its messages or description. kind is
+// history or read.
 func (c *call) readable(kind string) (*Channel, error) {
 	channel := c.channels[c.args["channel"]]
 	if channel == nil || !c.sees(channel) {
@@ -277,8 +278,7 @@ func (c *call) conversationsHistory() (object, error) {
 	return c.history(list)
 }
 
-// history answers with those of the messages that lie between oldest and latest. The first message of a thread is
-// always among its replies.
+// history returns the messages between oldest and latest. The first message of a thread is always part of its replies.
 func (c *call) history(list []*Message) (object, error) {
 	oldest, latest := c.args["oldest"], c.args["latest"]
 	for _, bound := range []string{oldest, latest} {
@@ -305,7 +305,7 @@ func (c *call) history(list []*Message) (object, error) {
 	}, err
 }
 
-// paged returns the page of a list that the arguments limit and cursor ask for, and the next cursor.
+// paged returns the page of a list for the arguments limit and cursor, and the next cursor.
 func paged[T any](c *call, list []T, most int) ([]T, string, error) {
 	limit := most
 	if text := c.args["limit"]; text != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// channelType is the channel_type of an event.
+// channelType returns the channel_type of an event.
 func (w *Workspace) channelType(channel *Channel) string {
 	switch {
 	case channel.direct != "":
@@ -16,7 +16,7 @@ func (w *Workspace) channelType(channel *Channel) string {
 	return "channel"
 }
 
-// audience lists the installations whose bots are in a channel; w.mu is held.
+// audience returns the installations whose bots are in a channel. The caller holds w.mu.
 func (w *Workspace) audience(channel *Channel) []*installation {
 	var found []*installation
 	for _, in := range w.installs {
@@ -27,7 +27,8 @@ func (w *Workspace) audience(channel *Channel) []*installation {
 	return found
 }
 
-// emitMessage tells of a new message: as a message, and as a mention of every bot that it names; w.mu is held.
+// emitMessage emits a message event, and an app_mention event for every bot that the message mentions. The caller holds
+// w.mu.
 func (w *Workspace) emitMessage(channel *Channel, m *Message) {
 	for _, in := range w.audience(channel) {
 		event := w.messageEvent(channel, m)
@@ -48,8 +49,8 @@ func (w *Workspace) messageEvent(channel *Channel, m *Message) object {
 	return event
 }
 
-// emitMention tells a bot that a message names it, unless the text before an edit did already. In a direct message
-// there are no mentions.
+// emitMention emits an app_mention event if a message mentions the bot, unless the text before an edit did so too.
+// Direct messages cause no mention.
 func (w *Workspace) emitMention(in *installation, channel *Channel, m *Message, before string) {
 	name := "<@" + in.UserID + ">"
 	if channel.direct != "" || m.User == in.UserID || !strings.Contains(m.Text, name) ||
@@ -62,7 +63,7 @@ func (w *Workspace) emitMention(in *installation, channel *Channel, m *Message, 
 	w.emit(in, event, channel)
 }
 
-// emitChanged tells of an edit; before is the message as it was. w.mu is held.
+// emitChanged emits the event of an edit. before is the message before the edit. The caller holds w.mu.
 func (w *Workspace) emitChanged(channel *Channel, m *Message, before object) {
 	for _, in := range w.audience(channel) {
 		w.emit(in, object{
@@ -74,7 +75,7 @@ func (w *Workspace) emitChanged(channel *Channel, m *Message, before object) {
 	}
 }
 
-// emitDeleted tells that a message is gone; w.mu is held.
+// emitDeleted emits the event of a deletion. The caller holds w.mu.
 func (w *Workspace) emitDeleted(channel *Channel, m *Message, before object) {
 	for _, in := range w.audience(channel) {
 		w.emit(in, object{

@@ -17,28 +17,28 @@ import (
 	"time"
 )
 
-// Event is an event that was sent to an app, and how its deliveries went.
+// Event is an event sent to an app, with its deliveries.
 type Event struct {
 	ID, Type   string
 	App, Team  string
 	Body       json.RawMessage // The event_callback envelope.
 	Deliveries []Delivery
-	Done       bool // It was accepted, or given up, in all copies.
+	Done       bool // All copies were accepted or given up.
 }
 
 // Delivery is one attempt to deliver an event.
 type Delivery struct {
 	At     time.Time // By the workspace's clock.
 	Retry  int       // 0 is the first attempt.
-	Status int       // 0 if there was no answer; 200 for an acknowledgement over a socket.
-	Reason string    // Why it is tried again: http_timeout, http_error, connection_failed.
+	Status int       // 0 without a response; 200 for an acknowledgement over a socket.
+	Reason string    // The reason of the retry: http_timeout, http_error, connection_failed.
 	Took   time.Duration
 }
 
-// Signature signs a request's body as Slack does, at a time in seconds.
+// Signature signs a request's body as Slack does. timestamp is in seconds.
 func Signature(secret, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = fmt.Fprintf(mac, "v0:%s:%s", timestamp, body) // A hash takes everything.
+	_, _ = fmt.Fprintf(mac, "v0:%s:%s", timestamp, body) // Writing to a hash never fails.
 	return "v0=" + hex.EncodeToString(mac.Sum(nil))
 }
 
@@ -54,7 +54,8 @@ func (a *App) subscribes(event string) bool {
 	return a.Events == nil || slices.Contains(a.Events, event)
 }
 
-// emit sends an event to an installed app, if it subscribes to it; channel is where it happened, or nil. w.mu is held.
+// emit sends an event to an app that subscribes to it. channel is the channel of the event, or nil. The caller holds
+// w.mu.
 func (w *Workspace) emit(in *installation, event object, channel *Channel) {
 	kind, _ := event["type"].(string)
 	subscription := kind
@@ -86,7 +87,7 @@ func (w *Workspace) emit(in *installation, event object, channel *Channel) {
 	}
 	body, err := json.Marshal(envelope)
 	if err != nil {
-		panic(err) // An object of strings and numbers.
+		panic(err) // Unreachable: an object of strings and numbers.
 	}
 	id, _ := envelope["event_id"].(string)
 	e := &Event{ID: id, Type: kind, App: in.app.ID, Team: in.team.ID, Body: body}
@@ -98,7 +99,7 @@ func (w *Workspace) emit(in *installation, event object, channel *Channel) {
 	w.dispatch(e, in.app, 1+fault.Copies)
 }
 
-// dispatch delivers an event, in several copies if that is asked for; w.mu is held.
+// dispatch delivers an event in the given number of copies. The caller holds w.mu.
 func (w *Workspace) dispatch(e *Event, app *App, copies int) {
 	if w.closed {
 		return
@@ -117,7 +118,7 @@ func (w *Workspace) dispatch(e *Event, app *App, copies int) {
 	}
 }
 
-// deliver tries to deliver an event until the app accepts it: once, and three times more.
+// deliver sends an event until the app accepts it, at most four times.
 func (w *Workspace) deliver(e *Event, app *App) {
 	reason := ""
 	for retry := 0; retry <= len(w.config.Retries); retry++ {
@@ -151,7 +152,7 @@ func (w *Workspace) deliver(e *Event, app *App) {
 	}
 }
 
-// The statuses of a delivery without an answer.
+// The statuses of a delivery without a response.
 const (
 	timedOut = -1
 	unheard  = 0
@@ -169,7 +170,7 @@ func failureReason(status int) string {
 	return "http_error"
 }
 
-// overHTTP posts an event. final tells that the app wants no retry.
+// overHTTP posts an event. final reports whether the app declines retries.
 func (w *Workspace) overHTTP(target, key string, body []byte, retry int, reason string) (status int, final bool) {
 	ctx, cancel := context.WithTimeout(w.ctx, w.config.Timeout)
 	defer cancel()
@@ -191,11 +192,11 @@ func (w *Workspace) overHTTP(target, key string, body []byte, retry int, reason 
 		return unheard, false
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)) // So that the connection can be used again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)) // Allows the connection to be reused.
 	return response.StatusCode, response.Header.Get("X-Slack-No-Retry") == "1"
 }
 
-// Verify sends the challenge to an app's address for events, as Slack does when the address is entered.
+// Verify sends the challenge to an app's event address, as Slack does when a developer enters the address.
 func (w *Workspace) Verify(ctx context.Context, appID string) error {
 	w.mu.Lock()
 	target, key := w.apps[appID].EventURL, w.apps[appID].SigningSecret
@@ -218,7 +219,7 @@ func (w *Workspace) Verify(ctx context.Context, appID string) error {
 	return nil
 }
 
-// send posts a signed request once and returns what was answered.
+// send posts a signed request once and returns the response.
 func (w *Workspace) send(ctx context.Context, target, key, kind string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.Timeout)
 	defer cancel()
@@ -240,7 +241,7 @@ func (w *Workspace) send(ctx context.Context, target, key, kind string, body []b
 	return answered, err
 }
 
-// payload is the body of an interaction.
+// payload encodes the body of an interaction.
 func payload(value object) ([]byte, error) {
 	raw, err := json.Marshal(value)
 	return []byte(url.Values{"payload": {string(raw)}}.Encode()), err

@@ -20,13 +20,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
-// receiver is an app that checks the signature of everything that arrives.
+// receiver is an app that checks the signature of every request.
 type receiver struct {
 	*httptest.Server
 
 	answer func(http.ResponseWriter, *http.Request, []byte)
 
-	mu       sync.Mutex // Guards what follows.
+	mu       sync.Mutex // Guards the fields below.
 	received []received
 }
 
@@ -36,7 +36,7 @@ type received struct {
 	body   []byte
 }
 
-// listen starts a receiver and gives its addresses to the app.
+// listen starts a receiver and configures the app with its addresses.
 func listen(
 	t *testing.T,
 	workspace *slack.Workspace,
@@ -74,7 +74,7 @@ func (r *receiver) all() []received {
 	return slices.Clone(r.received)
 }
 
-// kinds are the types of the events that arrived, in any order.
+// kinds returns the types of the received events, in any order.
 func (r *receiver) kinds(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -114,7 +114,7 @@ func TestEvents(t *testing.T) {
 	if err := workspace.Delete(slack.DemoSales, ts); err != nil {
 		t.Fatal(err)
 	}
-	said.Channel = slack.DemoPrivate // The app is no member.
+	said.Channel = slack.DemoPrivate // The app is not a member.
 	must[string](t)(workspace.Say(said))
 	if _, _, err := workspace.Tell(slack.DemoApp, said); err != nil {
 		t.Fatal(err)

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong with the next calls. Without a status, an error or a cut it only delays them.
+// Fault is a failure of the next calls. Without a status, an error or a cut it only delays them.
 type Fault struct {
-	Method     string // "" is any method.
+	Method     string // Any method if empty.
 	Team       string // Only calls with this team's tokens.
-	Times      int    // How many calls; 1 if zero, all if negative.
-	Skip       int    // How many calls succeed before.
-	Status     int    // Of the answer, such as 429 or 503.
+	Times      int    // Number of calls; 1 if zero, all if negative.
+	Skip       int    // Number of calls that succeed first.
+	Status     int    // Of the response, such as 429 or 503.
 	RetryAfter time.Duration
-	Error      string        // Answered with ok false, such as internal_error.
-	Cut        bool          // The connection ends without an answer.
-	After      bool          // The call has its effect, and then goes wrong.
+	Error      string        // The error of a response with ok false, such as internal_error.
+	Cut        bool          // Closes the connection without a response.
+	After      bool          // The call takes effect and then fails.
 	Delay      time.Duration // Before the call, in real time.
 }
 
@@ -37,7 +37,7 @@ func (f *Fault) answer() (int, http.Header, object) {
 	return f.Status, header, object{"ok": false, "error": "service_unavailable"}
 }
 
-// Fail makes calls go wrong. Faults are tried in the order in which they were given.
+// Fail adds faults. Each call uses the first fault that applies, in the order in which they were added.
 func (w *Workspace) Fail(faults ...Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *Workspace) Heal() {
 	w.faults, w.failing = nil, nil
 }
 
-// fault takes the fault of a call; w.mu is held.
+// fault removes and returns the fault for a call. The caller holds w.mu.
 func (w *Workspace) fault(method, team string) *Fault {
 	for i, fault := range w.faults {
 		if fault.Method != "" && fault.Method != method || fault.Team != "" && fault.Team != team {
@@ -75,21 +75,21 @@ func (w *Workspace) fault(method, team string) *Fault {
 	return nil
 }
 
-// EventFault is what happens to the next events.
+// EventFault is a failure of the next events.
 type EventFault struct {
-	Type   string // Of the event; "" is any.
-	Copies int    // How many more times each is delivered, at the same time.
+	Type   string // Any type if empty.
+	Copies int    // Number of additional concurrent deliveries.
 	Lost   bool   // Slack does not deliver it at all.
 }
 
-// FailEvents makes the next events arrive more than once, or never: one event for each fault.
+// FailEvents duplicates or drops the next events: one event for each fault.
 func (w *Workspace) FailEvents(faults ...EventFault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.failing = append(w.failing, faults...)
 }
 
-// eventFault takes the fault of an event; w.mu is held.
+// eventFault removes and returns the fault for an event. The caller holds w.mu.
 func (w *Workspace) eventFault(kind string) EventFault {
 	for i, fault := range w.failing {
 		if fault.Type == "" || fault.Type == kind {

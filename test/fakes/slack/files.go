@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-const maxFile = 1 << 30 // Bytes.
+const maxFile = 1 << 30 // In bytes.
 
 // File is an uploaded file.
 type File struct {
@@ -24,7 +24,7 @@ type File struct {
 	Content         []byte
 	Shared          []string // Channels.
 	Created         time.Time
-	announced       int // The length that was announced for the upload.
+	announced       int // The length announced for the upload.
 	complete        bool
 }
 
@@ -50,7 +50,7 @@ func (c *call) filesInfo() (object, error) {
 	return object{"file": c.fileJSON(file), "comments": []string{}}, nil
 }
 
-// readsFile tells whether the bot may read a file: its own, or one in a channel of which it is a member.
+// readsFile reports whether the bot may read a file: it owns the file or is a member of a channel that contains it.
 func (c *call) readsFile(file *File) bool {
 	return file.User == c.in.UserID || slices.ContainsFunc(file.Shared, func(id string) bool {
 		return c.channels[id] != nil && c.member(c.channels[id], c.in.UserID)
@@ -76,7 +76,7 @@ func (c *call) filesUploadURL() (object, error) {
 	return object{"file_id": file.ID, "upload_url": c.url + "/upload/v1/" + file.ID}, nil
 }
 
-// serveUpload takes the bytes of a file, as they are or as a part of a form.
+// serveUpload receives the content of a file, as the body or as a part of a form.
 func (w *Workspace) serveUpload(writer http.ResponseWriter, request *http.Request) {
 	w.mu.Lock()
 	file := w.files[request.PathValue("file")]
@@ -153,7 +153,8 @@ func (c *call) filesComplete() (object, error) {
 	return object{"files": answer}, nil
 }
 
-// serveDownload serves a file to a bot that may read it. Others are sent to the page for signing in, as Slack does.
+// serveDownload serves a file to a bot that may read it, and redirects other clients to the sign-in page, as Slack
+// does.
 func (w *Workspace) serveDownload(writer http.ResponseWriter, request *http.Request) {
 	_, id, _ := strings.Cut(request.PathValue("file"), "-")
 	c := &call{Workspace: w, token: strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer ")}
@@ -184,5 +185,5 @@ func (w *Workspace) serveDownload(writer http.ResponseWriter, request *http.Requ
 	}
 	writer.Header().Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(file.Name)), "application/octet-stream"))
 	writer.Header().Set("Content-Length", strconv.Itoa(len(content)))
-	_, _ = writer.Write(content) // A client that went away needs nothing.
+	_, _ = writer.Write(content) // The client may have disconnected.
 }

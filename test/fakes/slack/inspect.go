@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Messages returns the messages of a channel in order, ephemeral and deleted ones too.
+// Messages returns all messages of a channel in order, including ephemeral and deleted ones.
 func (w *Workspace) Messages(channelID string) []Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -17,14 +17,14 @@ func (w *Workspace) Messages(channelID string) []Message {
 	return found
 }
 
-// Thread returns the messages of a thread that everybody sees, the first one first.
+// Thread returns the messages of a thread that are visible to everybody, the first message first.
 func (w *Workspace) Thread(channelID, ts string) []Message {
 	return slices.DeleteFunc(w.Messages(channelID), func(m Message) bool {
 		return m.Deleted || m.For != "" || m.TS != ts && m.ThreadTS != ts
 	})
 }
 
-// Answers returns the messages of a thread that an app wrote and everybody sees.
+// Answers returns an app's messages in a thread that are visible to everybody.
 func (w *Workspace) Answers(appID, channelID, ts string) []Message {
 	return slices.DeleteFunc(w.Thread(channelID, ts), func(m Message) bool { return m.AppID != appID || m.TS == ts })
 }
@@ -39,19 +39,19 @@ func (w *Workspace) Message(channelID, ts string) (Message, bool) {
 	return Message{}, false
 }
 
-// Ephemeral returns what one person alone sees in a channel.
+// Ephemeral returns the messages of a channel that are visible to one person only.
 func (w *Workspace) Ephemeral(channelID, user string) []Message {
 	return slices.DeleteFunc(w.Messages(channelID), func(m Message) bool {
 		return m.For != user || m.Unseen || m.Deleted
 	})
 }
 
-// Pinged returns every control sequence by which an app notified people, anywhere.
+// Pinged returns every control sequence by which an app notified people.
 func (w *Workspace) Pinged() []string {
 	return w.gather(func(m *Message) []string { return m.Pings })
 }
 
-// Unfurled returns every link of an app's messages for which Slack showed a preview.
+// Unfurled returns every link of an app's messages that Slack expanded to a preview.
 func (w *Workspace) Unfurled() []string {
 	return w.gather(func(m *Message) []string { return m.Unfurled })
 }
@@ -90,7 +90,7 @@ func (w *Workspace) Events(kind string) []Event {
 	return found
 }
 
-// Session returns what an app says about its work in a thread.
+// Session returns the state that an app set for its work in a thread.
 func (w *Workspace) Session(appID, channelID, thread string) (Session, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func (w *Workspace) Session(appID, channelID, thread string) (Session, bool) {
 	return *session, true
 }
 
-// Home returns the home tab that an app published for a person.
+// Home returns the home tab published by an app for a person.
 func (w *Workspace) Home(appID, user string) (View, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +135,7 @@ func (w *Workspace) Content(fileID string) []byte {
 	return nil
 }
 
-// Token returns the token of an app in a team, or nothing if it is not installed there.
+// Token returns the token of an app in a team, or an empty string if the app is not installed there.
 func (w *Workspace) Token(appID, teamID string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

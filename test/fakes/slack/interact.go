@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// replyAddress is a response_url: it takes five answers within half an hour.
+// replyAddress is a response_url. It accepts five responses within half an hour.
 type replyAddress struct {
 	in      *installation
 	user    string
@@ -25,13 +25,14 @@ type replyAddress struct {
 	used    int
 }
 
-// Click presses a button of a message as a person, by its action_id. It returns an error unless the app answers in
+// Click presses a button of a message as a person, by its action_id. It returns an error unless the app responds in
 // time.
 func (w *Workspace) Click(ctx context.Context, user, channelID, ts, actionID string) error {
 	return w.ClickValue(ctx, user, channelID, ts, actionID, "")
 }
 
-// ClickValue presses that one of several buttons with the same action_id that has a value, as of feedback buttons.
+// ClickValue is like Click for several buttons with the same action_id, such as feedback buttons. value selects the
+// button.
 func (w *Workspace) ClickValue(ctx context.Context, user, channelID, ts, actionID, value string) error {
 	w.mu.Lock()
 	m := w.find(channelID, ts)
@@ -85,8 +86,8 @@ func (w *Workspace) ClickView(ctx context.Context, user, viewID, actionID string
 	return err
 }
 
-// Submit submits a modal. values are the elements by block_id and action_id. The view closes unless the app answers
-// with errors, which are returned by block_id.
+// Submit submits a modal. values are the elements by block_id and action_id. The view closes unless the app responds
+// with errors, which Submit returns by block_id.
 func (w *Workspace) Submit(ctx context.Context, user, viewID string, values map[string]map[string]any) (
 	map[string]string, error,
 ) {
@@ -110,7 +111,7 @@ func (w *Workspace) Submit(ctx context.Context, user, viewID string, values map[
 		Action string            `json:"response_action"`
 		Errors map[string]string `json:"errors"`
 	}
-	_ = json.Unmarshal(answered, &said) // Most answers are empty.
+	_ = json.Unmarshal(answered, &said) // Most responses are empty.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	view.Open = said.Action == "errors"
@@ -128,7 +129,7 @@ func (w *Workspace) CloseView(viewID string) {
 	}
 }
 
-// Shortcut chooses an app's entry in the menu of a message.
+// Shortcut selects an app's shortcut in the menu of a message.
 func (w *Workspace) Shortcut(ctx context.Context, appID, user, channelID, ts, callbackID string) error {
 	w.mu.Lock()
 	m := w.find(channelID, ts)
@@ -145,7 +146,7 @@ func (w *Workspace) Shortcut(ctx context.Context, appID, user, channelID, ts, ca
 	return err
 }
 
-// Command types a slash command. What the app answers at once is posted as its reply.
+// Command types a slash command. It posts the app's immediate response as a reply.
 func (w *Workspace) Command(ctx context.Context, appID, user, channelID, command, text string) error {
 	w.mu.Lock()
 	in, err := w.serving(appID, user)
@@ -191,7 +192,7 @@ func (w *Workspace) Command(ctx context.Context, appID, user, channelID, command
 	return nil
 }
 
-// interaction is what all interactions have; w.mu is held.
+// interaction returns the fields that all interactions have. The caller holds w.mu.
 func (w *Workspace) interaction(in *installation, kind, user, channelID string) object {
 	person := w.people[user]
 	body := object{
@@ -211,7 +212,7 @@ func (w *Workspace) interaction(in *installation, kind, user, channelID string) 
 	return body
 }
 
-// interact sends an interaction and returns the answer.
+// interact sends an interaction and returns the response.
 func (w *Workspace) interact(ctx context.Context, in *App, body object) ([]byte, error) {
 	w.mu.Lock()
 	app := *in
@@ -245,14 +246,14 @@ func (w *Workspace) newReply(in *installation, user, channel, thread, message st
 	return w.url + "/response/" + id
 }
 
-// findAction returns the element with an action_id as block_actions shows it.
+// findAction returns the element with an action_id, in the form of block_actions.
 func findAction(blocks json.RawMessage, actionID, value string) object {
 	var list []map[string]any
 	if json.Unmarshal(blocks, &list) != nil {
 		var view struct {
 			Blocks []map[string]any `json:"blocks"`
 		}
-		_ = json.Unmarshal(blocks, &view) // Neither is there an element then.
+		_ = json.Unmarshal(blocks, &view) // A failure leaves view empty.
 		list = view.Blocks
 	}
 	for _, block := range list {
@@ -277,7 +278,7 @@ func findAction(blocks json.RawMessage, actionID, value string) object {
 	return nil
 }
 
-// serveResponse takes an answer at a response_url.
+// serveResponse serves a response_url.
 func (w *Workspace) serveResponse(writer http.ResponseWriter, request *http.Request) {
 	raw, err := io.ReadAll(http.MaxBytesReader(writer, request.Body, maxBody))
 	if err != nil {
@@ -298,7 +299,7 @@ func (w *Workspace) serveResponse(writer http.ResponseWriter, request *http.Requ
 	answer(writer, http.StatusOK, object{"ok": true})
 }
 
-// reply posts or replaces what an app answers to an interaction or command; w.mu is held.
+// reply posts or replaces the message that an app sends to a response_url. The caller holds w.mu.
 func (w *Workspace) reply(address *replyAddress, raw []byte) string {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return ""

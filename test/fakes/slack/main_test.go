@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// open starts a workspace with what a test changes of the demonstration, and a client with the bot's token.
+// open starts a workspace with the demonstration's configuration after change, and a client with the bot's token.
 func open(t *testing.T, change func(*slack.Config)) (*slack.Workspace, *client.Client) {
 	t.Helper()
 	config := slack.Demo()
@@ -38,7 +38,7 @@ func open(t *testing.T, change func(*slack.Config)) (*slack.Workspace, *client.C
 	return workspace, api
 }
 
-// await fails the test unless done becomes true.
+// await fails the test unless done reports true in time.
 func await(t *testing.T, workspace *slack.Workspace, what string, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

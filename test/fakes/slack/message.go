@@ -10,28 +10,28 @@ import (
 const (
 	streaming = "in_progress"
 	streamed  = "completed"
-	expired   = "errored" // Slack ended it: it shows an error until somebody updates it.
+	expired   = "errored" // Slack ended the stream. It shows an error until an update.
 )
 
-// Message is a message as the workspace holds it.
+// Message is a stored message.
 type Message struct {
 	Channel, TS, ThreadTS string
 	User, BotID, AppID    string
 	Subtype               string
-	Text                  string // As clients get it: mrkdwn with entities.
-	Markdown              string // What markdown_text said; what was appended is added to it.
+	Text                  string // As clients receive it: mrkdwn with entities.
+	Markdown              string // The markdown_text argument and all appended text.
 	Blocks, Metadata      json.RawMessage
-	For                   string // Who alone sees it; empty if everybody does.
-	Unseen                bool   // With For: Slack shows none in a thread that has no reply yet.
+	For                   string // The only person who sees it; empty if everybody does.
+	Unseen                bool   // With For: Slack hides it in a thread without replies.
 	Files                 []File
 	Edited, Deleted       bool
-	Stream                string // The state of its stream; empty if it never streamed.
+	Stream                string // The state of its stream; empty without a stream.
 	StreamStarted         time.Time
-	Recipient             string // Of the stream.
+	Recipient             string // The recipient of the stream.
 	Pings                 []string
 	Unfurled              []string
 	Reactions             []Reaction
-	History               []Revision // Every state that people saw, in order.
+	History               []Revision // Every visible state, in order.
 
 	unfurlLinks, unfurlMedia, linkNames bool
 }
@@ -39,8 +39,8 @@ type Message struct {
 // Revision is a state of a message.
 type Revision struct {
 	At     time.Time
-	Method string // The call that made it, or the person's act.
-	Text   string // The Markdown, or the text if there is none.
+	Method string // The call or the act of a person that caused it.
+	Text   string // The Markdown, or the text without Markdown.
 }
 
 // Reaction is an emoji under a message.
@@ -49,7 +49,7 @@ type Reaction struct {
 	User string
 }
 
-// Shown is what people read: the Markdown, that of the blocks, or the text if there is none.
+// Shown returns the visible text: the Markdown, else the Markdown of the blocks, else the text.
 func (m *Message) Shown() string {
 	shown := m.Markdown
 	if shown == "" {
@@ -72,13 +72,13 @@ func (m *Message) clone() Message {
 	return c
 }
 
-// Edited is the mark of a changed message.
+// edited is the edit mark of a message.
 type edited struct {
 	User string `json:"user"`
 	TS   string `json:"ts"`
 }
 
-// messageJSON is a message as the Web API and events show it; w.mu is held.
+// messageJSON returns a message as in the Web API and in events. The caller holds w.mu.
 func (w *Workspace) messageJSON(m *Message, metadata bool) object {
 	o := object{"type": "message", "ts": m.TS, "text": m.Text}
 	put := func(name, value string) {
@@ -124,7 +124,7 @@ func (w *Workspace) messageJSON(m *Message, metadata bool) object {
 	return o
 }
 
-// addThread adds what the first message of a thread tells of its replies.
+// addThread adds the summary of the replies to the first message of a thread.
 func (w *Workspace) addThread(o object, m *Message) {
 	users, latest, count := []string{}, "", 0
 	for _, reply := range w.visible(m.Channel, "") {
@@ -140,7 +140,7 @@ func (w *Workspace) addThread(o object, m *Message) {
 	o["latest_reply"], o["is_locked"], o["subscribed"] = latest, false, true
 }
 
-// find returns a message that exists; w.mu is held.
+// find returns a message that was not deleted. The caller holds w.mu.
 func (w *Workspace) find(channel, ts string) *Message {
 	if ts == "" {
 		return nil
@@ -153,7 +153,8 @@ func (w *Workspace) find(channel, ts string) *Message {
 	return nil
 }
 
-// visible returns the messages of a channel that a person sees: person "" sees what everybody sees. w.mu is held.
+// visible returns the messages of a channel that a person sees, or those that everybody sees if person is empty. The
+// caller holds w.mu.
 func (w *Workspace) visible(channel, person string) []*Message {
 	var list []*Message
 	for _, m := range w.messages[channel] {
@@ -165,21 +166,21 @@ func (w *Workspace) visible(channel, person string) []*Message {
 	return list
 }
 
-// active tells whether a thread has a reply that everybody sees; w.mu is held.
+// active reports whether a thread has a reply that everybody sees. The caller holds w.mu.
 func (w *Workspace) active(channel, thread string) bool {
 	return slices.ContainsFunc(w.visible(channel, ""), func(m *Message) bool {
 		return m.ThreadTS == thread && m.TS != thread
 	})
 }
 
-// expire ends a stream whose lifetime is over.
+// expire ends a stream after its lifetime.
 func (w *Workspace) expire(m *Message) {
 	if m.Stream == streaming && w.clock.now().Sub(m.StreamStarted) >= w.config.Lifetime {
 		m.Stream = expired
 	}
 }
 
-// record adds the present state to the history, and finds out who is pinged and what is unfurled; w.mu is held.
+// record adds the present state to the history, and records notified people and expanded links. The caller holds w.mu.
 func (w *Workspace) record(m *Message, method string) {
 	m.History = append(m.History, Revision{At: w.clock.now(), Method: method, Text: m.Shown()})
 	for _, ping := range w.pings(m) {
@@ -195,7 +196,7 @@ func (w *Workspace) record(m *Message, method string) {
 	w.touch()
 }
 
-// post adds a message; w.mu is held.
+// post adds a message. The caller holds w.mu.
 func (w *Workspace) post(m *Message, method string) {
 	m.TS = w.ts()
 	if parent := w.find(m.Channel, m.ThreadTS); parent != nil {

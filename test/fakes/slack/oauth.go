@@ -6,7 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/subtle"
-	_ "embed" // The page on which somebody allows access.
+	_ "embed" // Embeds the authorization page.
 	"encoding/base64"
 	"errors"
 	"html/template"
@@ -25,11 +25,11 @@ const (
 	keyID   = "fake-slack-1"
 )
 
-// code is what an authorization page hands out for a token.
+// code is an authorization code.
 type code struct {
 	app          *App
 	person       *Person
-	scopes, user []string // Of the bot, of the person.
+	scopes, user []string // Scopes of the bot and of the person.
 	redirect     string
 	nonce        string
 	openid       bool
@@ -54,7 +54,7 @@ func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// serveAuthorize shows who may sign in or install the app.
+// serveAuthorize shows the page on which a person signs in or installs the app.
 func (w *Workspace) serveAuthorize(writer http.ResponseWriter, request *http.Request) {
 	w.mu.Lock()
 	app, problem := w.authorizing(request.URL.Path, request.URL.Query())
@@ -77,10 +77,10 @@ func (w *Workspace) serveAuthorize(writer http.ResponseWriter, request *http.Req
 	if problem != "" {
 		writer.WriteHeader(http.StatusBadRequest)
 	}
-	_ = authorizePage.Execute(writer, data) // A browser that went away needs nothing.
+	_ = authorizePage.Execute(writer, data) // The browser may have disconnected.
 }
 
-// members lists the people who can sign in, in the order of the configuration; w.mu is held.
+// members returns the people who can sign in, in the order of the configuration. The caller holds w.mu.
 func (w *Workspace) members() []*Person {
 	var found []*Person
 	for _, team := range w.config.Teams {
@@ -93,7 +93,7 @@ func (w *Workspace) members() []*Person {
 	return found
 }
 
-// authorizing checks the parameters of an authorization request; w.mu is held.
+// authorizing checks the parameters of an authorization request. The caller holds w.mu.
 func (w *Workspace) authorizing(path string, query url.Values) (*App, string) {
 	var app *App
 	for _, candidate := range w.apps {
@@ -122,7 +122,7 @@ func (w *Workspace) authorizing(path string, query url.Values) (*App, string) {
 	return app, ""
 }
 
-// serveDecision answers the page: the form names the person who allows or refuses.
+// serveDecision handles the form of the authorization page, which names the person who allows or refuses.
 func (w *Workspace) serveDecision(writer http.ResponseWriter, request *http.Request) {
 	person := request.PostFormValue("person")
 	if request.PostFormValue("decision") == "deny" {
@@ -136,8 +136,8 @@ func (w *Workspace) serveDecision(writer http.ResponseWriter, request *http.Requ
 	http.Redirect(writer, request, address, http.StatusFound) //nolint:gosec // OAuth sends people back.
 }
 
-// Authorize allows an authorization request as a person, without the page: it returns the address that the browser is
-// sent to. Without a person it refuses.
+// Authorize allows an authorization request as a person, without the page, and returns the redirect address. With an
+// empty person it refuses the request.
 func (w *Workspace) Authorize(address, person string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -183,7 +183,7 @@ func (w *Workspace) decide(u *url.URL, id string) (string, error) {
 	return back.String(), nil
 }
 
-// redeem takes the code of a token request, whose client must prove who it is.
+// redeem exchanges the code of a token request after authenticating the client.
 func (c *call) redeem(openid bool) (*code, error) {
 	id, password := c.args["client_id"], c.args["client_secret"]
 	if user, pass, ok := c.request.BasicAuth(); ok {
@@ -236,7 +236,7 @@ func (c *call) oauthAccess() (object, error) {
 			AppID: given.app.ID, Token: "xoxb-" + secret(), UserID: c.id("U"), BotID: c.id("B"), Scopes: given.scopes,
 		})
 	} else {
-		in.Scopes = given.scopes // Installing again grants what is asked for now.
+		in.Scopes = given.scopes // A repeated installation replaces the scopes.
 	}
 	authed := object{"id": given.person.ID}
 	if len(given.user) > 0 {
@@ -257,7 +257,7 @@ func (c *call) oauthAccess() (object, error) {
 	return body, nil
 }
 
-// installed returns an app's installation in a team; w.mu is held.
+// installed returns an app's installation in a team. The caller holds w.mu.
 func (w *Workspace) installed(app *App, team *Team) *installation {
 	for _, in := range w.installs {
 		if in.app == app && in.team == team {
@@ -267,7 +267,7 @@ func (w *Workspace) installed(app *App, team *Team) *installation {
 	return nil
 }
 
-// claims are what Slack tells about a person who signs in.
+// claims returns the claims of the id token of a person.
 func (c *call) claims(person *Person, scopes []string) jwt.MapClaims {
 	team := c.teams[person.teamID]
 	claims := jwt.MapClaims{
@@ -317,12 +317,12 @@ func (c *call) openidUserInfo() (object, error) {
 	return object(c.claims(c.grant.person, c.grant.scopes)), nil
 }
 
-// signer returns the key that signs id tokens; w.mu is held.
+// signer returns the key that signs id tokens. The caller holds w.mu.
 func (w *Workspace) signer() *rsa.PrivateKey {
 	if w.key == nil {
 		key, err := rsa.GenerateKey(rand.Reader, 2048)
 		if err != nil {
-			panic(err) // The length is one that is allowed.
+			panic(err) // Unreachable: the key length is valid.
 		}
 		w.key = key
 	}
@@ -340,7 +340,8 @@ func (w *Workspace) serveKeys(writer http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// serveDiscovery names the issuer: the own address, as https://slack.com is Slack's.
+// serveDiscovery serves the OpenID configuration. The issuer is the workspace's own address instead of
+// https://slack.com.
 func (w *Workspace) serveDiscovery(writer http.ResponseWriter, _ *http.Request) {
 	w.mu.Lock()
 	own := w.url
@@ -374,7 +375,7 @@ func (c *call) appsUninstall() (object, error) {
 	return nil, nil
 }
 
-// revokeToken ends a bot's token, and tells the app; w.mu is held.
+// revokeToken revokes a bot's token and sends the app the event. The caller holds w.mu.
 func (w *Workspace) revokeToken(in *installation) {
 	w.emit(in, object{"type": "tokens_revoked", "tokens": object{"oauth": []string{}, "bot": []string{in.UserID}}}, nil)
 	delete(w.installs, in.Token)
@@ -382,7 +383,7 @@ func (w *Workspace) revokeToken(in *installation) {
 	w.touch()
 }
 
-// uninstall removes an app from a team, and tells it; w.mu is held.
+// uninstall removes an app from a team and sends the app the event. The caller holds w.mu.
 func (w *Workspace) uninstall(in *installation) {
 	w.emit(in, object{"type": "app_uninstalled"}, nil)
 	w.revokeToken(in)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// frame is how often a page is told of changes at most.
+// frame is the shortest time between two updates of a page.
 const frame = 50 * time.Millisecond
 
 //go:embed page
@@ -22,7 +22,7 @@ var pages embed.FS
 func (w *Workspace) pageRoutes(mux *http.ServeMux) {
 	folder, err := fs.Sub(pages, "page")
 	if err != nil {
-		panic(err) // The folder is embedded.
+		panic(err) // Unreachable: the folder is embedded.
 	}
 	mux.Handle("/", http.FileServerFS(folder))
 	mux.HandleFunc("GET /ui/watch", w.serveWatch)
@@ -31,7 +31,7 @@ func (w *Workspace) pageRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /control/{what}", w.serveInspection)
 }
 
-// act is what a person does on the page.
+// act is an action of a person on the page.
 type act struct {
 	Act     string                    `json:"act"`
 	As      string                    `json:"as"`
@@ -107,7 +107,7 @@ func (w *Workspace) do(ctx context.Context, a act) (object, error) {
 	return nil, fmt.Errorf("%w: %q", errUnknown, a.Act)
 }
 
-// write sends what was typed: a command if it begins with one, otherwise a message.
+// write sends the typed text: as a command if it begins with one, otherwise as a message.
 func (w *Workspace) write(ctx context.Context, a act) (object, error) {
 	if command, rest, _ := strings.Cut(a.Text, " "); strings.HasPrefix(command, "/") && a.Thread == "" {
 		w.mu.Lock()
@@ -129,7 +129,7 @@ func (w *Workspace) write(ctx context.Context, a act) (object, error) {
 	return object{"ts": ts}, err
 }
 
-// typed is a text as the box for writing sends it: with entities, and mentions for names.
+// typed converts a typed text as Slack's message box does: it escapes entities and replaces names by mentions.
 func (w *Workspace) typed(user, text string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,7 +140,7 @@ func (w *Workspace) typed(user, text string) string {
 	return w.mentioned(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text), team)
 }
 
-// serveWatch sends what a person sees, now and after each change, as server-sent events.
+// serveWatch sends the person's screen as server-sent events, initially and after each change.
 func (w *Workspace) serveWatch(writer http.ResponseWriter, request *http.Request) {
 	query := request.URL.Query()
 	writer.Header().Set("Content-Type", "text/event-stream")

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
-// screen is a part of what a page shows.
+// screen is the part of a page's state that the tests read.
 type screen struct {
 	Messages []struct {
 		Text, User, Markdown string
@@ -32,7 +32,7 @@ func plainClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
-// watch calls seen with every screen of a person, until it reports true.
+// watch calls seen with every screen of a person until it reports true.
 func watch(t *testing.T, workspace *slack.Workspace, query string, seen func(screen) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -116,7 +116,7 @@ func TestPage(t *testing.T) {
 	})
 	<-began
 	watch(t, workspace, strings.Replace(at, slack.DemoTaro, slack.DemoHanako, 1), func(now screen) bool {
-		return len(now.Messages) == 1 // What only Taro sees is not among them.
+		return len(now.Messages) == 1 // A message that only Taro sees is absent.
 	})
 	act["as"] = slack.DemoGuest
 	if said := send(t, workspace, "/ui/act", act); said["ok"] != false {

@@ -14,15 +14,15 @@ import (
 // The limits that Slack documents, in characters.
 const (
 	maxMarkdown = 12_000
-	maxText     = 40_000 // What is longer is cut.
-	maxUpdate   = 4_000  // Of the text of chat.update.
+	maxText     = 40_000 // A longer text is truncated.
+	maxUpdate   = 4_000  // The text of chat.update.
 	maxBlocks   = 50
 	maxSection  = 3_000
 )
 
 var (
-	// mention is a control sequence that notifies people. Slack reads them in text, mrkdwn and Markdown alike, unless
-	// their < is written as an entity. That code may be exempt is documented nowhere, so here it is not.
+	// mention matches a control sequence that notifies people. Slack reads them in text, mrkdwn and Markdown, unless
+	// their < is escaped as an entity. Slack documents no exemption for code, so mention matches in code too.
 	mention = regexp.MustCompile(
 		`<(@[UW][A-Z0-9]+|!channel|!here|!everyone|!group|!subteam\^[A-Z0-9]+)(?:\|[^<>]*)?>`)
 	bareMention = regexp.MustCompile(`(?:^|[^\w@])@(channel|here|everyone|group|[a-z0-9][a-z0-9._-]*)`)
@@ -34,7 +34,7 @@ var (
 	mdHeading = regexp.MustCompile(`(?m)^#{1,6} +(.+)$`)
 )
 
-// mrkdwn is the text that clients get of a message in Markdown. Code stays as it is.
+// mrkdwn returns the text that clients receive for a Markdown message. Code is unchanged.
 func mrkdwn(markdown string) string {
 	parts := strings.Split(markdown, "```")
 	for i := 0; i < len(parts); i += 2 {
@@ -75,7 +75,7 @@ func (w *Workspace) named(name string) bool {
 	return false
 }
 
-// blockTexts are the texts of blocks in which control sequences are read: mrkdwn objects and markdown blocks.
+// blockTexts returns the texts of blocks that may contain control sequences: mrkdwn objects and markdown blocks.
 func blockTexts(blocks json.RawMessage) []string {
 	var found []string
 	walk(blocks, func(o map[string]any) {
@@ -126,8 +126,8 @@ func walk(raw json.RawMessage, visit func(map[string]any)) {
 	into(value)
 }
 
-// unfurls lists the links of an app's message for which Slack shows a preview: media unless unfurl_media is false,
-// other links only if unfurl_links is true. Streams have neither argument; nothing of them is unfurled.
+// unfurls returns the links of an app's message that Slack expands to a preview: media unless unfurl_media is false,
+// other links only if unfurl_links is true. Streams have neither argument and no previews.
 func unfurls(m *Message) []string {
 	if m.AppID == "" || m.Stream != "" {
 		return nil
@@ -165,7 +165,7 @@ var blockTypes = []string{ //nolint:gochecknoglobals // A table of Slack's docum
 	"input", "file", "video", "task_card", "plan", "alert", "card", "carousel",
 }
 
-// checkBlocks returns what is wrong with blocks, as Slack says it, or nothing.
+// checkBlocks decodes blocks. For invalid blocks it returns Slack's error code and messages.
 func checkBlocks(raw string) (blocks json.RawMessage, code string, messages []string) {
 	if raw == "" {
 		return nil, "", nil

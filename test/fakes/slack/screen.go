@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// screen is what a person sees: the places, the messages of one of them, and a thread. w.mu is held.
+// screen returns a person's screen: the channels, the messages of one channel, and a thread. The caller holds w.mu.
 func (w *Workspace) screen(as, channelID, thread string) object {
 	members := w.members()
 	me := w.people[as]
@@ -60,7 +60,7 @@ func (w *Workspace) personOnScreen(person *Person) object {
 	return object{"name": cmp.Or(person.RealName, person.Name), "handle": person.Name, "kind": kind, "bot": person.Bot}
 }
 
-// appsOnScreen lists the apps of a person's team, and the channels of the direct messages with them.
+// appsOnScreen returns the apps of a person's team, and the direct message channels of their bots.
 func (w *Workspace) appsOnScreen(me *Person) (apps []object, direct []string) {
 	for _, id := range slices.Sorted(maps.Keys(w.apps)) {
 		app := w.apps[id]
@@ -124,7 +124,7 @@ func (w *Workspace) messageOnScreen(m *Message) object {
 	return o
 }
 
-// sessionsOnScreen lists what the apps say about a thread and about the newest assistant threads of a channel.
+// sessionsOnScreen returns the sessions of a thread and of the newest assistant threads of a channel.
 func (w *Workspace) sessionsOnScreen(channel, thread string) []object {
 	list := []object{}
 	for _, key := range slices.Sorted(maps.Keys(w.sessions)) {

@@ -1,7 +1,8 @@
-// Package slack is a Slack workspace in small: the Web API, OAuth and OpenID, signed events with their retries,
-// interactions, commands, Socket Mode, rate tiers, text limits and the lifetime of streams, on a clock that a test may
-// move, with switches for faults and a page that people can use like a channel. What it does is what Slack documents;
-// test/fakes/slack/check compares it with Slack's own clients. It imports the standard library, a WebSocket and JWT.
+// Package slack is a fake Slack workspace: the Web API, OAuth and OpenID, signed events with their retries,
+// interactions, commands, Socket Mode, rate tiers, text limits and the lifetime of streams. A test can move its clock
+// and inject faults. It serves a page on which people can use it like a channel. It behaves as Slack's documentation
+// describes; test/fakes/slack/check tests it with Slack's own clients. It imports the standard library, a WebSocket
+// library and a JWT library.
 //
 //	workspace := slack.New(slack.Demo())
 //	defer workspace.Close()
@@ -18,22 +19,22 @@ import (
 	"time"
 )
 
-// Config is what a workspace is made of. Only what is set here exists; see Demo.
+// Config is the initial content of a workspace; see Demo.
 type Config struct {
-	Now   func() time.Time // The time; time.Now if nil. Advance moves the clock on from it.
-	URL   string           // The own address, without a slash at the end; SetURL sets it later.
+	Now   func() time.Time // Returns the time; time.Now if nil. Advance adds to it.
+	URL   string           // The workspace's own address, without a trailing slash; SetURL sets it later.
 	Apps  []App
 	Teams []Team
-	Tiers bool // Whether calls are counted by Slack's rate tiers and refused beyond them.
-	// Retries are the pauses before an event is delivered again: at once, one minute, five minutes if nil.
+	Tiers bool // Whether calls beyond Slack's rate tiers are refused.
+	// Retries are the pauses before repeated deliveries of an event. Default: none, one minute, five minutes.
 	Retries []time.Duration
-	// Timeout is how long, in real time, a delivery may take: 3 s if zero.
+	// Timeout bounds a delivery in real time. Default 3 s.
 	Timeout time.Duration
-	// Lifetime is how long a stream lives: five minutes if zero.
+	// Lifetime bounds a stream. Default five minutes.
 	Lifetime time.Duration
 }
 
-// App is what its developer has configured at Slack.
+// App is the configuration of an app at Slack.
 type App struct {
 	ID, Name       string
 	ClientID       string
@@ -43,14 +44,14 @@ type App struct {
 	EventURL       string
 	InteractionURL string
 	CommandURL     string
-	RedirectURLs   []string // Beginnings of allowed addresses; all are allowed if empty.
+	RedirectURLs   []string // Prefixes of allowed addresses; all are allowed if empty.
 	Events         []string // Subscribed bot events, such as app_mention or message.channels; all if nil.
 	Commands       []Command
 	Shortcuts      []Shortcut
-	SocketMode     bool // Deliver by WebSocket, to no address.
+	SocketMode     bool // Deliver over WebSocket instead of HTTP.
 }
 
-// Connect gives the app the addresses at which a server of ours takes events, interactions and commands.
+// Connect sets the app's addresses for events, interactions and commands to those of a Tsumugi server.
 func (a *App) Connect(server string) {
 	base := strings.TrimSuffix(server, "/") + "/external/slack/v1/"
 	a.EventURL, a.InteractionURL, a.CommandURL = base+"event", base+"interaction", base+"command"
@@ -75,7 +76,7 @@ type Team struct {
 type Install struct {
 	AppID  string
 	Token  string // Begins with xoxb-.
-	UserID string // Of the bot.
+	UserID string // The user id of the bot.
 	BotID  string
 	Scopes []string // DefaultScopes if nil.
 }
@@ -84,24 +85,24 @@ type Install struct {
 type Person struct {
 	ID, Name, RealName, Email     string
 	EmailConfirmed                bool
-	Restricted, UltraRestricted   bool // A guest of several channels; of one channel.
+	Restricted, UltraRestricted   bool // A guest of several channels; a guest of one channel.
 	Bot, Deleted, Admin, Stranger bool // Stranger: known only by a shared channel.
 	Locale                        string
 	teamID, appID, botID          string
 }
 
-// Channel is a place where people write.
+// Channel is a channel of a team.
 type Channel struct {
 	ID, Name   string
 	Private    bool
 	Archived   bool
 	SharedWith []string // Teams of other companies, by id.
-	Members    []string // People and bots; everybody of the team in a public channel if nil.
+	Members    []string // People and bots; the whole team in a public channel if nil.
 	teamID     string
-	direct     string // The person of a direct message with a bot, which is Members[1].
+	direct     string // The person of a direct message with a bot. The bot is Members[1].
 }
 
-// DefaultScopes are the scopes of an installation that names none.
+// DefaultScopes are the scopes of an installation without explicit scopes.
 func DefaultScopes() []string {
 	return []string{
 		"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands",
@@ -116,14 +117,14 @@ type installation struct {
 	team *Team
 }
 
-// grant is what a token of a person allows: signing in, or what an installer granted.
+// grant is the permission of a person's token: signing in, or the scopes that an installer granted.
 type grant struct {
 	app    *App
 	person *Person
 	scopes []string
 }
 
-// Workspace is a running fake. Its methods may be called by any goroutine.
+// Workspace is a running fake. Its methods are safe for concurrent use.
 type Workspace struct {
 	config Config
 	clock  *clock
@@ -134,7 +135,7 @@ type Workspace struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup // Deliveries and sockets.
 
-	mu       sync.Mutex // Guards everything below.
+	mu       sync.Mutex // Guards the fields below.
 	closed   bool
 	url      string
 	changed  chan struct{} // Closed and replaced at each change.
@@ -145,7 +146,7 @@ type Workspace struct {
 	teams    map[string]*Team
 	people   map[string]*Person
 	channels map[string]*Channel
-	order    []string                 // Channels, as they were made.
+	order    []string                 // Channels, in the order of their creation.
 	messages map[string][]*Message    // By channel, in order of time.
 	installs map[string]*installation // By token.
 	grants   map[string]*grant        // By token.
@@ -162,12 +163,12 @@ type Workspace struct {
 	calls    []Call
 	counted  map[string][]time.Time // Calls of the last minute, by method and installation.
 	sockets  []*socket
-	tickets  map[string]string // Socket Mode: app by ticket.
+	tickets  map[string]string // Socket Mode: apps by ticket.
 	failing  []EventFault
-	key      *rsa.PrivateKey // Signs id tokens; made when needed.
+	key      *rsa.PrivateKey // Signs id tokens; created at first use.
 }
 
-// New makes a workspace. Close it when it is no longer needed.
+// New returns a workspace. The caller must close it.
 func New(config Config) *Workspace {
 	if config.Now == nil {
 		config.Now = time.Now
@@ -192,7 +193,7 @@ func New(config Config) *Workspace {
 		views: map[string]*View{}, homes: map[string]*View{}, sessions: map[string]*Session{},
 		triggers: map[string]trigger{}, replies: map[string]*replyAddress{}, counted: map[string][]time.Time{},
 		tickets: map[string]string{},
-		ids:     config.Now().UnixMilli(), // A workspace that is started again gives other names.
+		ids:     config.Now().UnixMilli(), // A restarted workspace uses different ids.
 	}
 	for _, app := range config.Apps {
 		w.apps[app.ID] = &app
@@ -219,7 +220,7 @@ func (w *Workspace) addTeam(team Team) {
 	}
 }
 
-// install adds an app's bot to a team; w.mu is held, or the workspace is not yet in use.
+// install adds an app's bot to a team. The caller holds w.mu, or the workspace is not yet in use.
 func (w *Workspace) install(team *Team, install Install) *installation {
 	if install.Scopes == nil {
 		install.Scopes = DefaultScopes()
@@ -239,21 +240,21 @@ func (w *Workspace) addChannel(channel *Channel) {
 	w.order = append(w.order, channel.ID)
 }
 
-// SetURL sets the own address, which upload addresses, response addresses and Socket Mode begin with.
+// SetURL sets the workspace's own address, the base of upload, response and Socket Mode addresses.
 func (w *Workspace) SetURL(url string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.url = url
 }
 
-// URL returns the own address.
+// URL returns the workspace's own address.
 func (w *Workspace) URL() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.url
 }
 
-// Configure changes an app, as its developer would: addresses, subscribed events, Socket Mode.
+// Configure changes the configuration of an app, such as addresses, subscribed events and Socket Mode.
 func (w *Workspace) Configure(appID string, change func(*App)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -261,7 +262,7 @@ func (w *Workspace) Configure(appID string, change func(*App)) {
 	w.touch()
 }
 
-// Change changes a person: deleted, made a guest, given another address.
+// Change changes a person, for example to a deleted account, a guest or another mail address.
 func (w *Workspace) Change(personID string, change func(*Person)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -272,7 +273,7 @@ func (w *Workspace) Change(personID string, change func(*Person)) {
 // Close ends deliveries and sockets, and waits for them.
 func (w *Workspace) Close() {
 	w.mu.Lock()
-	w.closed = true // No work begins after this.
+	w.closed = true // Prevents new work.
 	w.mu.Unlock()
 	w.cancel()
 	w.work.Wait()

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-const maxSockets = 10 // Of one app.
+const maxSockets = 10 // For each app.
 
 // socket is a connection of Socket Mode.
 type socket struct {
@@ -39,7 +39,7 @@ func (c *call) connectionsOpen() (object, error) {
 	}, nil
 }
 
-// socketsOf lists an app's connections, the least used first; w.mu is held.
+// socketsOf returns an app's connections, the least used first. The caller holds w.mu.
 func (w *Workspace) socketsOf(app *App) []*socket {
 	var found []*socket
 	for _, s := range w.sockets {
@@ -51,7 +51,7 @@ func (w *Workspace) socketsOf(app *App) []*socket {
 	return found
 }
 
-// serveSocket is the connection of Socket Mode; its ticket can be used once.
+// serveSocket serves a connection of Socket Mode. Its ticket is valid once.
 func (w *Workspace) serveSocket(writer http.ResponseWriter, request *http.Request) {
 	ticket := request.URL.Query().Get("ticket")
 	w.mu.Lock()
@@ -67,7 +67,7 @@ func (w *Workspace) serveSocket(writer http.ResponseWriter, request *http.Reques
 		return
 	}
 	defer w.work.Done()
-	// Clients name origins of their own, such as https://api.slack.com.
+	// Clients send various origins, such as https://api.slack.com.
 	conn, err := websocket.Accept(writer, request, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return
@@ -112,7 +112,7 @@ func (w *Workspace) listen(ctx context.Context, s *socket) {
 		w.mu.Lock()
 		if waiting := s.acks[ack.EnvelopeID]; waiting != nil {
 			delete(s.acks, ack.EnvelopeID)
-			waiting <- ack.Payload // It has room for one.
+			waiting <- ack.Payload // Never blocks: the channel has capacity one.
 		}
 		w.mu.Unlock()
 	}
@@ -160,7 +160,7 @@ func (w *Workspace) envelope(ctx context.Context, app *App, kind string, body js
 	}
 }
 
-// overSocket delivers an event by Socket Mode and returns a status as overHTTP does.
+// overSocket delivers an event by Socket Mode and returns a status like overHTTP.
 func (w *Workspace) overSocket(app *App, kind string, body json.RawMessage, retry int, reason string) int {
 	_, err := w.envelope(w.ctx, app, kind, body, object{"retry_attempt": retry, "retry_reason": reason})
 	switch {
@@ -172,15 +172,15 @@ func (w *Workspace) overSocket(app *App, kind string, body json.RawMessage, retr
 	return unheard
 }
 
-// Sockets counts the connections of an app.
+// Sockets returns the number of an app's connections.
 func (w *Workspace) Sockets(appID string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.socketsOf(w.apps[appID]))
 }
 
-// Refresh asks an app's connections to connect again, as Slack does every few hours. reason is warning,
-// refresh_requested or link_disabled. A warning leaves the connections open; otherwise they are closed.
+// Refresh sends a disconnect message to an app's connections, as Slack does every few hours. reason is warning,
+// refresh_requested or link_disabled. Refresh closes the connections unless reason is warning.
 func (w *Workspace) Refresh(ctx context.Context, appID, reason string) error {
 	w.mu.Lock()
 	open := w.socketsOf(w.apps[appID])
@@ -201,7 +201,7 @@ func (w *Workspace) Refresh(ctx context.Context, appID, reason string) error {
 	return nil
 }
 
-// Cut ends an app's connections of Socket Mode without a word.
+// Cut closes an app's connections of Socket Mode without a closing handshake.
 func (w *Workspace) Cut(appID string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Session is what an app says about its work in a thread, by assistant.threads.* or agents.sessions.*.
+// Session is the state that an app sets for its work in a thread, by assistant.threads.* or agents.sessions.*.
 type Session struct {
 	Channel, Thread string
 	App             string
-	Text            string // What assistant.threads.setStatus shows; empty if nothing.
-	State           string // Of agents.sessions.setStatus: active, processing, suspended, closed.
+	Text            string // The text of assistant.threads.setStatus; empty without a status.
+	State           string // Set by agents.sessions.setStatus: active, processing, suspended, closed.
 	Title           string
 	PromptsTitle    string
 	Prompts         []Prompt
-	Context         string // Of an assistant thread: the channel that the person was looking at.
+	Context         string // For an assistant thread: the channel that the person has open.
 	assistant       bool
 }
 
@@ -27,7 +27,7 @@ type Prompt struct {
 
 func sessionKey(channel, thread, app string) string { return channel + " " + thread + " " + app }
 
-// session returns the app's session in a thread, and makes one if there is none; w.mu is held.
+// session returns the app's session in a thread, and creates it if necessary. The caller holds w.mu.
 func (w *Workspace) session(channel, thread, app string) *Session {
 	key := sessionKey(channel, thread, app)
 	if w.sessions[key] == nil {
@@ -36,7 +36,7 @@ func (w *Workspace) session(channel, thread, app string) *Session {
 	return w.sessions[key]
 }
 
-// chunks adds up the text of markdown_text and of the chunks of that type.
+// chunks joins markdown_text and the chunks of that type.
 func (c *call) chunks() (string, error) {
 	text := c.args["markdown_text"]
 	if utf8.RuneCountInString(text) > maxMarkdown {
@@ -73,7 +73,7 @@ func (c *call) startStream() (object, error) {
 		return nil, err
 	}
 	if channel.direct != "" && thread == "" {
-		return nil, c.required("thread_ts") // Streams at the top are for channels.
+		return nil, c.required("thread_ts") // Streams outside of threads exist in channels only.
 	}
 	if channel.direct == "" {
 		switch {
@@ -96,13 +96,13 @@ func (c *call) startStream() (object, error) {
 	m.Markdown, m.Text, m.Blocks = text, mrkdwn(text), markdownBlock(text, nil)
 	c.post(m, c.method)
 	if session := c.sessions[sessionKey(channel.ID, thread, c.in.app.ID)]; session != nil {
-		session.Text = "" // A reply ends the shown status.
+		session.Text = "" // A reply clears the status.
 	}
 	c.emitMessage(channel, m)
 	return object{"channel": channel.ID, "ts": m.TS}, nil
 }
 
-// stream finds a message of the bot that is streaming.
+// stream finds a streaming message of the bot.
 func (c *call) stream() (*Channel, *Message, error) {
 	channel, m, err := c.mine("message_not_owned_by_app")
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *call) stopStream() (object, error) {
 
 func sessionStates() []string { return []string{"active", "processing", "suspended", "closed"} }
 
-// assistantThread finds the thread that channel_id and thread_ts name.
+// assistantThread finds the thread of channel_id and thread_ts.
 func (c *call) assistantThread() (*Session, error) {
 	channel := c.channels[c.args["channel_id"]]
 	if channel == nil || !c.sees(channel) {
@@ -232,7 +232,7 @@ func (c *call) threadPrompts() (object, error) {
 			return nil, fail("invalid_arguments")
 		}
 	}
-	if len(prompts) > 4 { // Slack takes four at most.
+	if len(prompts) > 4 { // Slack accepts at most four.
 		return nil, fail("invalid_arguments")
 	}
 	session.Prompts, session.PromptsTitle = prompts, c.args["title"]

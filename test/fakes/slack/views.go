@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	maxView    = 250 << 10 // Bytes.
+	maxView    = 250 << 10 // In bytes.
 	triggerAge = 3 * time.Second
 )
 
@@ -16,7 +16,7 @@ type View struct {
 	CallbackID string
 	Private    string // Its private_metadata.
 	App, User  string
-	Raw        json.RawMessage // As published.
+	Raw        json.RawMessage // As published by the app.
 	Hash       string
 	Open       bool
 }
@@ -40,7 +40,7 @@ func (w *Workspace) viewJSON(v *View) object {
 	return o
 }
 
-// view reads the argument view.
+// view decodes the argument view.
 func (c *call) view(kind string) (*View, error) {
 	raw := c.args["view"]
 	if len(raw) > maxView {
@@ -61,7 +61,7 @@ func (c *call) view(kind string) (*View, error) {
 	if json.Unmarshal(fields.Blocks, &blocks) != nil || len(blocks) > 100 {
 		return nil, fail("invalid_arguments")
 	}
-	for ; len(blocks) > maxBlocks; blocks = blocks[maxBlocks:] { // A view may have twice as many as a message.
+	for ; len(blocks) > maxBlocks; blocks = blocks[maxBlocks:] { // A view may have twice as many blocks as a message.
 		if err := checkView(blocks[:maxBlocks]); err != nil {
 			return nil, err
 		}

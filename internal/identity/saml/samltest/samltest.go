@@ -1,5 +1,5 @@
 // Package samltest is an identity provider for tests and demos: crewjam's samlidp, with given users, SHA-256 signatures
-// and persistent NameIDs. It imports nothing of this module.
+// and persistent NameIDs. It imports no package of this module.
 package samltest
 
 import (
@@ -50,7 +50,7 @@ type Config struct {
 	Discover func(ctx context.Context, entityID string) ([]byte, error)
 }
 
-// Provider is an identity provider. It initially knows no service provider. It is safe for concurrent use.
+// Provider is an identity provider. Service providers must be added first. It is safe for concurrent use.
 type Provider struct {
 	server   *samlidp.Server
 	users    map[string]User // By login.
@@ -138,7 +138,7 @@ func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.
 	return session
 }
 
-// GetServiceProvider implements saml.ServiceProviderProvider. If there is no such service provider, the error is
+// GetServiceProvider implements saml.ServiceProviderProvider. If the service provider does not exist, the error is
 // os.ErrNotExist.
 func (p *Provider) GetServiceProvider(r *http.Request, entityID string) (*saml.EntityDescriptor, error) {
 	found, err := p.server.GetServiceProvider(r, entityID)

@@ -1,7 +1,7 @@
 // Package inproc serves HTTP requests with a handler in the same process, without a socket.
 //
-// It owns one http.RoundTripper and imports only the standard library. Responses stream: what the handler writes can
-// be read at once, and the handler notices when the reader closes the body or its context ends, as on a connection.
+// It has one http.RoundTripper and imports only the standard library. Responses stream: the client can read written
+// data at once, and the handler is notified when the reader closes the body or its context ends, as on a connection.
 package inproc
 
 import (
@@ -15,8 +15,8 @@ import (
 
 // Transport serves each request with Handler.
 //
-// The handler's goroutine belongs to the response: the request's context ends when the client's context ends or the
-// body is closed, and every later write fails.
+// The handler's goroutine belongs to the response. The request's context ends when the client's context ends or the
+// body is closed; every later write fails.
 type Transport struct {
 	Handler http.Handler
 }
@@ -105,7 +105,7 @@ func (w *responseWriter) WriteHeader(status int) {
 	})
 }
 
-// Write implements io.Writer. It returns when the client has read p or never will.
+// Write implements io.Writer. It returns when the client has read p or has closed the body.
 func (w *responseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.pipe.Write(p)

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** What Bolt's listeners heard. */
+/** The events that Bolt's listeners received. */
 interface Heard {
   readonly mentions: string[]
   readonly others: string[]
@@ -40,7 +40,7 @@ function listen(app: App): Heard {
   return heard
 }
 
-/** A relay before Bolt; change may alter what passes. */
+/** A proxy in front of Bolt; change may alter the requests. */
 async function relay(target: number, change: (body: string) => string): Promise<string> {
   const server = createServer(async (request, response) => {
     let body = ''

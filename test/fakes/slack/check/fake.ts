@@ -19,7 +19,7 @@ export const team = 'T0DEMO0001'
 export const sales = 'C0SALES001'
 export const taro = 'U0TARO0001'
 
-/** A message as the workspace holds it; the fields that the checks look at. */
+/** A stored message, with the fields that the checks read. */
 export interface Message {
   readonly TS: string
   readonly User: string
@@ -57,7 +57,7 @@ export class Fake {
     await ended
   }
 
-  /** Does something as a person. */
+  /** Performs an action as a person. */
   act<T = { ts: string }>(act: string, fields: object = {}): Promise<T> {
     return this.post('/ui/act', { act, as: taro, app, channel: sales, ...fields })
   }

@@ -5,7 +5,7 @@ import { app, bot, code, Fake, sales, taro, team, token } from './fake'
 let fake: Fake
 let client: WebClient
 
-/** A client that speaks to the workspace and says nothing about errors, which the tests expect. */
+/** A client of the workspace that does not log errors, because the tests expect them. */
 const connect = (secret?: string, retryConfig = { retries: 0 } as typeof retryPolicies.rapidRetryPolicy) =>
   new WebClient(secret, { slackApiUrl: `${fake.url}/api/`, retryConfig, logger: silent })
 

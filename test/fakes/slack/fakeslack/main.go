@@ -1,10 +1,10 @@
-// Command fakeslack serves a Slack workspace in small, for trials and browser tests without Slack.
+// Command fakeslack serves a fake Slack workspace for trials and browser tests without Slack.
 //
 //	fakeslack --listen 127.0.0.1:9913 --app http://localhost:8080
 //
-// It prints its address, which a browser can open, and below it the settings that connect a server with it. The people
-// are those of package slack's Demo; --email gives one of them another address, so that it belongs to a member of the
-// server. It is not part of the product; it imports packages fakes and slack and the standard library.
+// It prints its address for a browser, followed by the settings that connect a Tsumugi server with it. The people are
+// those of package slack's Demo; --email changes the mail address of one of them to that of a member of the server. The
+// command is not part of the product. It imports packages fakes and slack and the standard library.
 package main
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
-// headerTimeout is how long a connection may be idle: clients keep some in reserve.
+// headerTimeout bounds the idle time of a connection. It is long because clients keep idle connections.
 const headerTimeout = 5 * time.Minute
 
 func main() { fakes.Main("fakeslack", run) }
 
-// run serves until ctx ends. Its output begins with the address.
+// run serves until ctx ends. The first line of its output contains the address.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	config := slack.Demo()
 	flags := flag.NewFlagSet("fakeslack", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	listen := flags.String("listen", "127.0.0.1:9913", "address to serve on; port 0 takes a free one")
-	server := flags.String("app", "", "`address` of the server that gets the events, such as http://localhost:8080")
-	flags.BoolVar(&config.Apps[0].SocketMode, "socket-mode", false, "deliver by WebSocket, to no address")
+	listen := flags.String("listen", "127.0.0.1:9913", "address to listen on; port 0 selects a free port")
+	server := flags.String("app", "", "`address` of the server that receives the events, such as http://localhost:8080")
+	flags.BoolVar(&config.Apps[0].SocketMode, "socket-mode", false, "deliver events by WebSocket instead of HTTP")
 	flags.BoolVar(&config.Tiers, "tiers", true, "refuse calls beyond Slack's rate tiers")
 	flags.Func("email", "`name=address` of one of the people; may be repeated", func(text string) error {
 		return address(config.Teams[0].People, text)
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	})
 }
 
-// address gives a person another mail address.
+// address changes the mail address of a person.
 func address(people []slack.Person, text string) error {
 	name, mail, ok := strings.Cut(text, "=")
 	for i := range people {

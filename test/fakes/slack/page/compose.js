@@ -1,6 +1,6 @@
 import { h } from '/render.js'
 
-/** compose makes a box for writing: Enter sends, Shift and Enter breaks the line, @ and / suggest. */
+/** compose creates a message box: Enter sends, Shift+Enter inserts a line break, @ and / open suggestions. */
 export function compose(form, place, send) {
   const text = h('textarea', {
     rows: 1,
@@ -48,7 +48,7 @@ export function compose(form, place, send) {
     text.focus()
   }
 
-  /** candidates are what the word before the caret may become. */
+  /** candidates returns the suggestions for the word before the caret. */
   function candidates() {
     const word = /(?:^|\s)([@/]\S*)$/.exec(text.value.slice(0, text.selectionStart))?.[1]
     if (!word) return { word: '', found: [] }

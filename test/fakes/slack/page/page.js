@@ -3,12 +3,12 @@ import { block, h, rich } from '/render.js'
 
 const $ = (id) => document.getElementById(id)
 
-/** at is where the person is; it is kept in the address. */
+/** at is the current location of the person; it is stored in the URL. */
 const at = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
 let screen = { people: {}, channels: [], apps: [], accounts: [], modals: [] }
 let stream
 
-/** act does something as the chosen person, and shows what went wrong. */
+/** act posts an action of the selected person and shows an error. */
 async function act(name, fields = {}) {
   try {
     const response = await fetch('/ui/act', {
@@ -34,7 +34,7 @@ function toast(text) {
   }, 6000)
 }
 
-/** go changes where the person is. */
+/** go changes the current location. */
 function go(change) {
   Object.assign(at, change)
   for (const name of Object.keys(at)) if (!at[name]) delete at[name]
@@ -54,7 +54,7 @@ function watch() {
   }
 }
 
-/** keyed puts elements for items into a list, and leaves those alone that have not changed. */
+/** keyed renders items into a list and keeps the elements of unchanged items. */
 function keyed(list, items, make, empty) {
   const bottom = list.scrollHeight - list.scrollTop - list.clientHeight < 60
   const old = new Map([...list.children].map((element) => [element.dataset.key, element]))
@@ -209,7 +209,7 @@ function dialog(title, fields, submit, done, closed = () => {}) {
   box.showModal()
 }
 
-/** modals shows the modal that an app has opened. */
+/** modals shows the modal opened by an app. */
 function modals() {
   const box = $('modal')
   const modal = screen.modals.at(-1)
@@ -346,7 +346,7 @@ function draw() {
   modals()
 }
 
-/** session shows what an app says about its work in the thread. */
+/** session shows an app's status in the thread. */
 function session() {
   const here = (screen.sessions ?? []).filter((one) => one.thread === at.thread)
   $('thread-title').textContent = here.map((one) => one.title).join(' ')

@@ -1,4 +1,4 @@
-// What messages look like: mrkdwn, Markdown and blocks as elements. Nothing here is ever parsed as HTML.
+// Renders mrkdwn, Markdown and blocks as elements. No text is parsed as HTML.
 
 /** h makes an element. */
 export function h(tag, attributes = {}, ...children) {
