@@ -17,10 +17,12 @@ import (
 const MaxQuery = 200
 
 const (
-	indexBatch  = 200             // Texts indexed in one transaction.
-	indexPause  = time.Second     // Between two looks for texts to index.
-	indexRetry  = 5 * time.Second // The same after a failure.
-	searchBatch = 50              // Threads whose texts are read at once.
+	indexQuiet  = 10 * time.Second // Before a text is indexed, unless its owner searches.
+	indexBatch  = 100              // Texts indexed in one transaction.
+	indexShare  = 2                // Between two full batches, how many times as long as the first one took.
+	indexPause  = time.Second      // Between two looks for texts to index.
+	indexRetry  = 5 * time.Second  // The same after a failure.
+	searchBatch = 50               // Threads whose texts are read at once.
 )
 
 // Match is where a search found its words.
@@ -52,8 +54,9 @@ type Place struct {
 // SearchStore is what a Searcher needs of a database.
 type SearchStore interface {
 	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those of one person,
-	// or anybody's if owner is nil. Servers that call it at the same time share the work.
-	IndexPending(ctx context.Context, owner *Owner, limit int) (int, error)
+	// or anybody's if owner is nil, that have been pending for a time, the oldest first. Servers that call it at the same
+	// time share the work.
+	IndexPending(ctx context.Context, owner *Owner, since time.Duration, limit int) (int, error)
 
 	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
 	// descending. It begins after a place; nil for the beginning.
@@ -91,14 +94,14 @@ func (s *Searcher) Stop() {
 
 func (s *Searcher) index(ctx context.Context) {
 	for ctx.Err() == nil {
-		pause := indexPause
-		n, err := s.store.IndexPending(ctx, nil, indexBatch)
+		pause, began := indexPause, time.Now()
+		n, err := s.store.IndexPending(ctx, nil, indexQuiet, indexBatch)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			s.log.WarnContext(ctx, "what was said is indexed later", "err", err)
+			s.log.WarnContext(ctx, "new messages will be indexed later", "err", err)
 			pause = indexRetry
 		case n == indexBatch:
-			continue
+			pause = indexShare * time.Since(began) // Answers need the database more.
 		}
 		select {
 		case <-time.After(pause):
@@ -118,7 +121,7 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 		return nil, fault.InvalidField("q", "検索語を入力してください。")
 	}
 	// New messages are found at once. If more are pending, as after a migration, the background indexing catches up.
-	if _, err := s.store.IndexPending(ctx, &owner, indexBatch); err != nil {
+	if _, err := s.store.IndexPending(ctx, &owner, 0, 2*indexBatch); err != nil {
 		return nil, err
 	}
 	keys := ngram.QueryKeys(owner.UserID[:], terms)

@@ -187,7 +187,7 @@ func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread
 	var threads []chat.Thread
 	given := false
 	owner := made.Owner
-	err := db.batch(ctx, func(batch *pgx.Batch) {
+	name := func(batch *pgx.Batch) {
 		batch.Queue(`
 			UPDATE threads
 			SET title = $4, title_provisional = false, updated_at = clock_timestamp()
@@ -198,9 +198,12 @@ func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread
 			return nil
 		})
 		queueThread(batch, owner, made.ThreadID, &threads)
+	}
+	count := func(batch *pgx.Batch) {
 		batch.Queue(spendWithoutAnswer, owner.OrganizationID, owner.UserID, made.ModelID,
 			storableCount(made.InputTokens), storableCount(made.OutputTokens))
-	})
+	}
+	err := db.ends.do(ctx, grouped{thread: made.ThreadID, user: owner.UserID, first: name, then: count})
 	if err != nil || !given || len(threads) == 0 {
 		return chat.Thread{}, false, err
 	}

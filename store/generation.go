@@ -28,8 +28,10 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	if !b.Asked {
 		sources = orEmpty(b.Question.DataSourceIDs)
 	}
-	err := db.batch(ctx, func(batch *pgx.Batch) {
+	lock := func(batch *pgx.Batch) {
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
+	}
+	begin := func(batch *pgx.Batch) {
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
@@ -45,7 +47,8 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 		if len(sources) > 0 { // beginSQL does not see what it attaches itself.
 			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
 		}
-	})
+	}
+	err := db.begins.do(ctx, grouped{thread: b.Answer.ThreadID, user: b.Owner.UserID, first: lock, then: begin})
 	switch {
 	case violates(err, "thread_data_sources_organization_id_data_source_id_fkey"):
 		return chat.Begun{}, noSource(err) // Deleted at the same time.
@@ -250,7 +253,7 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 		written []endRow
 		message = storedOutcome(o)
 	)
-	err := db.batch(ctx, func(batch *pgx.Batch) {
+	touch := func(batch *pgx.Batch) {
 		batch.Queue(`
 			UPDATE threads t
 			SET updated_at = clock_timestamp()
@@ -259,8 +262,9 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 			    WHERE g.message_id = $1 AND `+goesOn+`) AND s.id = t.skill_id
 			RETURNING `+threadColumns+`, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
-		queueOutcome(batch, message, o.ServerID, &written)
-	})
+	}
+	end := func(batch *pgx.Batch) { queueOutcome(batch, message, o.ServerID, &written) }
+	err := db.ends.do(ctx, grouped{thread: o.ThreadID, user: o.Owner.UserID, first: touch, then: end})
 	switch {
 	case err != nil:
 		return chat.Ended{}, err

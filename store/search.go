@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,7 @@ type pendingText struct {
 
 // IndexPending implements chat.SearchStore. Triggers queue new texts in the transaction that writes them, so that none
 // is lost in a crash. Both rows are locked with SKIP LOCKED, so that deleting a thread does not wait for either.
-func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, limit int) (int, error) {
+func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, since time.Duration, limit int) (int, error) {
 	var userID *uuid.UUID
 	if owner != nil {
 		userID = &owner.UserID
@@ -37,10 +38,11 @@ func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, limit int) (i
 			            ELSE coalesce((SELECT m.content FROM messages m WHERE m.id = p.message_id), '') END AS text
 			FROM search_pending p
 			JOIN threads t ON t.id = p.thread_id AND t.organization_id = p.organization_id
-			WHERE $1::uuid IS NULL OR p.user_id = $1
+			WHERE ($1::uuid IS NULL OR p.user_id = $1) AND p.queued_at <= now() - $3::interval
+			ORDER BY p.id
 			LIMIT $2
 			FOR UPDATE OF p SKIP LOCKED
-			FOR KEY SHARE OF t SKIP LOCKED`, userID, limit)
+			FOR KEY SHARE OF t SKIP LOCKED`, userID, limit, since)
 		if taken = len(texts); err != nil || taken == 0 {
 			return err
 		}

@@ -144,7 +144,7 @@ func TestSearchIsExact(t *testing.T) {
 		id, _ := f.said(t, f.ann, title, question, answer)
 		texts[id] = []string{title, question, answer}
 	}
-	_, err := f.IndexPending(t.Context(), nil, 1000)
+	_, err := f.IndexPending(t.Context(), nil, 0, 1000)
 	must(t, err)
 	searcher := chat.NewSearcher(f.DB, nil)
 	for _, query := range []string{"あ", "ああ", "会議", "会議録", "あい 会", "Aア", "議 録 い", "aaa"} {
@@ -193,7 +193,7 @@ func TestIndexingIsShared(t *testing.T) {
 	for range 4 {
 		go func() {
 			for {
-				n, err := f.IndexPending(t.Context(), nil, 5)
+				n, err := f.IndexPending(t.Context(), nil, 0, 5)
 				if n == 0 || err != nil {
 					done <- err
 					return

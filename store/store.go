@@ -28,6 +28,8 @@ const (
 	openTimeout     = 10 * time.Second // For a database that is starting up.
 	openPoll        = 100 * time.Millisecond
 	maxAttempts     = 4 // Of a transaction that the database asks to retry.
+
+	maxBeginWait = time.Second // Before further answers are refused: their callers would give up.
 )
 
 // sessionSettings keep a lost client or a runaway statement from holding locks for ever. They are set after connecting
@@ -47,12 +49,17 @@ type DB struct {
 	// Otherwise a busy server could be mistaken for a dead one.
 	vital *pgxpool.Pool
 
+	begins *group // Of answers: their callers wait for the first token.
+	ends   *group // Of answers, and titles.
+
 	secrets secret.Keyring
 }
 
 // WithSecrets returns the same database, which seals what is secret if there is a key. Closing either closes both.
 func (db *DB) WithSecrets(secrets secret.Keyring) *DB {
-	return &DB{pool: db.pool, vital: db.vital, secrets: secrets}
+	other := *db
+	other.secrets = secrets
+	return &other
 }
 
 // Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for
@@ -92,6 +99,7 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		db.pool.Close()
 		return nil, fmt.Errorf("the database: %w", err)
 	}
+	db.begins, db.ends = &group{pool: db.pool, maxWait: maxBeginWait}, &group{pool: db.pool}
 	return db, nil
 }
 

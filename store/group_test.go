@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
+)
+
+// TestAnswersBeginTogether: answers that begin at the same time are committed in few transactions, and one that is
+// refused is refused alone.
+func TestAnswersBeginTogether(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	const people = 64
+	all := make([]chat.Begin, people)
+	for i := range all {
+		all[i] = question(f.ann, f.thread(t, f.ann).ID, server)
+	}
+	all[20].Question.Pictures = []picture.Picture{{ID: newID()}} // It does not exist.
+	errs := make([]error, people)
+	var wait sync.WaitGroup
+	for i, b := range all {
+		wait.Go(func() { _, errs[i] = f.BeginGeneration(t.Context(), b) })
+	}
+	wait.Wait()
+	for i, err := range errs {
+		if i == 20 && !errors.Is(err, picture.ErrNone) || i != 20 && err != nil {
+			t.Errorf("question %d: %v", i, err)
+		}
+	}
+	if n := value[int](t, f, `SELECT count(*)::int FROM generations`); n != people-1 {
+		t.Errorf("%d answers have begun", n)
+	}
+
+	outcomes := make([]chat.Outcome, 0, people)
+	for i, b := range all {
+		if i != 20 {
+			outcomes = append(outcomes, outcome(f.ann, chat.Begun{Exchange: b.Exchange}, server, "回答です"))
+		}
+	}
+	for _, o := range outcomes {
+		wait.Go(func() {
+			if err := f.end(t, o); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if n := value[int](t, f, `SELECT count(DISTINCT xmin::text)::int FROM messages WHERE status = 'success'
+		AND role = 'assistant'`); n >= people-1 {
+		t.Errorf("%d answers ended in %d transactions", people-1, n)
+	}
+	if n := value[int](t, f, `SELECT messages FROM usage_daily WHERE user_id = $1`, f.ann.UserID); n != people-1 {
+		t.Errorf("%d answers are counted", n)
+	}
+}
+
+// TestAnswersDoNotWaitForALockOfAnother: a thread that somebody holds delays its own question only.
+func TestAnswersDoNotWaitForALockOfAnother(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	held, free := f.thread(t, f.ann).ID, make([]uuid.UUID, 8)
+	for i := range free {
+		free[i] = f.thread(t, f.ann).ID
+	}
+	conn, err := pgx.Connect(t.Context(), f.dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	tx, err := conn.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), `SELECT FROM threads WHERE id = $1 FOR UPDATE`, held)
+	must(t, err)
+	late := make(chan error, 1)
+	var wait sync.WaitGroup
+	for i, id := range free {
+		if i == len(free)/2 {
+			go func() {
+				_, err := f.BeginGeneration(t.Context(), question(f.ann, held, server))
+				late <- err
+			}()
+		}
+		wait.Go(func() {
+			if _, err := f.BeginGeneration(t.Context(), question(f.ann, id, server)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	must(t, tx.Rollback(t.Context()))
+	must(t, <-late)
+}
+
+// TestTextsAreIndexedOnceTheyAreOld: a text that was just written is left to its owner's search.
+func TestTextsAreIndexedOnceTheyAreOld(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.said(t, f.ann, "題", "質問の文", "回答の文")
+	if n, err := f.IndexPending(t.Context(), nil, time.Hour, 100); err != nil || n != 0 {
+		t.Errorf("%d new texts are indexed, error %v", n, err)
+	}
+	f.exec(t, `UPDATE search_pending SET queued_at = queued_at - interval '2 hours'`)
+	if n, err := f.IndexPending(t.Context(), nil, time.Hour, 100); err != nil || n != 3 {
+		t.Errorf("%d old texts are indexed, error %v", n, err)
+	}
+}
