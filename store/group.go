@@ -33,6 +33,7 @@ type group struct {
 	maxWait time.Duration
 
 	mu      sync.Mutex
+	work    sync.WaitGroup
 	waiting []*grouped // Guarded by mu. Oldest first.
 	running bool       // Guarded by mu. A goroutine commits.
 }
@@ -61,7 +62,7 @@ func (g *group) do(ctx context.Context, t grouped) error {
 	g.waiting = append(g.waiting, &t)
 	if !g.running {
 		g.running = true
-		go g.run()
+		g.work.Go(g.run)
 	}
 	g.mu.Unlock()
 	select {
@@ -96,7 +97,7 @@ func (g *group) commit(all []*grouped) {
 	apart := mayRepeat(err) || hasCode(err, codeLockTimeout) || len(all) > 1 && isRefused(err)
 	for _, t := range all {
 		if apart {
-			go func() { t.done <- g.commitAlone(t) }()
+			g.work.Go(func() { t.done <- g.commitAlone(t) })
 		} else {
 			t.done <- translate(err)
 		}

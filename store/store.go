@@ -152,6 +152,8 @@ func isStarting(err error) bool {
 
 // Close closes all connections. It waits for those in use.
 func (db *DB) Close() {
+	db.begins.work.Wait()
+	db.ends.work.Wait()
 	db.pool.Close()
 	db.vital.Close()
 }
