@@ -16,6 +16,7 @@ import (
 
 const (
 	groupSize  = 32               // Transactions that are committed as one, at most.
+	groupLanes = 3                // Groups of a kind that are committed at once: one alone gets little of a busy machine.
 	groupLimit = 10 * time.Second // For the statements of a group.
 
 	// groupLock is how long a group waits for a lock of another transaction: after it, its transactions are committed
@@ -29,13 +30,15 @@ type group struct {
 	pool interface {
 		SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 	}
+	lanes int // Groups that are committed at the same time.
+
 	// maxWait is how long the first one may have waited before others are refused. 0: none is.
 	maxWait time.Duration
 
 	mu      sync.Mutex
 	work    sync.WaitGroup
 	waiting []*grouped // Guarded by mu. Oldest first.
-	running bool       // Guarded by mu. A goroutine commits.
+	running int        // Guarded by mu. Goroutines that commit, at most lanes.
 }
 
 // grouped is a transaction of a group.
@@ -60,8 +63,8 @@ func (g *group) do(ctx context.Context, t grouped) error {
 		return fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	}
 	g.waiting = append(g.waiting, &t)
-	if !g.running {
-		g.running = true
+	if g.running < g.lanes {
+		g.running++
 		g.work.Go(g.run)
 	}
 	g.mu.Unlock()
@@ -79,11 +82,12 @@ func (g *group) run() {
 		g.mu.Lock()
 		taken := g.waiting[:min(len(g.waiting), groupSize)]
 		g.waiting = slices.Clone(g.waiting[len(taken):])
-		g.running = len(taken) > 0
-		g.mu.Unlock()
 		if len(taken) == 0 {
+			g.running--
+			g.mu.Unlock()
 			return
 		}
+		g.mu.Unlock()
 		taken = slices.DeleteFunc(slices.Clone(taken), func(t *grouped) bool { return t.ctx.Err() != nil })
 		if len(taken) > 0 {
 			g.commit(taken)

@@ -29,7 +29,7 @@ const (
 	openPoll        = 100 * time.Millisecond
 	maxAttempts     = 4 // Of a transaction that the database asks to retry.
 
-	maxBeginWait = time.Second // Before further answers are refused: their callers would give up.
+	maxBeginWait = 3 * time.Second // Before further answers are refused: their callers would give up.
 )
 
 // sessionSettings keep a lost client or a runaway statement from holding locks for ever. They are set after connecting
@@ -99,7 +99,8 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		db.pool.Close()
 		return nil, fmt.Errorf("the database: %w", err)
 	}
-	db.begins, db.ends = &group{pool: db.pool, maxWait: maxBeginWait}, &group{pool: db.pool}
+	db.begins = &group{pool: db.pool, lanes: groupLanes, maxWait: maxBeginWait}
+	db.ends = &group{pool: db.pool, lanes: groupLanes}
 	return db, nil
 }
 
