@@ -14,12 +14,12 @@ default:
 up *args: build
     @exec bin/tsumugi serve {{ args }}
 
-# The same with three servers, a NATS cluster and a balancer; see docs/scaling.md. --servers N changes their number.
+# Start three servers, a NATS cluster and a balancer; see docs/scaling.md. --servers N changes the number of servers.
 up-cluster *args: build
     @go build -o bin/cluster ./cmd/cluster
     @exec bin/cluster {{ args }}
 
-# The same beside a Slack workspace in small, which it is connected with; see CONTRIBUTING.md.
+# Start a server and a fake Slack workspace that it is connected to; see CONTRIBUTING.md.
 up-slack *args: build
     @go build -o bin/upslack ./cmd/upslack
     @exec bin/upslack {{ args }}
@@ -38,12 +38,12 @@ build: packages
 test *args: build compiler browser
     @scripts/test {{ args }}
 
-# Install a C compiler for the race detector if there is none.
+# Install a C compiler for the race detector, unless one is installed.
 [private]
 compiler:
     @scripts/compiler
 
-# Install Chromium, Japanese fonts and an X server without a monitor if there are none.
+# Install Chromium, Japanese fonts and an X server without a monitor, unless they are installed.
 [private]
 browser:
     @scripts/browser
@@ -53,7 +53,7 @@ browser:
 bench *args: build browser
     @scripts/bench {{ args }}
 
-# Measure how documents are read and found, on the data of a folder; exits 1 if a goal is missed. With vectors too:
+# Measure extraction and retrieval of the documents in a folder; exits with status 1 if a goal is missed. For vectors:
 # --embed URL --model NAME [--query-prefix TEXT --passage-prefix TEXT]. See docs/documents.md.
 eval dir="../shared/data" *args="":
     @mkdir -p .cache/bench && go build -o .cache/bench/eval ./bench/eval && .cache/bench/eval "{{ dir }}" {{ args }}
@@ -62,7 +62,7 @@ eval dir="../shared/data" *args="":
 fresh *args:
     @scripts/fresh {{ args }}
 
-# Put load on a running server; without arguments it prints its usage. See docs/benchmarks.md.
+# Put load on a running server; prints its usage without arguments. See docs/benchmarks.md.
 loadgen *args:
     @go run ./bench/loadgen {{ args }}
 

@@ -23,7 +23,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// child makes the test binary run the command, because the command starts the systems.
+// child is the environment variable that makes the test binary run the command, because the command starts itself as a
+// child process for each system.
 const child = "TSUMUGI_BENCH_CHILD"
 
 func TestMain(m *testing.M) {
@@ -42,7 +43,8 @@ func newBench(t *testing.T) *bench {
 	return &bench{rounds: 1, quick: true, dir: t.TempDir(), progress: io.Discard}
 }
 
-// TestEverySystemDeliversTheText runs each measurement on a small scale: all systems must do the same work.
+// TestEverySystemDeliversTheText runs each measurement on a small scale and checks that all systems deliver the same
+// text.
 func TestEverySystemDeliversTheText(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{ours, oursHTTP, r3labs, tmaxmax, bare} {
@@ -60,7 +62,7 @@ func TestEverySystemDeliversTheText(t *testing.T) {
 			}
 			twice := 0.0
 			if name == r3labs {
-				twice = resumers // It repeats the event that the client names.
+				twice = resumers // r3labs/sse repeats the event with the client's Last-Event-ID.
 			}
 			for row, want := range map[string]float64{
 				"N = 3: watchers whose text differs": 0, "5 × 50/s: tokens lost or twice": 0,
@@ -107,7 +109,7 @@ func TestReaderCountsLostAndRepeatedTokens(t *testing.T) {
 	}
 }
 
-// TestReaderJoinsTokensOfTwoEvents: an event that catches a client up may end inside a token.
+// TestReaderJoinsTokensOfTwoEvents reads a token that is split over two events, as when a client resumes.
 func TestReaderJoinsTokensOfTwoEvents(t *testing.T) {
 	t.Parallel()
 	text := llmtest.AppendToken(llmtest.AppendToken(nil, 0), 1)

@@ -16,7 +16,7 @@ type browserRun struct {
 	LongTasks int     `json:"long_tasks"`
 	Longest   float64 `json:"longest_ms"`
 	Long      []struct {
-		At float64 `json:"at_s"` // Since the question.
+		At float64 `json:"at_s"` // Seconds since the question.
 		MS float64 `json:"ms"`
 	} `json:"long"`
 	Frames    int     `json:"frames"`

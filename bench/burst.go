@@ -52,13 +52,14 @@ func measureBurst(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// burstClients are the clients of one stream that receives bursts. One of them reads every event; all sum the bytes.
+// burstClients are the clients of one stream that receives bursts. One client reads every event. All clients sum the
+// bytes.
 type burstClients struct {
 	conns   []net.Conn
 	tallies []*tally
-	target  atomic.Int64  // Number of events that each client shall have.
-	missing atomic.Int64  // Number of watchers with fewer.
-	arrived chan struct{} // Receives when missing gets 0.
+	target  atomic.Int64  // Number of events that each client must receive.
+	missing atomic.Int64  // Number of watchers with fewer events.
+	arrived chan struct{} // Receives a value when missing becomes 0.
 	failed  chan error
 	done    sync.WaitGroup
 }
@@ -146,8 +147,8 @@ func gather(ctx context.Context, s *system, n int) (*burstClients, error) {
 	return c, s.awaitSessions(ctx, n)
 }
 
-// reached is called by each watcher on progress. Nothing is published between the last watcher's arrival and the next
-// target, so each watcher reaches its target exactly once.
+// reached is called by each watcher on progress. No event is published after the last watcher has reached the target
+// and before the next target is set, so each watcher reaches each target once.
 func (c *burstClients) reached(events int) bool {
 	if int64(events) == c.target.Load() && c.missing.Add(-1) == 0 {
 		c.arrived <- struct{}{}
@@ -177,7 +178,7 @@ func (c *burstClients) burst(s *system, events int) error {
 	}
 }
 
-// leave closes the connections and waits for the watchers' goroutines.
+// leave closes the connections and waits for the watchers' goroutines to end.
 func (c *burstClients) leave(cancel func()) {
 	cancel()
 	for _, conn := range c.conns {
@@ -186,8 +187,8 @@ func (c *burstClients) leave(cancel func()) {
 	c.done.Wait()
 }
 
-// wrong returns the number of watchers that did not receive exactly the published text: the one that reads every event
-// compares the text, the others compare their sums with it.
+// wrong returns the number of watchers whose text differs from the published one. The client that reads every event
+// compares its text. The other clients compare their sums with that client's sum.
 func (c *burstClients) wrong(published int) int {
 	first := c.tallies[len(c.tallies)/2]
 	if first.full.sum() != wantedText(0, published) || first.full.events != published {

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
-// alone is the model itself, without a system in between.
+// alone is the name of measurements that ask the model directly.
 const alone = "the model alone"
 
 // Rows of the sections.
@@ -37,13 +37,13 @@ const (
 	rowBusy   = "questions that got no answer: too busy"
 )
 
-// Lengths of the section's answers.
+// Lengths of the section's answers, in tokens.
 const (
 	tokensPerSecond = 50
 	answerTokens    = 300
 )
 
-// addedTable is the table of the time that systems add before the first token.
+// addedTable returns the table of the time that systems add before the first token.
 func addedTable(of string) *table {
 	return newTable("Added to the time to the first token: "+of,
 		"From sending the question to reading the first text of the answer, less the same quantile of asking the "+
@@ -87,8 +87,8 @@ func measureChat(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// chatRounds measures parts of each system, alternating between the systems. t is nil if only the first token is
-// measured.
+// chatRounds measures parts of each system, alternating between the systems. t may be nil if only the time to the first
+// token is measured.
 func (b *bench) chatRounds(ctx context.Context, what string, rounds int, first, t *table, parts ...chatPart) error {
 	if err := b.nodeVersions(ctx); err != nil {
 		return err
@@ -149,11 +149,11 @@ type chatSystem struct {
 	model   *process
 	server  *process // Nil for the model alone.
 	address string
-	mark    string // The bytes before an event's text.
+	mark    string // Bytes before an event's text.
 	stop    func()
 
-	// requests returns n requests with the same question, each in a thread of its own or all in one, if the system has
-	// threads.
+	// requests returns n requests with the same question. If the system has threads, each question gets a new thread,
+	// or all share one thread.
 	requests func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error)
 }
 
@@ -251,7 +251,7 @@ type chatRound struct {
 	wrong, refused int
 }
 
-// chatPart is a part of the measurement for which a system is started once.
+// chatPart is a part of the measurement. A system is started once for each part.
 type chatPart func(*chatRound, context.Context, *chatSystem) error
 
 func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
@@ -267,7 +267,7 @@ func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
 		}
 	}
 	switch {
-	case m.table == nil && m.wrong+m.refused > 0: // One chat overloads no system.
+	case m.table == nil && m.wrong+m.refused > 0: // A single chat cannot overload a system, so this is an error.
 		return fmt.Errorf("%d texts differ, %d questions got no answer", m.wrong, m.refused)
 	case m.table != nil && m.name != alone:
 		m.table.add(rowTexts, m.name, 0, float64(m.wrong))
@@ -276,7 +276,8 @@ func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
 	return nil
 }
 
-// script returns a question that the model answers with n tokens, after a delay, at a pace. 0 is as fast as possible.
+// script returns a question that the model answers with n tokens, after a delay, at a rate. Rate 0 means as fast as
+// possible.
 func script(tokens, thinkMS, perSecond int) string {
 	if perSecond == 0 {
 		perSecond = -1
@@ -300,7 +301,7 @@ func (m *chatRound) one(ctx context.Context, c *chatSystem) error {
 	)
 }
 
-// ask asks n questions in one chat, fewer in a quick run.
+// ask asks n questions in one chat, or fewer in a quick run.
 func (m *chatRound) ask(ctx context.Context, c *chatSystem, row string, questions int, l chatLoad) error {
 	if m.bench.quick {
 		questions /= 4
@@ -351,7 +352,8 @@ func (m *chatRound) thousand(ctx context.Context, c *chatSystem) error {
 	return errors.Join(m.ask(ctx, c, rowAfter, 200, chatLoad{}), m.paced(ctx, c, 1000, 5*time.Second))
 }
 
-// paced measures chats at a model's pace that begin at even intervals within a time shorter than their answers.
+// paced measures chats with a model of realistic speed. The chats begin at even intervals within ramp, which is shorter
+// than an answer.
 func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp time.Duration) error {
 	tokens := answerTokens
 	if m.bench.quick {
@@ -374,7 +376,7 @@ func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp ti
 	}
 	m.table.add(fmt.Sprintf(rowCPU, chats), m.name, 1, r.perToken())
 	if chats == 1000 {
-		m.table.add(rowStream, m.name, 0, r.grown/float64(len(r.first))) // Of the answered ones.
+		m.table.add(rowStream, m.name, 0, r.grown/float64(len(r.first))) // Per answered chat.
 	}
 	return nil
 }

@@ -10,38 +10,39 @@ import (
 	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
-// chatLoad is a number of chats that ask a system.
+// chatLoad describes a load of chats that ask a system.
 type chatLoad struct {
 	chats     int
-	answers   int // All chats together.
-	tokens    int // Of an answer.
+	answers   int // Total of all chats.
+	tokens    int // Tokens per answer.
 	thinkMS   int
-	oneThread bool          // Every question goes to one thread instead of a new one.
-	perSecond int           // Tokens of an answer; 0 is as fast as possible.
-	ramp      time.Duration // The chats begin evenly within it.
-	lasting   time.Duration // Questions stop afterwards; 0 is until all are answered.
+	oneThread bool          // All questions are asked in one thread instead of a new one each.
+	perSecond int           // Tokens of an answer per second; 0 means as fast as possible.
+	ramp      time.Duration // Period over which the starts of the chats are spread evenly.
+	lasting   time.Duration // Time after which no more questions are asked; 0 means until all are answered.
 }
 
 // chatResult is the result of a load.
 type chatResult struct {
 	first  []float64 // Milliseconds to the first text of each answer.
-	lags   []float64 // Milliseconds of each token, from its due time.
+	lags   []float64 // Milliseconds from each token's due time to its arrival.
 	tokens int
 	took   time.Duration
-	cpu    time.Duration // Of the server.
+	cpu    time.Duration // CPU time of the server.
 	grown  float64       // Maximum growth of the server's memory in KiB.
 }
 
-// perToken returns the server's CPU time in µs a token.
+// perToken returns the server's CPU time per token, in µs.
 func (r chatResult) perToken() float64 { return float64(r.cpu.Microseconds()) / float64(r.tokens) }
 
-// load asks until all questions are answered or the time is over. It counts answers that differ.
+// load asks until all questions are answered or l.lasting has elapsed. It counts answers that differ from the expected
+// text.
 func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatResult, error) {
 	requests, err := c.requests(ctx, script(l.tokens, l.thinkMS, l.perSecond), l.answers, l.oneThread)
 	if err != nil {
 		return chatResult{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*waitTimeout) // One of the systems has long queues.
+	ctx, cancel := context.WithTimeout(ctx, 5*waitTimeout) // Long, because one of the systems has long queues.
 	defer cancel()
 	w := &chatWork{system: c, load: l, requests: requests}
 	observed, err := observe(c.server)
@@ -82,7 +83,7 @@ type chatWork struct {
 	refusal error      // Guarded by mu. The last reason.
 }
 
-// chat asks one question after the other, from its start time on.
+// chat asks questions one after the other, starting at begin.
 func (w *chatWork) chat(ctx context.Context, begin time.Time) {
 	timer := time.NewTimer(time.Until(begin))
 	defer timer.Stop()
@@ -100,7 +101,8 @@ func (w *chatWork) chat(ctx context.Context, begin time.Time) {
 	}
 }
 
-// ask asks and reads the answer to its end. The connection is established before the clock starts, like a browser's.
+// ask sends a question and reads the whole answer. It connects before it starts the clock, because a browser has an
+// open connection too.
 func (w *chatWork) ask(ctx context.Context, request []byte) {
 	var every time.Duration
 	if w.load.perSecond > 0 {
@@ -131,18 +133,18 @@ func (w *chatWork) ask(ctx context.Context, request []byte) {
 	w.result.tokens += w.load.tokens
 }
 
-// observation measures a server's resources from its start on.
+// observation measures a server's CPU time and memory between observe and end.
 type observation struct {
 	of      *process
 	cpu     time.Duration
 	memory  float64
-	most    float64 // KiB. Belongs to the sampling goroutine until done is closed.
+	most    float64 // Maximum in KiB. Owned by the sampling goroutine until done is closed.
 	stop    chan struct{}
 	done    chan struct{}
 	failure error
 }
 
-// observe starts sampling a server's memory. A nil server uses nothing.
+// observe starts sampling a server's memory. The resources of a nil server are 0.
 func observe(server *process) (*observation, error) {
 	o := &observation{of: server}
 	if server == nil {
@@ -171,7 +173,7 @@ func (o *observation) watch() {
 	}
 }
 
-// end returns the CPU time and the greatest growth in KiB since.
+// end returns the CPU time and the maximum growth of the memory in KiB, both since observe.
 func (o *observation) end() (cpu time.Duration, grown float64, err error) {
 	if o.of == nil {
 		return 0, 0, nil

@@ -21,12 +21,13 @@ import (
 
 const (
 	bookPages  = 1000
-	queueFiles = 100 // Of one person, before the file of another.
-	queuePages = 20  // Of each.
+	queueFiles = 100 // Files of one person, queued before the file of another.
+	queuePages = 20  // Pages of each file.
 	lookEvery  = 50 * time.Millisecond
 )
 
-// measureDocuments uploads a PDF file of many pages, and a file behind many of another person.
+// measureDocuments uploads a PDF file with many pages, and then a file that is queued after many files of another
+// person.
 func measureDocuments(ctx context.Context, b *bench) error {
 	pages, files := bookPages, queueFiles
 	if b.quick {
@@ -47,8 +48,8 @@ func measureDocuments(ctx context.Context, b *bench) error {
 		URL: p.url, Token: tsumugi.Password(p.url, "admin@demo.example", demoPassword, p.client.HTTP),
 		HTTP: p.client.HTTP,
 	}
-	random := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // The same texts each time.
-	// The first file of a new server has it compile PDFium.
+	random := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // The texts are the same in each run.
+	// The first file makes a new server compile PDFium.
 	if _, err := read(ctx, p.client, "最初の資料.pdf", book(random, 1)); err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func measureDocuments(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// book draws a PDF file of full pages.
+// book returns a PDF file with full pages.
 func book(random *rand.Rand, pages int) []byte {
 	drawn := make([]*pdftest.Page, pages)
 	for i := range drawn {
@@ -107,7 +108,7 @@ func book(random *rand.Rand, pages int) []byte {
 	return pdftest.Draw(drawn)
 }
 
-// source is a data source as the API tells it.
+// source is a data source in the API's format.
 type source struct {
 	ID, Status, Filename, Error string
 }
@@ -151,7 +152,7 @@ func upload(ctx context.Context, c *tsumugi.Client, name string, content []byte)
 	return s, json.Unmarshal(answer, &s)
 }
 
-// read uploads a file and waits until it was read, which took returns.
+// read uploads a file, waits until the server has extracted it, and returns the time that the extraction took.
 func read(ctx context.Context, c *tsumugi.Client, name string, content []byte) (took time.Duration, _ error) {
 	s, err := upload(ctx, c, name, content)
 	if err != nil {
@@ -169,7 +170,7 @@ func read(ctx context.Context, c *tsumugi.Client, name string, content []byte) (
 	return time.Since(began), err
 }
 
-// allRead waits until all files of a person were read.
+// allRead waits until all files of a person are extracted.
 func allRead(ctx context.Context, c *tsumugi.Client) error {
 	return await(ctx, c, func(list []source) bool {
 		for _, s := range list {
@@ -181,7 +182,8 @@ func allRead(ctx context.Context, c *tsumugi.Client) error {
 	})
 }
 
-// await looks at a person's newest files until enough says so. A file that cannot be read ends it.
+// await polls a person's newest files until enough returns true. It returns an error if the server cannot extract a
+// file.
 func await(ctx context.Context, c *tsumugi.Client, enough func([]source) bool) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -206,8 +208,8 @@ func await(ctx context.Context, c *tsumugi.Client, enough func([]source) bool) e
 	}
 }
 
-// watchMemory looks at the memory of the server and of the children that read files, until stop is called, which
-// returns the most of both, in KiB.
+// watchMemory samples the memory of the server and of its child processes that extract files, until stop is called.
+// stop returns the maximum of each, in KiB.
 func (p *product) watchMemory(ctx context.Context) (stop func() (server, child float64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -233,11 +235,11 @@ func (p *product) watchMemory(ctx context.Context) (stop func() (server, child f
 	}
 }
 
-// childMemory returns the memory of the largest process that reads files for a server, in KiB.
+// childMemory returns the memory of a server's largest child process, in KiB.
 func childMemory(server int) (most float64) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", server))
 	for _, task := range tasks {
-		children, _ := os.ReadFile(task) //nolint:gosec // Of a process of ours.
+		children, _ := os.ReadFile(task) //nolint:gosec // The process is a child of this one.
 		for _, child := range strings.Fields(string(children)) {
 			pid, err := strconv.Atoi(child)
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -41,11 +41,12 @@ func (h *ourHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.server.Serve(w, r, sse.Delivery{
 		Watch: text.Watch(r.Header.Get("Last-Event-ID")), Until: time.Now().Add(time.Hour),
-		Done: func(error) {}, // The client left.
+		Done: func(error) {}, // The client has disconnected.
 	})
 }
 
-// r3labsHub is r3labs/sse with its defaults. It replays everything or nothing, and then numbers the events itself.
+// r3labsHub is r3labs/sse with its defaults. It replays all events or none. With replay, it assigns the event ids
+// itself.
 type r3labsHub struct{ *r3sse.Server }
 
 func newR3labsHub(replay int) r3labsHub {
@@ -60,10 +61,10 @@ func (h r3labsHub) Publish(name string, n int) {
 	h.Server.Publish(name, &r3sse.Event{ID: appendID(nil, n), Data: appendData(nil, n)})
 }
 
-// tmaxmaxHub is tmaxmax/go-sse with its default provider, a topic a stream.
+// tmaxmaxHub is tmaxmax/go-sse with its default provider and one topic per stream.
 type tmaxmaxHub struct {
 	*tmsse.Server
-	numbered bool // The replayer gives the events their ids.
+	numbered bool // The replayer assigns the event ids.
 }
 
 func newTmaxmaxHub(replay int) (tmaxmaxHub, error) {
@@ -92,12 +93,12 @@ func (h tmaxmaxHub) Publish(name string, n int) {
 	}
 	m.AppendData(string(appendData(nil, n)))
 	if err := h.Server.Publish(m, name); err != nil {
-		panic("tmaxmax/go-sse: " + err.Error()) // Only for a closed server or an invalid message.
+		panic("tmaxmax/go-sse: " + err.Error()) // Happens only if the server is closed or the message is invalid.
 	}
 }
 
-// bareHub is the minimum for a server on net/http that sends each event at once: frames are prepared and shared, a
-// client is an index, one broadcast wakes all, and each event is one write and one flush.
+// bareHub is the minimal server on net/http that sends each event at once. Clients share encoded frames. A client's
+// state is an index into the frames. One broadcast wakes all clients. Each event is one write and one flush.
 type bareHub struct {
 	mu      sync.RWMutex
 	streams map[string]*bareStream // Guarded by mu.
@@ -141,7 +142,7 @@ func (h *bareHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	next := 0
 	if _, offset, found := strings.Cut(r.Header.Get("Last-Event-ID"), "-"); found {
-		n, _ := strconv.Atoi(offset) // Ours.
+		n, _ := strconv.Atoi(offset) // The load generator sends valid ids.
 		next = n / tokenBytes
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -167,8 +168,8 @@ func (h *bareHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rawHub writes the frames to the clients' TCP connections and does nothing else: it is the cost of the system calls. A
-// stalled client blocks it.
+// rawHub only writes the frames to the clients' TCP connections, to measure the cost of the system calls. A stalled
+// client blocks it.
 type rawHub struct {
 	mu      sync.RWMutex
 	streams map[string]*rawStream // Guarded by mu.
@@ -199,7 +200,7 @@ func (h *rawHub) Publish(name string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, conn := range s.conns {
-		_, _ = conn.Write(frame) // The client left.
+		_, _ = conn.Write(frame) // Fails if the client has disconnected.
 	}
 }
 

@@ -1,8 +1,8 @@
 // Command bench measures Tsumugi against the goals of docs/benchmarks.md, and against peers in the same run. It starts
-// every server as a process of its own on 127.0.0.1, puts load on it from this one, and reads the server's CPU time and
-// memory from /proc, so it runs on Linux only. `just bench` builds what it needs and calls it.
+// every server as a separate process on 127.0.0.1 and generates load in this process. It reads the server's CPU time
+// and memory from /proc, so it runs on Linux only. `just bench` builds the programs and runs it.
 //
-// It is not part of the product. It imports package stream, which it measures, and the peers.
+// It is not part of the product. It imports package stream and the peers, which it measures.
 package main
 
 import (
@@ -38,8 +38,8 @@ type section struct {
 	run  func(ctx context.Context, b *bench) error
 }
 
-// sections returns the parts of a run in order. Those about a single person come first, while the machine is quiet: see
-// docs/benchmarks.md.
+// sections returns the parts of a run in order. Measurements of a single person come first, while the machine is idle.
+// See docs/benchmarks.md.
 func sections() []section {
 	return []section{
 		{"one", measureOne},
@@ -62,13 +62,13 @@ func sections() []section {
 
 // bench is one run.
 type bench struct {
-	tsumugi   string // Programs.
+	tsumugi   string // Path of a program, as is fakemodel.
 	fakemodel string
-	aisdk     string // Folder of the peer on Node, with its packages.
+	aisdk     string // Folder of the peer on Node.js, with its packages.
 	scripts   string // Folder of the browser's parts.
 	rounds    int
 	quick     bool
-	dir       string // Temporary; removed at the end.
+	dir       string // Temporary folder, removed at the end of the run.
 	progress  io.Writer
 	began     time.Time
 	report    report
@@ -79,7 +79,7 @@ func (b *bench) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(b.progress, "%5.0f s  "+format+"\n", append([]any{time.Since(b.began).Seconds()}, args...)...)
 }
 
-// run parses the arguments and measures. The argument "peer" is used by the command itself only.
+// run parses the arguments and measures. The argument "peer" is for child processes that the command starts itself.
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
 	if len(args) == 2 && args[0] == "peer" {
 		var s spec
@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		return errors.New("--rounds must be 1 or more")
 	}
 	err := b.measure(ctx, wanted)
-	b.report.write(out) // Also the results before a failure.
+	b.report.write(out) // After a failure, prints the results before it.
 	if *file != "" {
 		err = errors.Join(err, b.report.save(*file))
 	}
@@ -141,7 +141,7 @@ func (b *bench) measure(ctx context.Context, wanted []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	// As root, the database runs as another user, who must be able to reach its folder.
+	// A database started by root runs as another user, who must be able to reach its folder.
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // It contains no secrets.
 		return err
 	}

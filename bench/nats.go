@@ -33,7 +33,7 @@ const (
 	rowCrossCPU  = "%d × %d/s: CPU µs a token, %s"
 )
 
-// measureNATS watches streams through the server that writes them, and through another one.
+// measureNATS watches streams through the server that generates them, and through another server.
 func measureNATS(ctx context.Context, b *bench) error {
 	t := newTable("Two servers, joined by NATS",
 		"Streams with one watcher each, as above; the fast path. CPU is told for each process: what writes costs the "+
@@ -54,7 +54,7 @@ func measureNATS(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	for _, r := range t.Rows { // Difference of the medians.
+	for _, r := range t.Rows { // Adds the difference of the medians.
 		if same, other := t.median(r.Name, sameServer), t.median(r.Name, otherServer); other == other && same == same {
 			r.Values[added] = []float64{other - same}
 		}
@@ -62,7 +62,7 @@ func measureNATS(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// cross measures one path once.
+// cross measures one path, in one round.
 func cross(ctx context.Context, b *bench, t *table, way string, p pace, seconds int) error {
 	nats, err := startSystem(ctx, b, spec{Name: natsServer}, 0)
 	if err != nil {
@@ -121,7 +121,7 @@ func cpuOf(systems ...*system) ([]time.Duration, error) {
 	return used, failed
 }
 
-// runNATS runs a NATS server with streams in memory, until in ends.
+// runNATS runs a NATS server with streams in memory until in reaches EOF.
 func runNATS(in io.Reader, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "tsumugi-bench-nats-")
 	if err != nil {
@@ -148,7 +148,7 @@ func runNATS(in io.Reader, out io.Writer) error {
 type bridgedHub struct{ *ourHub }
 
 func newBridgedHub(ctx context.Context, url string) (bridgedHub, error) {
-	transport, err := bridge.Connect(ctx, bridge.Config{URL: url}) // Lives as long as the process.
+	transport, err := bridge.Connect(ctx, bridge.Config{URL: url}) // Never closed; the process ends with it.
 	if err != nil {
 		return bridgedHub{}, err
 	}
@@ -157,7 +157,7 @@ func newBridgedHub(ctx context.Context, url string) (bridgedHub, error) {
 	}}, nil
 }
 
-// ServeHTTP waits for the text of another server if it is not written by this one.
+// ServeHTTP serves a stream. If another server generates the text, it waits for it.
 func (h bridgedHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	interest := h.hub.Join(r.URL.Query().Get("stream"))
 	if interest.Text() == nil {

@@ -18,13 +18,13 @@ const (
 	rowPacedLost = "%d × %d/s: tokens lost or twice"
 )
 
-// pace is a number of streams with one watcher each and tokens at a fixed rate.
+// pace describes a measurement: a number of streams with one watcher each, and tokens at a fixed rate.
 type pace struct {
 	streams, perSecond int
-	systems            []string // In addition to ours.
+	systems            []string // Measured in addition to ours.
 }
 
-// paces returns the measurements; a quick run has only the first ones.
+// paces returns the measurements. A quick run has only the first ones.
 func (b *bench) paces() []pace {
 	all := []pace{
 		{200, 50, []string{r3labs, bare, raw}},
@@ -39,7 +39,7 @@ func (b *bench) paces() []pace {
 	return all
 }
 
-// measurePaced measures many streams with one watcher each, at the pace of a model.
+// measurePaced measures many streams with one watcher each, at the token rate of a model.
 func measurePaced(ctx context.Context, b *bench) error {
 	t := newTable("Many streams, one watcher each, paced",
 		"Streams × tokens a second on each. The time of a token is counted from when it was due by the clock, "+
@@ -57,8 +57,7 @@ func measurePaced(ctx context.Context, b *bench) error {
 			b.say("Paced streams, %d × %d/s, round %d of %d", p.streams, p.perSecond, round+1, b.rounds)
 			turns := b.turns(append([]string{ours, oursHTTP}, p.systems...))
 			if p.streams == 5000 {
-				// This load needs nearly both cores, so that any disturbance shows, and takes more seconds to average
-				// out.
+				// This load needs nearly both cores and is sensitive to disturbances, so it is measured for longer.
 				turns = slices.Concat(turns, turns)
 			}
 			for _, name := range turns {
@@ -72,8 +71,8 @@ func measurePaced(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// turns returns the systems in the order of a round: forwards and backwards, so that drift of the machine's speed
-// affects all alike.
+// turns returns the systems in the order of a round, forwards and then backwards, so that a drift of the machine's
+// speed affects all systems equally.
 func (b *bench) turns(systems []string) []string {
 	if b.quick {
 		return systems
@@ -114,7 +113,7 @@ func paced(ctx context.Context, b *bench, t *table, name string, p pace, seconds
 	if err != nil {
 		return err
 	}
-	// One value per second: a moment in which the machine did something else spoils one of them and not the whole.
+	// Each second gets a separate value, so that a short disturbance of the machine affects one value only.
 	for _, second := range lags {
 		t.add(fmt.Sprintf(rowLag, p.streams, p.perSecond), name, 1, quantile(second, 0.99))
 	}
@@ -124,9 +123,9 @@ func paced(ctx context.Context, b *bench, t *table, name string, p pace, seconds
 	return nil
 }
 
-// pace publishes on the system's streams, each of which is watched by a client of another system, or of the same. It
-// returns the delays of the tokens in milliseconds, grouped by the second in which they were due, the number of lost
-// and repeated ones, and the publisher's CPU time.
+// pace publishes on the system's streams. One client watches each stream through watched, which may be the same system.
+// pace returns the delays of the tokens in milliseconds, grouped by the second of their due times. It also returns the
+// number of lost and repeated tokens, and the publisher's CPU time.
 func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int) (lags [][]float64, wrong int,
 	used time.Duration, err error,
 ) {
@@ -168,7 +167,7 @@ func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int)
 	return lags, wrong, after - before, err
 }
 
-// watching is a set of clients, each with a stream, or a position in one, of its own.
+// watching is a set of clients. Each client has a different stream, or a different position in a stream.
 type watching struct {
 	conns   []net.Conn
 	cancel  context.CancelFunc
@@ -176,7 +175,7 @@ type watching struct {
 	readers sync.WaitGroup
 }
 
-// watchAll connects a client for each reader. A client ends when its reader has everything, or after waitTimeout.
+// watchAll connects a client for each reader. A client ends when its reader is complete, or after waitTimeout.
 func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, request func(i int) []byte) (*watching,
 	error,
 ) {
@@ -189,13 +188,13 @@ func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, req
 			return nil, err
 		}
 		w.conns = append(w.conns, conn)
-		// A watcher that is cut off lacks tokens, which is counted.
+		// The error is ignored, because the missing tokens of a disconnected watcher are counted.
 		w.readers.Go(func() { _ = wire.Follow(w.ctx, conn, buffer, nil, r) })
 	}
 	return w, nil
 }
 
-// wait returns when every reader has everything or has been cut off.
+// wait waits until every reader is complete or disconnected.
 func (w *watching) wait() { w.readers.Wait() }
 
 func (w *watching) leave() {

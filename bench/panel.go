@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// measurePanel opens the extension's panel in Chromium beside a page whose summary was asked for.
+// measurePanel opens the extension's panel in Chromium next to a page and requests a summary of it.
 func measurePanel(ctx context.Context, b *bench) error {
 	const row = "ms until the first characters are drawn"
 	times := 15

@@ -21,14 +21,14 @@ import (
 
 // The systems that are compared.
 const (
-	ours     = "tsumugi"           // As in production: the fast path if the connection allows it.
-	oursHTTP = "tsumugi, net/http" // Behind TLS or HTTP/2.
+	ours     = "tsumugi"           // Production settings, with the fast path if the connection allows it.
+	oursHTTP = "tsumugi, net/http" // The path that is used behind TLS or HTTP/2.
 	r3labs   = "r3labs/sse"
 	tmaxmax  = "tmaxmax/go-sse"
 	bare     = "bare net/http"
 	raw      = "raw TCP"
 
-	lean  = "tsumugi, no database" // Our model client and streams, without database and authentication.
+	lean  = "tsumugi, no database" // Tsumugi's model client and streams, without database and authentication.
 	naive = "naive Go"
 	aiSDK = "AI SDK on Node"
 )
@@ -39,10 +39,10 @@ type spec struct {
 	Replay      int    `json:"replay,omitempty"`       // Number of events that it must be able to replay.
 	WriteBuffer int    `json:"write_buffer,omitempty"` // Size of a socket buffer in bytes; 0 is the kernel's default.
 	Provider    string `json:"provider,omitempty"`     // Base URL of the model, for systems that use one.
-	NATS        string `json:"nats,omitempty"`         // URL, for systems that use it.
+	NATS        string `json:"nats,omitempty"`         // URL of the NATS server, for systems that use it.
 }
 
-// hub is a system under test: tokens are published on its streams, and clients watch them over HTTP.
+// hub is a system under test. Tokens are published on its streams, which clients watch over HTTP.
 type hub interface {
 	// Open creates a stream. It is called before any other method for that stream.
 	Open(stream string)
@@ -50,7 +50,7 @@ type hub interface {
 	// Publish sends token n. One goroutine publishes a stream's tokens in order, from 0.
 	Publish(stream string, n int)
 
-	// ServeHTTP sends the stream named in the query, from the Last-Event-ID on if the hub can replay.
+	// ServeHTTP sends the stream named in the query. If the hub can replay, it starts after the Last-Event-ID.
 	http.Handler
 }
 
@@ -77,31 +77,31 @@ func newHub(ctx context.Context, s spec) (hub, error) {
 	return nil, fmt.Errorf("no system is called %q", s.Name)
 }
 
-// order is a command of the load generator to the process of a system, one line of JSON each.
+// order is a command of the load generator to the process of a system, sent as a line of JSON.
 type order struct {
 	Op      string `json:"op"`                // open, sessions, burst, pace or heap
 	Streams int    `json:"streams,omitempty"` // For open and pace: streams 0 to Streams-1.
 	Events  int    `json:"events,omitempty"`  // For burst and pace: tokens per stream.
-	Start   int64  `json:"start,omitempty"`   // For pace: when the first stream's first token is due, Unix time in ns.
-	Every   int64  `json:"every,omitempty"`   // For pace: ns between a stream's tokens.
+	Start   int64  `json:"start,omitempty"`   // For pace: due time of the first stream's first token, Unix time in ns.
+	Every   int64  `json:"every,omitempty"`   // For pace: time between a stream's tokens, in ns.
 }
 
-// reply is the answer to an order.
+// reply is the response to an order.
 type reply struct {
-	Address  string `json:"address,omitempty"`  // The first line, before any order.
+	Address  string `json:"address,omitempty"`  // Sent once at the start, before any order.
 	Sessions int    `json:"sessions,omitempty"` // Number of watch requests so far.
 	Heap     uint64 `json:"heap,omitempty"`     // For heap: bytes of live heap and stacks.
 }
 
-// peer runs one system in a process of its own.
+// peer runs one system in this process.
 type peer struct {
 	hub      hub
 	sessions atomic.Int64
 	next     []int // Number of the next token, by stream.
 }
 
-// runPeer serves a system on a free port and executes the orders from in until that ends, at the latest with the load
-// generator.
+// runPeer serves a system on a free port and executes the orders from in until EOF, which comes at the latest when the
+// load generator ends.
 func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
 	wire.RaiseFileLimit()
 	if s.Name == natsServer {
@@ -129,14 +129,14 @@ func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	err = p.obey(listener.Addr().String(), in, out)
-	_ = server.Close() // Data still in transit is of no use.
+	_ = server.Close() // Data in transit is not needed.
 	if e := <-served; err == nil && !errors.Is(e, http.ErrServerClosed) {
 		err = e
 	}
 	return err
 }
 
-// smallBuffers shrinks the socket buffers of each client, so that a stalled one is noticed early.
+// smallBuffers is a listener that shrinks the socket buffers of each client, so that stalled clients are noticed early.
 type smallBuffers struct {
 	net.Listener
 	size int
@@ -186,7 +186,7 @@ func (p *peer) obey(address string, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// liveHeap collects garbage and returns the size of what is live.
+// liveHeap collects garbage and returns the size of the live heap and stacks, in bytes.
 func liveHeap() uint64 {
 	var stats runtime.MemStats
 	debug.FreeOSMemory()
@@ -203,8 +203,8 @@ func (p *peer) publish(stream, events int) {
 	}
 }
 
-// pace publishes on all streams at a fixed rate with one goroutine each, like generations. The streams' clocks are
-// spread evenly over the interval, and do not drift.
+// pace publishes on all streams at a fixed rate with one goroutine each, like generations. The streams' due times are
+// spread evenly over the interval and do not drift.
 func (p *peer) pace(o order) {
 	var publishers sync.WaitGroup
 	for stream := range o.Streams {
@@ -222,7 +222,7 @@ func (p *peer) pace(o order) {
 	publishers.Wait()
 }
 
-// due returns when a token of a paced stream is to be published.
+// due returns the due time of a token of a paced stream.
 func due(o order, stream, n int) time.Time {
 	return time.Unix(0, o.Start+o.Every*int64(stream)/int64(o.Streams)+o.Every*int64(n))
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// plot is a picture of some rows of a table: a group of bars per row, a bar per system.
+// plot is a bar chart of some rows of a table, with a group of bars per row and a bar per system.
 type plot struct {
-	file  string // Without .svg.
+	file  string // File name without .svg.
 	title string
 	rows  []string
 	omit  []string // Columns that are not shown.
 }
 
-// plots are the pictures of a run, by the prefix of their table's title.
+// plots returns the charts of a run, by the prefix of their table's title.
 func plots() map[string][]plot {
 	return map[string][]plot{
 		"One stream": {
@@ -60,7 +60,7 @@ func plots() map[string][]plot {
 	}
 }
 
-// Measures of a picture, in pixels.
+// Dimensions of a chart, in pixels.
 const (
 	plotWidth = 760
 	barsFrom  = 200
@@ -104,12 +104,12 @@ func (a axis) at(value float64) float64 {
 	return barsFrom + max(2, share*(barsTo-barsFrom))
 }
 
-// draw returns the picture as SVG, or "" if none of it was measured. It is readable on light and dark pages.
+// draw returns the chart as SVG, or "" if no value was measured. It is readable on light and dark pages.
 func (p plot) draw(t *table) string {
 	var values []float64
 	for _, name := range p.rows {
 		for _, column := range p.columns(t) {
-			// A logarithmic scale has no place for values that are zero, or negative because of measurement noise.
+			// A logarithmic scale cannot show values that are zero, or negative because of measurement noise.
 			if v := t.median(name, column); v > 0 {
 				values = append(values, v)
 			}
@@ -171,7 +171,7 @@ func (a axis) grid(from, to int) string {
 	return b.String()
 }
 
-// labels names the marks of the scale.
+// labels draws the labels of the scale's marks.
 func (a axis) labels(y int) string {
 	var b strings.Builder
 	for _, v := range a.marks() {
@@ -185,7 +185,7 @@ func (a axis) labels(y int) string {
 	return b.String()
 }
 
-// marks are the powers of ten, or the ends of a linear scale.
+// marks returns the marked values of the scale: the powers of ten, or the ends of a linear scale.
 func (a axis) marks() []float64 {
 	if !a.log {
 		return []float64{a.low, a.high}

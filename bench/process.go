@@ -24,10 +24,10 @@ type process struct {
 	in    io.WriteCloser
 	out   *bufio.Scanner
 	logs  *os.File
-	grace time.Duration // The time that it has to exit.
+	grace time.Duration // Time limit for the exit after the signal.
 }
 
-// startProcess starts a program whose output goes to a log file in dir. It ends with stop or ctx.
+// startProcess starts a program that logs to a file in dir. The process is ended by stop, or when ctx ends.
 func startProcess(ctx context.Context, dir, name string, environ []string, program string, args ...string) (*process,
 	error,
 ) {
@@ -67,8 +67,8 @@ func (p *process) await(pattern string) (string, error) {
 	return "", fmt.Errorf("%s ended: %s", filepath.Base(p.cmd.Path), logs)
 }
 
-// drain discards the rest of the output, so that the program does not block on writing. Its goroutine ends with the
-// program.
+// drain discards the rest of the output, so that the program does not block on writing. It starts a goroutine that ends
+// with the program.
 func (p *process) drain() {
 	go func() {
 		for p.out.Scan() {
@@ -77,14 +77,14 @@ func (p *process) drain() {
 	}()
 }
 
-// stop ends the program and waits for it. One that hangs, as some do after a client has stalled, is killed after a
-// while.
+// stop sends the program a signal and waits for its exit. After p.grace it kills the program, because some systems hang
+// after a client has stalled.
 func (p *process) stop() {
 	_ = p.in.Close()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	kill := time.AfterFunc(p.grace, func() { _ = p.cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = p.cmd.Wait() // Ended by a signal, as expected.
+	_ = p.cmd.Wait() // Returns an error, because a signal ended the program.
 	_ = p.logs.Close()
 }
 
@@ -92,7 +92,7 @@ func (p *process) stop() {
 // 10 ms.
 func (p *process) cpu() (time.Duration, error) {
 	var at unix.Timespec
-	clock := ^p.cmd.Process.Pid<<3 | 2                           // As clock_getcpuclockid makes it.
+	clock := ^p.cmd.Process.Pid<<3 | 2                           // The formula of clock_getcpuclockid.
 	if err := unix.ClockGettime(int32(clock), &at); err != nil { //nolint:gosec // A process id has 22 bits at most.
 		return 0, fmt.Errorf("the CPU clock of process %d: %w", p.cmd.Process.Pid, err)
 	}
@@ -114,7 +114,7 @@ func memoryOf(pid int) (float64, error) {
 	return strconv.ParseFloat(string(match[1]), 64)
 }
 
-// system is a hub in a process of its own, as the load generator sees it.
+// system is the load generator's connection to a hub in a child process.
 type system struct {
 	*process
 	name    string
@@ -122,7 +122,7 @@ type system struct {
 	streams int
 }
 
-// startSystem starts this program again as the process of a hub, and opens streams.
+// startSystem starts this program as a child process that runs a hub, and opens streams.
 func startSystem(ctx context.Context, b *bench, of spec, streams int) (*system, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -150,7 +150,7 @@ func startSystem(ctx context.Context, b *bench, of spec, streams int) (*system, 
 	return s, nil
 }
 
-// tell sends an order and waits until it is executed.
+// tell sends an order, waits until it is executed and returns the reply.
 func (s *system) tell(o order) (reply, error) {
 	line, err := json.Marshal(o)
 	if err != nil {
@@ -171,10 +171,10 @@ func (s *system) answer() (reply, error) {
 	return r, json.Unmarshal(s.out.Bytes(), &r)
 }
 
-// settle is the pause after clients have connected: go-sse does not report when a client is subscribed.
+// settle is the pause after clients have connected. It is needed because go-sse does not report subscriptions.
 const settle = 150 * time.Millisecond
 
-// awaitSessions waits until n clients watch.
+// awaitSessions waits until n clients are connected.
 func (s *system) awaitSessions(ctx context.Context, n int) error {
 	for {
 		r, err := s.tell(order{Op: "sessions"})

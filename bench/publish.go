@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// The marks that enclose a run's results in the page.
+// The marks before and after a run's results in the page.
 const (
 	resultsBegin = "<!-- Results: what stands from here on to the next mark is written by `just bench`. -->"
 	resultsEnd   = "<!-- End of the results. -->"
 )
 
-// publish writes the plots into a folder, and the tables with links to the plots into the page beside it that has the
-// folder's name.
+// publish writes the plots into a folder, and the tables with links to the plots into the page folder + ".md".
 func (r *report) publish(folder string) error {
 	page := folder + ".md"
 	text, err := os.ReadFile(page)
@@ -28,7 +27,7 @@ func (r *report) publish(folder string) error {
 	if !found || !ended {
 		return errors.New(page + " lacks the marks between which results stand")
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // Documentation, readable by everybody.
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // Documentation is readable by all users.
 		return err
 	}
 	var results bytes.Buffer

@@ -11,8 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// The bytes before a token's text in the events of a UI message stream, and in the chunks of an OpenAI-compatible
-// model.
+// Bytes before a token's text in the events of a UI message stream, and in the chunks of an OpenAI-compatible model.
 const (
 	deltaMark   = `"delta":"`
 	contentMark = `"content":"`
@@ -21,23 +20,23 @@ const (
 
 // reader is a sink that reads every event and decodes the tokens in it.
 type reader struct {
-	mark       []byte // The bytes before an event's text.
-	want       int    // It is complete after this many tokens, lost ones included.
-	whole      bool   // It is complete after the end mark.
+	mark       []byte // Bytes before an event's text.
+	want       int    // Number of tokens, including lost ones, after which the reader is complete.
+	whole      bool   // The reader is complete after the end mark.
 	next       int    // Number of the next token.
 	lost       int
 	duplicated int
 	events     int
-	hash       hash.Hash // Of the text.
-	first      time.Time // When the first text was read.
+	hash       hash.Hash // Hash of the text.
+	first      time.Time // Time of reading the first text.
 	lags       []float64 // Milliseconds from a token's due time to its arrival, if due is set.
 	due        func(n int) time.Time
-	line       []byte // The beginning of an incomplete line.
-	part       []byte // The beginning of an incomplete token: an event may end inside one.
+	line       []byte // Beginning of an incomplete line.
+	part       []byte // Beginning of an incomplete token, because an event may end inside a token.
 
 	clocked bool          // The first tokens of the text encode its due time.
-	every   time.Duration // Between its tokens; 0 if they are sent as fast as possible.
-	clock   int           // The first token.
+	every   time.Duration // Time between tokens; 0 if they are sent as fast as possible.
+	clock   int           // Value of the first token.
 }
 
 // newReader returns a reader of tokens first to first+want-1.
@@ -107,7 +106,7 @@ func (r *reader) text(text []byte, at time.Time) {
 	r.part = append(r.part, text...)
 }
 
-// tell processes the tokens that encode when the first token was due.
+// tell processes the tokens that encode the due time of the first token.
 func (r *reader) tell(n int) {
 	if r.next == 0 {
 		r.clock = n
@@ -118,10 +117,10 @@ func (r *reader) tell(n int) {
 	}
 	began := llmtest.ReadClock(r.clock, n)
 	r.due = func(n int) time.Time { return began.Add(time.Duration(n) * r.every) }
-	r.lags = append(r.lags, float64(r.first.Sub(began))/1e6) // The first token's.
+	r.lags = append(r.lags, float64(r.first.Sub(began))/1e6) // The delay of the first token.
 }
 
-// right reports whether everything arrived once and in order, and nothing else.
+// right reports whether exactly the expected tokens arrived, once and in order.
 func (r *reader) right() bool {
 	return r.lost == 0 && r.duplicated == 0 && r.next == r.want && len(r.part) == 0
 }
@@ -137,17 +136,17 @@ func wantedText(first, n int) string {
 
 func (r *reader) sum() string { return fmt.Sprintf("%x", r.hash.Sum(nil)) }
 
-// tally is a sink that counts events by their line breaks and sums their bytes, at little more than the cost of reading
-// them. If count and sum of two watchers of a stream are equal, they received the same.
+// tally is a sink that counts events by their line breaks and sums their bytes, which costs little more than reading
+// them. Two watchers of a stream with the same count and sum have received the same text.
 type tally struct {
 	head  []byte // Bytes before the first token.
 	begun bool
 	lines int
 	sum   uint32
 	table *crc32.Table
-	full  *reader // Also reads every event, if set, to compare the text with the published one.
+	full  *reader // If set, also reads every event to compare the text with the published one.
 
-	// reached is called with the number of whole events whenever it grows. It reports whether to stop.
+	// reached is called with the number of complete events whenever it increases. It reports whether to stop.
 	reached func(events int) bool
 }
 
@@ -169,7 +168,7 @@ func (t *tally) Take(b []byte, at time.Time) bool {
 		if start < 0 {
 			return false
 		}
-		b, t.begun, t.lines = t.head[start:], true, 1 // The id's line is complete.
+		b, t.begun, t.lines = t.head[start:], true, 1 // The line with the id is complete.
 	}
 	t.lines += bytes.Count(b, []byte{lineBreak})
 	t.sum = crc32.Update(t.sum, t.table, b)

@@ -16,12 +16,12 @@ import (
 	"unicode/utf8"
 )
 
-// report has the results of a run.
+// report holds the results of a run.
 type report struct {
 	Machine  machine  `json:"machine"`
 	Began    string   `json:"began"`
 	Rounds   int      `json:"rounds"`
-	Quick    bool     `json:"quick"` // Too short to be quoted.
+	Quick    bool     `json:"quick"` // The run was too short for its results to be quoted.
 	Sections []*table `json:"sections"`
 	Goals    []goal   `json:"goals"`
 }
@@ -40,7 +40,7 @@ type table struct {
 	Title   string   `json:"title"`
 	Method  string   `json:"method"`
 	Columns []string `json:"columns"`
-	Base    string   `json:"base,omitempty"` // The column that the ratios refer to. Empty for no ratios.
+	Base    string   `json:"base,omitempty"` // Base column of the ratios; "" for no ratios.
 	Rows    []*row   `json:"rows"`
 }
 
@@ -60,10 +60,10 @@ type goal struct {
 	Verdict string `json:"verdict"`
 }
 
-// The verdicts on a goal.
+// Verdicts on a goal.
 const (
 	met          = "met"
-	withinSpread = "met within the spread" // Missed by the medians, but not by every run.
+	withinSpread = "met within the spread" // The medians miss the goal, but some runs meet it.
 	missed       = "**missed**"
 )
 
@@ -101,7 +101,7 @@ func (t *table) quantile(name, column string, q float64) float64 {
 	return math.NaN()
 }
 
-// subtract takes the base column's median off the values of the other columns.
+// subtract subtracts the base column's median from the values of the other columns.
 func (t *table) subtract(base string) {
 	for _, r := range t.Rows {
 		less := quantile(r.Values[base], 0.5)
@@ -115,7 +115,7 @@ func (t *table) subtract(base string) {
 	}
 }
 
-// measured returns the number of columns for which a quantity was measured.
+// measured counts the columns with a measured value of a quantity.
 func (t *table) measured(name string, columns []string) int {
 	n := 0
 	for _, column := range columns {
@@ -126,7 +126,7 @@ func (t *table) measured(name string, columns []string) int {
 	return n
 }
 
-// worst returns the greatest value of a quantity over the rounds, for what must never happen.
+// worst returns the maximum of a quantity over the rounds, for quantities that must be 0 in each round.
 func (t *table) worst(name, column string) float64 {
 	if r := t.row(name); r != nil && len(r.Values[column]) > 0 {
 		return slices.Max(r.Values[column])
@@ -134,8 +134,8 @@ func (t *table) worst(name, column string) float64 {
 	return math.NaN()
 }
 
-// quantile returns the smallest value that a share q of the values does not exceed, NaN for no values. For an even
-// number of values the median is therefore the lower one of the two in the middle.
+// quantile returns the smallest value that a share q of the values does not exceed, or NaN if values is empty. For an
+// even number of values, the median is therefore the lower one of the two middle values.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -222,7 +222,7 @@ func (r *report) atMostTimes(what string, t *table, row, column, base string, li
 	r.addGoal(what+", × "+base, "≤ "+number(limit, digits)+"×", number(value, digits)+"×", limit-value, limit-least)
 }
 
-// addGoal adds a goal that is met if reserve is not negative, and within the spread if best is not.
+// addGoal adds a goal. It is met if reserve is not negative, and met within the spread if best is not negative.
 func (r *report) addGoal(what, limit, is string, reserve, best float64) {
 	verdict := missed
 	switch {
@@ -265,7 +265,7 @@ func wrapped(text string) string {
 	return lines.String()
 }
 
-// writeHead prints when and where it was measured.
+// writeHead prints the time of the run and the machine.
 func (r *report) writeHead(w io.Writer) {
 	m := r.Machine
 	names := make([]string, 0, len(m.Versions))
@@ -281,7 +281,7 @@ func (r *report) writeHead(w io.Writer) {
 	}
 }
 
-// writeGoals prints which goals are met.
+// writeGoals prints the goals with their verdicts.
 func (r *report) writeGoals(w io.Writer) {
 	_, _ = fmt.Fprint(w, "\n### Goals\n\n| what | goal | is | |\n|---|--:|--:|---|\n")
 	for _, g := range r.Goals {
@@ -297,7 +297,7 @@ func (r *report) save(name string) error {
 	return os.WriteFile(name, append(text, '\n'), 0o600)
 }
 
-// thisMachine describes this machine; unknown fields stay empty.
+// thisMachine returns a description of this machine. Unknown fields are empty.
 func thisMachine() machine {
 	m := machine{Cores: runtime.NumCPU(), Versions: map[string]string{"Go": strings.TrimPrefix(runtime.Version(),
 		"go")}}
@@ -328,5 +328,5 @@ func peerModules() []string {
 	}
 }
 
-// now returns the start time of a run, as it is printed.
+// now returns the current time in the format of the report.
 func now() string { return time.Now().UTC().Format("2006-01-02 15:04 UTC") }

@@ -21,7 +21,7 @@ const (
 	rowResumeText = "clients whose text differs"
 )
 
-// measureResume reconnects many clients at once that all lack the same 5,000 events.
+// measureResume reconnects many clients at the same time. All of them lack the same 5,000 events.
 func measureResume(ctx context.Context, b *bench) error {
 	t := newTable("100 clients resume 5,000 events",
 		"All come at once with the id of the first event they have; counted are the tokens behind it. In brackets "+
@@ -55,7 +55,7 @@ func resume(ctx context.Context, b *bench, t *table, name string) error {
 	if _, err := s.tell(order{Op: "burst", Events: published}); err != nil {
 		return err
 	}
-	// The first event's id. The peers number their events themselves, both from 0.
+	// Id of the first event. Both peers number their events themselves, from 0.
 	first := "0"
 	if name == ours || name == oursHTTP || name == bare {
 		first = string(appendID(nil, 0))

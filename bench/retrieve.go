@@ -24,12 +24,12 @@ import (
 // The documents of a thread, with two passages per page.
 const (
 	retrieveSources = 20
-	retrievePages   = 1000 // Of each.
+	retrievePages   = 1000 // Pages of each document.
 	retrieveQueries = 60
 )
 
-// measureRetrieve asks questions of the documents of a thread: each of a newly started server, and then of one that has
-// answered others.
+// measureRetrieve asks questions about the documents of a thread. It asks a newly started server, and then a server
+// that has answered other questions.
 func measureRetrieve(ctx context.Context, b *bench) error {
 	pages := retrievePages
 	if b.quick {
@@ -69,7 +69,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 		return err
 	}
 	b.say("Retrieve: filling %d pages", retrieveSources*pages)
-	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // The same texts each time.
+	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // The texts are the same in each run.
 	ids, err := fillSources(ctx, db, server.DSN(), owner, random, pages)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 				if err != nil || len(found) == 0 {
 					return fmt.Errorf("%d passages: %w", len(found), err)
 				}
-				if i >= retrieveQueries { // The others warm it up.
+				if i >= retrieveQueries { // The earlier queries warm up the server.
 					took[state] = append(took[state], float64(time.Since(began).Microseconds())/1000)
 				}
 			}
@@ -142,8 +142,8 @@ func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource
 	return ids, err
 }
 
-// pageText returns a text of n characters: office vocabulary, and between the words characters that are rarer the
-// higher their code point.
+// pageText returns a text of about length characters with office vocabulary. Between the words are random characters,
+// which are rarer the higher their code point is.
 func pageText(random *rand.Rand, length int) string {
 	var text strings.Builder
 	for text.Len() < 3*length {

@@ -16,22 +16,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// The searched data: threads of one person, with a question and an answer each, of office vocabulary.
+// The searched data are threads of one person, each with a question and an answer of office vocabulary.
 const (
 	searchThreads  = 10_000
-	questionLength = 60 // Characters.
+	questionLength = 60 // In characters.
 	answerLength   = 600
 	searchWait     = 20 * time.Minute // Time limit for indexing all of them.
 )
 
-// searchWords are office vocabulary; a text is a random sequence of them, so that most occur in most answers.
+// searchWords are office vocabulary. A text is a random sequence of them, so that most words occur in most answers.
 var searchWords = strings.Fields(`会議 議事録 予算 見直し 資料 来週 木曜日 担当 営業 開発 移行 データ 契約 更新 請求書 経費 精算 出張 大阪 東京
 	お客様 確認 導入 効果 検討 課題 対応 方針 決定 事項 報告 進捗 共有 送付 締切 期限 変更 追加 削除 承認 稟議 申請 人事 評価 採用 研修 面談 目標 達成
 	売上 利益 原価 在庫 発注 納品 検収 支払 入金 口座 残高 税率 控除 年末 調整 保険 年金 就業 規則 休暇 残業 勤怠 打刻 監査 統制 文書 規程 様式 押印 電子
 	署名 保管 廃棄 機密 漏洩 教育 訓練 防災 避難 備品 購買 見積 比較 選定 納期 遅延 品質 検査 不良 改善 提案 表彰 広報 取材 掲載 採択 助成 補助`)
 
-// measureSearch searches one person's threads over HTTP, with words that occur nearly everywhere, in a few places, and
-// nowhere.
+// measureSearch searches one person's threads over HTTP for words that occur in nearly all threads, in a few, and in
+// none.
 func measureSearch(ctx context.Context, b *bench) error {
 	threads := searchThreads
 	if b.quick {
@@ -90,7 +90,7 @@ func fillThreads(ctx context.Context, dsn, skillID string, threads int) error {
 	if err != nil {
 		return err
 	}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same texts each time.
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The texts are the same in each run.
 	var rows, messages [][]any
 	for i := range threads {
 		thread, question, answer := newUUID(), newUUID(), newUUID()

@@ -21,23 +21,23 @@ import (
 // The demo user.
 const (
 	demoUser     = "user@demo.example"
-	demoPassword = "Tsumugi-Bench-1" //nolint:gosec // For a temporary database.
+	demoPassword = "Tsumugi-Bench-1" //nolint:gosec // The database is temporary.
 )
 
-// product is Tsumugi as it is installed, with a database of its own, and its model.
+// product is an installed Tsumugi server and its scripted model.
 type product struct {
 	model    *process
 	server   *process
 	modelURL string // Ends in /v1.
 	url      string
-	database string        // Connection string; "" for one of its own.
-	took     time.Duration // From the start of the process until it is ready.
+	database string        // Connection string; "" for the embedded database.
+	took     time.Duration // Time from the start of the process until it is ready.
 	client   *tsumugi.Client
-	skill    tsumugi.Skill // For chats.
+	skill    tsumugi.Skill // Skill of the chats.
 	environ  []string      // Further settings.
 }
 
-// startProduct starts both on free ports and signs the demo user in.
+// startProduct starts the server and the model on free ports, and signs the demo user in.
 func startProduct(ctx context.Context, b *bench) (*product, error) {
 	p := &product{}
 	if err := p.start(ctx, b); err != nil {
@@ -120,13 +120,14 @@ func hostOf(url string) string {
 	return address
 }
 
-// raisedLimits returns the settings that allow one person to have all chats of a run, as far as the program knows them.
+// raisedLimits returns settings that allow one person to have all chats of a run. It omits settings that the program
+// does not have.
 func raisedLimits(ctx context.Context, program string) ([]string, error) {
 	help, err := exec.CommandContext(ctx, program, "serve", "--help").Output()
 	var settings []string
 	for _, setting := range []string{
 		"TSUMUGI_LIMITS=off", "TSUMUGI_MAX_GENERATIONS=20000",
-		// Of earlier versions, for comparisons.
+		// Settings of earlier versions, for comparisons.
 		"TSUMUGI_MAX_STREAMS_PER_USER=20000", "TSUMUGI_MAX_GENERATIONS_PER_USER=20000", "TSUMUGI_MESSAGES_PER_MINUTE=0",
 	} {
 		name, _, _ := strings.Cut(setting, "=")
@@ -143,7 +144,7 @@ func raiseContract(ctx context.Context, program, data string) error {
 	if err != nil || !bytes.Contains(help, []byte("contract set")) {
 		return err
 	}
-	// The measured program.
+	// The program is the measured one.
 	//nolint:gosec
 	set := exec.CommandContext(ctx, program, "contract", "set", "--data="+data, "--organization=デモ株式会社",
 		"--tokens=1000000000000")
@@ -196,7 +197,7 @@ func (p *product) threads(ctx context.Context, n int) ([]string, error) {
 	for range 8 {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				// With a title, so that none is requested from the model.
+				// The title prevents the server from requesting one from the model.
 				var thread tsumugi.Thread
 				thread, failed[i] = p.client.NewThread(ctx, p.skill.ID, "計測")
 				ids[i] = thread.ID

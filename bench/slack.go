@@ -15,8 +15,8 @@ import (
 
 const slackRate = 200 // Events a second.
 
-// measureSlack sends events of a Slack workspace and measures how soon each is acknowledged, which is when it is stored.
-// Slack repeats what is not acknowledged within three seconds.
+// measureSlack sends events of a Slack workspace and measures the time until each is acknowledged. The server
+// acknowledges an event after storing it. Slack repeats events that are not acknowledged within three seconds.
 func measureSlack(ctx context.Context, b *bench) error {
 	seconds := 20
 	if b.quick {
@@ -53,7 +53,7 @@ func measureSlack(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// sendEvents sends events at slackRate, each when it is due, and returns how long each took, in ms.
+// sendEvents sends events at slackRate, each at its due time, and returns the duration of each request in ms.
 func sendEvents(ctx context.Context, url string, round, seconds int) ([]float64, error) {
 	took := make([]float64, seconds*slackRate)
 	errs := make([]error, len(took))
@@ -80,7 +80,7 @@ func sendEvents(ctx context.Context, url string, round, seconds int) ([]float64,
 	return took, nil
 }
 
-// sendEvent sends the mention of an event id, signed.
+// sendEvent sends a signed event with a mention.
 func sendEvent(ctx context.Context, url, id string) error {
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	body := fmt.Appendf(nil, `{"type":"event_callback","team_id":%q,"api_app_id":%q,"event_id":%q,"event_time":%s,`+

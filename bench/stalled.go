@@ -14,7 +14,7 @@ import (
 const (
 	stalledWatchers = 20
 	stalledEvents   = 10_000
-	stalledBuffer   = 8 << 10 // Socket buffer in bytes, on either side.
+	stalledBuffer   = 8 << 10 // Socket buffer in bytes, on both sides.
 )
 
 // Rows of the section.
@@ -49,7 +49,7 @@ func measureStalled(ctx context.Context, b *bench) error {
 // progress is a sink that publishes the progress of its reader.
 type progress struct {
 	*reader
-	got *atomic.Int64 // Events of all readers.
+	got *atomic.Int64 // Number of events of all readers.
 }
 
 func (p progress) Take(b []byte, at time.Time) bool {
@@ -66,7 +66,7 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	if err != nil {
 		return err
 	}
-	s.grace = 100 * time.Millisecond // Some are blocked.
+	s.grace = 100 * time.Millisecond // Short, because some systems are blocked.
 	defer s.stop()
 	mute, err := dialStalled(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
 	if err != nil {
@@ -115,7 +115,7 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	return nil
 }
 
-// waitWhileGrowing waits until a count has reached a number, or has stopped growing.
+// waitWhileGrowing waits until count has reached want or has stopped growing.
 func waitWhileGrowing(ctx context.Context, count *atomic.Int64, want int64) {
 	const givenUp = 2 * time.Second
 	last, since := int64(0), time.Now()

@@ -14,7 +14,7 @@ func measureStart(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		if i > 0 { // The first start may have created the folder.
+		if i > 0 { // The first start is ignored, because it may have created the folder.
 			t.add(row, ours, 0, float64(p.took.Microseconds())/1000)
 		}
 		p.stop()

@@ -30,13 +30,13 @@ func readPrompt(w http.ResponseWriter, r *http.Request) (string, error) {
 	return p.Prompt, err
 }
 
-// asker is a hub without streams of its own: it asks the model for each request.
+// asker is a hub without published streams. It asks the model for each request.
 type asker struct{ http.HandlerFunc }
 
 func (asker) Open(string)         {}
 func (asker) Publish(string, int) {}
 
-// newLeanChat is the path of a token through Tsumugi without the rest: the model client, a text, its stream.
+// newLeanChat returns a hub with the path of a token through Tsumugi only: the model client, a text and its stream.
 func newLeanChat(provider string) (asker, error) {
 	model, err := llm.NewClient(llm.Config{BaseURL: provider, APIKey: "bench", Model: "m"})
 	if err != nil {
@@ -50,9 +50,9 @@ func newLeanChat(provider string) (asker, error) {
 			return
 		}
 		text := stream.NewText(stream.Head{MessageID: "1", Run: 1})
-		// The stream may go on without the request's goroutine, and so without its context.
+		// The stream may continue after the request's goroutine and context have ended.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-		go func() { // Ends with the model's answer.
+		go func() { // Ends when the model's answer is complete.
 			_, err := model.Stream(ctx, llm.Request{Messages: []llm.Message{
 				{Role: llm.RoleSystem, Content: systemPrompt}, {Role: llm.RoleUser, Content: question},
 			}}, text.AppendText)
@@ -68,8 +68,8 @@ func newLeanChat(provider string) (asker, error) {
 	}}, nil
 }
 
-// newNaiveChat is the obvious implementation in Go: go-openai's Recv, and an event encoded, written and flushed for
-// each chunk.
+// newNaiveChat returns the obvious implementation in Go. It calls go-openai's Recv, and encodes, writes and flushes an
+// event for each chunk.
 func newNaiveChat(provider string) asker {
 	config := openai.DefaultConfig("bench")
 	config.BaseURL = provider

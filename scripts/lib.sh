@@ -1,4 +1,4 @@
-# Helpers of the other scripts; sourced, not run.
+# Functions for the other scripts, which source this file.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 export PATH="$root/node_modules/.bin:$PATH"
@@ -12,9 +12,9 @@ need() {
   command -v "$1" >/dev/null || { echo "$1 is needed. $2" >&2; exit 1; }
 }
 
-# debian installs Debian packages: the first argument is their purpose, the others are their names. It skips recommended
-# packages, because they include udev and others whose scripts fail in a container. It retries once, because mirrors
-# fail now and then.
+# debian installs Debian packages. The first argument is a description for messages, the others are package names. It
+# skips recommended packages, because they include udev and others whose scripts fail in a container. It retries once,
+# because mirrors sometimes fail.
 debian() {
   local what=$1 as_root=()
   shift
@@ -33,13 +33,13 @@ debian() {
   exit 1
 }
 
-# digest prints a hash of the given files and folders, without what git ignores, or of everything if there is no git. A
-# file that is deleted but not yet committed counts as absent.
+# digest prints a hash of the given files and folders, without files that git ignores. Without git, it includes all
+# files. A file whose deletion is not yet committed is not included.
 digest() {
   { git ls-files -z --cached --others --exclude-standard -- "$@" 2>/dev/null || find "$@" -type f -print0; } |
     sort -z | { xargs -0 -r sha256sum 2>/dev/null || true; } | sha256sum | cut -d' ' -f1
 }
 
-# stale succeeds unless the stamp of a step has the given hash; fresh writes it.
+# stale succeeds unless the stamp of a step has the given hash. fresh writes the stamp.
 stale() { [ "$(cat ".cache/$1.stamp" 2>/dev/null)" != "$2" ]; }
 fresh() { printf '%s' "$2" >".cache/$1.stamp"; }

@@ -1,9 +1,9 @@
-// The peer "AI SDK on Node" of bench: what a team would write that takes the AI SDK as its manual has it. One process,
-// no database, no sign-in. Called by bench:
+// The peer "AI SDK on Node" of bench. It uses the AI SDK as its manual describes, in one process, without database and
+// sign-in. bench runs it with:
 //
 //   node server.mjs PROVIDER_URL
 //
-// It prints its address, and answers POST / with {"prompt": …} by the UI message stream of the model's answer.
+// It prints its address. The response to POST / with {"prompt": …} is the UI message stream of the model's answer.
 import { createServer } from 'node:http'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { streamText } from 'ai'

@@ -24,7 +24,7 @@ var goals = []struct {
 
 type question struct {
 	Q, Doc string
-	PID    string // The document and "p" and the number of the gold paragraph, from 0, as in d00p012.
+	PID    string // Document, "p", and the number of the gold paragraph from 0, as in d00p012.
 }
 
 // article is a document that is searched.
@@ -32,12 +32,12 @@ type article struct {
 	datasource.Document
 	index  *index.Document
 	packed index.Packed
-	golds  [][2]int // Byte ranges of its paragraphs, without the title.
+	golds  [][2]int // Byte ranges of the paragraphs, without the title.
 }
 
-// measureFinding asks every question of its own article and of all articles. A question is answered by the first
-// passage with text of the gold paragraph; its rank is that passage's place. With an embedder the questions are asked
-// by words alone, and then with vectors of the weight that the server would give them.
+// measureFinding searches the passage for every question, first in the question's article and then in all articles. The
+// rank of a question is the place of the first passage with text of the gold paragraph. With an embedder, it searches
+// by words only, and then with vectors at the weight that the server would use.
 func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, dir string,
 	embedding datasource.Embedding,
 ) (met bool, _ error) {
@@ -61,7 +61,7 @@ func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, d
 	return met && also, err
 }
 
-// embedAll embeds articles and questions, and measures what the vectors are worth.
+// embedAll embeds articles and questions, and measures the quality of the vectors.
 func embedAll(ctx context.Context, w io.Writer, embedding datasource.Embedding, articles []article,
 	questions []question,
 ) (asked [][]float32, weight float64, _ error) {
@@ -94,7 +94,8 @@ func embedAll(ctx context.Context, w io.Writer, embedding datasource.Embedding, 
 	return asked, weight, err
 }
 
-// measureRecall asks every question and prints how many were answered. asked are vectors of the questions, or nil.
+// measureRecall searches for every question and prints recall and mean reciprocal rank (MRR). asked holds the vectors
+// of the questions, or is nil.
 func measureRecall(w io.Writer, articles []article, number map[string]int, questions []question, asked [][]float32,
 	weight float64,
 ) (met bool, err error) {
@@ -179,7 +180,8 @@ func paragraphs(text string) (list [][2]int) {
 	return list[min(1, len(list)):]
 }
 
-// rank returns the place of the first passage with text of the gold paragraph, 0 if it is not among the first hundred.
+// rank returns the place of the first passage with text of the gold paragraph, or 0 if it is not among the first
+// hundred.
 func rank(articles []article, number map[string]int, q question, all bool, vector []float32, weight float64) (int,
 	error,
 ) {

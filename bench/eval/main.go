@@ -1,7 +1,7 @@
-// Command eval measures the extraction and retrieval of documents on data outside the repository: `just eval [DIR]`;
-// with `--embed URL --model NAME` (and OPENAI_API_KEY) retrieval with vectors as well. It reads files as the server
-// does, in child processes of its own program, and exits 1 if a goal is missed. It is not
-// part of the product.
+// Command eval measures the extraction and retrieval of documents on data outside the repository. `just eval [DIR]`
+// runs it. With `--embed URL --model NAME` (and OPENAI_API_KEY), it also measures retrieval with vectors. It extracts
+// files in child processes, like the server, and exits with status 1 if a goal is missed. It is not part of the
+// product.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// errMissed means that a goal was missed; the printed figures show which.
+// errMissed is the error if a goal is missed. The printed figures show the goal.
 var errMissed = errors.New("a goal is missed")
 
 func main() {
@@ -72,9 +72,9 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return errors.Join(err, w.Flush())
 }
 
-// pagesOf reads a file as the server does.
+// pagesOf extracts a file in the same way as the server.
 func pagesOf(ctx context.Context, reader *child.Extractor, name string) (pages []extract.Page, err error) {
-	file, err := os.Open(name) //nolint:gosec // Named by the user.
+	file, err := os.Open(name) //nolint:gosec // The user chooses the file.
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func pagesOf(ctx context.Context, reader *child.Extractor, name string) (pages [
 
 // linesOf reads a file with one JSON value per line.
 func linesOf[T any](name string) (list []T, err error) {
-	file, err := os.Open(name) //nolint:gosec // Named by the user.
+	file, err := os.Open(name) //nolint:gosec // The user chooses the file.
 	if err != nil {
 		return nil, err
 	}

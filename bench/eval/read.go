@@ -34,9 +34,9 @@ type sample struct {
 	}
 }
 
-// measureReading reads every file and prints the errors in the result.
+// measureReading extracts every file and prints the differences from the expected text.
 func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, dir string) (met bool, _ error) {
-	content, err := os.ReadFile(filepath.Join(dir, "manifest.json")) //nolint:gosec // Named by the user.
+	content, err := os.ReadFile(filepath.Join(dir, "manifest.json")) //nolint:gosec // The user chooses the folder.
 	if err != nil {
 		return false, err
 	}
@@ -61,7 +61,7 @@ func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, d
 	return right == len(manifest.Files), nil
 }
 
-// faults reads a file and returns the differences from what is expected.
+// faults extracts a file and returns its differences from the expected text.
 func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string) (wrong []string) {
 	pages, err := s.read(ctx, reader, dir)
 	if refused, ok := errors.AsType[*extract.Unreadable](err); ok {
@@ -107,7 +107,7 @@ func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string)
 	return wrong
 }
 
-// read refuses files by name that the server does not accept.
+// read extracts a file. It returns an error for file names that the server does not accept.
 func (s sample) read(ctx context.Context, reader *child.Extractor, dir string) ([]extract.Page, error) {
 	if _, ok := extract.FormatOf(s.File); !ok {
 		return nil, &extract.Unreadable{Code: extract.Unsupported, Reason: "-"}
@@ -115,7 +115,7 @@ func (s sample) read(ctx context.Context, reader *child.Extractor, dir string) (
 	return pagesOf(ctx, reader, filepath.Join(dir, s.File))
 }
 
-// textOf returns a text that is given as a string or in an object.
+// textOf returns the text in raw, which is a string or an object with the text.
 func textOf(raw json.RawMessage) (text string) {
 	var object struct{ Text string }
 	if json.Unmarshal(raw, &text) != nil && json.Unmarshal(raw, &object) == nil {

@@ -23,12 +23,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// fakeServer implements the part of the server that the scenarios use, with our streams and without a database. It can
-// be made to misbehave.
+// fakeServer implements the part of the server that the scenarios use, with package stream and without a database. It
+// can simulate faults.
 type fakeServer struct {
 	model   llm.Model
 	streams *sse.Server
-	limit   int64 // Of concurrent streams; 0 for none.
+	limit   int64 // Maximum number of concurrent streams; 0 for no limit.
 	wrong   bool  // The stored text differs from the streamed one.
 
 	open atomic.Int64
@@ -87,7 +87,7 @@ func (h *fakeServer) ask(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	h.answers[id] = a
 	h.mu.Unlock()
-	go func() { // Ends with the answer.
+	go func() { // Ends when the answer is complete.
 		defer cancel()
 		_, err := h.model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: body.Content}}},
 			a.text.AppendText)

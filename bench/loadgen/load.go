@@ -17,7 +17,7 @@ import (
 type load struct {
 	options
 	client     *tsumugi.Client
-	skill      tsumugi.Skill // For chats.
+	skill      tsumugi.Skill // Skill of the chats.
 	progress   io.Writer
 	began      time.Time
 	stats      stats
@@ -32,8 +32,8 @@ type load struct {
 	measured []sample
 }
 
-// atOnce is the number of clients that connect at the same time: a reconnection of all clients is a scenario of its
-// own.
+// atOnce is the maximum number of clients that connect at the same time. The scenario drop tests the reconnection of
+// all clients.
 const atOnce = 256
 
 func newLoad(o options, client *tsumugi.Client, progress io.Writer) *load {
@@ -43,7 +43,7 @@ func newLoad(o options, client *tsumugi.Client, progress io.Writer) *load {
 	}
 }
 
-// note keeps the first failure of a client, for the report of a failed run.
+// note stores the first failure of a client, for the report of a failed run.
 func (l *load) note(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,18 +62,18 @@ func (l *load) say(format string, args ...any) {
 // asked is an answer in progress.
 type asked struct {
 	thread, message string
-	stored          string // The hash of its stored text, once it is complete.
+	stored          string // Hash of the stored text, set when the answer is complete.
 }
 
-// script is a question that the model answers with numbered tokens.
+// script returns a question that the model answers with numbered tokens.
 func script(tokens int, perSecond float64, thinkMS int) string {
 	return fmt.Sprintf(`今週の予定を教えてください。@script {"numbered": %d, "tokens_per_second": %g, "first_token_ms": %d}`,
 		tokens, perSecond, thinkMS)
 }
 
-// ask asks in a new thread.
+// ask asks a question in a new thread.
 func (l *load) ask(ctx context.Context, question string) (*asked, error) {
-	thread, err := l.client.NewThread(ctx, l.skill.ID, "計測") // With a title, so that none is requested from the model.
+	thread, err := l.client.NewThread(ctx, l.skill.ID, "計測") // The title prevents the server from requesting one from the model.
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (l *load) watchAll(ctx context.Context, answers []*asked, every time.Durati
 	return all
 }
 
-// until waits for a condition, for a limited time.
+// until waits until done returns true. It returns an error after the time limit.
 func (l *load) until(ctx context.Context, limit time.Duration, what string, done func() bool) error {
 	l.say("%s", what)
 	for end := time.Now().Add(limit); !done(); {
@@ -130,8 +130,8 @@ func (l *load) attached(ctx context.Context) error {
 	return l.until(ctx, 2*time.Minute, "connecting", func() bool { return l.stats.attached.Load() >= int64(l.streams) })
 }
 
-// settle waits until all clients have the whole text, and compares it with the stored one. cancel ends those that do
-// not.
+// settle waits until all clients have the whole text, and compares it with the stored one. After limit, it ends the
+// other clients with cancel.
 func (l *load) settle(ctx context.Context, cancel context.CancelFunc, limit time.Duration, clients []*watch) error {
 	l.say("waiting for the ends")
 	over := make(chan struct{})
@@ -157,7 +157,7 @@ func (l *load) settle(ctx context.Context, cancel context.CancelFunc, limit time
 func (l *load) compare(ctx context.Context, clients []*watch) error {
 	for _, w := range clients {
 		if w.status != 0 {
-			continue // It was refused and has no text.
+			continue // The client was refused and has no text.
 		}
 		if w.asked.stored == "" {
 			var err error

@@ -56,10 +56,10 @@ func TestWatchTimesDueTokens(t *testing.T) {
 		t.Errorf("%d tokens, the latest by %v", s.tokens.Load(), time.Duration(s.lag.most.Load()))
 	}
 	if w.sum() != fmt.Sprintf("%x", sha256.Sum256(text)) {
-		t.Error("the text is another")
+		t.Error("the text differs")
 	}
 	w.take(tsumugi.Event{Type: "data-reset"}, began)
 	if w.sum() != fmt.Sprintf("%x", sha256.Sum256(nil)) || w.have != 0 {
-		t.Error("a reset leaves text")
+		t.Error("a reset does not remove the text")
 	}
 }

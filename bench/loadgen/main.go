@@ -6,10 +6,10 @@
 //		TSUMUGI_LIMITS=off bin/tsumugi serve &
 //	loadgen --url http://127.0.0.1:8080 --password Tsumugi-Demo-1 deliver --streams 10000
 //
-// Every client is one of clients/go: it reconnects after the time that the server asks for, and resumes at its cursor.
-// Its text must equal the stored one byte for byte, without a gap or a repetition on the way. The exit status is 1 if a
+// Every client uses clients/go. It reconnects after the time that the server requests, and resumes at its cursor. Its
+// text must equal the stored one byte for byte, and must arrive without gaps and repetitions. The exit status is 1 if a
 // text differs, or if the server did not behave as the scenario requires. docs/benchmarks.md describes the scenarios.
-// It is no part of the product; it imports clients/go, bench/wire and internal/llm/llmtest.
+// Command loadgen is not part of the product. It imports clients/go, bench/wire and internal/llm/llmtest.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// options are the flags. A scenario accepts those that its usage lists.
+// options are the flags. A scenario accepts the flags in its usage text.
 type options struct {
 	url, email, password string
 	pid                  int

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// mixedTokens is the length of an answer.
+// mixedTokens is the length of an answer, in tokens.
 const mixedTokens = 150
 
-// mixed simulates the usual activities of people for a while, and checks that the server's memory and goroutines stay
-// flat.
+// mixed simulates the usual activities of people for the duration of the run, and checks that the server's memory and
+// number of goroutines do not grow.
 func mixed(ctx context.Context, l *load) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -26,7 +26,7 @@ func mixed(ctx context.Context, l *load) error {
 	turns := 0
 	for i := range l.chats {
 		all.Go(func() {
-			// Staggered, so that not all do the same at the same time.
+			// The starts are staggered, so that the chats are not in step.
 			err := sleep(ctx, 3*time.Second*time.Duration(i)/time.Duration(l.chats))
 			for err == nil && time.Now().Before(end) {
 				if err = l.turn(ctx); err == nil {
@@ -54,7 +54,7 @@ func mixed(ctx context.Context, l *load) error {
 
 // turn is a question and a person's activity while it is answered.
 func (l *load) turn(ctx context.Context) error {
-	a, err := l.ask(ctx, script(mixedTokens, l.rate, rand.IntN(200))) //nolint:gosec // Load, not a secret.
+	a, err := l.ask(ctx, script(mixedTokens, l.rate, rand.IntN(200))) //nolint:gosec // The random number varies the load.
 	if err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func (l *load) turn(ctx context.Context) error {
 			}
 		})
 	}
-	dice := rand.IntN(8)             //nolint:gosec // The same.
-	err = sleep(ctx, rand.N(length)) //nolint:gosec // The same.
+	dice := rand.IntN(8)             //nolint:gosec // See above.
+	err = sleep(ctx, rand.N(length)) //nolint:gosec // See above.
 	switch {
 	case err != nil:
 	case dice < 2:
@@ -92,8 +92,8 @@ func (l *load) turn(ctx context.Context) error {
 	return l.client.Call(ctx, http.MethodDelete, "/v1/thread/"+a.thread, nil, nil)
 }
 
-// flat compares a quantity in the second quarter of the time with the last quarter; the first one is for warming up. It
-// must be called with mu held.
+// flat checks that a quantity in the last quarter of the time does not exceed that in the second quarter by more than
+// allowance. The first quarter is for warming up. The caller must hold mu.
 func (l *load) flat(name string, allowance float64, of func(sample) float64) {
 	n := len(l.measured)
 	median := func(samples []sample) float64 {
@@ -105,7 +105,7 @@ func (l *load) flat(name string, allowance float64, of func(sample) float64) {
 		return values[len(values)/2]
 	}
 	if n < 8 || of(l.measured[0]) == 0 {
-		return // Too short, or not available.
+		return // The run was too short, or the quantity is not available.
 	}
 	early, late := median(l.measured[n/4:n/2]), median(l.measured[n*3/4:])
 	l.report.add(name+", second quarter", early)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// probe reads the server's use of resources from its metrics, and from /proc if its process is known.
+// probe reads the server's use of resources from its metrics, and from /proc if its process id is known.
 type probe struct {
 	pid     int
 	metrics string
@@ -22,8 +22,8 @@ type probe struct {
 // sample is the server's use of resources at a time. Unknown values are 0.
 type sample struct {
 	at         time.Time
-	memory     float64 // Resident MB.
-	cpu        float64 // CPU seconds since its start.
+	memory     float64 // Resident memory in MB.
+	cpu        float64 // CPU seconds since the server's start.
 	goroutines float64
 }
 
@@ -75,8 +75,8 @@ func (p *probe) readMetrics(ctx context.Context, s *sample) {
 }
 
 func (p *probe) readProcess(s *sample) {
-	// The second field, the name, may hold anything but ends with the last parenthesis. utime, stime and rss are 14,
-	// 15, 24.
+	// The second field, the name, may contain any character and ends with the last parenthesis. utime, stime and rss
+	// are the fields 14, 15 and 24.
 	const utime, stime, rss = 14 - 3, 15 - 3, 24 - 3
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
 	if err != nil {
@@ -87,9 +87,9 @@ func (p *probe) readProcess(s *sample) {
 		return
 	}
 	number := func(i int) float64 {
-		n, _ := strconv.ParseFloat(fields[i], 64) // The kernel's.
+		n, _ := strconv.ParseFloat(fields[i], 64) // The kernel writes valid numbers.
 		return n
 	}
-	s.cpu = (number(utime) + number(stime)) / 100 // Its ticks are a hundredth of a second everywhere.
+	s.cpu = (number(utime) + number(stime)) / 100 // The kernel's ticks are 10 ms on every system.
 	s.memory = number(rss) * float64(os.Getpagesize()) / 1e6
 }

@@ -18,7 +18,7 @@ type report struct {
 	URL      string   `json:"url"`
 	Began    string   `json:"began"`
 	Figures  []figure `json:"figures"`
-	Failures []string `json:"failures"` // Why the run failed; empty if it did not.
+	Failures []string `json:"failures"` // Reasons for the failure of the run; empty if it succeeded.
 }
 
 // figure is one quantity, with the unit in its name.
@@ -93,7 +93,7 @@ func (l *load) count() {
 	}
 }
 
-// showProgress prints a line every second and keeps the samples, until stop is called, which waits for it.
+// showProgress prints a line and stores a sample every second, until stop is called. stop waits for its goroutine.
 func (l *load) showProgress(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// idle watches answers with hardly any tokens: one in 20 s, so that the model does not count as stalled.
+// idle watches answers with one token in 20 s, which is enough for the model not to count as stalled.
 func idle(ctx context.Context, l *load) error {
 	const perSecond = 0.05
 	ctx, cancel := context.WithCancel(ctx)
@@ -39,18 +39,18 @@ func idle(ctx context.Context, l *load) error {
 	return errors.Join(err, l.settle(ctx, cancel, time.Minute, clients))
 }
 
-// lead is enough time for n clients to connect even to a busy server.
+// lead returns enough time for the clients of streams to connect to a busy server.
 func lead(streams int) time.Duration { return 2*time.Second + time.Duration(streams)*time.Millisecond }
 
-// answering is the beginning of deliver and drop: answers that are being written and watched.
+// answering holds the answers in progress and the connected clients of deliver and drop.
 type answering struct {
 	tokens  int           // In each answer.
-	length  time.Duration // From the question to the end of its answer.
+	length  time.Duration // Time from the question to the end of its answer.
 	clients []*watch
 }
 
-// answer asks, connects all clients, and returns when the first token has arrived. The model waits until all are
-// connected.
+// answer asks questions, connects all clients, and returns when the first token has arrived. The model waits until all
+// clients are connected.
 func (l *load) answer(ctx context.Context) (*answering, error) {
 	think := lead(l.streams)
 	a := &answering{tokens: max(int(l.rate*l.duration.Seconds()), 2), length: think + l.duration}
@@ -69,7 +69,7 @@ func (l *load) answer(ctx context.Context) (*answering, error) {
 		func() bool { return l.stats.tokens.Load() > 0 })
 }
 
-// deliver sends tokens to all clients at a rate, and measures those sent once all are connected.
+// deliver sends tokens to all clients at a rate, and measures the tokens sent after all clients have connected.
 func deliver(ctx context.Context, l *load) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,7 +79,7 @@ func deliver(ctx context.Context, l *load) error {
 	}
 	l.say("delivering")
 	before, tokensBefore := l.probe.read(ctx), l.stats.tokens.Load()
-	if err := sleep(ctx, l.duration*8/10); err != nil { // Answers begin and end staggered.
+	if err := sleep(ctx, l.duration*8/10); err != nil { // Less, because answers start and end at different times.
 		return err
 	}
 	after := l.probe.read(ctx)
@@ -96,7 +96,7 @@ func deliver(ctx context.Context, l *load) error {
 	return err
 }
 
-// drop cuts every connection in the middle of the answers.
+// drop breaks every connection in the middle of the answers.
 func drop(ctx context.Context, l *load) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,7 +111,7 @@ func drop(ctx context.Context, l *load) error {
 		c.cut()
 	}
 	dropped := time.Now()
-	// They reconnect after one to three seconds, as the server asked.
+	// The clients reconnect after one to three seconds, as requested by the server.
 	err = l.until(ctx, time.Minute, "gone", func() bool { return l.stats.reconnects.Load() > 0 })
 	err = errors.Join(err, l.until(ctx, time.Minute, "coming back",
 		func() bool { return l.stats.attached.Load() >= int64(l.streams) }))

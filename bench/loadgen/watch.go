@@ -18,29 +18,29 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// watch is one client of one answer, until that ends. Its text belongs to its goroutine.
+// watch is one client that follows one answer to its end. Its text is owned by its goroutine.
 type watch struct {
 	load   *load
 	asked  *asked
 	answer *tsumugi.Answer
-	once   bool // It does not retry when it is refused.
+	once   bool // The client does not retry after a refusal.
 	leave  context.CancelFunc
 
-	every time.Duration // Between the tokens of the numbered text; 0 measures nothing.
-	have  int           // Bytes of the text.
-	hash  hash.Hash     // Of the text.
-	begin []byte        // The beginning of the text, which encodes its due time.
-	first time.Time     // When the first of it was read.
-	due   time.Time     // The due time of its first token.
-	live  time.Time     // When the client connected: earlier tokens were late for that reason.
+	every time.Duration // Time between the tokens of the numbered text; 0 disables measuring.
+	have  int           // Length of the text in bytes.
+	hash  hash.Hash     // Hash of the text.
+	begin []byte        // Beginning of the text, which encodes its due time.
+	first time.Time     // Time of reading the first text.
+	due   time.Time     // Due time of the first token.
+	live  time.Time     // Time of connecting. Earlier tokens are not measured.
 	done  bool
 
 	tries      int
-	status     int    // Of the refusal, if it was refused and does not retry.
-	retryAfter string // Its header.
+	status     int    // Status of the refusal, if the client was refused and does not retry.
+	retryAfter string // Header Retry-After of the refusal.
 
 	mu   sync.Mutex
-	conn net.Conn // Guarded by mu. Nil while there is none.
+	conn net.Conn // Guarded by mu. Nil while the client is not connected.
 }
 
 func newWatch(l *load, a *asked, every time.Duration) *watch {
@@ -74,7 +74,7 @@ func (w *watch) run(ctx context.Context) {
 	w.done = true
 }
 
-// take processes an event that was read at a time.
+// take processes an event that was read at the time at.
 func (w *watch) take(event tsumugi.Event, at time.Time) {
 	switch event.Type {
 	case "data-reset":
@@ -122,8 +122,8 @@ func (w *watch) time(n int, at time.Time) {
 // sum returns the hash of the text.
 func (w *watch) sum() string { return fmt.Sprintf("%x", w.hash.Sum(nil)) }
 
-// RoundTrip makes one connection by hand, because net/http's transport needs two goroutines for each. It limits how
-// many connect at the same time.
+// RoundTrip implements http.RoundTripper. It opens a connection without net/http's transport, which needs two
+// goroutines for each connection, and limits the number of clients that connect at the same time.
 func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, stats := req.Context(), &w.load.stats
 	select {
@@ -180,7 +180,7 @@ type body struct {
 	watch   *watch
 	conn    net.Conn
 	stop    func() bool
-	streams bool // Counted as attached.
+	streams bool // The connection is counted in stats.attached.
 }
 
 func (b *body) Close() error {
@@ -199,7 +199,7 @@ func (w *watch) hold(conn net.Conn) {
 	w.conn = conn
 }
 
-// cut breaks the connection, as a network failure does.
+// cut closes the connection, to simulate a network failure.
 func (w *watch) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,7 +19,7 @@ func Address(server string) (string, error) {
 	return u.Host, nil
 }
 
-// Caller returns a client for all calls but streams. It keeps its connections.
+// Caller returns a client for all requests except streams. It reuses its connections.
 func Caller() *http.Client {
 	return &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 64, DisableCompression: true,

@@ -1,6 +1,6 @@
-// Package wire writes and reads requests and responses of plain HTTP/1.1 by hand, because net/http's client would cost
-// more than the servers that it measures. The load generators bench and bench/loadgen use it. It is not part of the
-// product and imports the standard library only.
+// Package wire writes requests and reads responses of plain HTTP/1.1 directly on the connection, because net/http's
+// client would need more CPU time than the measured servers. The load generators bench and bench/loadgen use it. It is
+// not part of the product and imports the standard library only.
 package wire
 
 import (
@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Get returns the request for an event stream. An empty token is not sent, and without lastEventID the stream is read
-// from its beginning.
+// Get returns the request for an event stream. An empty token is not sent. With an empty lastEventID, the stream starts
+// at its beginning.
 func Get(address, path, token, lastEventID string) []byte {
 	request := "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nAccept: text/event-stream\r\n" +
 		authorization(token)
@@ -29,7 +29,7 @@ func Get(address, path, token, lastEventID string) []byte {
 	return []byte(request + "\r\n")
 }
 
-// Post returns a request with a JSON body whose answer is an event stream. An empty token is not sent.
+// Post returns a request with a JSON body whose response is an event stream. An empty token is not sent.
 func Post(address, path, token string, body []byte) []byte {
 	return append(fmt.Appendf(nil,
 		"POST %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n%s"+
@@ -58,8 +58,8 @@ func Dial(ctx context.Context, address string, request []byte) (net.Conn, error)
 
 // Sink receives the body of an event stream.
 type Sink interface {
-	// Take receives the next bytes, which are valid during the call only, and the time when they were read. It reports
-	// whether the sink is complete; it is not called again then.
+	// Take receives the next bytes, which are valid during the call only, and the time of reading them. It reports
+	// whether the sink is complete. It is not called after it has returned true.
 	Take(b []byte, at time.Time) bool
 }
 
@@ -72,16 +72,17 @@ const (
 // StatusError is a response with a status other than 200.
 type StatusError struct {
 	Status     int
-	RetryAfter string // The header.
-	Body       string // The beginning of the body.
+	RetryAfter string // Header Retry-After.
+	Body       string // Beginning of the body.
 }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server answered %d: %s", e.Status, e.Body)
 }
 
-// Follow reads a response into a sink until that is complete (nil), the stream ends (io.EOF), the connection breaks, or
-// ctx ends. A status other than 200 is a *StatusError. begun, if not nil, is called when the header has arrived.
+// Follow reads a response into a sink. It returns nil when the sink is complete, io.EOF when the stream ends, and
+// another error when the connection breaks or ctx ends. For a status other than 200, the error is a *StatusError.
+// begun, if not nil, is called when the header has arrived.
 func Follow(ctx context.Context, conn net.Conn, buffer int, begun func(), into Sink) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -132,14 +133,14 @@ func copyTo(into Sink, from *bufio.Reader, chunks *dechunker) error {
 // directly from the connection.
 type dechunker struct {
 	left int    // Remaining bytes of the current chunk.
-	line []byte // The beginning of an incomplete size line.
+	line []byte // Beginning of an incomplete size line.
 	end  int    // Remaining bytes of the line break after a chunk.
 }
 
 var errChunk = errors.New("wire: a chunk's size cannot be read")
 
-// feed passes the body's bytes in b to take. It stops and returns true as soon as take does. For the last chunk it
-// returns io.EOF.
+// feed passes the body's bytes in b to take. It stops and returns true when take returns true. It returns io.EOF after
+// the last chunk.
 func (d *dechunker) feed(b []byte, take func([]byte) bool) (bool, error) {
 	for len(b) > 0 {
 		switch {

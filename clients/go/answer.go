@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Cursor is a position in an answer: its run, and the number of bytes of text.
+// Cursor is a position in an answer: the number of its run, and a number of bytes of its text.
 type Cursor struct{ Run, Offset int }
 
 func (c Cursor) String() string { return strconv.Itoa(c.Run) + "-" + strconv.Itoa(c.Offset) }
 
-// parseCursor reads <run>-<offset>.
+// parseCursor parses <run>-<offset>.
 func parseCursor(id string) (Cursor, bool) {
 	run, offset, found := strings.Cut(id, "-")
 	r, err := strconv.ParseUint(run, 10, 31)
@@ -31,21 +31,21 @@ func parseCursor(id string) (Cursor, bool) {
 // Event is an event of an answer's stream.
 type Event struct {
 	// Type is the type of the chunk: "start", "text-delta", "data-reset", "data-step", "source-document", "source-url",
-	// "reasoning-delta", "data-title", "finish", "abort" (it was stopped), and others that a newer server may send.
-	// Steps, sources, reasoning and the title are repeated on each connection.
+	// "reasoning-delta", "data-title", "finish", "abort" (the answer was stopped), or another one of a newer server.
+	// Each connection repeats steps, sources, reasoning and the title.
 	Type string
-	// Text is what a text-delta appends to the text. A data-reset means that the text so far must be discarded.
+	// Text is the text to append, for the type text-delta. For the type data-reset, the text so far must be discarded.
 	Text string
 	// Cursor is the position after this event.
 	Cursor Cursor
-	// Chunk is the whole chunk. It is valid until the next event.
+	// Chunk is the complete chunk. It is valid until the next event.
 	Chunk json.RawMessage
 }
 
-// AnswerError means that an answer has failed. Its partial text is kept.
+// AnswerError is the error of a failed answer. The server stores its partial text.
 type AnswerError struct {
-	Code      string // A stable name, such as model_interrupted.
-	Message   string // For the person, in Japanese.
+	Code      string // Stable name, such as model_interrupted.
+	Message   string // Text for the user, in Japanese.
 	Retryable bool
 }
 
@@ -53,32 +53,33 @@ func (e *AnswerError) Error() string {
 	return "tsumugi: the answer failed: " + e.Code + ": " + e.Message
 }
 
-// ErrUnreachable means that a question could not be delivered. Repeating it with the same request id is safe.
+// ErrUnreachable is the error if a question could not be delivered. It is safe to repeat the question with the same
+// request id.
 var ErrUnreachable = errors.New("tsumugi: the server cannot be reached")
 
-// ErrInconsistent means that a stream violates the protocol, even after it was requested again.
+// ErrInconsistent is the error if a stream violates the protocol, even after it was requested again.
 var ErrInconsistent = errors.New("tsumugi: the stream makes no sense")
 
-// Answer follows an answer. It belongs to one goroutine.
+// Answer follows an answer. It must be used by one goroutine only.
 type Answer struct {
-	MessageID, ThreadID, QuestionID string // Known from the start event on.
+	MessageID, ThreadID, QuestionID string // Set by the start event.
 
-	// Counters that stay zero with a correct server.
+	// The following counters stay 0 with a correct server.
 	Gaps    int // Gaps after which the whole text was requested again.
-	Repeats int // Events with text that had already arrived, and were skipped.
+	Repeats int // Skipped events, whose text had already arrived.
 
 	client   *Client
-	question *Question // Nil for an answer to another client's question.
+	question *Question // Nil for an answer that Follow or FollowThread returned.
 	path     string
 	cursor   Cursor
-	distrust bool // The text must be requested from its start.
-	ended    bool // finish or abort has arrived.
+	distrust bool // The next connection must request the text from its start.
+	ended    bool // The event finish or abort has arrived.
 	done     bool
 	retry    time.Duration
 	failures int
 }
 
-// Ask returns the answer to a question. Nothing is sent before Events or Read is called.
+// Ask returns the answer to a question. The question is sent when Events or Read is called.
 func (c *Client) Ask(q Question) *Answer {
 	if q.RequestID == "" {
 		q.RequestID = newRequestID()
@@ -86,19 +87,19 @@ func (c *Client) Ask(q Question) *Answer {
 	return &Answer{client: c, question: &q, path: "/v1/message/stream", retry: firstWait}
 }
 
-// Follow returns an answer from its beginning, whether it is complete or not. An unreachable server is retried until
-// ctx ends.
+// Follow returns a complete or incomplete answer from its beginning. While the server is unreachable, Events and Read
+// retry until their ctx ends.
 func (c *Client) Follow(messageID string) *Answer {
 	path := "/v1/message/" + url.PathEscape(messageID) + "/stream"
 	return &Answer{client: c, MessageID: messageID, path: path, retry: firstWait}
 }
 
-// FollowThread returns the answer that is being written in a thread. If there is none, it ends without an event.
+// FollowThread returns the answer in progress of a thread. If the thread has no such answer, Events yields no event.
 func (c *Client) FollowThread(threadID string) *Answer {
 	return &Answer{client: c, path: "/v1/thread/" + url.PathEscape(threadID) + "/stream", retry: firstWait}
 }
 
-// Read follows the answer to its end and returns its text. With an error it returns the text so far.
+// Read follows the answer to its end and returns its text. With an error, it returns the text so far.
 func (a *Answer) Read(ctx context.Context) (string, error) {
 	var text strings.Builder
 	for event, err := range a.Events(ctx) {
@@ -114,20 +115,20 @@ func (a *Answer) Read(ctx context.Context) (string, error) {
 }
 
 const (
-	firstWait   = 1800 * time.Millisecond // Until the server sends one.
+	firstWait   = 1800 * time.Millisecond // Wait before a reconnection, until the server sends a retry time.
 	longestWait = 10 * time.Second
-	handOver    = 20 * time.Second // A question that the server has not accepted by then is returned.
-	silence     = 40 * time.Second // The server sends a heartbeat every 15 s.
-	mostFaults  = 6                // Consecutive internal errors, for an answer that the server has accepted.
+	handOver    = 20 * time.Second // Time limit for delivering a question. After it, the error is ErrUnreachable.
+	silence     = 40 * time.Second // Time limit without data. The server sends a heartbeat every 15 s.
+	mostFaults  = 6                // Maximum number of consecutive internal errors after the server has accepted an answer.
 	mostGaps    = 3
 )
 
-// errLeft means that the consumer has left the loop.
+// errLeft is the error if the consumer has left the loop over the events.
 var errLeft = errors.New("left")
 
 // Events follows the answer to its end, over as many connections as necessary. An error is the last element: a
-// *Problem, an *AnswerError, ErrUnreachable, ErrInconsistent, or that of ctx. Leaving the loop does not stop the
-// answer; calling Events again continues where it left off.
+// *Problem, an *AnswerError, ErrUnreachable, ErrInconsistent, or the error of ctx. Leaving the loop does not stop the
+// answer. Another call of Events continues at the next event.
 func (a *Answer) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := a.follow(ctx, func(e Event) bool { return yield(e, nil) }); err != nil {
@@ -160,7 +161,7 @@ func (a *Answer) follow(ctx context.Context, yield func(Event) bool) error {
 	return nil
 }
 
-// retryWait returns the minimum wait after an error, or the error if retrying does not help.
+// retryWait returns the minimum wait after an error, or the error if a retry does not help.
 func (a *Answer) retryWait(err error, elapsed time.Duration) (time.Duration, error) {
 	accepted := a.MessageID != ""
 	var failed *AnswerError
@@ -181,17 +182,17 @@ func (a *Answer) retryWait(err error, elapsed time.Duration) (time.Duration, err
 	return 0, problem
 }
 
-// backoff returns the next wait. The first one is the server's retry time, which is random already; later ones double,
-// with jitter.
+// backoff returns the next wait. The first wait is the server's retry time, which is already random. Later waits
+// double, with jitter.
 func (a *Answer) backoff() time.Duration {
 	wait := min(a.retry<<min(a.failures, 10), longestWait)
 	if a.failures++; a.failures > 1 {
-		wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // Spreads clients; no secret.
+		wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // The random number spreads clients.
 	}
 	return wait
 }
 
-// connect reads one connection. Its error is the reason why it ended before the answer did.
+// connect reads one connection. It returns the reason if the connection ended before the answer.
 func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -203,7 +204,7 @@ func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 	}
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if a.distrust {
-		header.Set("Last-Event-ID", "0-0") // Not a position in any run: the server starts over with data-reset.
+		header.Set("Last-Event-ID", "0-0") // A position in no run, so that the server starts again with data-reset.
 	} else if a.cursor.Offset > 0 {
 		header.Set("Last-Event-ID", a.cursor.String())
 	}
@@ -217,7 +218,7 @@ func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 		return nil
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		return errors.New("no event stream") // From an intermediary, such as a captive portal.
+		return errors.New("no event stream") // An intermediary responded, such as a captive portal.
 	}
 	events := newEventReader(watched{resp.Body, watchdog})
 	for !a.done {
@@ -238,7 +239,7 @@ func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 	return nil
 }
 
-// watched is a body that resets the watchdog on each read.
+// watched is a body that resets a watchdog timer on each read.
 type watched struct {
 	io.Reader
 	watchdog *time.Timer
@@ -250,12 +251,12 @@ func (w watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// chunk has the fields that are used here.
+// chunk holds the fields of a chunk that this package uses.
 type chunk struct {
 	Type            string `json:"type"`
 	Delta           string `json:"delta"`
-	MessageID       string `json:"messageId"` //nolint:tagliatelle // The AI SDK's names.
-	ErrorText       string `json:"errorText"` //nolint:tagliatelle // The AI SDK's names.
+	MessageID       string `json:"messageId"` //nolint:tagliatelle // Name of the AI SDK.
+	ErrorText       string `json:"errorText"` //nolint:tagliatelle // Name of the AI SDK.
 	Code            string `json:"code"`
 	Retryable       bool   `json:"retryable"`
 	Data            struct{ Run int }
@@ -263,12 +264,12 @@ type chunk struct {
 		Run           int    `json:"run"`
 		ThreadID      string `json:"thread_id"`
 		UserMessageID string `json:"user_message_id"`
-	} `json:"messageMetadata"` //nolint:tagliatelle // The AI SDK's names.
+	} `json:"messageMetadata"` //nolint:tagliatelle // Name of the AI SDK.
 }
 
 var errGap = errors.New("the text does not follow on")
 
-// gap ends the connection, so that the next one requests the text from its start.
+// gap returns an error that ends the connection, so that the next connection requests the text from its start.
 func (a *Answer) gap() error {
 	if a.Gaps++; a.Gaps > mostGaps {
 		return ErrInconsistent
@@ -277,7 +278,7 @@ func (a *Answer) gap() error {
 	return errGap
 }
 
-// take processes one event, and yields what is new in it.
+// take processes one event and yields its new content.
 func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	if string(event.data) == "[DONE]" {
 		if !a.ended || a.distrust {
@@ -296,14 +297,14 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	at, placed := parseCursor(event.id)
 	switch c.Type {
 	case "start":
-		if a.cursor.Offset == 0 { // Without a cursor, only the start event announces a new run.
+		if a.cursor.Offset == 0 { // Without a cursor, no data-reset announces a new run.
 			a.cursor.Run = c.MessageMetadata.Run
 		}
 		if a.QuestionID != "" {
-			return nil // Of a later connection.
+			return nil // A later connection repeats the start event.
 		}
 		a.MessageID, a.ThreadID, a.QuestionID = c.MessageID, c.MessageMetadata.ThreadID, c.MessageMetadata.UserMessageID
-		if a.question == nil { // From FollowThread: another answer may be written there later.
+		if a.question == nil { // For FollowThread, because the thread may have another answer in progress later.
 			a.path = "/v1/message/" + url.PathEscape(a.MessageID) + "/stream"
 		}
 	case "data-reset":
@@ -319,7 +320,7 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 		}
 		a.cursor = at
 	case "finish", "abort", "error":
-		if placed && at != a.cursor { // The last id says how long the text is.
+		if placed && at != a.cursor { // The last id contains the length of the text.
 			return a.gap()
 		}
 		if c.Type == "error" {

@@ -21,7 +21,7 @@ var (
 	asking = tsumugi.Question{ThreadID: "thread", Content: "質問です。"}
 )
 
-// named is the length of "retry: 1": a client that is cut off before it waits for 1.8 s.
+// named is the length of "retry: 1". Tests cut streams after it, because without a retry time the client waits 1.8 s.
 const named = 10
 
 func TestAnyCutLosesAndRepeatsNothing(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAnyCutLosesAndRepeatsNothing(t *testing.T) {
 func TestANewRunReplacesTheTextWhereverTheOldOneWasCut(t *testing.T) {
 	t.Parallel()
 	third := run{deltas: []string{"三度目"}}
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // Repeatable.
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The test must be repeatable.
 	for at := named; at < len(script(1, first, "", false))-16; at++ {
 		again := named + r.IntN(len(script(2, second, "1-3", false))-16-named)
 		s := newServer(t, func(c call) any {
@@ -194,7 +194,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		problem tsumugi.Problem
-		again   bool // The call is repeated.
+		again   bool // The client repeats the call.
 	}{
 		"busy thread":     {tsumugi.Problem{Status: 409, Code: "thread_busy", MessageID: "m"}, false},
 		"no such message": {tsumugi.Problem{Status: 404, Code: "not_found"}, false},
@@ -276,7 +276,7 @@ func TestUndeliverableQuestionIsReturned(t *testing.T) {
 		if !errors.Is(err, tsumugi.ErrUnreachable) || took < 20*time.Second || took > 31*time.Second {
 			t.Errorf("after %s: %v", took, err)
 		}
-		// An accepted answer is followed regardless.
+		// An accepted answer is followed for longer.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := client.Follow("answer").Read(ctx); !errors.Is(err, context.DeadlineExceeded) {

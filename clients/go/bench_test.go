@@ -10,7 +10,7 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// canned answers every request with the same stream.
+// canned is a transport that responds to every request with the same stream.
 type canned []byte
 
 func (c canned) RoundTrip(*http.Request) (*http.Response, error) {

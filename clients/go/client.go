@@ -1,6 +1,6 @@
 // Package tsumugi is a client for a Tsumugi server. It signs in, creates threads, asks questions, and follows answers
-// while they are written. An answer survives broken connections: it resumes where it was, and the model is never asked
-// twice.
+// in progress. After a broken connection, it resumes an answer at its position. It never causes a second request to the
+// model.
 //
 //	client := &tsumugi.Client{URL: "https://tsumugi.example.com", Token: tsumugi.Bearer(token)}
 //	answer := client.Ask(tsumugi.Question{ThreadID: thread, Content: "経費の精算はいつまでですか。"})
@@ -8,7 +8,7 @@
 //		…
 //	}
 //
-// It imports the standard library only, and nothing of the server's.
+// It imports the standard library only, and no packages of the server.
 package tsumugi
 
 import (
@@ -25,11 +25,12 @@ import (
 	"time"
 )
 
-// TokenSource returns a bearer token. If the server rejects it as expired, it is called once more with expired set, and
-// returns a new one. It must be safe for concurrent use.
+// TokenSource returns a bearer token. If the server rejects the token as expired, the client calls the TokenSource
+// again with expired set, and it must return a new token. It must be safe for concurrent use.
 type TokenSource func(ctx context.Context, expired bool) (string, error)
 
-// Bearer returns a source of one token: a personal access token, or an id token that lasts long enough.
+// Bearer returns a source of a single token, such as a personal access token, or an id token that does not expire
+// during its use.
 func Bearer(token string) TokenSource {
 	return func(context.Context, bool) (string, error) { return token, nil }
 }
@@ -37,24 +38,25 @@ func Bearer(token string) TokenSource {
 // Client makes calls to a server on behalf of one person. It is safe for concurrent use; its fields must not be changed
 // after the first call.
 type Client struct {
-	URL   string      // Of the server, such as https://tsumugi.example.com, without a slash at the end.
-	Token TokenSource // Nil for calls that need none.
-	// Nil for http.DefaultClient. A Timeout also ends streams, which are then resumed.
+	URL   string      // URL of the server without a trailing slash, such as https://tsumugi.example.com.
+	Token TokenSource // Nil for calls without a token.
+	// HTTP is nil for http.DefaultClient. Its Timeout also ends streams, which are then resumed.
 	HTTP *http.Client
 }
 
 // Problem is an error response of the server, a problem document (RFC 9457).
 type Problem struct {
 	Status    int    `json:"status"`
-	Code      string `json:"code"`       // A stable name, such as thread_busy.
+	Code      string `json:"code"`       // Stable name, such as thread_busy.
 	Title     string `json:"title"`      //
-	Detail    string `json:"detail"`     // For the person, in Japanese.
-	RequestID string `json:"request_id"` // The request's id in the server's log.
-	MessageID string `json:"message_id"` // The answer that is being written, if a thread is busy.
-	// An estimate of the answer's tokens, for the question's AcceptTokens. Only with the code confirmation_required.
+	Detail    string `json:"detail"`     // Text for the user, in Japanese.
+	RequestID string `json:"request_id"` // Id of the request in the server's log.
+	MessageID string `json:"message_id"` // Id of the answer in progress, if a thread is busy.
+	// EstimatedTokens is an estimate of the answer's tokens, for the question's AcceptTokens. It is set only with the
+	// code confirmation_required.
 	EstimatedTokens int           `json:"estimated_tokens"`
-	Errors          []FieldError  `json:"errors"` // The errors in the input.
-	RetryAfter      time.Duration `json:"-"`      // The wait before a retry; 0 if the server sent none.
+	Errors          []FieldError  `json:"errors"` // Errors in the input.
+	RetryAfter      time.Duration `json:"-"`      // Wait before a retry; 0 if the server sent none.
 }
 
 // FieldError is an error in one field.
@@ -67,7 +69,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("tsumugi: %d %s: %s", p.Status, p.Code, p.Detail)
 }
 
-// passing reports whether the same call may succeed a little later.
+// passing reports whether the same call may succeed later.
 func (p *Problem) passing() bool {
 	switch p.Status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusBadGateway,
@@ -77,8 +79,8 @@ func (p *Problem) passing() bool {
 	return false
 }
 
-// Call makes an API call with a JSON body, nil for none, and decodes the response into answer, nil for none. An error
-// response is a *Problem.
+// Call makes an API call with a JSON body and decodes the response into answer. body and answer may be nil. An error
+// response is returned as a *Problem.
 func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
 	return c.call(ctx, method, c.URL+path, body, nil, answer)
 }
@@ -96,7 +98,8 @@ func (c *Client) call(ctx context.Context, method, at string, body any, header h
 	return json.NewDecoder(resp.Body).Decode(answer)
 }
 
-// send makes a call, a second time with a new token if necessary. A status other than 2xx is a *Problem.
+// send makes a call. If the token has expired, it repeats the call with a new token. A status other than 2xx is
+// returned as a *Problem.
 func (c *Client) send(ctx context.Context, method, at string, body any, header http.Header) (*http.Response, error) {
 	var text []byte
 	if body != nil {
@@ -140,7 +143,7 @@ func (c *Client) client() *http.Client {
 	return c.HTTP
 }
 
-// tokenError is a failure to get a token that a retry does not fix, unlike a network error.
+// tokenError is a failure to get a token. Unlike after a network error, a retry does not help.
 type tokenError struct{ err error }
 
 func (e *tokenError) Error() string { return "tsumugi: no token: " + e.err.Error() }

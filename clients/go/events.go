@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// serverEvent is one complete event of an event stream. data is valid until the next one.
+// serverEvent is one complete event of an event stream. data is valid until the next event.
 type serverEvent struct {
 	data  []byte
-	id    string        // Of this event, not inherited from an earlier one.
-	retry time.Duration // 0 if there is none.
+	id    string        // Id of this event; "" if it has none, even if an earlier event had one.
+	retry time.Duration // 0 if the event has no retry time.
 }
 
-// maxLine bounds a line. The server's lines are far shorter: 4 KiB of text, at most six bytes for each in JSON.
+// maxLine is the maximum length of a line in bytes. The server's lines are far shorter: 4 KiB of text, with at most six
+// bytes in JSON for each byte.
 const maxLine = 1 << 20
 
 var byteOrderMark = []byte("\ufeff")
 
-// eventReader parses an event stream by the WHATWG's section on server-sent events. It discards an event that is cut
-// off before its blank line.
+// eventReader parses an event stream by the HTML Standard's section on server-sent events. It discards an incomplete
+// event at the end.
 type eventReader struct {
 	lines *bufio.Scanner
-	first bool // No line has been read yet.
+	first bool // The next line is the first one.
 	data  []byte
 }
 
@@ -35,7 +36,7 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{lines: lines, first: true}
 }
 
-// next returns the next event with data or a retry time. At the end it returns io.EOF.
+// next returns the next event with data or a retry time. At the end of the stream, it returns io.EOF.
 func (r *eventReader) next() (serverEvent, error) {
 	event, has := serverEvent{}, false
 	r.data = r.data[:0]

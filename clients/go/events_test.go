@@ -21,12 +21,12 @@ func read(r io.Reader) (string, error) {
 	return got.String(), err
 }
 
-// wire has an event of each form, with every kind of line end.
+// wire contains an event of each form, with every kind of line end.
 var wire = strings.Join([]string{
 	"\ufeffretry: 1500", "", // With a byte order mark.
 	": a heartbeat", "",
 	"data: 一", "id: 1-3", "",
-	"data:two", "data:  lines", "event: passed over", "", // The space is optional, and only one is removed.
+	"data:two", "data:  lines", "event: passed over", "", // The space is optional, and only one space is removed.
 	"id: 1-9", "", // An event without data is dropped, together with its id.
 	"data", "", // A field without a colon is empty.
 	"data: x", "id: 1\x00", "retry: soon", "",
@@ -62,7 +62,8 @@ func TestALineWithoutEndIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzR02Events: however a stream is split into reads, its events are the same, and an incomplete one is dropped.
+// FuzzR02Events checks that the events do not depend on how a stream is split into reads, and that an incomplete event
+// is dropped.
 func FuzzR02Events(f *testing.F) {
 	f.Add(wire, 3)
 	f.Add(strings.ReplaceAll(wire, "\n", "\r"), 10)
@@ -80,7 +81,7 @@ func FuzzR02Events(f *testing.F) {
 		}
 		got, _ := read(strings.NewReader(text[:at]))
 		if at > 0 && text[at-1] == '\r' {
-			return // The line has ended, whether an LF follows or not.
+			return // The line is complete with or without a following LF.
 		}
 		if !strings.HasPrefix(whole, got) {
 			t.Errorf("cut at %d:\n%s\nwhole:\n%s", at, got, whole)

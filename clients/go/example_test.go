@@ -11,12 +11,12 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// A command line program that asks a question and prints the answer while it is written.
+// A command line program that asks a question and prints the answer in progress.
 func Example() {
 	if err := ask("経費の精算はいつまでですか。"); err != nil {
 		var problem *tsumugi.Problem
 		if errors.As(err, &problem) {
-			log.Fatal(problem.Detail) // A sentence for the user, such as why they have to wait.
+			log.Fatal(problem.Detail) // A text for the user, such as the reason for a wait.
 		}
 		log.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func ask(question string) error {
 	answer := client.Ask(tsumugi.Question{ThreadID: thread.ID, Content: question})
 	for event, err := range answer.Events(ctx) {
 		switch {
-		case errors.Is(err, context.Canceled): // Ctrl-C: leaving the loop alone would not stop the answer.
+		case errors.Is(err, context.Canceled): // After Ctrl-C. Leaving the loop does not stop the answer.
 			return client.Stop(context.WithoutCancel(ctx), answer.MessageID)
 		case err != nil:
 			return err
@@ -52,7 +52,7 @@ func ask(question string) error {
 	return nil
 }
 
-// Another process follows an answer by its id, from the beginning, whether it is complete or not.
+// Another process follows an answer by its id from the beginning. The answer may be complete.
 func ExampleClient_Follow() {
 	client := &tsumugi.Client{URL: "https://tsumugi.example.com", Token: tsumugi.Bearer(os.Getenv("TOKEN"))}
 	text, err := client.Follow("0190f3c2-0000-7000-8000-000000000001").Read(context.Background())

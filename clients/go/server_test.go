@@ -14,15 +14,15 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
-// run is one run of the server's answer: its deltas and its end.
+// run is one run of the server's answer, with its deltas and its last chunk.
 type run struct {
 	deltas []string
-	end    string // The last chunk; a finish if it is empty.
+	end    string // The last chunk; "" for a finish chunk.
 }
 
 func (r run) text() string { return strings.Join(r.deltas, "") }
 
-// script returns what a server sends of a run after a cursor, as described in docs/streaming.md.
+// script returns the part of a run that a server sends after a cursor, as described in docs/streaming.md.
 func script(number int, r run, cursor string, idFirst bool) []byte {
 	var b bytes.Buffer
 	event := func(id, format string, args ...any) {
@@ -74,21 +74,21 @@ func script(number int, r run, cursor string, idFirst bool) []byte {
 	return b.Bytes()
 }
 
-// call is a request that the server has received.
+// call is a received request.
 type call struct {
 	method, path, query, cursor, token, body string
 	n                                        int // Number of earlier calls.
 }
 
-// server answers each call with the result of its function, and records the calls.
+// server responds to each call with the result of a function, and records the calls.
 type server struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls []call // Guarded by mu.
 }
 
-// cut is a stream that ends after its bytes, with the last chunk of the chunked coding, or without it, as when a server
-// dies.
+// cut is a stream that ends after its bytes. It ends with the last chunk of the chunked coding, or without it, which
+// simulates the death of a server.
 type cut struct {
 	body []byte
 	dies bool

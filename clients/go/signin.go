@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// renewAfter is the age at which a token, which is valid for an hour, is replaced.
+// renewAfter is the age at which a token is replaced. Tokens are valid for an hour.
 const renewAfter = 30 * time.Minute
 
-// Password returns a source of tokens for a user who signs in with a password, at the server's own user pool or at AWS
-// Cognito. A token is reused for half an hour. httpClient is nil for http.DefaultClient.
+// Password returns a source of tokens for a user who signs in with a password, at the server's embedded user pool or at
+// AWS Cognito. It reuses a token for half an hour. If httpClient is nil, it uses http.DefaultClient.
 func Password(server, email, password string, httpClient *http.Client) TokenSource {
 	s := &signIn{client: Client{URL: server, HTTP: httpClient}, email: email, password: password}
 	return s.token
@@ -31,7 +31,7 @@ type signIn struct {
 func (s *signIn) token(ctx context.Context, expired bool) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Another call has just replaced the token.
+	// The token is fresh, or a concurrent call has just replaced it.
 	if age := time.Since(s.since); s.last != "" && age < renewAfter && (!expired || age < time.Second) {
 		return s.last, nil
 	}
@@ -47,7 +47,7 @@ func (s *signIn) token(ctx context.Context, expired bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var answer struct{ AuthenticationResult struct{ IdToken string } } //nolint:revive // The protocol's name.
+	var answer struct{ AuthenticationResult struct{ IdToken string } } //nolint:revive // Name of the protocol.
 	body := map[string]any{
 		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": way.ClientID,
 		"AuthParameters": map[string]string{"USERNAME": s.email, "PASSWORD": s.password},
@@ -67,7 +67,7 @@ func (s *signIn) token(ctx context.Context, expired bool) (string, error) {
 	return s.last, nil
 }
 
-// pool returns the address of the user pool, which may be relative to the server's.
+// pool returns the URL of the user pool. endpoint may be relative to the server's URL.
 func (s *signIn) pool(endpoint string) (string, error) {
 	server, err := url.Parse(s.client.URL)
 	if err != nil {

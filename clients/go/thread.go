@@ -13,8 +13,8 @@ type Skill struct {
 	ID                string `json:"id"`
 	Name              string `json:"name"`
 	Description       string `json:"description"`
-	FormType          string `json:"form_type"`          // "chat" takes a question as it is, "form" takes a form.
-	UnavailableReason string `json:"unavailable_reason"` // Empty if it is available.
+	FormType          string `json:"form_type"`          // "chat" for plain questions, "form" for a form.
+	UnavailableReason string `json:"unavailable_reason"` // Empty if the skill is available.
 }
 
 // Skills returns the skills of the organization.
@@ -42,12 +42,12 @@ func (c *Client) ChatSkill(ctx context.Context) (Skill, error) {
 type Thread struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title"`
-	Running   bool      `json:"running"` // An answer is being written.
+	Running   bool      `json:"running"` // The thread has an answer in progress.
 	CreatedAt time.Time `json:"created_at"`
 	TouchedAt time.Time `json:"touched_at"`
 }
 
-// NewThread creates a thread with a skill. Without a title it gets one with its first answer.
+// NewThread creates a thread with a skill. If title is "", the server generates a title with the first answer.
 func (c *Client) NewThread(ctx context.Context, skillID, title string) (Thread, error) {
 	body := map[string]string{"request_id": newRequestID(), "skill_id": skillID}
 	if title != "" {
@@ -58,55 +58,56 @@ func (c *Client) NewThread(ctx context.Context, skillID, title string) (Thread, 
 	return thread, err
 }
 
-// Message is a question or an answer as it is stored.
+// Message is a stored question or answer.
 type Message struct {
 	ID           string            `json:"id"`
 	ThreadID     string            `json:"thread_id"`
-	ParentID     string            `json:"parent_id"` // The preceding message; empty for a first question.
-	Siblings     []string          `json:"siblings"`  // Its alternatives, oldest first, including itself.
+	ParentID     string            `json:"parent_id"` // Preceding message; empty for a first question.
+	Siblings     []string          `json:"siblings"`  // Alternatives with the same parent, oldest first, including this one.
 	Role         string            `json:"role"`      // "user" or "assistant".
 	Content      string            `json:"content"`
-	Form         map[string]string `json:"form"`          // The values of a form's question.
+	Form         map[string]string `json:"form"`          // Values of a form.
 	Status       string            `json:"status"`        // "pending", "running", "success" or "failed".
 	FinishReason string            `json:"finish_reason"` // "stop", "length", "stopped" or "error".
 	Usage        *Usage            `json:"usage"`
 
-	DataSourceIDs []string `json:"data_source_ids"` // Of a question: the files that it is answered from.
-	// Of an answer: the cited ones first, in the order of their numbers.
+	DataSourceIDs []string `json:"data_source_ids"` // For a question: files that the answer is based on.
+	// For an answer: cited sources first, in the order of their numbers.
 	Citations []Citation `json:"citations"`
 }
 
-// Citation is a passage of a file, or a page of the web, that an answer cites as [Index], or that was consulted for it.
+// Citation is a passage of a file or a web page that was consulted for an answer. The answer may cite it as [Index].
 type Citation struct {
 	Index        int    `json:"index"`
-	DataSourceID string `json:"data_source_id"` // "" of a page of the web.
+	DataSourceID string `json:"data_source_id"` // "" for a web page.
 	PassageID    string `json:"chunk_embedding_id"`
-	Filename     string `json:"filename"` // Of a page its title.
-	Page         int    `json:"page"`     // 0 where the file has no pages.
+	Filename     string `json:"filename"` // Title of a web page.
+	Page         int    `json:"page"`     // 0 if the file has no pages.
 	Locator      string `json:"locator"`
 	Quote        string `json:"quote"`
-	Support      string `json:"support"` // "strong" or "weak"; empty if it is not cited.
-	// With "weak": which occurrences of [Index] in the text are unsupported, from 0; empty for all.
+	Support      string `json:"support"` // "strong" or "weak"; empty if the answer does not cite the source.
+	// With "weak": numbers, from 0, of the occurrences of [Index] in the text that the source does not support; empty
+	// for all occurrences.
 	WeakOccurrences []int `json:"weak_occurrences"`
 
-	// Of a page of the web; else "".
+	// For a web page; else "".
 	URL         string `json:"url"`
 	Site        string `json:"site"`
-	PublishedOn string `json:"published_on"` // As 2006-01-02; "" if it is not known.
+	PublishedOn string `json:"published_on"` // In the format 2006-01-02; "" if it is unknown.
 }
 
-// Usage is the tokens of an answer.
+// Usage is the number of tokens of an answer.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
 }
 
-// Messages returns the newest messages, at most 100, of the branch of a thread that was shown last, newest first.
+// Messages returns at most 100 messages of the branch of a thread that was shown last, newest first.
 func (c *Client) Messages(ctx context.Context, threadID string) ([]Message, error) {
 	return c.messages(ctx, url.Values{"thread_id": {threadID}})
 }
 
-// Branch returns the newest messages, at most 100, of the branch through a message, newest first.
+// Branch returns at most 100 messages of the branch with a message, newest first.
 func (c *Client) Branch(ctx context.Context, threadID, messageID string) ([]Message, error) {
 	return c.messages(ctx, url.Values{"thread_id": {threadID}, "leaf": {messageID}})
 }
@@ -118,19 +119,20 @@ func (c *Client) messages(ctx context.Context, query url.Values) ([]Message, err
 	return list.Items, err
 }
 
-// Question has either Content or Form, for a question at the end of a branch or in place of another one, or Regenerate
-// alone, for another answer. Edit and Regenerate begin a branch; the old one is kept.
+// Question is a question, with either Content or Form, or a request for another answer, with Regenerate only. A
+// question is added at the end of a branch, or replaces another question (Edit). Edit and Regenerate begin a new
+// branch. The old branch is not changed.
 type Question struct {
 	RequestID     string            `json:"request_id"` // Generated by Ask and Post if empty.
 	ThreadID      string            `json:"thread_id"`
 	Content       string            `json:"content,omitempty"`
 	Form          map[string]string `json:"form,omitempty"`
-	DataSourceIDs []string          `json:"data_source_ids,omitzero"` // Nil: all of the thread. Empty: none.
-	// The preceding answer; empty for the last of Messages.
+	DataSourceIDs []string          `json:"data_source_ids,omitzero"` // Nil for all of the thread, empty for none.
+	// Preceding answer; empty for the last one of Messages.
 	ParentID   string `json:"parent_id,omitempty"`
-	Edit       string `json:"edit,omitempty"`       // The id of any question to replace.
-	Regenerate string `json:"regenerate,omitempty"` // The id of any answer.
-	// The EstimatedTokens of a Problem, once the person has accepted them.
+	Edit       string `json:"edit,omitempty"`       // Id of a question to replace.
+	Regenerate string `json:"regenerate,omitempty"` // Id of an answer to generate again.
+	// EstimatedTokens of a Problem, after the user has accepted them.
 	AcceptTokens int `json:"accept_tokens,omitempty"`
 }
 
@@ -140,7 +142,7 @@ type Exchange struct {
 	Answer   Message `json:"answer"`
 }
 
-// Post asks a question and returns at once. Follow follows the answer.
+// Post asks a question and returns without waiting for the answer. Follow follows the answer.
 func (c *Client) Post(ctx context.Context, q Question) (Exchange, error) {
 	if q.RequestID == "" {
 		q.RequestID = newRequestID()
@@ -150,7 +152,7 @@ func (c *Client) Post(ctx context.Context, q Question) (Exchange, error) {
 	return exchange, err
 }
 
-// Stop stops an answer; its text so far is kept. It has no effect on a complete one.
+// Stop stops an answer. The server stores its text so far. Stop has no effect on a complete answer.
 func (c *Client) Stop(ctx context.Context, messageID string) error {
 	return c.Call(ctx, http.MethodPost, "/v1/message/"+url.PathEscape(messageID)+"/stop", nil, nil)
 }

@@ -1,6 +1,6 @@
 // Command cluster runs several servers on this machine with everything they need: a PostgreSQL, a NATS cluster and a
-// load balancer. It lets developers watch what happens when a server dies: it prints the process ids and restarts a
-// server that ends.
+// load balancer. Developers use it to watch the death of a server: it prints the process ids and restarts a server that
+// ends.
 //
 //	cluster --servers 3
 //	kill -9 PID
@@ -30,7 +30,7 @@ const stopTimeout = 45 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends this process, and its children with it, at once.
+	// A second signal ends this process and its children at once.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
@@ -40,16 +40,16 @@ func main() {
 
 // command holds the command-line flags.
 type command struct {
-	Servers int    `default:"3" help:"How many servers to run."`
+	Servers int    `default:"3" help:"Number of servers."`
 	Listen  string `default:"127.0.0.1:8080" help:"Address and port of the balancer."`
-	Data    string `default:"./data" type:"path" help:"Folder for the database, the NATS nodes and the logs. One that tsumugi serve has used will do."`
+	Data    string `default:"./data" type:"path" help:"Folder for the database, the NATS nodes and the logs. It may be the data folder of tsumugi serve."`
 	Model   string `placeholder:"URL" help:"OpenAI-compatible server that answers. Default: OPENAI_BASE_URL and OPENAI_API_KEY, else the offline engine."`
 	Program string `default:"bin/tsumugi" type:"path" help:"The built server."`
 }
 
 var errUsage = errors.New("--servers must be between 1 and 16")
 
-// run runs the cluster until ctx ends.
+// run runs the cluster until ctx is cancelled.
 func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	var cmd command
 	helped := false
@@ -103,5 +103,5 @@ func (r *report) say(text string) { r.print("  " + strings.TrimSpace(text) + "\n
 func (r *report) print(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = io.WriteString(r.w, text) // The user cannot be told otherwise.
+	_, _ = io.WriteString(r.w, text) // An error cannot be reported anywhere else.
 }

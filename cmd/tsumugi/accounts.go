@@ -23,10 +23,10 @@ import (
 
 // cognito holds the settings of AWS's user pool. Without them, passwords are in the embedded pool.
 type cognito struct {
-	CognitoUserPoolID string `env:"COGNITO_USER_POOL_ID" placeholder:"ID" help:"AWS Cognito user pool in which people sign in with passwords. Default: one of our own."`
+	CognitoUserPoolID string `env:"COGNITO_USER_POOL_ID" placeholder:"ID" help:"AWS Cognito user pool in which people sign in with passwords. Default: the embedded user pool."`
 	CognitoClientID   string `env:"COGNITO_CLIENT_ID" placeholder:"ID" help:"App client of the user pool, without a secret."`
 	CognitoRegion     string `env:"COGNITO_REGION" default:"ap-northeast-1" help:"Region of the user pool."`
-	CognitoEndpoint   string `env:"COGNITO_ENDPOINT" placeholder:"URL" help:"Where the user pool is served. Default: AWS, in the region."`
+	CognitoEndpoint   string `env:"COGNITO_ENDPOINT" placeholder:"URL" help:"URL of the user pool's API. Default: AWS, in the region."`
 }
 
 // checkCognito checks that the settings of AWS's user pool are complete.
@@ -51,7 +51,7 @@ func (c *cognito) checkCognito() error {
 // accounts implements org.Accounts.
 type accounts struct {
 	*directory.Directory // Manages passwords: AWS's user pool or the embedded one.
-	// Other pools that may know a person: the embedded one if it is not the first, else none.
+	// Further pools with accounts of members: the embedded pool if Directory is AWS's, else none.
 	federated []*directory.Directory
 	users     *pool.Pool // The embedded pool.
 	mailer    *mail.Mailer
@@ -72,7 +72,7 @@ func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL stri
 		Admin: pool.NewCredentials(), Mailer: poolMail{mailer}, Logger: log.With("part", "pool"),
 	}
 	if c.CognitoUserPoolID != "" {
-		cfg.ClientID = "" // Passwords are AWS's business.
+		cfg.ClientID = "" // AWS's user pool checks passwords.
 	}
 	if a.users, err = pool.New(ctx, cfg, db); err != nil {
 		return a, err
@@ -94,7 +94,7 @@ func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL stri
 // passwordClient returns the app client for password sign-in.
 func (c *cognito) passwordClient() string { return cmp.Or(c.CognitoClientID, clientID) }
 
-// passwordEndpoint returns where the browser sends password sign-ins: a path of this server, or a URL.
+// passwordEndpoint returns the address to which the browser sends password sign-ins: a path of this server, or a URL.
 func (c *cognito) passwordEndpoint() string {
 	if c.CognitoUserPoolID == "" {
 		return poolPath
@@ -169,7 +169,7 @@ func (a accounts) Delete(ctx context.Context, subject string) error {
 	return a.everywhere(func(d *directory.Directory) error { return d.Delete(ctx, subject) })
 }
 
-// everywhere calls do for every pool that knows the person. It is an error if none does.
+// everywhere calls do for every pool. It returns a NotFound error if no pool has an account of the person.
 func (a accounts) everywhere(do func(*directory.Directory) error) error {
 	missing := do(a.Directory)
 	if missing != nil && fault.CodeOf(missing) != fault.NotFound {
@@ -190,7 +190,7 @@ func (a accounts) everywhere(do func(*directory.Directory) error) error {
 type withPassword struct {
 	accounts
 	password string
-	refused  error // Set if the password or the organization does not allow it.
+	refused  error // Set if the password is rejected or the organization allows single sign-on only.
 }
 
 // Invite implements org.Accounts.

@@ -15,12 +15,12 @@ import (
 )
 
 type auditCommand struct {
-	Organization string `placeholder:"ID" help:"Only of this organization, by its id or name."`
-	Action       string `placeholder:"ACTION" help:"Only such as member.invite or contract.set."`
-	Kind         string `placeholder:"KIND" enum:",sign_in,administration" default:"" help:"Only sign_in (sign-ins and passwords) or administration."`
-	From         string `placeholder:"TIME" help:"Only from then on: a day in Japan, as 2026-12-01, or a time, as 2026-12-01T09:00:00+09:00."`
-	To           string `placeholder:"TIME" help:"Only before then; a day is included."`
-	Limit        int    `default:"100" placeholder:"N" help:"The newest ones, so many at most."`
+	Organization string `placeholder:"ID" help:"Only entries of this organization, given by its id or name."`
+	Action       string `placeholder:"ACTION" help:"Only entries of this action, such as member.invite or contract.set."`
+	Kind         string `placeholder:"KIND" enum:",sign_in,administration" default:"" help:"Only entries of this kind: sign_in (sign-ins and passwords) or administration."`
+	From         string `placeholder:"TIME" help:"Only entries since this time: a day in Japan, as 2026-12-01, or a time, as 2026-12-01T09:00:00+09:00."`
+	To           string `placeholder:"TIME" help:"Only entries before this time; a day is included."`
+	Limit        int    `default:"100" placeholder:"N" help:"Maximum number of entries; the newest ones are shown."`
 	JSON         bool   `name:"json" help:"A line of JSON for each entry instead of a table."`
 	operation    `embed:""`
 

@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// TestR18_StalledDatabaseDoesNotHoldUpTheEnd closes connections to a database that no longer responds.
+// TestR18_StalledDatabaseDoesNotHoldUpTheEnd closes connections to a database that does not respond.
 func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	dsn, stalled := stallable(t)

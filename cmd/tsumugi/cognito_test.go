@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// externalPool is an external user pool: it has its own database and key and is reached over the network, like AWS's.
+// externalPool is a user pool with its own database and key, which the server calls over the network like AWS's pool.
 type externalPool struct {
 	url         string
 	client      *cognitoidp.Client
@@ -74,7 +74,7 @@ func (e *externalPool) environ() []string {
 	}
 }
 
-// join signs an invited person in for the first time and returns the id token.
+// join makes an invited person's first sign-in and returns the id token.
 func (e *externalPool) join(t *testing.T, password string) string {
 	t.Helper()
 	invitation := <-e.invited
@@ -100,15 +100,15 @@ func (e *externalPool) signIn(t *testing.T, email, password string) (*cognitoidp
 	})
 }
 
-// TestExternalUserPool runs the program with COGNITO_* settings: people are invited, sign in and are locked
-// out at that user pool, with the same code as at the embedded one.
+// TestExternalUserPool runs the program with COGNITO_* settings. Members are invited, sign in and are disabled at the
+// external user pool.
 func TestExternalUserPool(t *testing.T) {
 	t.Parallel()
 	const password = "Tsumugi-Elsewhere-1"
 	e, data := newExternalPool(t), filepath.Join(t.TempDir(), "data")
 	p := start(t, data, e.environ()...)
 	if strings.Contains(p.welcome, "demo.example") {
-		t.Error("demo users were made in somebody's user pool")
+		t.Error("demo users were created in an external user pool")
 	}
 	//nolint:gosec // Itself.
 	create := exec.CommandContext(t.Context(), os.Args[0], "org", "create", "--data="+data, "--name=株式会社よそ",
@@ -165,8 +165,8 @@ func TestExternalUserPool(t *testing.T) {
 	}
 }
 
-// TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn: a member with an embedded account gets another account with a
-// new subject at the external user pool, and single sign-on recognizes that subject too.
+// TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn checks that a member with an embedded account gets another
+// account with a new subject at the external user pool, and that single sign-on recognizes that subject too.
 func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 	const email, name = "hana@corp.example", "中野 花"
 	e := newExternalPool(t)
@@ -193,7 +193,7 @@ func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // Repeated, it is the same account.
+	for range 2 { // The second call returns the same account.
 		subject, err := people.Invite(t.Context(), email, name)
 		if err != nil || subject == before {
 			t.Fatalf("got %s, %v", subject, err)
@@ -205,7 +205,7 @@ func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 	}
 }
 
-// header returns a header of the answer to a GET.
+// header returns a header of the response to a GET request.
 func (p *process) header(t *testing.T, path, name string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil)

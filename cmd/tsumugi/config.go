@@ -19,22 +19,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
 )
 
-// config holds every setting of the server. It is read once; an invalid setting stops the start with its name.
+// config holds every setting of the server. It is read once. An invalid setting makes the start fail with an error
+// that names the setting.
 type config struct {
 	Listen    string `env:"TSUMUGI_LISTEN" default:"127.0.0.1:8080" help:"Address and port to serve the app and the API on."`
-	PublicURL string `env:"TSUMUGI_PUBLIC_URL" placeholder:"URL" help:"Where people reach the server, for links and tokens. Default: http:// and the address."`
-	Data      string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Folder for everything that is kept on this machine."`
+	PublicURL string `env:"TSUMUGI_PUBLIC_URL" placeholder:"URL" help:"URL at which people reach the server, for links and tokens. Default: http:// and the address."`
+	Data      string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Folder for all data that is stored on this machine."`
 
-	Cache string `env:"TSUMUGI_CACHE" type:"path" placeholder:"DIR" help:"Folder for compiled code, which is made again when it is missing; several servers may share it. Default: cache/pdfium in the data folder."`
+	Cache string `env:"TSUMUGI_CACHE" type:"path" placeholder:"DIR" help:"Folder for compiled code, which is compiled again when it is missing; several servers may share it. Default: cache/pdfium in the data folder."`
 
-	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: one of our own in the data folder."`
-	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the database of our own. Default: they are looked for."`
+	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: an embedded server with its data in the data folder."`
+	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the embedded database. Default: the server searches the system for them."`
 
-	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Where uploaded files are kept, for all servers: a folder, as file:///srv/tsumugi, or a bucket, as s3://name, gs://name or azblob://name. Default: a folder of the data folder."`
+	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Location of uploaded files, the same for all servers: a folder, as file:///srv/tsumugi, or a bucket, as s3://name, gs://name or azblob://name. Default: a folder of the data folder."`
 
-	Font string `env:"TSUMUGI_FONT" type:"path" placeholder:"FILE" help:"Font with Japanese characters, to read PDF files that lack theirs. Default: it is looked for."`
+	Font string `env:"TSUMUGI_FONT" type:"path" placeholder:"FILE" help:"Font with Japanese characters, to read PDF files without embedded fonts. Default: the server searches the system for one."`
 
-	PersonStorage int64 `env:"TSUMUGI_PERSON_STORAGE" default:"5120" placeholder:"MIB" help:"What the files of a person may have together, in MiB."`
+	PersonStorage int64 `env:"TSUMUGI_PERSON_STORAGE" default:"5120" placeholder:"MIB" help:"Maximum total size of a person's files, in MiB."`
 
 	NATSURL string `name:"nats-url" env:"NATS_URL" placeholder:"URL" help:"NATS servers with JetStream that join several servers, as nats://host:4222, with commas between. Needs --database-url. Default: this server is alone."`
 
@@ -42,8 +43,8 @@ type config struct {
 	mailing   `embed:""`
 	searching `embed:""`
 
-	TrustedProxies []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
-	Limits         api.Limits     `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means any number, off none at all."`
+	TrustedProxies []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is trusted, with commas between. Default: none."`
+	Limits         api.Limits     `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means no limit, off means that nothing is allowed."`
 
 	Models string `env:"TSUMUGI_MODELS" type:"path" placeholder:"FILE" help:"File with the providers of models, as docs/models.md describes it, in place of the one provider of the settings OPENAI_*."`
 
@@ -52,21 +53,21 @@ type config struct {
 	OpenAIModel         string        `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
 	OpenAIVision        bool          `name:"openai-vision" env:"OPENAI_VISION" help:"The model reads pictures."`
 	OpenAIFallbackModel string        `name:"openai-fallback-model" env:"OPENAI_FALLBACK_MODEL" placeholder:"NAME" help:"Model to ask when the first one cannot be reached."`
-	EmbeddingModel      string        `name:"openai-embedding-model" env:"OPENAI_EMBEDDING_MODEL" placeholder:"NAME" help:"Model of the same server that turns passages into vectors, so that they are found by meaning too. Default: by their words alone."`
-	QueryPrefix         string        `name:"openai-embedding-query-prefix" env:"OPENAI_EMBEDDING_QUERY_PREFIX" placeholder:"TEXT" help:"What that model wants before a question, such as 'query: '."`
-	PassagePrefix       string        `name:"openai-embedding-passage-prefix" env:"OPENAI_EMBEDDING_PASSAGE_PREFIX" placeholder:"TEXT" help:"What that model wants before a passage, such as 'passage: '."`
-	FirstTokenTimeout   time.Duration `name:"openai-first-token-timeout" env:"OPENAI_FIRST_TOKEN_TIMEOUT" default:"60s" placeholder:"TIME" help:"How long the model may take for its first token; comments of its server prolong that, to five times as long at most."`
-	TokenTimeout        time.Duration `name:"openai-token-timeout" env:"OPENAI_TOKEN_TIMEOUT" default:"30s" placeholder:"TIME" help:"How long the model may take from one token to the next, those of its reasoning included."`
+	EmbeddingModel      string        `name:"openai-embedding-model" env:"OPENAI_EMBEDDING_MODEL" placeholder:"NAME" help:"Model of the same server that turns passages into vectors for search by meaning. Default: search by words only."`
+	QueryPrefix         string        `name:"openai-embedding-query-prefix" env:"OPENAI_EMBEDDING_QUERY_PREFIX" placeholder:"TEXT" help:"Prefix that the embedding model expects before a question, such as 'query: '."`
+	PassagePrefix       string        `name:"openai-embedding-passage-prefix" env:"OPENAI_EMBEDDING_PASSAGE_PREFIX" placeholder:"TEXT" help:"Prefix that the embedding model expects before a passage, such as 'passage: '."`
+	FirstTokenTimeout   time.Duration `name:"openai-first-token-timeout" env:"OPENAI_FIRST_TOKEN_TIMEOUT" default:"60s" placeholder:"TIME" help:"Maximum time until the model's first token; comments of its server extend it to at most five times as long."`
+	TokenTimeout        time.Duration `name:"openai-token-timeout" env:"OPENAI_TOKEN_TIMEOUT" default:"30s" placeholder:"TIME" help:"Maximum time between two tokens of the model, including reasoning tokens."`
 
 	ExtensionOrigins []string `env:"TSUMUGI_EXTENSION_ORIGINS" placeholder:"ORIGIN,…" help:"Origins of the browser extensions that may call this server, as chrome-extension://ID, with commas between; none for no extension. By default, the one that this server distributes."`
 
-	ContextTokens int `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" default:"32000" placeholder:"N" help:"Tokens that the model reads and writes at most. How much of data sources and long web pages it is given depends on it."`
+	ContextTokens int `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" default:"32000" placeholder:"N" help:"Maximum number of tokens that the model reads and writes. The server fits data sources and long web pages into it."`
 
 	FastStreams    bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
 	MaxStreams     int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
-	MaxGenerations int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server writes at once; as many again wait for their turn."`
-	MaxLiveText    int           `env:"TSUMUGI_MAX_LIVE_TEXT" default:"512" placeholder:"MIB" help:"Memory for the texts of answers that are being written, in MiB. Past it no new ones begin."`
-	Lease          time.Duration `env:"TSUMUGI_LEASE" default:"8s" placeholder:"TIME" help:"How long a server may be silent before others take its answers over. The same on all servers."`
+	MaxGenerations int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server generates at once; as many again wait in a queue."`
+	MaxLiveText    int           `env:"TSUMUGI_MAX_LIVE_TEXT" default:"512" placeholder:"MIB" help:"Memory for the texts of answers in progress, in MiB. Above it, no new answers start."`
+	Lease          time.Duration `env:"TSUMUGI_LEASE" default:"8s" placeholder:"TIME" help:"Time without a sign of life of a server after which others take over its answers. The same on all servers."`
 	OTLPEndpoint   string        `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector for traces, by OTLP over HTTP, such as http://127.0.0.1:4318. Default: no traces."`
 
 	TagManagerID string `env:"TSUMUGI_TAG_MANAGER_ID" placeholder:"ID" help:"Google Tag Manager container that the app loads, GTM-… Default: none."`
@@ -158,8 +159,8 @@ const (
 	maxTokenTimeout = llm.DefaultMaxDuration
 )
 
-// Bounds of the lease. A shorter lease takes answers over from servers that are only busy; a longer one delays
-// takeover.
+// Bounds of the lease. With a shorter lease, servers take over answers from servers that are only busy. A longer lease
+// delays takeover.
 const (
 	minLease = 2 * time.Second
 	maxLease = time.Minute
@@ -261,7 +262,7 @@ func (c *config) logger(w io.Writer) *slog.Logger {
 	return slog.New(api.NewLogHandler(slog.NewTextHandler(w, nil)))
 }
 
-// provider returns how the provider is reached, without a model.
+// provider returns the connection settings of the provider, without a model.
 func (c *config) provider() llm.Config {
 	return llm.Config{
 		APIKey: c.OpenAIAPIKey, BaseURL: c.OpenAIBaseURL, FirstTokenTimeout: c.FirstTokenTimeout,
@@ -269,7 +270,7 @@ func (c *config) provider() llm.Config {
 	}
 }
 
-// embedding returns what turns passages into vectors, if that is configured.
+// embedding returns the configured embedder, or the zero value if no embedding model is configured.
 func (c *config) embedding(log *slog.Logger) (datasource.Embedding, error) {
 	if c.EmbeddingModel == "" {
 		return datasource.Embedding{}, nil

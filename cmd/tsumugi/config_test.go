@@ -32,14 +32,15 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsDocumented compares docs/configuration.md with the settings: their names, both ways, and defaults.
+// TestConfigurationIsDocumented checks that docs/configuration.md has exactly the settings of the server, with their
+// defaults.
 func TestConfigurationIsDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented := map[string]string{} // The default by name; "" in the table of those without effect.
+	documented := map[string]string{} // Defaults by name; "" for the settings in the table of settings without effect.
 	for line := range strings.Lines(string(page)) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") {
 			for _, name := range strings.Split(cells[1], ",") {

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// account is a user that this start has created, with the password that is shown once.
+// account is a user created by this start, with the password that is shown once.
 type account struct {
 	email, name, password string
 	role                  identity.Role
@@ -52,7 +52,7 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 			AuthType: identity.AuthCognito,
 		}
 	}
-	// The database transaction comes last: a start that ends before it is repeated completely.
+	// The database transaction comes last, so that the next start repeats an interrupted creation completely.
 	if err := db.CreateOrganizationWithMembers(ctx, organization, members); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // extractCommand is the child process that extracts an uploaded file. Only the server starts it.
 type extractCommand struct {
-	Job string `arg:"" help:"What to do, as the server writes it."`
+	Job string `arg:"" help:"Job description, written by the server."`
 }
 
 func (c extractCommand) Run(ctx context.Context, in *input, out *output) error {
@@ -28,7 +28,7 @@ func (c *config) extractor(log *slog.Logger) *extracting.Extractor {
 	}
 	if font == "" {
 		log.Warn(
-			"no Japanese font was found: PDF files without fonts of their own are refused; see --font (TSUMUGI_FONT)",
+			"no Japanese font was found: PDF files without embedded fonts are refused; see --font (TSUMUGI_FONT)",
 		)
 	}
 	cache := cmp.Or(c.Cache, filepath.Join(c.Data, "cache", "pdfium"))

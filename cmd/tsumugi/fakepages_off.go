@@ -4,5 +4,5 @@ package main
 
 import "net/netip"
 
-// fakePages is nil: pages of the web are fetched from public addresses alone.
+// fakePages returns nil: web pages are fetched from public addresses only.
 func fakePages() func(netip.AddrPort) bool { return nil }

@@ -10,7 +10,7 @@ import (
 )
 
 type keysCommand struct {
-	Rotate keysRotateCommand `cmd:"" help:"Have the user pool of our own sign its tokens with another key. Nobody is signed out."`
+	Rotate keysRotateCommand `cmd:"" help:"Create a new signing key for the tokens of the embedded user pool. All sessions stay valid."`
 }
 
 type keysRotateCommand struct {
@@ -24,7 +24,7 @@ func (c *keysRotateCommand) Run(ctx context.Context, out *output, logs *logOutpu
 		return err
 	}
 	defer db.Close()
-	// No tokens are issued here, so neither the clients nor the issuer matter.
+	// This command issues no tokens, so the clients and the issuer may be empty.
 	users, err := pool.New(ctx, pool.Config{
 		PoolID: poolID, ClientID: clientID, Issuer: "http://localhost" + poolPath + poolID, Logger: commandLog(logs),
 	}, store.AuditedPool{DB: db, By: operator()})

@@ -14,7 +14,7 @@ import (
 
 // mailing holds the mail settings.
 type mailing struct {
-	SMTPURL  string `name:"smtp-url" env:"SMTP_URL" placeholder:"URL" help:"SMTP server for invitations and codes, as smtp://user:password@host:587 (STARTTLS, unless ?tls=none) or smtps://user:password@host:465. Default: mails go into the data folder, links and codes onto the console."`
+	SMTPURL  string `name:"smtp-url" env:"SMTP_URL" placeholder:"URL" help:"SMTP server for invitations and codes, as smtp://user:password@host:587 (STARTTLS, unless ?tls=none) or smtps://user:password@host:465. Default: mails are stored in the data folder, links and codes are printed to the console."`
 	MailFrom string `env:"TSUMUGI_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as \"Tsumugi <no-reply@example.com>\". Needed with --smtp-url."`
 }
 

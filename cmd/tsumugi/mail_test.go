@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// console passes on what is printed to it.
+// console is a Writer that sends each write to a channel.
 type console chan string
 
 func (c console) Write(b []byte) (int, error) {
@@ -23,7 +23,7 @@ func (c console) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestLinksInMailsSignIn follows the mails of a person who is invited and forgets the password: their contents work.
+// TestLinksInMailsSignIn invites a person, resets the password, and signs in with the links and codes of the mails.
 func TestLinksInMailsSignIn(t *testing.T) {
 	t.Parallel()
 	ctx, db, printed := t.Context(), storetest.New(t), make(console, 10)
@@ -99,7 +99,7 @@ func TestLinksInMailsSignIn(t *testing.T) {
 	call("ConfirmForgotPassword", map[string]any{
 		"Username": query.Get("email"), "ConfirmationCode": query.Get("code"), "Password": "Second-Password-2",
 	})
-	// It tells of the new password.
+	// The second mail is the notice about the new password.
 	if got := link(<-printed, "/reset/password"); got.Get("email") != email || got.Has("code") {
 		t.Errorf("the link is for %v", got)
 	}

@@ -1,4 +1,4 @@
-// Command tsumugi is the server: API, app, user pool, model client and, where none is configured, the database.
+// Command tsumugi is the server: API, app, user pool, model client and, if no database is configured, an embedded one.
 //
 // It is the only package that imports both the domains and their implementations: it reads the configuration and
 // wires them together.
@@ -33,15 +33,15 @@ type commands struct {
 	Serve        serveCommand        `cmd:"" help:"Start the server: the app, the API and everything they need."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
 	Org          organizationCommand `cmd:"" help:"Organizations."`
-	Contract     contractCommand     `cmd:"" help:"What organizations may use."`
+	Contract     contractCommand     `cmd:"" help:"Contracts of organizations."`
 	User         userCommand         `cmd:"" help:"Members of organizations."`
-	Notification notificationCommand `cmd:"" help:"Notices to people."`
+	Notification notificationCommand `cmd:"" help:"Notices to members."`
 	Skill        skillCommand        `cmd:"" help:"Skills of organizations."`
 	Keys         keysCommand         `cmd:"" help:"Keys that sign tokens."`
 	Secret       secretCommand       `cmd:"" help:"The key that encrypts secrets in the database."`
 	Slack        slackCommand        `cmd:"" help:"Organizations' Slack workspaces."`
-	Audit        auditCommand        `cmd:"" help:"Show who did what to whom, when and from where."`
-	Extract      extractCommand      `cmd:"" hidden:"" help:"Read a file that somebody uploaded, as a child of the server."`
+	Audit        auditCommand        `cmd:"" help:"Show the audit log: who did what to whom, when and from where."`
+	Extract      extractCommand      `cmd:"" hidden:"" help:"Extract the text of an uploaded file, as a child process of the server."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
@@ -55,16 +55,16 @@ func (versionCommand) Run(out *output) error {
 	return err
 }
 
-// output is where a command prints its result. Logs go elsewhere.
+// output is the writer for a command's result. Logs are written to logOutput.
 type output struct{ io.Writer }
 
-// input is where a command reads secrets that must not be on its command line.
+// input is the reader from which a command reads secrets that must not be on its command line.
 type input struct{ io.Reader }
 
 // exit is the parser's request to end the program with a status.
 type exit int
 
-// run runs a command without input. Tests call it; environ is the only environment that it reads.
+// run runs a command without input. Tests call it. It reads environment variables from environ only.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
 	return runWithInput(ctx, args, environ, strings.NewReader(""), stdout, stderr)
 }
@@ -142,7 +142,8 @@ func lookup(environ []string, name string) (string, bool) {
 
 var errUnknownSetting = errors.New("unknown setting")
 
-// checkEnvironment refuses a variable with our prefix that matches no flag, because it is most likely misspelt.
+// checkEnvironment returns an error for a variable with the prefix that matches no flag, because it is probably
+// misspelt.
 func checkEnvironment(model *kong.Application, environ []string) error {
 	known := make(map[string]bool)
 	for _, command := range model.Leaves(false) {

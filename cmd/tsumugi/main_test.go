@@ -30,7 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// child makes the test binary run the program: its arguments are the program's.
+// child is the environment variable that makes the test binary run the program with its arguments.
 const child = "TSUMUGI_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ func start(t *testing.T, data string, environ ...string) *process {
 	t.Helper()
 	//nolint:gosec // Itself.
 	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen=127.0.0.1:0", "--data="+data)}
-	// Killed, it would leave a database that still writes while the test's folder is removed.
+	// A killed program would leave a database that writes while the test's folder is removed.
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	p.cmd.WaitDelay = time.Minute
 	p.cmd.Env = append(append(os.Environ(), child+"=1", "TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1",
@@ -74,7 +74,7 @@ func start(t *testing.T, data string, environ ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Wait() }) // The test's context has ended by then.
+	t.Cleanup(func() { _ = p.cmd.Wait() }) // The test's context is cancelled before cleanups run.
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		p.welcome += lines.Text() + "\n"
@@ -100,7 +100,7 @@ func (p *process) end(t *testing.T, signal os.Signal) error {
 	return p.cmd.Wait()
 }
 
-// json makes a call with a JSON body and decodes the answer.
+// json sends a request with a JSON body and decodes the response.
 func (p *process) json(t *testing.T, method, path, token string, body, into any) int {
 	t.Helper()
 	encoded, err := json.Marshal(body)
@@ -165,8 +165,8 @@ func (p *process) thread(t *testing.T, token string) string {
 	return thread.ID
 }
 
-// TestServeAnswersAQuestion starts the program on an empty folder, asks, and ends and starts it again in the ways that
-// happen.
+// TestServeAnswersAQuestion starts the program on an empty folder and asks a question. It stops the program with
+// SIGINT, SIGKILL and SIGTERM, and restarts it in between.
 func TestServeAnswersAQuestion(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -203,7 +203,7 @@ func TestServeAnswersAQuestion(t *testing.T) {
 	}
 }
 
-// TestTimeLimitsOfTheModelAreSettings has the model say nothing, and then nothing more.
+// TestTimeLimitsOfTheModelAreSettings uses a model that stalls before the first token, and after it.
 func TestTimeLimitsOfTheModelAreSettings(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t)
@@ -224,7 +224,8 @@ func TestTimeLimitsOfTheModelAreSettings(t *testing.T) {
 	}
 }
 
-// TestKilledServerAnswersAfterItsRestart kills the program in mid-answer: the next one asks the model again, as run 2.
+// TestKilledServerAnswersAfterItsRestart kills the program during an answer. The restarted program asks the model again
+// as run 2.
 func TestKilledServerAnswersAfterItsRestart(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -270,8 +271,8 @@ func TestKilledServerAnswersAfterItsRestart(t *testing.T) {
 	}
 }
 
-// TestStartThatFailsMakesNoDemo starts the program with settings that only show to be wrong late: the first start that
-// works is the one that makes the demo organization and shows its passwords.
+// TestStartThatFailsMakesNoDemo starts the program with settings whose errors are detected late. The first successful
+// start creates the demo organization and shows its passwords.
 func TestStartThatFailsMakesNoDemo(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -310,8 +311,8 @@ func TestBusyAddressIsNamed(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsOneTrace has a collector of traces: the call, storing the question, the answer and the stream that
-// carried it belong together, and none of it quotes what was said.
+// TestAQuestionIsOneTrace runs a collector of traces. The request, storing the question, the generation and the stream
+// are one trace, which does not contain the text of the question.
 func TestAQuestionIsOneTrace(t *testing.T) {
 	t.Parallel()
 	spans := make(chan *tracepb.Span, 1000)
@@ -341,7 +342,7 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 	if err := p.end(t, os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	collector.Close() // What is left was sent before the program ended; this waits for what is being taken in.
+	collector.Close() // Waits for requests in progress. The program sent all spans before it ended.
 	close(spans)
 	traces, events := make(map[string]string), ""
 	for span := range spans {
@@ -358,12 +359,12 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 	}
 	for _, name := range []string{"first token", "last token", "stored"} {
 		if !strings.Contains(events, name) {
-			t.Errorf("the trace does not tell of %q, but of %s", name, events)
+			t.Errorf("the trace lacks the event %q; it has %s", name, events)
 		}
 	}
 }
 
-// TestNoticesArePublishedByCommand publishes notices to the running program from beside it.
+// TestNoticesArePublishedByCommand publishes notices with a second process while the server runs.
 func TestNoticesArePublishedByCommand(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 )
 
-// catalog returns the models that the settings offer.
+// catalog returns the configured models.
 func (c *config) catalog(env variables) (llm.Catalog, error) {
 	switch {
 	case c.Models != "":
@@ -50,7 +50,7 @@ func (c *config) modelsFile(env variables) (llm.Catalog, error) {
 	return parsed, nil
 }
 
-// openAICatalog returns the models of the settings OPENAI_*.
+// openAICatalog returns the models that the settings OPENAI_* configure.
 func (c *config) openAICatalog() llm.Catalog {
 	name, second := strings.TrimSpace(c.OpenAIModel), strings.TrimSpace(c.OpenAIFallbackModel)
 	offer := llm.Offer{
@@ -69,7 +69,7 @@ func (c *config) openAICatalog() llm.Catalog {
 	return llm.Catalog{Providers: []llm.Provider{provider}, Default: name}
 }
 
-// proofreadNote returns what stands below every proofreading.
+// proofreadNote returns the note that is shown below every proofreading.
 func (c *config) proofreadNote() string {
 	if c.modelConnected() {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestR95_ChosenModelOfAKilledServer: an administrator allows a model of a second provider, a member chooses it, the
-// server is killed in mid-answer, and the next one asks the same model with the same key and the same fields.
+// TestR95_ChosenModelOfAKilledServer kills a server during an answer of a model that an administrator has allowed and a
+// member has chosen. The restarted server asks the same model of the second provider, with the same key and fields.
 func TestR95_ChosenModelOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	inside, outside := llmtest.NewProvider(t), llmtest.NewProvider(t)

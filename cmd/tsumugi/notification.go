@@ -11,17 +11,17 @@ import (
 )
 
 type notificationCommand struct {
-	Publish publishCommand `cmd:"" help:"Tell people of something: the notice appears in their open tabs at once, and under the bell."`
+	Publish publishCommand `cmd:"" help:"Publish a notice: it appears in members' open tabs at once, and under the bell."`
 }
 
 type publishCommand struct {
-	Title        string `required:"" placeholder:"TEXT" help:"One line, at most 200 characters."`
-	Body         string `placeholder:"TEXT" help:"What there is to say, at most 2000 characters."`
-	URL          string `name:"url" placeholder:"URL" help:"Where to read on."`
+	Title        string `required:"" placeholder:"TEXT" help:"Title, one line of at most 200 characters."`
+	Body         string `placeholder:"TEXT" help:"Text of the notice, at most 2000 characters."`
+	URL          string `name:"url" placeholder:"URL" help:"Page with details."`
 	Level        string `enum:"info,warning,maintenance" default:"info" help:"info, warning or maintenance."`
 	Audience     string `enum:"all,admins" default:"all" help:"all, or admins for those who administer an organization."`
-	Organization string `placeholder:"ID" help:"Organization that is told, by its id or name. Default: all of them."`
-	At           string `placeholder:"TIME" help:"When it is published, such as 2026-12-01T09:00:00+09:00. Default: now."`
+	Organization string `placeholder:"ID" help:"Organization that receives the notice, by its id or name. Default: all organizations."`
+	At           string `placeholder:"TIME" help:"Time of publication, such as 2026-12-01T09:00:00+09:00. Default: now."`
 	operation    `embed:""`
 
 	at time.Time

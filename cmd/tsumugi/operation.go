@@ -42,7 +42,7 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	return db.WithSecrets(o.SecretKey), nil
 }
 
-// openFor connects to the servers' database, which the caller must close, and finds the organization named by a flag.
+// openFor connects to the servers' database, which the caller must close, and returns the organization given by a flag.
 func (o *operation) openFor(ctx context.Context, given string) (*store.DB, org.Organization, error) {
 	db, err := o.open(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func findOrganization(ctx context.Context, db *store.DB, given string) (org.Orga
 	}
 }
 
-// findOrganizationIfGiven returns nil if the flag is not set.
+// findOrganizationIfGiven returns the id of the organization given by a flag, or nil if the flag is not set.
 func findOrganizationIfGiven(ctx context.Context, db *store.DB, given string) (*uuid.UUID, error) {
 	if given == "" {
 		return nil, nil

@@ -19,19 +19,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// operating is an operator with the command line of a server.
+// operating runs operator commands with an environment.
 type operating struct {
 	t       *testing.T
 	environ []string
 }
 
-// on returns an operator of a database of the test's own, and of a data folder.
+// on returns an operating with a new database and data folder.
 func on(t *testing.T) operating {
 	t.Helper()
 	return operating{t, []string{"DATABASE_URL=" + storetest.DSN(t), "TSUMUGI_DATA=" + t.TempDir()}}
 }
 
-// try runs a command and returns what it prints.
+// try runs a command and returns its output.
 func (o operating) try(stdin string, args ...string) (string, error) {
 	o.t.Helper()
 	var out bytes.Buffer
@@ -39,7 +39,7 @@ func (o operating) try(stdin string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// do runs a command that must work.
+// do runs a command that must succeed, and returns its output.
 func (o operating) do(args ...string) string {
 	o.t.Helper()
 	out, err := o.try("", args...)
@@ -49,7 +49,7 @@ func (o operating) do(args ...string) string {
 	return out
 }
 
-// refused runs a command that must fail, and say why.
+// refused runs a command that must fail with an error that contains says.
 func (o operating) refused(says string, args ...string) {
 	o.t.Helper()
 	if out, err := o.try("", args...); err == nil || !strings.Contains(err.Error(), says) {
@@ -73,7 +73,7 @@ func (o operating) audit(args ...string) (events []event) {
 	decoder := json.NewDecoder(strings.NewReader(o.do(append([]string{"audit", "--json"}, args...)...)))
 	for {
 		var e event
-		if err := decoder.Decode(&e); err == io.EOF { //nolint:errorlint // As it is documented.
+		if err := decoder.Decode(&e); err == io.EOF { //nolint:errorlint // Decode documents an unwrapped io.EOF.
 			return events
 		} else if err != nil {
 			o.t.Fatal(err)
@@ -99,7 +99,7 @@ func TestOrganizationsAndContracts(t *testing.T) {
 		!strings.Contains(list, "2026-12-01  -") || !strings.Contains(list, "スタンダード") {
 		t.Errorf("the list is\n%s", list)
 	}
-	// Columns begin at the same place of a terminal, whatever is in them.
+	// Columns are aligned on a terminal, whatever characters they contain.
 	for _, line := range lines[1:] {
 		header, _, _ := strings.Cut(lines[0], "SIGN-IN")
 		if before, _, _ := strings.Cut(line, "password "); columns(before) != columns(header) {
@@ -153,7 +153,8 @@ func TestOrganizationsAndContracts(t *testing.T) {
 	}
 }
 
-// TestFailedOrganizationLeavesNothing: the secrets in the database are encrypted, and the command has no key for them.
+// TestFailedOrganizationLeavesNothing creates an organization without the key for the encrypted secrets in the
+// database. The command fails before it stores anything.
 func TestFailedOrganizationLeavesNothing(t *testing.T) {
 	t.Parallel()
 	o := on(t)
@@ -234,7 +235,7 @@ func TestWrongOperationsAreNamed(t *testing.T) {
 	}
 }
 
-// TestOperatorsInvite has a super-admin invited with the organization, and finds the mail.
+// TestOperatorsInvite creates an organization with an invited super-admin, and reads the invitation mail.
 func TestOperatorsInvite(t *testing.T) {
 	t.Parallel()
 	o := on(t)
@@ -285,7 +286,7 @@ func TestKeysRotateByCommand(t *testing.T) {
 	}
 }
 
-// TestR91_SecretsByCommand: a new key seals what a server has stored without one.
+// TestR91_SecretsByCommand encrypts secrets that a server has stored without a key.
 func TestR91_SecretsByCommand(t *testing.T) {
 	t.Parallel()
 	o := on(t)
@@ -307,8 +308,8 @@ func TestR91_SecretsByCommand(t *testing.T) {
 	}
 }
 
-// TestR91_SealedProviderKey: what secret seal prints stands for the key in the file of the models, under that key
-// alone.
+// TestR91_SealedProviderKey checks that the output of secret seal works as a provider's key in the file of
+// TSUMUGI_MODELS, and only with the TSUMUGI_SECRET_KEY that sealed it.
 func TestR91_SealedProviderKey(t *testing.T) {
 	t.Parallel()
 	o := operating{t, nil}
@@ -352,7 +353,7 @@ skills:
     prompt: あなたは、慎重な購買担当者である。
 `
 
-// TestOperatorsReachARunningServer runs a command beside a running server.
+// TestOperatorsReachARunningServer runs commands while a server runs on the data folder.
 func TestOperatorsReachARunningServer(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -393,7 +394,7 @@ func TestOperatorsReachARunningServer(t *testing.T) {
 	p.json(t, "GET", "/v1/notification", token, nil, &notices)
 	for _, n := range notices.Items {
 		if n.Title == "管理者へ" {
-			t.Error("what is for administrators is for all")
+			t.Error("a notice for administrators reached a general user")
 		}
 	}
 	if events := o.audit("--action", "notification.publish"); len(events) != 1 || events[0].TargetLabel != "管理者へ" {

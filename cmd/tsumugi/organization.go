@@ -12,19 +12,19 @@ import (
 )
 
 type organizationCommand struct {
-	Create organizationCreateCommand `cmd:"" help:"Make an organization with its contract and, if you like, its first super-admin."`
-	Edit   organizationEditCommand   `cmd:"" help:"Change what an organization is called, or its mail domains."`
-	List   organizationListCommand   `cmd:"" help:"Show all organizations with their contracts, and what is used of them."`
+	Create organizationCreateCommand `cmd:"" help:"Create an organization with its contract and, optionally, its first super-admin."`
+	Edit   organizationEditCommand   `cmd:"" help:"Change an organization's name or mail domains."`
+	List   organizationListCommand   `cmd:"" help:"Show all organizations with their contracts and usage."`
 }
 
 // terms are the flags of a contract. A flag that is not set keeps the current value, or the default of a new
 // contract.
 type terms struct {
-	Plan    *string `placeholder:"TEXT" help:"What the plan is called, at most 50 characters. New: スタンダード."`
-	Status  *string `placeholder:"STATUS" help:"active, trial, suspended or ended. Under the last two no messages are taken. New: active."`
-	Seats   *int    `placeholder:"N" help:"Active members at most, invited ones included. New: 50."`
-	Tokens  *int64  `placeholder:"N" help:"Tokens a month at most, read and written together. New: 10000000."`
-	Storage *int64  `placeholder:"GIB" help:"What the files of all members may have together, in GiB. New: 1024."`
+	Plan    *string `placeholder:"TEXT" help:"Name of the plan, at most 50 characters. New: スタンダード."`
+	Status  *string `placeholder:"STATUS" help:"active, trial, suspended or ended. With the last two, messages are rejected. New: active."`
+	Seats   *int    `placeholder:"N" help:"Maximum number of active members, including invited ones. New: 50."`
+	Tokens  *int64  `placeholder:"N" help:"Maximum number of tokens a month, read and written together. New: 10000000."`
+	Storage *int64  `placeholder:"GIB" help:"Maximum total size of all members' files, in GiB. New: 1024."`
 	Starts  *date   `placeholder:"DATE" help:"First day, as 2026-12-01. Days are Japan's. New: today."`
 	Ends    *date   `placeholder:"DATE" help:"Last day, as 2027-11-30. New: none."`
 }
@@ -83,11 +83,11 @@ func (t *terms) contractEdit() org.ContractEdit {
 }
 
 type organizationCreateCommand struct {
-	Name           string   `required:"" placeholder:"TEXT" help:"What it is called, at most 100 characters."`
-	Domain         []string `placeholder:"DOMAIN" help:"Mail domain whose people belong to it, such as example.co.jp. May be repeated."`
+	Name           string   `required:"" placeholder:"TEXT" help:"Name of the organization, at most 100 characters."`
+	Domain         []string `placeholder:"DOMAIN" help:"Mail domain of the organization, such as example.co.jp. May be repeated."`
 	terms          `embed:""`
-	SuperAdmin     string `placeholder:"ADDRESS" help:"Whom to invite as its first super-admin. Others can be added with user create."`
-	SuperAdminName string `placeholder:"TEXT" help:"What they are called."`
+	SuperAdmin     string `placeholder:"ADDRESS" help:"Mail address of the first super-admin, who is invited. Others can be added with user create."`
+	SuperAdminName string `placeholder:"TEXT" help:"Name of the first super-admin."`
 	operation      `embed:""`
 	enrolling      `embed:""`
 }
@@ -119,7 +119,7 @@ func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *
 	}
 	defer db.Close()
 	var people accounts
-	if c.SuperAdmin != "" { // Before anything is stored: a setting may be missing.
+	if c.SuperAdmin != "" { // Done before anything is stored, because a setting may be missing.
 		var stop func()
 		if people, stop, err = c.accounts(ctx, db, c.Data, out, logs); err != nil {
 			return err
@@ -161,9 +161,9 @@ func checkOrganization(name *string, domains []string) error {
 
 type organizationEditCommand struct {
 	Organization string   `required:"" placeholder:"ID" help:"Organization, by its id or name."`
-	Name         *string  `placeholder:"TEXT" help:"What it is called from now on."`
-	Domain       []string `xor:"domains" placeholder:"DOMAIN" help:"All its mail domains from now on. May be repeated."`
-	NoDomains    bool     `xor:"domains" help:"It has no mail domains any more."`
+	Name         *string  `placeholder:"TEXT" help:"New name."`
+	Domain       []string `xor:"domains" placeholder:"DOMAIN" help:"Mail domain that replaces the present ones. May be repeated."`
+	NoDomains    bool     `xor:"domains" help:"Remove all mail domains."`
 	operation    `embed:""`
 }
 
@@ -245,13 +245,13 @@ func day(t *time.Time) string {
 }
 
 type contractCommand struct {
-	Set contractSetCommand `cmd:"" help:"Change an organization's contract. Servers go by it within five seconds."`
+	Set contractSetCommand `cmd:"" help:"Change an organization's contract. It takes effect within five seconds."`
 }
 
 type contractSetCommand struct {
 	Organization string `required:"" placeholder:"ID" help:"Organization, by its id or name."`
 	terms        `embed:""`
-	Open         bool `help:"It has no last day any more."`
+	Open         bool `help:"Remove the last day."`
 	operation    `embed:""`
 }
 

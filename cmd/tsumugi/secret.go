@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 )
 
-// sealing is the setting that seals secrets in the database.
+// sealing holds the keys that encrypt secrets in the database.
 type sealing struct {
 	SecretKey secret.Keyring `env:"TSUMUGI_SECRET_KEY" placeholder:"KEY,…" help:"Key that encrypts secrets in the database, as tsumugi secret new prints it. Several with commas between: the first one encrypts, all of them decrypt."`
 }
@@ -34,10 +34,10 @@ type secretSealCommand struct {
 	sealing `embed:""`
 }
 
-// maxSealed bounds a key of a provider, in bytes.
+// maxSealed is the maximum size of a provider's key, in bytes.
 const maxSealed = 16 << 10
 
-// Run prints what stands for a provider's key in the file of TSUMUGI_MODELS.
+// Run encrypts a provider's key and prints the result, which replaces the key in the file of TSUMUGI_MODELS.
 func (c *secretSealCommand) Run(in *input, out *output) error {
 	if c.SecretKey.Empty() {
 		return errors.New("--secret-key (TSUMUGI_SECRET_KEY) is missing")
@@ -62,7 +62,7 @@ type secretRotateCommand struct {
 	operation `embed:""`
 }
 
-// Run seals everything with the first key.
+// Run encrypts all secrets with the first key.
 func (c *secretRotateCommand) Run(ctx context.Context, out *output) error {
 	db, err := c.open(ctx)
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// Limits of the HTTP server. There is no limit for a whole response, because streams are long. Bodies have their own
-// deadline.
+// Limits of the HTTP server. There is no time limit for a whole response, because streams are long. Handlers set
+// deadlines for request bodies.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )
 
-// Bounds of a graceful stop: 35 s in total, whatever no longer responds.
+// Bounds of a graceful stop. It takes at most 35 s in total, even if clients or the database no longer respond.
 const (
-	// From the signal to closing the database, which gets the remaining time.
+	// From the signal to the end of the database, which gets the time that is left.
 	stopLimit       = 34 * time.Second
 	generationGrace = 30 * time.Second // For answers in progress.
-	spread          = 5 * time.Second  // Between the first and the last client that is told to reconnect.
+	spread          = 5 * time.Second  // Period over which the server asks its clients to reconnect.
 	streamGrace     = time.Second      // For streams whose answer has ended or was handed over.
 	requestGrace    = 2 * time.Second  // For other requests in progress.
 	closeGrace      = 2 * time.Second  // For the last messages to other servers and collectors.
@@ -34,7 +34,7 @@ const (
 	databaseLeast   = time.Second      // Lower bound. An embedded database recovers at the next start.
 )
 
-// Names of the embedded user pool for its clients, in the form of AWS's pools.
+// Ids of the embedded user pool and its app client, in the format of AWS's pools.
 const (
 	region   = "ap-northeast-1"
 	poolID   = region + "_Tsumugi00"
@@ -42,14 +42,14 @@ const (
 	poolPath = "/pool/"
 )
 
-// logOutput is where logs go.
+// logOutput is the writer for logs.
 type logOutput struct{ io.Writer }
 
 type serveCommand struct {
 	config `embed:""`
 }
 
-// Run serves until ctx ends, and then stops gracefully without losing work in progress.
+// Run serves until ctx is cancelled, and then stops gracefully without losing work in progress.
 func (c *serveCommand) Run(ctx context.Context, env variables, out *output, logs *logOutput) (err error) {
 	log := c.logger(logs)
 	offered, err := c.catalog(env)
@@ -91,10 +91,10 @@ func (c *serveCommand) Run(ctx context.Context, env variables, out *output, logs
 	return err
 }
 
-// database is the database, with its server if it is the embedded one.
+// database is the connection to the database, with the server process if the database is embedded.
 type database struct {
 	*store.DB
-	server *postgres.Server // Nil where DATABASE_URL names the database.
+	server *postgres.Server // Nil if DATABASE_URL is set.
 	gone   <-chan struct{}  // Closed if the embedded server cannot be kept running. Nil for an external database.
 }
 
@@ -123,7 +123,7 @@ func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*dat
 	return db, nil
 }
 
-// close closes the connections and stops the embedded server by end. A zero end is no deadline.
+// close closes the connections and stops the embedded server before the time end. A zero end means no deadline.
 func (db *database) close(end time.Time) error {
 	grace := databaseGrace
 	if !end.IsZero() {

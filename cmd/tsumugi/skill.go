@@ -11,14 +11,14 @@ import (
 )
 
 type skillCommand struct {
-	Import skillImportCommand `cmd:"" help:"Add, change and retire skills as a YAML file says. Importing it again changes nothing."`
+	Import skillImportCommand `cmd:"" help:"Add, change and retire skills according to a YAML file. Importing it again changes nothing."`
 }
 
 type skillImportCommand struct {
 	File         string `arg:"" type:"existingfile" help:"File with categories and skills; docs/skills.md describes it."`
-	Organization string `xor:"whose" placeholder:"ID" help:"Organization whose skills they are, by its id or name."`
-	All          bool   `xor:"whose" help:"They are for all organizations."`
-	DryRun       bool   `help:"Only say what would change."`
+	Organization string `xor:"whose" placeholder:"ID" help:"Organization that gets the skills, by its id or name."`
+	All          bool   `xor:"whose" help:"All organizations get the skills."`
+	DryRun       bool   `help:"Only print the changes, without making them."`
 	operation    `embed:""`
 }
 

@@ -11,18 +11,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// slackSettings configure one workspace for the one organization there is. With several organizations, each super-admin
-// sets Slack up in the app.
+// slackSettings configure one workspace for the only organization of the server. With several organizations, a
+// super-admin of each one sets Slack up in the app.
 type slackSettings struct {
-	SlackBotToken      string `env:"SLACK_BOT_TOKEN" placeholder:"TOKEN" help:"Bot token of a Slack app, xoxb-…, for the one organization there is. Default: Slack is set up in the app, at /admin/slack."`
+	SlackBotToken      string `env:"SLACK_BOT_TOKEN" placeholder:"TOKEN" help:"Bot token of a Slack app, xoxb-…, if the server has one organization. Default: Slack is set up in the app, at /admin/slack."`
 	SlackSigningSecret string `env:"SLACK_SIGNING_SECRET" placeholder:"SECRET" help:"Signing secret of that Slack app."`
-	SlackAppToken      string `env:"SLACK_APP_TOKEN" placeholder:"TOKEN" help:"App token of that Slack app, xapp-…, for Socket Mode: a server that Slack cannot reach."`
+	SlackAppToken      string `env:"SLACK_APP_TOKEN" placeholder:"TOKEN" help:"App token of that Slack app, xapp-…, for Socket Mode, which works for a server that Slack cannot reach."`
 	SlackClientID      string `name:"slack-client-id" env:"SLACK_CLIENT_ID" placeholder:"ID" help:"Client id of that Slack app, with which members link themselves."`
 	SlackClientSecret  string `env:"SLACK_CLIENT_SECRET" placeholder:"SECRET" help:"Client secret of that Slack app."`
-	SlackAPIURL        string `name:"slack-api-url" env:"SLACK_API_URL" default:"https://slack.com/api/" placeholder:"URL" help:"Where Slack's API is."`
+	SlackAPIURL        string `name:"slack-api-url" env:"SLACK_API_URL" default:"https://slack.com/api/" placeholder:"URL" help:"URL of Slack's API."`
 }
 
-// credentials returns those of the settings, zero if there are none.
+// credentials returns the workspace's credentials, or the zero value if they are not configured.
 func (c *slackSettings) credentials() channel.Credentials {
 	return channel.Credentials{
 		BotToken: c.SlackBotToken, SigningSecret: c.SlackSigningSecret, AppToken: c.SlackAppToken,
@@ -55,7 +55,7 @@ func (c *slackSettings) checkSlack() error {
 	return nil
 }
 
-// slackDomain is Slack: who is connected and linked, what arrives, and what is answered.
+// slackDomain holds the parts of the Slack integration: installations, links of members, events and answers.
 type slackDomain struct {
 	adapter  *slack.Adapter
 	setup    *channel.Setup
@@ -64,7 +64,8 @@ type slackDomain struct {
 	sockets  *slack.Sockets
 }
 
-// newSlackSetup returns what connects workspaces and links people, of a server at a public address.
+// newSlackSetup returns a slackDomain that connects workspaces and links members, without event delivery. public is the
+// server's public URL.
 func newSlackSetup(
 	settings slackSettings, db *store.DB, public string, sealing bool, log *slog.Logger,
 ) (*slackDomain, error) {
@@ -79,7 +80,7 @@ func newSlackSetup(
 	return &slackDomain{adapter: adapter, setup: setup, links: links}, nil
 }
 
-// openSlack returns Slack, which start starts.
+// openSlack creates s.slack without starting it.
 func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills channel.Skills) error {
 	log := s.log.With("part", "slack")
 	domain, err := newSlackSetup(c.slackSettings, db, public, !c.SecretKey.Empty(), log)
@@ -97,14 +98,14 @@ func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills 
 	return nil
 }
 
-// start begins to receive events and to deliver answers.
+// start starts receiving events and delivering answers.
 func (d *slackDomain) start() {
 	d.setup.Start()
 	d.channels.Start()
 	d.sockets.Start()
 }
 
-// stop ends what start has begun: first nothing more arrives, then what is delivered is handed over.
+// stop first stops receiving events, and then hands answers in progress over to other servers.
 func (d *slackDomain) stop() {
 	d.sockets.Stop()
 	d.channels.Stop()

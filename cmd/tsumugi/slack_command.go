@@ -15,8 +15,8 @@ import (
 
 type slackCommand struct {
 	List       slackListCommand       `cmd:"" help:"List the workspaces that are connected."`
-	Show       slackShowCommand       `cmd:"" help:"Show how an organization is connected, without secrets."`
-	Test       slackTestCommand       `cmd:"" help:"Try an organization's connection."`
+	Show       slackShowCommand       `cmd:"" help:"Show an organization's connection, without secrets."`
+	Test       slackTestCommand       `cmd:"" help:"Test an organization's connection."`
 	Links      slackLinksCommand      `cmd:"" help:"List the members who are linked with Slack."`
 	Disconnect slackDisconnectCommand `cmd:"" help:"Disconnect an organization, and delete its tokens and links."`
 }
@@ -51,14 +51,14 @@ func (c *slackListCommand) Run(ctx context.Context, out *output) error {
 	return t.write(out)
 }
 
-// ofOrganization names the organization of a command for Slack.
+// ofOrganization holds the flag for the organization of a Slack command.
 type ofOrganization struct {
 	Organization string `required:"" placeholder:"ID" help:"Organization, by its id or name."`
 	operation    `embed:""`
 }
 
-// installation connects to the database, which the caller must close, and returns the organization's installation. One
-// from the environment has no credentials.
+// installation connects to the database, which the caller must close, and returns the organization's installation. An
+// installation from the environment is returned without credentials.
 func (c *ofOrganization) installation(ctx context.Context) (*store.DB, channel.Installation, error) {
 	db, found, err := c.openFor(ctx, c.Organization)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *slackShowCommand) Run(ctx context.Context, out *output) error {
 	return t.write(out)
 }
 
-// set says whether there is a secret.
+// set reports in words whether a secret is set.
 func set(secret string) string {
 	if secret == "" {
 		return "–"
@@ -128,7 +128,7 @@ var (
 // Validate is called by kong after parsing.
 func (c *slackTestCommand) Validate() error { return c.checkSlack() }
 
-// Run tries what the installation needs.
+// Run checks that the installation's credentials and permissions work.
 func (c *slackTestCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
 	db, in, err := c.installation(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ type slackLinksCommand struct {
 	ofOrganization `embed:""`
 }
 
-// listedLinks is how many links are read at once.
+// listedLinks is the number of links per page.
 const listedLinks = 500
 
 // Run prints an organization's links, the last linked first.

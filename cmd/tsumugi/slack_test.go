@@ -12,7 +12,7 @@ import (
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
-// TestSlackByCommand: operators see, try and end a connection; without the key they do all but try it.
+// TestSlackByCommand shows, tests and removes a connection. Without the secret key, only the test fails.
 func TestSlackByCommand(t *testing.T) {
 	t.Parallel()
 	workspace := fake.New(fake.Demo())
@@ -34,7 +34,7 @@ func TestSlackByCommand(t *testing.T) {
 	if err := keys.UnmarshalText([]byte(key)); err != nil {
 		t.Fatal(err)
 	}
-	// As the server does with its settings.
+	// The server adopts the installation of its settings in the same way.
 	settings := slackSettings{SlackBotToken: fake.DemoToken, SlackSigningSecret: fake.DemoSecret, SlackAPIURL: server.URL + "/api/"}
 	domain, err := newSlackSetup(settings, db.WithSecrets(keys), "http://localhost", true, commandLog(&logOutput{t.Output()}))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// TestR63_HeadersThatDoNotEnd sends incomplete headers and nothing more.
+// TestR63_HeadersThatDoNotEnd sends incomplete headers. The server closes the connection.
 func TestR63_HeadersThatDoNotEnd(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "DATABASE_URL="+storetest.DSN(t))

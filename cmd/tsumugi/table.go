@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// table is rows of text under a header row, for a terminal.
+// table holds rows of text for a terminal. The first row is the header.
 type table [][]string
 
 func (t *table) add(cells ...string) { *t = append(*t, cells) }
@@ -50,7 +50,7 @@ func shown(cell string) string {
 	}, cell)
 }
 
-// columns returns the width of a text on a terminal.
+// columns returns the width of a text on a terminal, in columns.
 func columns(s string) (n int) {
 	for _, r := range s {
 		switch kind := width.LookupRune(r).Kind(); {

@@ -18,13 +18,13 @@ import (
 
 type userCommand struct {
 	Create  userCreateCommand  `cmd:"" help:"Add a member: with an invitation by mail, or with a password."`
-	Disable userDisableCommand `cmd:"" help:"Keep a member from signing in, and end what they have open."`
+	Disable userDisableCommand `cmd:"" help:"Prevent a member from signing in, and close their open connections."`
 	Enable  userEnableCommand  `cmd:"" help:"Let a member sign in again."`
 }
 
-// enrolling holds the settings of commands that change people at the identity provider.
+// enrolling holds the settings of commands that change accounts at the identity provider.
 type enrolling struct {
-	PublicURL string `env:"TSUMUGI_PUBLIC_URL" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Where people reach the server, for links in mails. Default: http://127.0.0.1:8080."`
+	PublicURL string `env:"TSUMUGI_PUBLIC_URL" default:"http://127.0.0.1:8080" placeholder:"URL" help:"URL at which people reach the server, for links in mails. Default: http://127.0.0.1:8080."`
 	cognito   `embed:""`
 	mailing   `embed:""`
 }
@@ -64,7 +64,7 @@ func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out
 	return a, stop, err
 }
 
-// enroll adds a member with a password, or with an invitation if it is "".
+// enroll adds a member with a password, or with an invitation if the password is "".
 func enroll(
 	ctx context.Context, db *store.DB, a accounts, organizationID uuid.UUID, invitee org.Invitee, password string,
 	logs *logOutput,
@@ -84,7 +84,7 @@ func enroll(
 type userCreateCommand struct {
 	Organization  string `required:"" placeholder:"ID" help:"Organization, by its id or name."`
 	Email         string `required:"" placeholder:"ADDRESS" help:"Mail address."`
-	Name          string `required:"" placeholder:"TEXT" help:"What they are called, at most 100 characters."`
+	Name          string `required:"" placeholder:"TEXT" help:"Name of the member, at most 100 characters."`
 	Role          string `enum:"general-user,organization-admin,organization-super-admin" default:"general-user" help:"general-user, organization-admin or organization-super-admin."`
 	PasswordStdin bool   `help:"Read their password from standard input and send no mail. Not with AWS Cognito."`
 	operation     `embed:""`

@@ -46,10 +46,10 @@ func (s *searching) checkSearch() error {
 	return nil
 }
 
-// openSearch returns what searches the web, nil if that is not configured. Its Close must be called.
+// openSearch returns the service for web search, or nil if it is not configured. The caller must close it.
 func (s *searching) openSearch(extractor websearch.Extractor) (*websearch.Service, error) {
 	if !s.searches() {
-		return nil, nil //nolint:nilnil // None is no error.
+		return nil, nil //nolint:nilnil // Web search is optional.
 	}
 	kind := websearch.Kind(s.SearchProvider)
 	if kind == "" {

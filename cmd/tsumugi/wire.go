@@ -35,7 +35,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/web"
 )
 
-// server is everything that runs on top of the database.
+// server holds all components that use the database.
 type server struct {
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
@@ -62,7 +62,7 @@ type server struct {
 	failed    chan error
 }
 
-// wire creates the domains, the API, and the data of a first start. If it fails, close undoes its work.
+// wire creates the domains, the API, and the data of a first start. After an error, the caller must call close.
 func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, offered llm.Catalog,
 	out io.Writer, log *slog.Logger,
 ) (_ *server, err error) {
@@ -152,13 +152,13 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil || !c.Demo || c.CognitoUserPoolID != "" { // AWS's user pool is for real people.
 		return s, err
 	}
-	// This comes last: passwords are shown once, and a start that fails must not show them.
+	// This comes last, because passwords are shown once and a start that fails does not show them.
 	s.made, err = makeDemo(ctx, db, s.accounts.users, c.DemoPassword)
 	return s, err
 }
 
-// extension returns the extension as this server distributes it, nil if it is not built, and the origins of those that
-// may call the server.
+// extension returns the extension that this server distributes, or nil if it is not built, and the origins of the
+// extensions that may call the server.
 func (c *serveCommand) extension(ctx context.Context, db *store.DB, public string) (*crx.Package, []string, error) {
 	browser, err := crx.New(ctx, db, extension.Files(), public)
 	switch {
@@ -172,7 +172,7 @@ func (c *serveCommand) extension(ctx context.Context, db *store.DB, public strin
 	return browser, c.ExtensionOrigins, nil
 }
 
-// join creates the transport of texts and events, connected to other servers if configured.
+// join creates the transport of texts and events, and connects it to other servers if NATS is configured.
 func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 	var transport stream.Transport
 	if c.NATSURL != "" {
@@ -225,7 +225,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 
 var errStopping = errors.New("the server is stopping")
 
-// serve serves requests until stop is called. stop returns when no request is in progress.
+// serve serves requests until stop is called. stop waits until no request is in progress.
 func (s *server) serve(listener net.Listener) (stop func()) {
 	base, cancel := context.WithCancel(context.Background())
 	httpServer := &http.Server{
@@ -251,7 +251,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		httpServer.SetKeepAlivesEnabled(false) // Clients reconnect to another server.
 		s.drain()
 		s.people.Stop()
-		cancel() // Waiting clients are told to reconnect.
+		cancel() // Ends waiting requests, so that their clients reconnect.
 		ctx, done := context.WithTimeout(context.Background(), requestGrace)
 		defer done()
 		if err := httpServer.Shutdown(ctx); err != nil {
@@ -261,8 +261,9 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	}
 }
 
-// drain lets answers in progress finish and moves clients to other servers. With other servers available, clients
-// move at once and follow this server's answers through them. Otherwise, the streams of an answer stay until it ends.
+// drain lets answers in progress finish and moves clients to other servers. If other servers are available, clients
+// move at once and receive this server's answers through them. Otherwise, the streams of an answer stay open until the
+// answer ends.
 func (s *server) drain() {
 	ctx, done := context.WithTimeout(context.Background(), generationGrace)
 	defer done()
@@ -279,7 +280,7 @@ func (s *server) drain() {
 	}
 	s.chat.Stop(ctx)
 	leaving.Wait()
-	// No text is written here any more, so the remaining streams have no end to wait for.
+	// This server generates no more text, so the remaining streams need not wait for the end of an answer.
 	ctx, done = context.WithTimeout(context.Background(), streamGrace)
 	defer done()
 	_ = s.streams.Drain(ctx, streamGrace/2)
@@ -302,7 +303,7 @@ func (s *server) close() {
 		s.web.Close()
 	}
 	if s.files != nil {
-		_ = s.files.Close() // The only error is that it was closed before.
+		_ = s.files.Close() // The only possible error is that it is already closed.
 	}
 	if s.hub != nil {
 		s.hub.Stop(ctx)

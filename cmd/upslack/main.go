@@ -1,10 +1,11 @@
-// Command upslack runs a server and, beside it, a Slack workspace in small that it is already connected with: people
-// mention the assistant on a page and watch it answer, without Slack.
+// Command upslack runs a server that is connected to a fake Slack workspace, which it also serves. Developers mention
+// the assistant on a page of the workspace and watch it answer, without Slack.
 //
 //	upslack --listen 127.0.0.1:8080 --slack 127.0.0.1:9913
 //
-// The two demo users of the server are people of the workspace, with the same addresses; they are linked when they
-// first ask. It is not part of the product. It imports packages cluster and slack of test, and clients/go.
+// The two demo users of the server are also people of the workspace, with the same mail addresses. The server links
+// them at their first question. upslack is not part of the product. It imports packages test/cluster, test/fakes/slack
+// and clients/go.
 package main
 
 import (
@@ -33,17 +34,17 @@ import (
 )
 
 const (
-	connectTimeout = time.Minute      // For the server to find out its workspace.
-	stopTimeout    = 45 * time.Second // For stopping it; answers in progress get 30 s.
-	headerTimeout  = 5 * time.Minute  // How long a connection to the workspace may be idle.
+	connectTimeout = time.Minute      // Until the server is connected to the workspace.
+	stopTimeout    = 45 * time.Second // For stopping the server; answers in progress get 30 s.
+	headerTimeout  = 5 * time.Minute  // Also the maximum idle time of a connection to the workspace.
 
 	admin, user = "admin@demo.example", "user@demo.example" // The demo users.
-	password    = "Slack-demo-1"                            //nolint:gosec // Of the demo users, and no secret.
+	password    = "Slack-demo-1"                            //nolint:gosec // The demo users' password is public.
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends this process, and its child with it, at once.
+	// A second signal ends this process and its child at once.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "upslack:", err)
@@ -54,19 +55,19 @@ func main() {
 // command holds the command-line flags.
 type command struct {
 	Listen  string `default:"127.0.0.1:8080" help:"Address and port of the server."`
-	Slack   string `default:"127.0.0.1:9913" help:"Address and port of the workspace; port 0 takes a free one."`
-	Data    string `default:"./data/slack" type:"path" help:"Folder for the server's data. Use it for nothing else: the password of its demo users is known."`
-	Socket  bool   `name:"socket-mode" help:"Deliver events by WebSocket, as to a server behind a firewall."`
+	Slack   string `default:"127.0.0.1:9913" help:"Address and port of the workspace; port 0 selects a free port."`
+	Data    string `default:"./data/slack" type:"path" help:"Folder for the server's data. Do not use it for other servers, because the password of its demo users is public."`
+	Socket  bool   `name:"socket-mode" help:"Deliver events by WebSocket (Socket Mode), for a server behind a firewall."`
 	Program string `default:"bin/tsumugi" type:"path" help:"The built server."`
 }
 
-// run runs both until ctx ends.
+// run runs the server and the workspace until ctx is cancelled.
 func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	var cmd command
 	helped := false
 	parser, err := kong.New(&cmd, kong.Name("upslack"), kong.Writers(stdout, stdout),
 		kong.Exit(func(int) { helped = true }),
-		kong.Description("A Tsumugi server with a Slack workspace in small beside it, already connected. Other settings "+
+		kong.Description("A Tsumugi server that is connected to a fake Slack workspace. Other settings "+
 			"of the server are taken from the environment; tsumugi serve --help lists them."))
 	if err != nil {
 		return err
@@ -83,16 +84,16 @@ func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	workspace.SetURL("http://" + listener.Addr().String())
 	server := &http.Server{Handler: workspace, ReadHeaderTimeout: headerTimeout}
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) }) // It tells that the server was closed.
+	serving.Go(func() { _ = server.Serve(listener) }) // Returns http.ErrServerClosed after Close.
 	defer func() {
 		workspace.Close()
-		_ = server.Close() // Nothing is to be saved.
+		_ = server.Close() // No state has to be saved.
 		serving.Wait()
 	}()
 	return cmd.serve(ctx, workspace, environ, stdout)
 }
 
-// workspace is the demonstration's, whose first two people are the demo users of the server.
+// workspace returns the demo workspace, with the demo users of the server as its first two people.
 func (cmd *command) workspace() slack.Config {
 	config := slack.Demo()
 	config.Tiers = true
@@ -104,9 +105,9 @@ func (cmd *command) workspace() slack.Config {
 	return config
 }
 
-// serve runs the server until ctx ends.
+// serve runs the server until ctx is cancelled.
 func (cmd *command) serve(ctx context.Context, workspace *slack.Workspace, environ []string, out io.Writer) error {
-	say := func(text string) { _, _ = fmt.Fprintln(out, "  "+text) } // The user cannot be told otherwise.
+	say := func(text string) { _, _ = fmt.Fprintln(out, "  "+text) } // An error cannot be reported anywhere else.
 	say("起動しています …")
 	key, err := secretKey(cmd.Data)
 	if err != nil {
@@ -144,7 +145,7 @@ func (cmd *command) serve(ctx context.Context, workspace *slack.Workspace, envir
 	return errors.Join(err, process.Stop(stopping))
 }
 
-// secretKey returns the key that seals what the server keeps for others; it is made at the first start.
+// secretKey returns the key that encrypts secrets in the server's database. The first start generates it.
 func secretKey(data string) (string, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return "", err
@@ -160,7 +161,7 @@ func secretKey(data string) (string, error) {
 	return key, os.WriteFile(name, []byte(key+"\n"), 0o600)
 }
 
-// link waits until the server knows its workspace, and lets it link people by their mail addresses.
+// link waits until the server is connected to its workspace, and enables linking of people by their mail addresses.
 func link(ctx context.Context, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -188,7 +189,7 @@ func link(ctx context.Context, server string) error {
 	if err := client.Call(ctx, http.MethodPut, "/v1/slack-config", map[string]any{"policy": policy}, nil); err != nil {
 		return err
 	}
-	// An address counts as confirmed once its member has signed in.
+	// A member's first sign-in confirms the mail address.
 	for _, email := range []string{admin, user} {
 		client := tsumugi.Client{URL: server, HTTP: plain, Token: tsumugi.Password(server, email, password, plain)}
 		if err := client.Call(ctx, http.MethodGet, "/v1/me", nil, nil); err != nil {

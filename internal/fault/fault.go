@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Code names a kind of failure. It is part of the API's contract: clients switch on it.
+// Code identifies a kind of failure. It is part of the API, because clients switch on it.
 type Code string
 
-// The codes that every domain shares. Package api determines their HTTP status. A domain may raise a more specific code
-// with Errorf(code, …) if the API names one.
+// Codes shared by all domains. Package api determines their HTTP status. A domain may use a more specific code with
+// Errorf(code, …) if the API defines one.
 const (
 	Invalid          Code = "invalid"             // The input is malformed or breaks a rule.
 	Unauthenticated  Code = "unauthenticated"     // No credentials, or invalid ones.
 	Forbidden        Code = "forbidden"           // Signed in, but not allowed.
-	NotFound         Code = "not_found"           // It does not exist, or belongs to somebody else.
-	Conflict         Code = "conflict"            // The state of the resource does not allow it.
+	NotFound         Code = "not_found"           // The resource does not exist, or has another owner.
+	Conflict         Code = "conflict"            // The state of the resource does not allow the operation.
 	TooLarge         Code = "too_large"           // The body or file exceeds its limit.
 	RateLimited      Code = "rate_limited"        // Too many requests; try again later.
 	Unavailable      Code = "unavailable"         // A component is down or the server is overloaded; try again.
-	Internal         Code = "internal"            // A defect or an unexpected failure. Details stay in the log.
-	Canceled         Code = "canceled"            // The caller went away.
+	Internal         Code = "internal"            // A defect or an unexpected failure. Only the log has details.
+	Canceled         Code = "canceled"            // The caller has cancelled the request.
 	ThreadBusy       Code = "thread_busy"         // A generation is running in this thread.
 	SkillUnavailable Code = "skill_unavailable"   // A facility that the skill needs is not configured.
 	RequestConflict  Code = "request_id_conflict" // The same request id was used with another body.
@@ -37,19 +37,20 @@ const (
 	ContractEnded Code = "contract_ended" // The contract is suspended or has ended.
 )
 
-// FieldError says what is wrong with one field of the input.
+// FieldError describes an error in one field of the input.
 type FieldError struct {
 	Field   string `json:"field"`   // Path of the field, for example "users[2].email".
 	Message string `json:"message"` // For people, in Japanese.
 }
 
-// Error is a failure with a code. Detail may be shown to a person; the wrapped error may not.
+// Error is a failure with a code. Detail may be shown to users. The wrapped error must not be shown.
 type Error struct {
 	Code   Code
 	Detail string
 	Fields []FieldError
 
-	// RetryAfter is when a retry may succeed, for RateLimited and Unavailable. 0 leaves it to the API.
+	// RetryAfter is the time after which a retry may succeed, for RateLimited and Unavailable. If it is 0, the API
+	// chooses the time.
 	RetryAfter time.Duration
 
 	err error
@@ -66,7 +67,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, which is only logged.
 func (e *Error) Unwrap() error { return e.err }
 
-// Errorf returns an error with the given code. The formatted text may be shown to a person.
+// Errorf returns an error with the given code. The formatted text may be shown to users.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
@@ -82,7 +83,8 @@ func InvalidField(field, format string, args ...any) *Error {
 	return &Error{Code: Invalid, Detail: message, Fields: []FieldError{{Field: field, Message: message}}}
 }
 
-// CodeOf returns the code of the first fault in err's chain, "" for nil and Internal for an error without a code.
+// CodeOf returns the code of the first fault in err's chain. It returns "" for nil and Internal for an error without a
+// code.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -94,7 +96,7 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// DetailOf returns the text of the first fault in err's chain that a person may read, or "" if there is none.
+// DetailOf returns the Detail of the first fault in err's chain, or "" if the chain has no fault.
 func DetailOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -112,7 +114,7 @@ func FieldsOf(err error) []FieldError {
 	return nil
 }
 
-// RetryAfterOf returns the RetryAfter of the first fault in err's chain, or 0 if it has none.
+// RetryAfterOf returns the RetryAfter of the first fault in err's chain, or 0.
 func RetryAfterOf(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

@@ -1,4 +1,4 @@
-// Package lru keeps values in memory up to a number of bytes. It imports the standard library only.
+// Package lru is a cache of limited size in memory. It imports the standard library only.
 package lru
 
 import (
@@ -6,13 +6,14 @@ import (
 	"sync"
 )
 
-// Cache keeps values up to a number of bytes and evicts the least recently used. It is safe for concurrent use.
+// Cache holds values up to a total size in bytes and evicts the least recently used ones. It is safe for concurrent
+// use.
 type Cache[K comparable, V any] struct {
 	limit int
 
 	mu      sync.Mutex
-	entries map[K]*list.Element // Guarded by mu, as what follows.
-	used    *list.List          // Of *entry[K, V], the last used first.
+	entries map[K]*list.Element // Guarded by mu, as are the following fields.
+	used    *list.List          // Elements are *entry[K, V], most recently used first.
 	bytes   int
 }
 
@@ -22,15 +23,15 @@ type entry[K comparable, V any] struct {
 	bytes int
 }
 
-// entryBytes is about what an entry takes beside its value.
+// entryBytes is the approximate memory of an entry without its value.
 const entryBytes = 200
 
-// New returns a Cache for so many bytes.
+// New returns a Cache that holds up to limit bytes.
 func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: make(map[K]*list.Element), used: list.New()}
 }
 
-// Limit returns how many bytes it keeps.
+// Limit returns the maximum size in bytes.
 func (c *Cache[K, V]) Limit() int { return c.limit }
 
 // Get returns the value of a key.
@@ -45,7 +46,7 @@ func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// Put keeps a value that takes so many bytes, in place of what its key had.
+// Put stores a value of the given size in bytes. It replaces the key's previous value.
 func (c *Cache[K, V]) Put(key K, value V, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +60,7 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int) {
 	}
 }
 
-// remove forgets an entry. The caller holds mu.
+// remove removes an entry. The caller holds mu.
 func (c *Cache[K, V]) remove(e *list.Element) {
 	removed := c.used.Remove(e).(*entry[K, V])
 	delete(c.entries, removed.key)

@@ -8,7 +8,7 @@ import (
 
 func TestLeastRecentlyUsedIsEvicted(t *testing.T) {
 	t.Parallel()
-	c := lru.New[string, int](1000) // For two entries of 250 bytes and what they take beside that.
+	c := lru.New[string, int](1000) // Holds two values of 250 bytes, including the memory of their entries.
 	c.Put("a", 1, 250)
 	c.Put("b", 2, 250)
 	c.Get("a")
@@ -23,7 +23,7 @@ func TestLeastRecentlyUsedIsEvicted(t *testing.T) {
 	}
 }
 
-func TestNewValueTakesTheOldOnesPlace(t *testing.T) {
+func TestNewValueReplacesTheOldOne(t *testing.T) {
 	t.Parallel()
 	c := lru.New[string, int](1000)
 	for i := range 10 {
@@ -33,7 +33,7 @@ func TestNewValueTakesTheOldOnesPlace(t *testing.T) {
 	if got, found := c.Get("a"); !found || got != 9 {
 		t.Errorf("got %d, %v", got, found)
 	}
-	c.Put("a", 10, 2000) // More than fits.
+	c.Put("a", 10, 2000) // Larger than the limit.
 	if _, found := c.Get("a"); found {
 		t.Error("a value beyond the limit was kept")
 	}

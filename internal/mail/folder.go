@@ -23,14 +23,14 @@ type folder struct {
 	console io.Writer
 }
 
-// fileTime is the time format of file names, whose order is that of time.
+// fileTime is the time format of file names. Names sort by time.
 const fileTime = "20060102T150405.000000000Z"
 
-// keepFor is how long mails are kept. Their links and codes have expired by then, and repeated password resets must not
-// fill the disk.
+// keepFor is the time for which mails are stored, so that repeated password resets do not fill the disk. Their links
+// and codes expire earlier.
 const keepFor = 30 * 24 * time.Hour
 
-// keep writes the mail, and removes old ones. Only this operating system user may read it.
+// keep writes the mail to a file that only this operating system user may read, and removes expired mails.
 func (f *folder) keep(_ context.Context, letter letter, message *gomail.Msg) error {
 	name, err := f.write(message)
 	if err != nil {
@@ -74,13 +74,13 @@ func (f *folder) write(message *gomail.Msg) (string, error) {
 	return name, err
 }
 
-// sweep removes expired mails. Errors, and files that it did not write, are ignored.
+// sweep removes expired mails. It ignores errors, and files that this package did not write.
 func (f *folder) sweep() {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return
 	}
-	for _, entry := range entries { // Sorted: the oldest first.
+	for _, entry := range entries { // Sorted by name, so the oldest mail is first.
 		at, rest, _ := strings.Cut(entry.Name(), "-")
 		written, err := time.Parse(fileTime, at)
 		if err != nil || !strings.HasSuffix(rest, ".eml") {

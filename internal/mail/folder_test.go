@@ -14,7 +14,7 @@ import (
 	. "github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
-func TestWithoutServerMailsAreKept(t *testing.T) {
+func TestWithoutServerMailsAreStored(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data", "mail")
 	var console bytes.Buffer
@@ -53,7 +53,7 @@ func TestWithoutServerMailsAreKept(t *testing.T) {
 			!regexp.MustCompile(`^\d{8}T\d{6}\.\d{9}Z-\w+\.eml$`).MatchString(entry.Name()) {
 			t.Errorf("%s %v %v", entry.Name(), info.Mode(), err)
 		}
-		data, err := os.ReadFile(filepath.Join(dir, entry.Name())) //nolint:gosec // A test's own folder.
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name())) //nolint:gosec // The folder is the test's.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +70,8 @@ func TestWithoutServerMailsAreKept(t *testing.T) {
 	}
 }
 
-// TestKeptMailsGo: expired mails are removed, and only files of the mailer.
-func TestKeptMailsGo(t *testing.T) {
+// TestExpiredMailsAreRemoved checks that expired mails are removed, and no files of other origin.
+func TestExpiredMailsAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := func(age time.Duration) string {

@@ -1,7 +1,7 @@
 package mail
 
 import (
-	_ "embed" // For the templates of the letters.
+	_ "embed" // For the templates.
 	"fmt"
 	htmltemplate "html/template"
 	"net/url"
@@ -19,7 +19,7 @@ var htmlForm string
 // letter is the content of a mail, in Japanese, before it is rendered as text and HTML.
 type letter struct {
 	Email   string
-	Name    string // Of the recipient, may be "".
+	Name    string // Name of the recipient; may be "".
 	Subject string
 	Intro   []string // Paragraphs.
 	Facts   []fact
@@ -29,7 +29,7 @@ type letter struct {
 	Home    string   // URL of the app.
 }
 
-// fact is something to copy, such as a code.
+// fact is a labelled value, such as a code to copy.
 type fact struct{ Label, Value string }
 
 const (
@@ -123,7 +123,7 @@ func (m *Mailer) newDevice(n Notice) letter {
 	}
 }
 
-// facts returns when, with what and from where something was done. Times are Japan's.
+// facts returns the time, in Japan's time zone, the device and the address of an event.
 func (n Notice) facts() []fact {
 	facts := []fact{{"日時", n.At.In(time.FixedZone("JST", 9*60*60)).Format("2006年1月2日 15:04") + "（日本時間）"}}
 	if n.Agent != "" {

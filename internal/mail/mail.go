@@ -1,7 +1,7 @@
 // Package mail sends mails to people: invitations and codes, in Japanese, as plain text with an HTML alternative.
 //
-// It owns the texts and the transport: SMTP or, if no server is configured, a folder and the console. It imports fault
-// and an SMTP library; its callers decide who gets a mail and when.
+// It owns the texts and the transport: SMTP or, if no server is configured, a folder and the console. Callers decide
+// when a mail is sent and to whom. It imports fault and an SMTP library.
 package mail
 
 import (
@@ -23,27 +23,27 @@ import (
 // Config is the configuration of New.
 type Config struct {
 	// SMTPURL is the URL of the server: smtp://user:password@host:587, with STARTTLS unless ?tls=none, or
-	// smtps://host:465, with implicit TLS. If empty, mails go to Folder and Console.
+	// smtps://host:465, with implicit TLS. If it is empty, mails are stored in Folder and printed to Console.
 	SMTPURL string
 
 	From      string       // Sender, such as Tsumugi <no-reply@example.com>. Required with SMTPURL.
-	Folder    string       // For mails that are not sent. Created with the first one.
+	Folder    string       // Folder for mails that are not sent. The first mail creates it.
 	Console   io.Writer    // Receives the links and codes of mails that are not sent.
-	PublicURL string       // Of the app, without a trailing slash: prefix of all links.
+	PublicURL string       // URL of the app without a trailing slash; prefix of all links.
 	Logger    *slog.Logger // Default: nothing is logged.
 
 	SMTP SMTPConfig
 }
 
-// Invitation invites somebody who will sign in with a password.
+// Invitation is a mail to an invited member who signs in with a password.
 type Invitation struct {
 	Email             string
 	Name              string
 	TemporaryPassword string
-	ValidFor          time.Duration // Of the temporary password.
+	ValidFor          time.Duration // Validity of the temporary password.
 }
 
-// ResetCode allows somebody to choose a new password.
+// ResetCode is a mail with a code for setting a new password.
 type ResetCode struct {
 	Email    string
 	Name     string
@@ -51,7 +51,7 @@ type ResetCode struct {
 	ValidFor time.Duration
 }
 
-// Notice informs somebody of a change to their account, in case it was not their own.
+// Notice is a mail about a change to an account, so that the owner notices changes by others.
 type Notice struct {
 	Email   string
 	Name    string
@@ -67,11 +67,11 @@ type Mailer struct {
 	deliver func(ctx context.Context, letter letter, message *gomail.Msg) error
 }
 
-// localSender is the sender of mails that never leave the machine.
+// localSender is the sender of mails that are not sent.
 const localSender = "Tsumugi <tsumugi@localhost>"
 
-// New returns a Mailer. It does not connect to the server, which may be down until the first mail. Errors say what is
-// wrong with the configuration and contain no secret.
+// New returns a Mailer. It does not connect to the server, which may be down until the first mail. An error describes
+// an invalid setting and contains no secret.
 func New(cfg Config) (*Mailer, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -100,7 +100,7 @@ func New(cfg Config) (*Mailer, error) {
 	return m, err
 }
 
-// CheckFrom returns what is wrong with a sender's address. An empty one is allowed.
+// CheckFrom returns an error if a sender's address is invalid. An empty address is valid.
 func CheckFrom(from string) error {
 	if from == "" {
 		return nil
@@ -128,18 +128,18 @@ func (m *Mailer) SendPasswordChanged(ctx context.Context, notice Notice) error {
 	return m.send(ctx, "password_changed", m.passwordChanged(notice))
 }
 
-// SendNewDevice reports a sign-in on a device that was not used before. The errors are those of SendInvitation.
+// SendNewDevice reports a sign-in on a new device. The errors are those of SendInvitation.
 func (m *Mailer) SendNewDevice(ctx context.Context, notice Notice) error {
 	return m.send(ctx, "new_device", m.newDevice(notice))
 }
 
-// SendSSOInvitation invites somebody who signs in with the organization's identity provider. The errors are those of
+// SendSSOInvitation invites a member who signs in with the organization's identity provider. The errors are those of
 // SendInvitation.
 func (m *Mailer) SendSSOInvitation(ctx context.Context, email, name string) error {
 	return m.send(ctx, "sso_invitation", m.ssoInvitation(email, name))
 }
 
-// send renders and delivers a letter. The log contains its kind, but neither the recipient nor the content.
+// send renders and delivers a letter. It logs the kind, but neither the recipient nor the content.
 func (m *Mailer) send(ctx context.Context, kind string, letter letter) error {
 	message, err := m.message(letter)
 	if err != nil {
@@ -153,8 +153,8 @@ func (m *Mailer) send(ctx context.Context, kind string, letter letter) error {
 	return nil
 }
 
-// message builds the message of a letter. Its values cannot add a header or a recipient: they are cleaned of control
-// characters first, and then encoded by the library (RFC 2047).
+// message builds the message of a letter. Its values cannot add a header or a recipient, because message removes
+// control characters and the library encodes the values (RFC 2047).
 func (m *Mailer) message(letter letter) (*gomail.Msg, error) {
 	to, err := mail.ParseAddress("<" + letter.Email + ">")
 	if err != nil || to.Address != letter.Email || !plain(letter.Email) {
@@ -165,7 +165,7 @@ func (m *Mailer) message(letter letter) (*gomail.Msg, error) {
 		return nil, err
 	}
 	to.Name = letter.Name
-	// Base64 passes every server unchanged, whatever its line limit.
+	// Servers do not change Base64, whatever their line limit is.
 	message := gomail.NewMsg(gomail.WithEncoding(gomail.EncodingB64), gomail.WithNoDefaultUserAgent())
 	message.FromMailAddress(m.from)
 	message.ToMailAddress(to)
@@ -180,7 +180,7 @@ func (m *Mailer) message(letter letter) (*gomail.Msg, error) {
 	return message, nil
 }
 
-// link returns a URL in the app.
+// link returns the URL of a page of the app.
 func (m *Mailer) link(path string, query url.Values) string {
 	address := m.cfg.PublicURL + path
 	if len(query) > 0 {
@@ -200,7 +200,7 @@ func plain(address string) bool {
 // clean turns untrusted text into one line of visible characters.
 func clean(s string) string { return strings.Join(strings.Fields(visible(s)), " ") }
 
-// visible removes all characters but visible ones and spaces.
+// visible removes all characters except visible ones and spaces.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -80,13 +80,13 @@ func parts(t testing.TB, data string) (header mail.Header, text, html string) {
 		}
 		*part.into = string(decoded)
 	}
-	if _, err := reader.NextPart(); err != io.EOF { //nolint:errorlint // As it is documented.
+	if _, err := reader.NextPart(); err != io.EOF { //nolint:errorlint // NextPart documents an unwrapped io.EOF.
 		t.Fatalf("more than two parts: %v", err)
 	}
 	return message.Header, text, html
 }
 
-// lines checks headers as a strict server would.
+// lines checks headers by the rules of a strict server.
 func lines(t testing.TB, data string) {
 	t.Helper()
 	header, _, _ := strings.Cut(data, "\n\n")
@@ -285,13 +285,13 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("a secret, or who was written to, is told: %s", out)
 			}
 			if len(s.took) != 0 {
-				t.Error("something was sent")
+				t.Error("a mail was sent")
 			}
 		})
 	}
 }
 
-// TestSlowServersTimeOut has a server stall at each step: the timeout covers all of them together.
+// TestSlowServersTimeOut uses servers that stall at each step. The timeout covers all steps together.
 func TestSlowServersTimeOut(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA"} {
@@ -316,7 +316,7 @@ func TestSlowServersTimeOut(t *testing.T) {
 	}
 }
 
-// TestCanceledCallers has callers cancel while a server stalls: no connection stays open.
+// TestCanceledCallers cancels calls while a server stalls. No connection stays open.
 func TestCanceledCallers(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"greeting", "EHLO", "RCPT"} {
@@ -369,7 +369,7 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 		}
 	}
 	if _, err := New(Config{SMTPURL: "smtp://host"}); err == nil {
-		t.Error("a server without a sender is taken")
+		t.Error("a server without a sender is accepted")
 	}
 }
 
@@ -404,7 +404,7 @@ func FuzzLetters(f *testing.F) {
 	f.Fuzz(func(t *testing.T, email, name, code string) { check(t, email, name, code) })
 }
 
-// check writes a mail and parses it: it has one recipient and only the expected headers.
+// check writes and parses a mail. The mail must have one recipient and only the expected headers.
 func check(t testing.TB, email, name, code string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -423,7 +423,7 @@ func check(t testing.TB, email, name, code string) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	data, err := os.ReadFile(files[0]) //nolint:gosec // A test's own folder.
+	data, err := os.ReadFile(files[0]) //nolint:gosec // The folder is the test's.
 	if err != nil {
 		t.Fatal(err)
 	}

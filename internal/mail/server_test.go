@@ -19,12 +19,12 @@ import (
 	"time"
 )
 
-// smtpServer is an SMTP server that records the mails it receives.
+// smtpServer is an SMTP server that records received mails.
 type smtpServer struct {
 	address string
-	roots   *x509.CertPool // Trusts its certificate.
-	took    chan received  // Buffered: the server never waits.
-	silent  chan struct{}  // Receives when a client is left without an answer. Buffered.
+	roots   *x509.CertPool // Trusts the server's certificate.
+	took    chan received  // Buffered, so that the server never blocks.
+	silent  chan struct{}  // Receives a value when the server stalls. Buffered.
 
 	config   serverConfig
 	security *tls.Config
@@ -33,13 +33,13 @@ type smtpServer struct {
 type serverConfig struct {
 	startTLS    bool
 	implicitTLS bool
-	credentials string            // user NUL password. "": no authentication.
-	refused     map[string]string // Answers to RCPT, by address.
+	credentials string            // user NUL password; "" for no authentication.
+	refused     map[string]string // Error replies to RCPT, by address.
 	silentAt    string            // The command after which it stalls, or "greeting".
-	rude        bool              // Closes the connection after it has accepted the mail.
+	rude        bool              // The server closes the connection after accepting the mail.
 }
 
-// received is a mail as it arrived.
+// received is a received mail.
 type received struct {
 	from, to  string
 	data      string
@@ -188,7 +188,7 @@ func (s *smtpServer) session(conn net.Conn) {
 	}
 }
 
-// wait leaves a client without an answer until it disconnects.
+// wait sends no reply and waits until the client disconnects.
 func (s *smtpServer) wait(conn net.Conn) {
 	s.silent <- struct{}{}
 	_, _ = io.Copy(io.Discard, conn)

@@ -19,7 +19,7 @@ import (
 
 // SMTPConfig tunes sending by SMTP. Zero values mean the defaults.
 type SMTPConfig struct {
-	Timeout time.Duration  // Of the whole session. Default 10 s: a person may be waiting for it.
+	Timeout time.Duration  // Limit for the whole session. Default 10 s, because a person may be waiting.
 	RootCAs *x509.CertPool // Trusted certificates. Default: the machine's.
 }
 
@@ -32,18 +32,18 @@ const (
 	portTLS      = 465
 )
 
-// relay is the SMTP server that mails are sent through.
+// relay is the SMTP server that delivers mails.
 type relay struct {
 	host           string
 	port           int
 	user, password string
 	implicitTLS    bool // TLS from the first byte.
-	startTLS       bool // TLS after a plaintext greeting. Without either, nothing is encrypted.
+	startTLS       bool // TLS after a plaintext greeting. If neither is set, the session is not encrypted.
 	cfg            SMTPConfig
 }
 
-// CheckURL returns what is wrong with the URL of an SMTP server. An empty one is allowed. The errors do not repeat the
-// URL, because it contains a password.
+// CheckURL returns an error if the URL of an SMTP server is invalid. An empty URL is valid. The error does not contain
+// the URL, which may contain a password.
 func CheckURL(smtpURL string) error {
 	if smtpURL == "" {
 		return nil
@@ -91,20 +91,21 @@ func newRelay(smtpURL string, cfg SMTPConfig) (*relay, error) {
 	return r, nil
 }
 
-// loopback reports whether a host is this machine, in the forms for which the library sends a password without TLS.
+// loopback reports whether a host is one of the names of this machine to which the library sends a password without
+// TLS.
 func loopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
-// send delivers a message within the timeout, whatever the server does.
+// send delivers a message. It returns within the timeout even if the server stalls.
 func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
 	err := r.transmit(ctx, message)
-	if err == nil || message.IsDelivered() { // The server may fail to close the session after it has accepted the mail.
+	if err == nil || message.IsDelivered() { // Closing the session may fail after the server has accepted the mail.
 		return nil
 	}
 	var refused *gomail.SendError
 	nobody := errors.As(err, &refused) && refused.Reason == gomail.ErrSMTPRcptTo && !refused.IsTemp()
-	// The library, and most servers, repeat the address, which must not be logged.
+	// Errors of the library and of most servers contain the address, which must not be logged.
 	err = errors.New(strings.ReplaceAll(err.Error(), letter.Email, "…"))
 	if nobody {
 		return fault.Wrap(err, fault.Unavailable, "メールサーバーが宛先のメールアドレスを受け付けませんでした。アドレスをご確認ください。")
@@ -112,8 +113,8 @@ func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) er
 	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。少し時間をおいて、もう一度お試しください。")
 }
 
-// transmit connects, sends and closes. The connection is dialed here and not by the library, which extends its deadline
-// with each step and leaves it open after some failures.
+// transmit connects, sends and closes. It dials the connection itself, because the library extends the deadline with
+// each step and leaves the connection open after some failures.
 func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
 	if err != nil {
@@ -132,7 +133,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 		if err := encrypted.HandshakeContext(ctx); err != nil {
 			return err
 		}
-		conn, policy = encrypted, gomail.TLSOpportunistic // The policy detects that it is encrypted already.
+		conn, policy = encrypted, gomail.TLSOpportunistic // With this policy, the library detects the existing encryption.
 	}
 	options := []gomail.Option{
 		gomail.WithPort(r.port), gomail.WithTimeout(r.cfg.Timeout), gomail.WithTLSPolicy(policy),
@@ -141,7 +142,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 		gomail.WithoutNoop(), gomail.WithoutRset(),
 	}
 	if r.user != "" {
-		// Without TLS the library sends a password to this machine only.
+		// Without TLS, the library sends a password to this machine only.
 		options = append(options, gomail.WithUsername(r.user), gomail.WithPassword(r.password),
 			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256,
 				gomail.SMTPAuthCramMD5))
@@ -153,7 +154,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 	return client.DialAndSendWithContext(ctx, message)
 }
 
-// messageID returns a message id in the sender's domain that reveals nothing of this machine.
+// messageID returns a message id in the sender's domain that contains no information about this machine.
 func messageID(sender string) string {
 	_, domain, _ := strings.Cut(sender, "@")
 	return rand.Text() + "@" + domain

@@ -7,18 +7,19 @@ import (
 
 // Lengths of an excerpt.
 const (
-	excerptBefore = 20 // Characters before the first match,
-	excerptLength = 90 // and in total.
-	maxRanges     = 10 // Of each term.
+	excerptBefore = 20 // Characters before the first match.
+	excerptLength = 90 // Characters in total.
+	maxRanges     = 10 // Maximum number of matches per term.
 )
 
-// Excerpt is the part of a text in which a search found its words.
+// Excerpt is a part of a text that contains the words of a search.
 type Excerpt struct {
 	Text   string   // The words with their context, on one line.
-	Ranges [][2]int // Of the words in Text, in characters (code points): [from, to).
+	Ranges [][2]int // Positions of the words in Text, in characters (code points): [from, to).
 }
 
-// NewExcerpt returns where the terms of a query occur in a text. It reports false unless all of them do.
+// NewExcerpt returns an excerpt of a text around the terms of a query. It returns false unless the text contains all
+// terms.
 func NewExcerpt(text string, terms []string) (Excerpt, bool) {
 	folded := Fold(text)
 	var first [2]int
@@ -54,8 +55,7 @@ func joined(ranges [][2]int) [][2]int {
 	return all
 }
 
-// around returns the context of a range, on one line and without Markdown's layout characters unless they are searched
-// for.
+// around returns the context of a range on one line. It omits Markdown's layout characters that no term contains.
 func around(text []rune, found [2]int, terms []string) string {
 	from := max(0, found[0]-excerptBefore)
 	to := min(len(text), max(from+excerptLength, found[1]))

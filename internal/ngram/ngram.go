@@ -2,8 +2,8 @@
 // splits the result into n-grams of one to three characters for an index. It does not know the database and imports
 // golang.org/x/text only.
 //
-// An index of n-grams finds candidates, not results: a text with all trigrams of a term need not contain the term. Find
-// tells them apart.
+// An index of n-grams finds candidates only, because a text with all trigrams of a term need not contain the term. Find
+// finds the candidates that contain it.
 package ngram
 
 import (
@@ -20,7 +20,7 @@ import (
 // Text is a folded text that keeps the original position of each character.
 type Text struct {
 	folded []rune
-	// from and to delimit the characters (code points) of the original that folded[i] stands for.
+	// from[i] and to[i] delimit the original characters (code points) of folded[i].
 	from, to []int
 }
 
@@ -32,8 +32,8 @@ func Fold(text string) Text {
 	position := 0
 	var buffer []byte
 	for len(text) > 0 {
-		// Most text is ASCII, kana and kanji, which NFKC does not change. The rest is normalized up to the next
-		// boundary, because a mark changes the character before it (か with a voiced mark is が).
+		// Most text is ASCII, kana and kanji, which NFKC does not change. Other text is normalized up to the next
+		// boundary, because a mark changes the preceding character (か with a voiced mark is が).
 		r, n := utf8.DecodeRuneInString(text)
 		next, _ := utf8.DecodeRuneInString(text[n:])
 		width := 1
@@ -56,7 +56,7 @@ func Fold(text string) Text {
 	return t
 }
 
-// plain reports whether NFKC leaves a character alone, and the character does not change the one before it.
+// plain reports whether NFKC changes neither the character nor the preceding one.
 func plain(r rune) bool {
 	return r < utf8.RuneSelf || ('ぁ' <= r && r <= 'ゖ') || ('ァ' <= r && r <= 'ヺ') || r == 'ー' ||
 		('一' <= r && r <= '\u9fff') ||
@@ -76,8 +76,8 @@ func fold(r rune) rune {
 // String returns the folded text.
 func (t Text) String() string { return string(t.folded) }
 
-// Find returns where a term occurs in the original text, as pairs of character positions [from, to), without overlap,
-// at most limit. The term must be folded.
+// Find returns at most limit occurrences of a term in the original text, as pairs of character positions [from, to)
+// that do not overlap. The term must be folded.
 func (t Text) Find(term string, limit int) [][2]int {
 	var found [][2]int
 	wanted := []rune(term)
@@ -92,8 +92,9 @@ func (t Text) Find(term string, limit int) [][2]int {
 	return found
 }
 
-// Tokens yields the tokens that a text is ranked by, in order and with repetitions: whole words and numbers of scripts
-// with spaces, and single characters and pairs of neighbours of all others. Commas in a number are omitted.
+// Tokens yields the tokens for ranking a text, in order and with repetitions. For scripts with spaces between words,
+// the tokens are words and numbers, without the commas in numbers. For other scripts, they are single characters and
+// pairs of adjacent characters.
 func (t Text) Tokens() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		text := t.String()
@@ -123,13 +124,13 @@ func (t Text) Tokens() iter.Seq[string] {
 	}
 }
 
-// isLetter reports whether a character belongs to a word: letters, digits, their marks, and 〇 and ー.
+// isLetter reports whether a character may be a part of a word: a letter, a digit, a mark, 〇 or ー.
 func isLetter(r rune) bool {
 	return 'a' <= r && r <= 'z' || isDigit(r) || r >= utf8.RuneSelf &&
 		(unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// isSpaced reports whether a letter is a digit or of a script that separates words by spaces.
+// isSpaced reports whether a letter is a digit or belongs to a script with spaces between words.
 func isSpaced(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -155,10 +156,10 @@ func wordEnd(text string, start int) int {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// maxWord limits the bytes of a word: anything longer is not a word, and is not indexed.
+// maxWord is the maximum length of a word in bytes. Longer sequences are not words and are not indexed.
 const maxWord = 60
 
-// word returns the form of a word that is ranked.
+// word returns the form of a word that is used for ranking.
 func word(text string) string {
 	for i := range text {
 		if i > maxWord {
@@ -169,11 +170,11 @@ func word(text string) string {
 	return strings.ReplaceAll(text, ",", "")
 }
 
-// Terms returns the words of a query, folded: all of them must occur.
+// Terms returns the folded words of a query. A result must contain all of them.
 func Terms(query string) []string { return strings.Fields(Fold(query).String()) }
 
-// Keys returns the sorted keys of a text for an index: one for each of its n-grams without white space. The keys differ
-// by scope, such as a person, so that a lookup reads the entries of its own scope only; two n-grams rarely share a key.
+// Keys returns the sorted keys of a text for an index, one for each n-gram without white space. The keys depend on the
+// scope, such as a person, so that a lookup reads the entries of one scope only. Two n-grams rarely have the same key.
 func Keys(scope []byte, t Text) []int32 {
 	seen := make(map[gram]struct{}, 2*len(t.folded))
 	for i := range t.folded {
@@ -191,7 +192,7 @@ func Keys(scope []byte, t Text) []int32 {
 	return slices.Compact(keys)
 }
 
-// QueryKeys returns keys that every text with all terms has: those of the longest n-grams of each term.
+// QueryKeys returns the keys of the longest n-grams of each term. Every text with all terms has these keys.
 func QueryKeys(scope []byte, terms []string) []int32 {
 	var keys []int32
 	for _, term := range terms {
@@ -217,5 +218,5 @@ func (g gram) key(scope []byte) int32 {
 		_, _ = h.Write([]byte{byte(r), byte(r >> 8), byte(r >> 16)})
 	}
 	sum := h.Sum64()
-	return int32(sum ^ sum>>32) //nolint:gosec // The upper half is folded in.
+	return int32(sum ^ sum>>32) //nolint:gosec // The truncation is intended; the upper half is included by XOR.
 }

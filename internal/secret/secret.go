@@ -1,5 +1,5 @@
-// Package secret seals what is kept and not shown: tokens and private keys, so that a copy of the database reveals
-// none of them.
+// Package secret encrypts ("seals") tokens and private keys for storage, so that a copy of the database does not reveal
+// them.
 //
 // It imports the standard library and fault only.
 package secret
@@ -22,17 +22,17 @@ import (
 
 const (
 	keyBytes = 32 // AES-256.
-	idBytes  = 4  // Of a key's hash: enough to tell the keys of one installation apart.
+	idBytes  = 4  // Bytes of a key's hash, which is enough to distinguish the keys of one installation.
 	maxKeys  = 8
 )
 
-// mark begins what Seal returns. No PEM block and no JSON begins with it.
+// mark is the prefix of sealed secrets. PEM blocks and JSON never begin with it.
 const mark = "sealed.v1."
 
-// sealedEncoding accepts one form of each sealed secret only.
+// sealedEncoding is strict, so that each sealed secret has one valid encoding.
 var sealedEncoding = base64.RawStdEncoding.Strict()
 
-// ErrNoKey says that the server has no key to seal with.
+// ErrNoKey is the error if the server has no key for sealing.
 var ErrNoKey = fault.Errorf(fault.Conflict,
 	"このサーバーには、秘密の情報を暗号化する鍵（TSUMUGI_SECRET_KEY）が設定されていません。サーバーの運用担当者に設定を依頼してください。")
 
@@ -41,8 +41,8 @@ var (
 	errSealed = errors.New("secret: what is stored is damaged, or belongs to something else")
 )
 
-// Keyring seals with its first key and opens with all of them. The zero Keyring has no key. It is not changed after
-// UnmarshalText and safe for concurrent use, and prints as the ids of its keys.
+// Keyring seals with its first key and opens with any of its keys. The zero Keyring has no key. After UnmarshalText, it
+// is immutable and safe for concurrent use. It is printed as the ids of its keys.
 type Keyring struct{ keys []key }
 
 type key struct {
@@ -50,14 +50,14 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// NewKey returns a random key in the form that UnmarshalText reads.
+// NewKey returns a random key in the format of UnmarshalText.
 func NewKey() string {
 	raw := make([]byte, keyBytes)
 	_, _ = rand.Read(raw) // Never fails.
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// UnmarshalText reads keys in Base64 with commas between. Its error does not repeat them.
+// UnmarshalText parses Base64 keys that are separated by commas. Its error does not contain the keys.
 func (k *Keyring) UnmarshalText(text []byte) error {
 	*k = Keyring{}
 	for part := range bytes.SplitSeq(text, []byte(",")) {
@@ -79,7 +79,7 @@ func (k *Keyring) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Empty reports whether there is no key.
+// Empty reports whether the keyring has no keys.
 func (k Keyring) Empty() bool { return len(k.keys) == 0 }
 
 // String returns the ids of the keys, for logs.
@@ -94,8 +94,8 @@ func (k Keyring) String() string {
 // LogValue implements slog.LogValuer.
 func (k Keyring) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// Seal encrypts a secret with the first key. The result opens only for the same owner, so that it cannot be moved from
-// one row to another. Without a key the error is ErrNoKey.
+// Seal encrypts a secret with the first key. Open needs the same owner, so that a sealed secret cannot be copied to the
+// row of another owner. Without a key, the error is ErrNoKey.
 func (k Keyring) Seal(plain []byte, owner string) (string, error) {
 	if k.Empty() {
 		return "", ErrNoKey
@@ -106,7 +106,7 @@ func (k Keyring) Seal(plain []byte, owner string) (string, error) {
 	return mark + first.id + "." + sealedEncoding.EncodeToString(sealed), nil
 }
 
-// Open decrypts what Seal returned for the same owner.
+// Open decrypts a result of Seal for the same owner.
 func (k Keyring) Open(sealed, owner string) ([]byte, error) {
 	id, text, ok := split(sealed)
 	if !ok {
@@ -129,7 +129,7 @@ func (k Keyring) Open(sealed, owner string) ([]byte, error) {
 	return nil, fmt.Errorf("secret: TSUMUGI_SECRET_KEY lacks the key %s, with which something stored is sealed", id)
 }
 
-// Sealed reports whether a text is one that Seal has returned.
+// Sealed reports whether a text has the prefix of Seal's results.
 func Sealed(text string) bool { return strings.HasPrefix(text, mark) }
 
 // Current reports whether a text is sealed with the first key.
@@ -146,5 +146,6 @@ func split(sealed string) (id, text string, ok bool) {
 	return strings.Cut(rest, ".")
 }
 
-// associated is what a sealed secret is bound to. The mark separates this use of a key from others.
+// associated returns the additional data of the encryption, which binds a sealed secret to its key and owner. The mark
+// separates this use of a key from other uses.
 func associated(id, owner string) []byte { return []byte(mark + id + "." + owner) }

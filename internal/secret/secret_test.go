@@ -36,7 +36,7 @@ func TestSealAndOpen(t *testing.T) {
 	const plain, owner = "xoxb-123", "installation 1"
 	sealed, again := seal(t, before, plain, owner), seal(t, before, plain, owner)
 	if sealed == again {
-		t.Error("the same text twice: equal secrets can be told")
+		t.Error("the same text twice: equal secrets can be recognized")
 	}
 	for _, k := range []secret.Keyring{before, both} {
 		if opened, err := k.Open(sealed, owner); err != nil || string(opened) != plain {
@@ -47,7 +47,7 @@ func TestSealAndOpen(t *testing.T) {
 		t.Errorf("without its key: %v", err)
 	}
 	if !before.Current(sealed) || both.Current(sealed) || (secret.Keyring{}).Current(sealed) {
-		t.Error("which key has sealed it is not known")
+		t.Error("the key id of the sealed secret is wrong")
 	}
 	if opened, err := after.Open(seal(t, both, plain, owner), owner); err != nil || string(opened) != plain {
 		t.Errorf("sealed after a rotation: %q, %v", opened, err)
@@ -62,7 +62,7 @@ func TestSealedIsBoundToItsOwner(t *testing.T) {
 	k := keyring(t, secret.NewKey())
 	sealed := seal(t, k, "xoxb-123", "installation 1")
 	if _, err := k.Open(sealed, "installation 2"); err == nil {
-		t.Error("it was opened for another owner")
+		t.Error("the secret was opened for another owner")
 	}
 	for i := range len(sealed) {
 		changed := []byte(sealed)
@@ -90,7 +90,7 @@ func TestWithoutAKey(t *testing.T) {
 	}
 }
 
-// TestKeysAreNotShown: malformed keys are refused and not repeated, and keyrings print without their keys.
+// TestKeysAreNotShown checks that errors about malformed keys and printed keyrings contain no keys.
 func TestKeysAreNotShown(t *testing.T) {
 	t.Parallel()
 	valid := secret.NewKey()

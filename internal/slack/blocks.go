@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// Limits of Slack in characters, and of the texts around the Markdown of a message.
+// Slack's limits, and limits for the texts around the Markdown of a message, in characters.
 const (
 	maxSection  = 3_000
 	maxSources  = 2_500
@@ -22,7 +22,7 @@ const (
 	maxButton   = 75
 )
 
-// message returns the options of a message that shows a draft: its blocks, and a text for notifications.
+// message returns the options of a message with a draft: its blocks, and a text for notifications.
 func message(d channel.Draft, text string) []slackgo.MsgOption {
 	var blocks []slackgo.Block
 	switch {
@@ -76,8 +76,8 @@ func footer(d channel.Draft) []slackgo.Block {
 	return append(blocks, slackgo.NewActionBlock("", buttons...))
 }
 
-// sourceList returns the sources that an answer cites, as it numbers them: links in mrkdwn, to the pages of the web, and
-// to the thread in the app for documents.
+// sourceList returns the cited sources of an answer as links in mrkdwn, with the answer's numbers. Links to documents
+// lead to the thread in the app.
 func sourceList(citations []chat.Citation, thread string) string {
 	var b strings.Builder
 	seen := make(map[int]bool)
@@ -111,11 +111,11 @@ func sourceList(citations []chat.Citation, thread string) string {
 	return "出典" + b.String()
 }
 
-// unlinkable are the characters that end an address within a link.
+// unlinkable escapes characters that would end an address in a link.
 var unlinkable = strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C", "&", "&amp;")
 
-// link returns a link in mrkdwn whose text has neither mentions nor markup. Without an address of the web it returns
-// the text alone.
+// link returns a link in mrkdwn whose text has neither mentions nor markup. If address is not a web address, it returns
+// the text only.
 func link(address, text string) string {
 	text = strings.NewReplacer("@", "@"+gap, "*", "*"+gap, "_", "_"+gap, "`", "`"+gap, "~", "~"+gap, "|", "｜",
 		"\n", " ").Replace(escape(text))
@@ -152,7 +152,7 @@ func bare(text string) string {
 	}, text)
 }
 
-// words is a text that Slack shows as it is: it finds neither markup nor mentions in it.
+// words returns a text that Slack shows unchanged, without processing markup and mentions.
 func words(text string, most int) *slackgo.TextBlockObject {
 	return slackgo.NewTextBlockObject(slackgo.PlainTextType, shorten(text, most), false, false)
 }
@@ -161,7 +161,7 @@ func paragraph(text string) slackgo.Block {
 	return slackgo.NewSectionBlock(words(text, maxSection), nil, nil)
 }
 
-// note is a text in small letters.
+// note returns a block with a text in small letters.
 func note(text string) slackgo.Block {
 	return slackgo.NewContextBlock("", words(text, maxSection))
 }

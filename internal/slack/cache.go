@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cache remembers what Slack has said, for a while and of a bounded number of keys.
+// cache stores values from Slack for a limited time and a limited number of keys.
 type cache[T any] struct {
 	most int
 	life time.Duration
@@ -30,7 +30,7 @@ func (c *cache[T]) get(key string) (T, bool) {
 	return e.value, ok && time.Now().Before(e.until)
 }
 
-// set remembers a value. With too many, all that are old are forgotten, then any.
+// set stores a value. If the cache is full, it removes all expired values, and then arbitrary values.
 func (c *cache[T]) set(key string, value T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

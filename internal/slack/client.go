@@ -14,21 +14,21 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// APIURL is where Slack's Web API is.
+// APIURL is the URL of Slack's Web API.
 const APIURL = slackgo.APIURL
 
 // callTimeout bounds one call of the Web API.
 const callTimeout = 10 * time.Second
 
-// client returns the Web API with an installation's token. A 429 is returned, not waited for: who calls knows what else
-// there is to do.
+// client returns a client of the Web API with an installation's token. It returns responses with status 429 as errors
+// without waiting, because the caller schedules the retry.
 func (a *Adapter) client(i channel.Installation) *slackgo.Client {
 	return slackgo.New(i.Credentials.BotToken, slackgo.OptionAPIURL(a.config.APIURL), slackgo.OptionHTTPClient(a.http),
 		slackgo.OptionAppLevelToken(i.Credentials.AppToken))
 }
 
-// The answers of the Web API that mean the same to a caller, whatever the method. See the methods' pages at
-// https://docs.slack.dev/reference/methods.
+// Error codes of the Web API, grouped by their meaning for a caller. They are the same for all methods. See the
+// methods' pages at https://docs.slack.dev/reference/methods.
 var (
 	revoked = []string{"token_revoked", "account_inactive", "app_uninstalled"}
 	gone    = []string{
@@ -44,7 +44,7 @@ var (
 		"message_not_owned_by_app",
 	}
 	tooLong = []string{"msg_too_long", "msg_blocks_too_long", "markdown_text_too_long", "text_too_long"}
-	// unknown are the errors of a workspace without a method, or whose app may not call it.
+	// unknown are the errors if a workspace does not have a method, or its app may not call it.
 	unknown = []string{
 		"unknown_method", "method_not_supported", "missing_scope", "feature_not_enabled", "not_allowed",
 		"not_allowed_token_type", "channel_type_not_supported", "not_supported_in_channel_type", "app_not_agent",
@@ -53,7 +53,8 @@ var (
 	}
 )
 
-// result translates the error of a method. The text of an error from the network names no address: some carry secrets.
+// result translates the error of a method. It removes the address from network errors, because some addresses contain
+// secrets.
 func result(method string, err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +78,7 @@ func result(method string, err error) error {
 	return fmt.Errorf("slack: %s: %w", method, unaddressed(err))
 }
 
-// refusal returns Slack's code of an error, "" for errors of other origins.
+// refusal returns Slack's code of an error, or "" for errors of other origins.
 func refusal(err error) string {
 	var refused slackgo.SlackErrorResponse
 	if errors.As(err, &refused) {
@@ -86,7 +87,8 @@ func refusal(err error) string {
 	return ""
 }
 
-// unaddressed returns an error without the address that was called: those of uploads and sockets hold a ticket.
+// unaddressed returns an error without the address of the request, because addresses of uploads and sockets contain a
+// ticket.
 func unaddressed(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -95,7 +97,7 @@ func unaddressed(err error) error {
 	return err
 }
 
-// newHTTP returns a client that follows redirects to Slack alone.
+// newHTTP returns a client that follows redirects to Slack only.
 func (a *Adapter) newHTTP(timeout time.Duration) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 32
@@ -103,7 +105,7 @@ func (a *Adapter) newHTTP(timeout time.Duration) *http.Client {
 		Timeout:   timeout,
 		Transport: transport,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if len(via) >= 5 || !a.slacks(r.URL) {
+			if len(via) >= 5 || !a.isSlack(r.URL) {
 				return errors.New("slack: redirected elsewhere")
 			}
 			return nil
@@ -111,8 +113,8 @@ func (a *Adapter) newHTTP(timeout time.Duration) *http.Client {
 	}
 }
 
-// slacks reports whether an address is one of Slack's, which alone are sent a token.
-func (a *Adapter) slacks(u *url.URL) bool {
+// isSlack reports whether an address belongs to Slack. Tokens are sent to such addresses only.
+func (a *Adapter) isSlack(u *url.URL) bool {
 	if u.Scheme == a.api.Scheme && u.Host == a.api.Host {
 		return true
 	}
@@ -122,7 +124,7 @@ func (a *Adapter) slacks(u *url.URL) bool {
 	})
 }
 
-// self returns the id of the assistant in a workspace.
+// self returns the user id of the assistant in a workspace.
 func (a *Adapter) self(ctx context.Context, i channel.Installation) (string, error) {
 	if i.BotUserID != "" {
 		return i.BotUserID, nil

@@ -34,7 +34,7 @@ func (a *Adapter) Identify(ctx context.Context, c channel.Credentials) (channel.
 		TeamID: test.TeamID, EnterpriseID: test.EnterpriseID, BotUserID: test.UserID, Name: test.Team,
 	}
 	if w.TeamID == w.EnterpriseID {
-		w.TeamID = "" // A token for a whole enterprise names it as its team.
+		w.TeamID = "" // For an enterprise-wide token, Slack returns the enterprise as the team.
 	}
 	if bot, err := client.GetBotInfoContext(ctx, slackgo.GetBotInfoParameters{Bot: test.BotID}); err == nil {
 		w.AppID = bot.AppID
@@ -42,7 +42,8 @@ func (a *Adapter) Identify(ctx context.Context, c channel.Credentials) (channel.
 	return w, nil
 }
 
-// refused translates an error of the setup. A person can correct the values that Slack refuses.
+// refused translates an error of the setup. If Slack rejects a value, the error is an Invalid fault with the text what,
+// because the user can correct the value.
 func refused(method string, err error, what string) error {
 	code := refusal(err)
 	if code != "" && !slices.Contains([]string{"ratelimited", "internal_error", "service_unavailable"}, code) {
@@ -130,7 +131,7 @@ func checkScopes(granted string) channel.Check {
 	return channel.Check{Name: "scopes", OK: true, Detail: "必要な権限がそろっています。"}
 }
 
-// site returns an address of Slack outside of the Web API.
+// site returns a URL of Slack outside of the Web API.
 func (a *Adapter) site(path string, query url.Values) string {
 	u := url.URL{Scheme: a.api.Scheme, Host: a.api.Host, Path: path, RawQuery: query.Encode()}
 	return u.String()
@@ -182,11 +183,11 @@ type idClaims struct {
 	EnterpriseID string `json:"https://slack.com/enterprise_id"`
 }
 
-// signInLeeway is how far Slack's clock and the server's may be apart.
+// signInLeeway is the maximum difference between Slack's clock and the server's.
 const signInLeeway = time.Minute
 
-// SignIn implements channel.Directory. It identifies the person by the id token, which is signed for this app and this
-// attempt, and not by the access token.
+// SignIn implements channel.Directory. It identifies the person by the id token, and not by the access token, because
+// the id token is signed for this app and this attempt.
 func (a *Adapter) SignIn(
 	ctx context.Context, in channel.Installation, redirect, code, nonce string,
 ) (channel.Identity, error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Name is the surface's, in channel.Incoming and channel.Installation.
+// Name is the name of the surface in channel.Incoming and channel.Installation.
 const Name = "slack"
 
-// envelope is a request of the Events API. It ignores unknown fields, as Slack may add some at any time.
+// envelope is a request of the Events API. Decoding ignores unknown fields, because Slack may add fields at any time.
 type envelope struct {
 	Type           string          `json:"type"`
 	Challenge      string          `json:"challenge"`
@@ -24,13 +24,13 @@ type envelope struct {
 	Event          json.RawMessage `json:"event"`
 }
 
-// authorization names the installation for which an event is sent. In channels that are shared with other
-// organizations it is not the workspace of the person.
+// authorization identifies the installation that receives an event. In channels shared with other organizations, it may
+// differ from the workspace of the person.
 type authorization struct {
 	EnterpriseID string `json:"enterprise_id"`
 	TeamID       string `json:"team_id"`
-	UserID       string `json:"user_id"`               // The assistant's.
-	Enterprise   bool   `json:"is_enterprise_install"` // For all workspaces of an enterprise.
+	UserID       string `json:"user_id"`               // User id of the assistant.
+	Enterprise   bool   `json:"is_enterprise_install"` // The installation is for all workspaces of an enterprise.
 }
 
 type messageEvent struct {
@@ -62,12 +62,12 @@ type fileObject struct {
 
 // Event is a request of the Events API: a challenge to answer, or an event of a workspace.
 type Event struct {
-	Challenge string // "" unless Slack verifies the address.
+	Challenge string // Set if Slack verifies the address of the server, else "".
 	Incoming  channel.Incoming
 }
 
-// ParseEvent reads a request of the Events API whose signature is right. What the product does not know becomes an
-// ignored event.
+// ParseEvent parses a request of the Events API. The caller must have verified the signature. An unknown event becomes
+// an event of the kind channel.Ignored.
 func ParseEvent(body []byte) (Event, error) {
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -88,15 +88,15 @@ func ParseEvent(body []byte) (Event, error) {
 	if e.Type != "event_callback" || e.EventID == "" {
 		return Event{Incoming: in}, nil
 	}
-	if err := happened(&in, a, e.Event); err != nil {
+	if err := parseInner(&in, a, e.Event); err != nil {
 		return Event{}, fault.Wrap(err, fault.Invalid, "Slackのイベントを読み取れません。")
 	}
 	return Event{Incoming: in}, nil
 }
 
-// happened reads the inner event. Its type comes first: in types that are not known, fields of the same names have
-// other shapes.
-func happened(in *channel.Incoming, a authorization, event json.RawMessage) error {
+// parseInner parses the inner event. It decodes the type first, because the same field may have another JSON type in
+// unknown event types.
+func parseInner(in *channel.Incoming, a authorization, event json.RawMessage) error {
 	var head struct {
 		Type string `json:"type"`
 	}
@@ -109,7 +109,7 @@ func happened(in *channel.Incoming, a authorization, event json.RawMessage) erro
 		if err := json.Unmarshal(event, &m); err != nil {
 			return err
 		}
-		spoken(in, a, m, head.Type == "app_mention")
+		parseMessage(in, a, m, head.Type == "app_mention")
 		return nil
 	case "tokens_revoked":
 		var revoked struct {
@@ -128,11 +128,11 @@ func happened(in *channel.Incoming, a authorization, event json.RawMessage) erro
 		in.Kind = channel.Revoked
 		return nil
 	}
-	return visited(in, head.Type, event)
+	return parseVisit(in, head.Type, event)
 }
 
-// visited reads the events of opened pages and conversations, and of Slack's button that stops an answer.
-func visited(in *channel.Incoming, kind string, event json.RawMessage) error {
+// parseVisit parses events about opened pages and conversations, and about Slack's button that stops an answer.
+func parseVisit(in *channel.Incoming, kind string, event json.RawMessage) error {
 	var e struct {
 		User      string `json:"user"`
 		Channel   string `json:"channel"`
@@ -167,8 +167,9 @@ func visited(in *channel.Incoming, kind string, event json.RawMessage) error {
 	return nil
 }
 
-// spoken reads a message. In channels only a mention is a question; its message's edits and deletion come as messages.
-func spoken(in *channel.Incoming, a authorization, m messageEvent, mention bool) {
+// parseMessage parses a message event. In channels, only a mention is a question. Slack reports edits and the deletion
+// of the message as message events.
+func parseMessage(in *channel.Incoming, a authorization, m messageEvent, mention bool) {
 	in.Channel, in.Direct = m.Channel, m.ChannelType == "im" || direct(m.Channel)
 	switch m.SubType {
 	case "", "file_share", "thread_broadcast":
@@ -183,9 +184,9 @@ func spoken(in *channel.Incoming, a authorization, m messageEvent, mention bool)
 		}
 	case "message_changed":
 		if m.Message != nil && m.Message.SubType == "tombstone" {
-			// A message with replies was deleted.
+			// The deleted message had replies.
 			m.SubType = "message_deleted"
-			spoken(in, a, m, mention)
+			parseMessage(in, a, m, mention)
 			return
 		}
 		if m.Message == nil || m.Previous == nil || m.Message.Text == m.Previous.Text ||
@@ -205,7 +206,7 @@ func spoken(in *channel.Incoming, a authorization, m messageEvent, mention bool)
 	}
 }
 
-// author reads who wrote a message, and reports whether it is a person: messages of this and of other apps are ignored.
+// author sets the person who wrote a message. It returns false for messages of this and of other apps.
 func author(in *channel.Incoming, a authorization, m messageEvent) bool {
 	if m.BotID != "" || m.User == "" || m.User == a.UserID || m.User == "USLACKBOT" || m.TS == "" {
 		return false
@@ -217,7 +218,7 @@ func author(in *channel.Incoming, a authorization, m messageEvent) bool {
 	return true
 }
 
-// files returns the readable files: it leaves out deleted files, files outside of Slack, and Slack's posts.
+// files returns the readable files. It omits deleted files, files outside of Slack, and Slack's posts.
 func files(objects []fileObject) []channel.File {
 	var out []channel.File
 	for _, f := range objects {

@@ -13,14 +13,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 )
 
-// event wraps an inner event as Slack does.
+// event returns an inner event in Slack's envelope.
 func event(inner string) []byte {
 	return []byte(`{"type":"event_callback","api_app_id":"A1","team_id":"T9","event_id":"Ev1",` +
 		`"is_ext_shared_channel":true,` +
 		`"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true}],"event":` + inner + `}`)
 }
 
-// base has the fields of every event of event.
+// base has the common fields of all events that event returns.
 var base = channel.Incoming{Surface: "slack", TeamID: "T1", AppID: "A1", EventID: "Ev1", Shared: true}
 
 func TestParseEvent(t *testing.T) {
@@ -203,7 +203,7 @@ func TestParseInteraction(t *testing.T) {
 		}
 	}
 	if _, err := slack.ParseInteraction([]byte("payload=%7B")); err == nil {
-		t.Error("half a payload is read")
+		t.Error("an incomplete payload is accepted")
 	}
 }
 

@@ -1,6 +1,6 @@
 package slack
 
-// Exported for the tests of this package.
+// Functions for the tests of this package.
 var (
 	Plain   = plain
 	Columns = columns

@@ -19,16 +19,16 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// office is a fake workspace and the adapter.
+// office is a fake workspace with an adapter.
 type office struct {
 	*fake.Workspace
 	t       *testing.T
 	adapter *slack.Adapter
 	in      channel.Installation
-	to      channel.Target // Hanako's mention in a channel.
+	to      channel.Target // Target of a mention by Hanako in a channel.
 }
 
-// open starts the demonstration's workspace with the changes of a test. Only Advance moves its clock.
+// open starts the demo workspace with the changes of a test. Its clock advances only by Advance.
 func open(t *testing.T, change func(*fake.Config)) *office {
 	t.Helper()
 	config := fake.Demo()
@@ -61,7 +61,7 @@ func open(t *testing.T, change func(*fake.Config)) *office {
 	return o
 }
 
-// mentioned mentions the assistant as a person, and returns the place of the answer.
+// mentioned sends a mention of the assistant by a person, and returns the target of the answer.
 func (o *office) mentioned(person, text string) channel.Target {
 	o.t.Helper()
 	ts, err := o.Mention(fake.DemoApp, fake.Said{Channel: fake.DemoGeneral, User: person, Text: text})
@@ -71,7 +71,7 @@ func (o *office) mentioned(person, text string) channel.Target {
 	return channel.Target{Installation: o.in, Channel: fake.DemoGeneral, Thread: ts, Person: person}
 }
 
-// shown is the Markdown that a message shows, and all its other texts.
+// shown returns the Markdown of a message, and all its other texts.
 func (o *office) shown(channelID string, ref channel.Ref) (markdown, beside string) {
 	o.t.Helper()
 	m, ok := o.Message(channelID, string(ref))
@@ -94,7 +94,7 @@ func (o *office) shown(channelID string, ref channel.Ref) (markdown, beside stri
 	return markdown, strings.Join(rest, "\n")
 }
 
-// draft is an answer while it is written.
+// draft returns an answer in progress.
 func draft(markdown string) channel.Draft {
 	return channel.Draft{
 		AnswerID: uuid.MustParse("01930000-0000-7000-8000-000000000001"), Markdown: markdown, State: channel.Writing,
@@ -102,7 +102,7 @@ func draft(markdown string) channel.Draft {
 	}
 }
 
-// done is the whole of it.
+// done returns a complete answer.
 func done(markdown string) channel.Draft {
 	d := draft(markdown)
 	d.State = channel.Done

@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// maxHomeSkills is how many skills the home tab lists: a view has at most 100 blocks.
+// maxHomeSkills is the maximum number of skills in the home tab, because a view has at most 100 blocks.
 const maxHomeSkills = 40
 
 // ShowHome implements channel.Host.

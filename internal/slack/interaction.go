@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// The names of buttons and shortcuts. Posted messages and the app's manifest contain them.
+// Names of buttons and shortcuts. Posted messages and the app's manifest contain them.
 const (
 	actionStop    = "tsumugi_stop"
 	actionAgain   = "tsumugi_again"
@@ -59,7 +59,8 @@ type interaction struct {
 	} `json:"actions"`
 }
 
-// ParseInteraction reads a request of Slack's interactivity whose signature is right: a form with a payload.
+// ParseInteraction parses an interactivity request of Slack, which is a form with a payload. The caller must have
+// verified the signature.
 func ParseInteraction(body []byte) (channel.Incoming, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -90,14 +91,14 @@ func parseInteraction(payload []byte) (channel.Incoming, error) {
 		in.EventID = "shortcut:" + or(i.TriggerID, in.Person+":"+message+":"+i.ActionTS)
 	case i.Type == "block_actions" && len(i.Actions) == 1:
 		action := i.Actions[0]
-		pressed(&in, action.ActionID, action.Value)
+		parseButton(&in, action.ActionID, action.Value)
 		in.EventID = strings.Join([]string{"action", message, in.Person, action.ActionID, action.ActionTS}, ":")
 	}
 	return in, nil
 }
 
-// pressed reads a button: its action and its answer.
-func pressed(in *channel.Incoming, action, value string) {
+// parseButton parses the action and value of a pressed button. The value is the id of the answer.
+func parseButton(in *channel.Incoming, action, value string) {
 	id, err := uuid.Parse(value)
 	if err != nil {
 		return
@@ -117,17 +118,17 @@ func pressed(in *channel.Incoming, action, value string) {
 	in.AnswerID = id
 }
 
-// ParseCommand reads a request of a slash command whose signature is right.
+// ParseCommand parses a request of a slash command. The caller must have verified the signature.
 func ParseCommand(body []byte) (channel.Incoming, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return channel.Incoming{}, fault.Wrap(err, fault.Invalid, "Slackのコマンドを読み取れません。")
 	}
-	return commanded(form.Get), nil
+	return parseForm(form.Get), nil
 }
 
-// commanded reads a command, whose fields are those of the form, also in Socket Mode.
-func commanded(field func(string) string) channel.Incoming {
+// parseForm parses a command. Its fields have the same names in a form and in Socket Mode.
+func parseForm(field func(string) string) channel.Incoming {
 	in := channel.Incoming{
 		Surface: Name, Kind: channel.Ignored, AppID: field("api_app_id"), EnterpriseID: field("enterprise_id"),
 		TeamID: field("team_id"), EventID: "command:" + field("trigger_id"), Channel: field("channel_id"),
@@ -158,7 +159,7 @@ func commanded(field func(string) string) channel.Incoming {
 	return in
 }
 
-// isHelp reports whether a command asks for help.
+// isHelp reports whether the text of a command is a request for help.
 func isHelp(text string) bool {
 	switch strings.ToLower(text) {
 	case "help", "ヘルプ", "使い方":

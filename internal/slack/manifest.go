@@ -6,21 +6,21 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// botScopes are what the assistant may do in a workspace. files:read serves the files of a question, users:read.email
-// linking by mail address, and the histories what was said before a question.
+// botScopes are the permissions of the assistant in a workspace. files:read is for the files of a question,
+// users:read.email for linking by mail address, and the history scopes for earlier messages of a thread.
 var botScopes = []string{
 	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read",
 	"files:write", "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read",
 	"users:read", "users:read.email",
 }
 
-// botEvents are the events that Slack sends.
+// botEvents are the subscribed events.
 var botEvents = []string{
 	"agent_session_stopped", "app_home_opened", "app_mention", "app_uninstalled", "message.channels", "message.groups",
 	"message.im", "message.mpim", "tokens_revoked",
 }
 
-// The addresses of a server that Slack calls and sends browsers to.
+// Paths of a server for Slack's requests, and for browsers that Slack redirects.
 const (
 	PathEvent       = "/external/slack/v1/event"
 	PathInteraction = "/external/slack/v1/interaction"
@@ -29,8 +29,9 @@ const (
 	PathSignedIn    = "/external/slack/v1/link/callback"
 )
 
-// Manifest returns the app's manifest for a server, as an administrator pastes it at https://api.slack.com/apps. appURL
-// is the server's address without a slash at its end. With socket, Slack needs no way in.
+// Manifest returns the app's manifest for a server, which an administrator pastes at https://api.slack.com/apps. appURL
+// is the server's URL without a trailing slash. With socket, the app uses Socket Mode, for servers that Slack cannot
+// reach.
 func Manifest(appURL string, socket bool) ([]byte, error) {
 	m := slackgo.Manifest{
 		Display: slackgo.Display{

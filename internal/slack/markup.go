@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// token is one of Slack's own in a message's text: <@U1>, <#C1|name>, <!here>, <https://…|label>.
+// token matches a token of Slack in a message's text: <@U1>, <#C1|name>, <!here>, <https://…|label>.
 var token = regexp.MustCompile(`<([^<>|\n]*)(?:\|([^<>\n]*))?>`)
 
-// entities are the characters that Slack escapes in messages.
+// entities unescapes the characters that Slack escapes in messages.
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// plain returns a message's text as a person reads it, with links as Markdown and without the mention of the assistant,
-// whose id is bot. name returns the name of a person; "" leaves their id.
+// plain returns a message's text as shown by Slack, with links as Markdown and without the mention of the assistant,
+// whose id is bot. name returns the name of a person, or "" to use the id.
 func plain(text, bot string, name func(id string) string) string {
 	var b strings.Builder
 	at := 0
@@ -60,7 +60,7 @@ func or(text, otherwise string) string {
 	return otherwise
 }
 
-// nobody returns "" for each id.
+// nobody returns "" for each id, for use as name in plain.
 func nobody(string) string { return "" }
 
 // mentions reports whether a message's text mentions a person.
@@ -68,7 +68,7 @@ func mentions(text, id string) bool {
 	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@"+id+"|"))
 }
 
-// escape returns a plain text for mrkdwn: Slack finds no token in it.
+// escape escapes a plain text for mrkdwn, so that it contains no tokens.
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }

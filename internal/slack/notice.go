@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// Notify implements channel.Surface. In a channel the message is ephemeral; where the assistant is not a member, it is
-// the answer to the command or the button.
+// Notify implements channel.Surface. In a channel, the message is ephemeral. If the assistant is not a member, the
+// message is the response to the command or button.
 func (a *Adapter) Notify(ctx context.Context, to channel.Target, n channel.Notice) error {
 	options := []slackgo.MsgOption{
 		slackgo.MsgOptionText(escape(or(n.Text, "Tsumugi")), false), slackgo.MsgOptionBlocks(noticeBlocks(n)...),
@@ -23,7 +23,7 @@ func (a *Adapter) Notify(ctx context.Context, to channel.Target, n channel.Notic
 	}
 	client := a.client(to.Installation)
 	if to.Direct || to.Channel == "" {
-		return a.tellDirectly(ctx, client, to, options)
+		return a.postDirect(ctx, client, to, options)
 	}
 	if to.Thread == "" && to.Reply != "" {
 		return a.reply(ctx, client, to, options)
@@ -46,8 +46,8 @@ func (a *Adapter) replied(ctx context.Context, to channel.Target) bool {
 	return err == nil && len(messages) > 1
 }
 
-// tellDirectly posts in the conversation between a person and the assistant.
-func (a *Adapter) tellDirectly(
+// postDirect posts a message in the conversation between a person and the assistant.
+func (a *Adapter) postDirect(
 	ctx context.Context, client *slackgo.Client, to channel.Target, options []slackgo.MsgOption,
 ) error {
 	if to.Reply != "" && to.Thread == "" {
@@ -70,19 +70,19 @@ func (a *Adapter) tellDirectly(
 	return result("chat.postMessage", err)
 }
 
-// reply answers a command or a button at the address in its event. Only the person who used it sees the answer.
+// reply sends a response to a command or button to the URL in its event. Only the person who used it sees the response.
 func (a *Adapter) reply(
 	ctx context.Context, client *slackgo.Client, to channel.Target, options []slackgo.MsgOption,
 ) error {
 	u, err := url.Parse(to.Reply)
-	if err != nil || !a.slacks(u) {
+	if err != nil || !a.isSlack(u) {
 		return channel.ErrGone
 	}
 	options = append(options, slackgo.MsgOptionResponseURL(to.Reply, slackgo.ResponseTypeEphemeral))
 	_, _, err = client.PostMessageContext(ctx, to.Channel, options...)
 	var status slackgo.StatusCodeError
 	if errors.As(err, &status) && status.Code < http.StatusInternalServerError {
-		// It can be used five times within half an hour.
+		// The URL can be used five times within half an hour.
 		return channel.ErrGone
 	}
 	return result("response_url", err)
@@ -140,7 +140,7 @@ func (a *Adapter) Open(ctx context.Context, to channel.Target, event, question s
 	return ts, result("chat.postMessage", err)
 }
 
-// questionType names the metadata of a question that was asked with a command.
+// questionType is the metadata type of a question that was asked with a command.
 const questionType = "tsumugi_question"
 
 // Attach implements channel.Surface.
@@ -164,7 +164,7 @@ func (a *Adapter) Attach(ctx context.Context, to channel.Target, f channel.Attac
 	return result("files.upload", err)
 }
 
-// retryAfter reads how long no call is taken.
+// retryAfter returns the wait in the header Retry-After.
 func retryAfter(header http.Header) time.Duration {
 	seconds, err := strconv.Atoi(header.Get("Retry-After"))
 	if err != nil || seconds < 1 {

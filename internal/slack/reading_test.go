@@ -85,7 +85,7 @@ func TestThread(t *testing.T) {
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	// An event has ids instead of names.
+	// Events have ids instead of names.
 	text := slack.Plain("<@UBOT> <@"+fake.DemoTaro+">さんと<@"+fake.DemoHanako+">と<@U0NOBODY01>に聞く", "UBOT", slack.Nobody)
 	for range 2 {
 		if got := o.adapter.Named(ctx, o.to, text); got != "@taroさんと@hanakoと@U0NOBODY01に聞く" {
@@ -105,7 +105,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestNamed_Bounded: a text of many mentions does not use up what Slack allows.
+// TestNamed_Bounded checks that a text with many mentions causes a limited number of requests.
 func TestNamed_Bounded(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
@@ -317,7 +317,7 @@ func TestHost(t *testing.T) {
 	if s, _ := o.Session(fake.DemoApp, dm, thread); len(s.Prompts) != 4 || s.Title != "旅費について" {
 		t.Errorf("%+v", s)
 	}
-	// Pleasant, not needed: a workspace without assistant threads.
+	// A workspace without assistant threads does not have these optional methods.
 	o.Fail(fake.Fault{Method: "assistant.threads.setTitle", Error: "unknown_method"})
 	if err := o.adapter.ShowTitle(ctx, to, "旅費"); err != nil {
 		t.Error(err)

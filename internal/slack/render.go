@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// gap is a zero-width space. It keeps characters apart that Slack would read together.
+// gap is a zero-width space. It separates characters that Slack would otherwise interpret together.
 const gap = "\u200b"
 
 var (
@@ -28,19 +28,20 @@ var (
 	webAddress = regexp.MustCompile(`(?i)^\s*<?(?:https?://|mailto:)`)
 	anyScheme  = regexp.MustCompile(`(?i)^\s*<?\s*[a-z][a-z0-9+.-]*:|&|%3a`)
 
-	// codeToken matches text in code that Slack might take for a mention. Code may show entities unchanged.
+	// codeToken matches text in code that Slack might interpret as a mention. It is not escaped with entities, because
+	// Slack may show entities in code unchanged.
 	codeToken = regexp.MustCompile(`<(?:!(?:here|channel|everyone|group|subteam|date)|@[A-Z]|#[A-Z])`)
 )
 
-// codeHold is longer than the beginning of a token that codeToken needs to match.
+// codeHold is longer than any match of codeToken.
 const codeHold = 12
 
 // Render returns an answer's Markdown for a markdown block or a stream of Slack. It breaks all of Slack's tokens, so
-// that the text mentions no person. Pictures are not loaded, and links lead to the web only. Tables become aligned
-// code, as streams show no tables.
+// that the text mentions no person. It removes pictures, and links that do not lead to the web. It renders tables as
+// aligned code, because streams show no tables.
 //
-// Rendering is monotone: Render(a, false) is a prefix of Render(a+b, false) and of Render(a+b, true). Incomplete markup
-// (a table, half a code span) is held back until complete is true.
+// Rendering is monotone: Render(a, false) is a prefix of Render(a+b, false) and of Render(a+b, true). Until complete is
+// true, the result omits incomplete markup at the end, such as a table or the beginning of a code span.
 func Render(markdown string, complete bool) string {
 	r := renderer{complete: complete}
 	lines := strings.SplitAfter(strings.ToValidUTF8(markdown, ""), "\n")
@@ -60,11 +61,11 @@ func Render(markdown string, complete bool) string {
 type renderer struct {
 	out      strings.Builder
 	complete bool
-	fence    string // The end of the open code: a run of ` or ~, "$$" or "\]"; "" outside of code.
+	fence    string // End mark of the open code: a run of ` or ~, "$$" or "\]"; "" outside of code.
 }
 
-// block renders the first line, or the table that begins with it, and returns how many lines that were; 0 if the rest
-// is held back.
+// block renders the first line, or the table that begins with it. It returns the number of rendered lines, or 0 if the
+// rest is incomplete.
 func (r *renderer) block(lines []string) int {
 	line := strings.TrimRight(lines[0], "\r\n")
 	end := lines[0][len(line):]
@@ -97,7 +98,7 @@ func (r *renderer) block(lines []string) int {
 	return 1
 }
 
-// code renders a line of code. It returns as block does.
+// code renders a line of code. Its result is that of block.
 func (r *renderer) code(line, end string, whole bool) int {
 	bare := strings.TrimSpace(line)
 	if !whole {
@@ -124,12 +125,12 @@ func (r *renderer) code(line, end string, whole bool) int {
 	return 1
 }
 
-// unmentioned returns code without mentions of Slack. It looks the same.
+// unmentioned returns code in which Slack finds no mentions. It looks like the original.
 func unmentioned(code string) string {
 	return codeToken.ReplaceAllStringFunc(code, func(found string) string { return "<" + gap + found[1:] })
 }
 
-// text renders a line outside of code. Of a partial one, what is not decided yet is held back.
+// text renders a line outside of code. It omits the ambiguous end of a partial line.
 func (r *renderer) text(line string, partial bool) {
 	if m := taskItem.FindStringSubmatch(line); m != nil {
 		box := "☑"
@@ -149,15 +150,15 @@ func (r *renderer) text(line string, partial bool) {
 type scanner struct {
 	out     *strings.Builder
 	line    string
-	partial bool // More of the line follows.
+	partial bool // The line is incomplete.
 	at      int
-	before  rune // The last one that was rendered.
+	before  rune // The last rendered character.
 	bold    bool
 	closed  bool // Bold has just ended.
-	picture bool // Within the description of a picture.
+	picture bool // The position is in the description of a picture.
 }
 
-// step renders what comes next, and reports false if the rest is held back.
+// step renders the next element. It returns false if the rest is incomplete.
 func (s *scanner) step() bool {
 	rest := s.line[s.at:]
 	r, size := utf8.DecodeRuneInString(rest)
@@ -231,7 +232,7 @@ func (s *scanner) escaped(rest string) bool {
 	return true
 }
 
-// span renders a code span, or backquotes that open none.
+// span renders a code span, or backquotes that do not begin one.
 func (s *scanner) span(rest string) bool {
 	n := run(rest, '`')
 	if s.partial && n == len(rest) {
@@ -261,7 +262,7 @@ func (s *scanner) span(rest string) bool {
 	return true
 }
 
-// angle renders a <: the address within a pair, or an entity.
+// angle renders a "<" as an entity, or an address in angle brackets.
 func (s *scanner) angle(rest string) bool {
 	if m := autolink.FindStringSubmatch(rest); m != nil {
 		s.emit(strings.TrimPrefix(m[1], "mailto:"), len(m[0]))
@@ -276,8 +277,8 @@ func (s *scanner) angle(rest string) bool {
 	return true
 }
 
-// linked renders the end of a link's text with its address. Pictures and addresses that are not of the web or of mail
-// are left out.
+// linked renders the end of a link's text with its address. It omits pictures, and addresses that are neither web nor
+// mail addresses.
 func (s *scanner) linked(rest string) bool {
 	if s.partial && len(rest) == 1 {
 		return false
@@ -285,7 +286,7 @@ func (s *scanner) linked(rest string) bool {
 	s.before = ']'
 	switch {
 	case strings.HasPrefix(rest, "]:"):
-		s.emit("]"+gap+":", 2) // Otherwise it could define the address of a link.
+		s.emit("]"+gap+":", 2) // Prevents a link reference definition.
 		return true
 	case !strings.HasPrefix(rest, "]("):
 		s.emit("]", 1)
@@ -312,7 +313,7 @@ func (s *scanner) linked(rest string) bool {
 	return true
 }
 
-// closing returns the length of the text in parentheses that a text begins with, -1 if it has no end.
+// closing returns the length of the parenthesized text at the beginning of a text, or -1 if it is not closed.
 func closing(text string) int {
 	depth := 0
 	for i := range len(text) {
@@ -344,7 +345,7 @@ func (s *scanner) stars(rest string) bool {
 	return true
 }
 
-// run counts the repetitions of a character at the beginning of a text.
+// run returns the number of repetitions of c at the beginning of a text.
 func run(text string, c byte) int {
 	n := 0
 	for n < len(text) && text[n] == c {
@@ -353,7 +354,7 @@ func run(text string, c byte) int {
 	return n
 }
 
-// word reports whether a character before an @ makes it a part of an address.
+// word reports whether an @ after this character is a part of a mail address.
 func word(r rune) bool {
 	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }

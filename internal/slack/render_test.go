@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// pings matches the tokens that notify people in Slack.
+// pings matches tokens that notify people in Slack.
 var pings = regexp.MustCompile(`<(@[A-Z]|#[A-Z]|!(?:channel|here|everyone|group|subteam))`)
 
 func TestRender_Golden(t *testing.T) {
@@ -28,7 +28,7 @@ func TestRender_Golden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Zero-width spaces are written visibly.
+		// The golden file has a visible character for zero-width spaces.
 		got := strings.ReplaceAll(slack.Render(string(markdown), true), "\u200b", "␣")
 		golden := strings.TrimSuffix(source, ".md") + ".golden"
 		if *update {

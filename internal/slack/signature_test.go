@@ -15,7 +15,7 @@ import (
 
 const secret = "8f742231b10e8888abcd99yyyzzz85a5"
 
-// signed returns the headers of a request that was signed some time from now.
+// signed returns the headers of a request that was signed at the current time plus from.
 func signed(secret, version string, body []byte, from time.Duration) http.Header {
 	at := strconv.FormatInt(time.Now().Add(from).Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))

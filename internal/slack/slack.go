@@ -1,9 +1,9 @@
-// Package slack is the surface of Slack: its events become what package channel takes in, and answers become messages
-// that grow. It knows Slack's signatures, events, Web API, Markdown, sockets and OAuth.
+// Package slack implements channel.Surface for Slack. It converts Slack's events to channel.Incoming, and shows answers
+// as messages that grow. It implements Slack's signatures, events, Web API, Markdown, sockets and OAuth.
 //
 // It imports channel, chat, datasource, identity (for the keys of id tokens) and fault, and slack-go for the Web API.
-// It knows neither the database nor the routes: package api receives the requests and passes their bodies on, and
-// channel stores what is to be kept.
+// It does not use the database. Package api receives the requests and passes their bodies to this package, and package
+// channel stores the events.
 package slack
 
 import (
@@ -20,21 +20,21 @@ import (
 
 // Config configures the connection to Slack.
 type Config struct {
-	APIURL string // APIURL; another one for a workspace of tests.
+	APIURL string // URL of the Web API. APIURL, except for tests.
 }
 
 // Adapter is the surface of Slack, for all installations.
 type Adapter struct {
 	config    Config
 	api       *url.URL
-	http      *http.Client // For calls.
-	downloads *http.Client // For files: as long as the context lasts.
+	http      *http.Client // For API calls.
+	downloads *http.Client // For files; the context is the only time limit.
 	people    *people
-	keys      *identity.RemoteKeys // That sign Slack's id tokens.
-	stops     *cache[bool]         // By place: whether Slack shows its own button to stop an answer.
+	keys      *identity.RemoteKeys // Keys that verify Slack's id tokens.
+	stops     *cache[bool]         // By place: Slack shows its own button to stop an answer.
 	shared    *cache[bool]         // By place: the channel is shared with another company.
-	begun     *cache[string]       // By message: which part of which answer it is, of those begun here.
-	ended     *cache[bool]         // By message: it is not streamed, or not any more.
+	begun     *cache[string]       // By message: its answer and part. Only messages begun by this server.
+	ended     *cache[bool]         // By message: it was not streamed, or its stream has ended.
 }
 
 // New returns the surface of Slack.
@@ -61,8 +61,8 @@ func New(config Config, log *slog.Logger) (*Adapter, error) {
 	return a, nil
 }
 
-// Traits implements channel.Surface. Slack takes 12,000 characters of Markdown in a message; escaping and the alignment
-// of tables make it longer.
+// Traits implements channel.Surface. Slack accepts 12,000 characters of Markdown in a message. The limit for drafts is
+// lower, because escaping and aligned tables make the text longer.
 func (a *Adapter) Traits() channel.Traits {
 	return channel.Traits{
 		CanAppend: true, CanReplace: true, MinInterval: time.Second, MaxCharacters: 10_000, MaxMessages: 5,

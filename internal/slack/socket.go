@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	socketPlaces  = 2                // Servers that hold an installation's sockets: one may die.
-	socketList    = 5 * time.Second  // Between looks for installations that are reached by sockets.
-	socketPing    = 20 * time.Second // Between pings of ours; Slack sends its own.
-	socketSilence = 10 * time.Second // For the answer to one.
-	socketRetry   = time.Second      // Before a failed connection is made again, at first; it doubles,
-	socketMost    = time.Minute      // up to this.
-	socketFrame   = 4 << 20          // Bytes of an envelope.
-	socketBusy    = 32               // Envelopes that one socket stores at once.
-	socketStore   = 5 * time.Second  // For storing one. Slack sends it again when it is not acknowledged.
+	socketPlaces  = 2                // Servers with a socket of the same installation, so that one may die.
+	socketList    = 5 * time.Second  // Interval of listing the installations with sockets.
+	socketPing    = 20 * time.Second // Interval of this server's pings; Slack also sends pings.
+	socketSilence = 10 * time.Second // Time limit for the response to a ping.
+	socketRetry   = time.Second      // First wait before a reconnection; later ones double.
+	socketMost    = time.Minute      // Maximum wait before a reconnection.
+	socketFrame   = 4 << 20          // Maximum bytes of an envelope.
+	socketBusy    = 32               // Maximum envelopes that one socket stores at the same time.
+	socketStore   = 5 * time.Second  // Time limit for storing an event. Slack repeats unacknowledged events.
 )
 
 // Intake stores events. *channel.Service is an Intake.
@@ -34,13 +34,13 @@ type Intake interface {
 	Hold(ctx context.Context, name string, places int, run func(ctx context.Context))
 }
 
-// Reachable lists the installations that are reached by sockets. *channel.Setup is one.
+// Reachable lists the installations that use Socket Mode. *channel.Setup is a Reachable.
 type Reachable interface {
 	Sockets(ctx context.Context) ([]channel.Installation, error)
 }
 
-// Sockets receive events in Socket Mode, for offices whose firewall lets nothing in: through the same intake as
-// requests. Of each installation two servers hold a socket.
+// Sockets receives events in Socket Mode, for servers that Slack cannot reach. It passes the events to the same intake
+// as requests. Two servers hold a socket for each installation.
 type Sockets struct {
 	adapter *Adapter
 	intake  Intake
@@ -50,12 +50,13 @@ type Sockets struct {
 	done    chan struct{}
 }
 
-// NewSockets returns sockets that Start opens.
+// NewSockets returns Sockets without open connections. Start opens them.
 func NewSockets(adapter *Adapter, intake Intake, of Reachable, log *slog.Logger) *Sockets {
 	return &Sockets{adapter: adapter, intake: intake, of: of, log: log}
 }
 
-// Start opens the sockets of all installations, and of new ones as they are added. Stop must be called.
+// Start opens the sockets of all installations, including installations that are added later. The caller must call
+// Stop.
 func (s *Sockets) Start() {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
@@ -72,13 +73,13 @@ func (s *Sockets) Stop() {
 	<-s.done
 }
 
-// socketKey changes when an installation is to be reached by another socket.
+// socketKey identifies the socket of an installation. It changes with the app token.
 type socketKey struct {
 	id    uuid.UUID
 	token string
 }
 
-// run holds a socket for each installation, until the context ends.
+// run holds a socket for each installation until ctx ends.
 func (s *Sockets) run(ctx context.Context) {
 	var held sync.WaitGroup
 	running := make(map[socketKey]context.CancelFunc)
@@ -88,7 +89,7 @@ func (s *Sockets) run(ctx context.Context) {
 	for {
 		installations, err := s.of.Sockets(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "the installations that are reached by sockets are not known yet", "err", err)
+			s.log.WarnContext(ctx, "the installations with sockets cannot be listed; retrying", "err", err)
 		}
 		wanted := make(map[socketKey]bool)
 		for _, i := range installations {
@@ -122,7 +123,7 @@ func (s *Sockets) run(ctx context.Context) {
 	}
 }
 
-// keep keeps a socket open until the context ends. Before Slack closes one, the next one is open.
+// keep keeps a socket open until ctx ends. When Slack announces the end of a socket, it opens the next one first.
 func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
 	var old sync.WaitGroup
 	defer old.Wait()
@@ -131,13 +132,13 @@ func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
 		conn, err := s.adapter.dial(ctx, i)
 		if err != nil {
 			if ctx.Err() == nil {
-				s.log.WarnContext(ctx, "a socket of Slack cannot be opened", "installation", i.ID, "err", err)
+				s.log.WarnContext(ctx, "a Slack socket cannot be opened; retrying", "installation", i.ID, "err", err)
 			}
 			var limited *channel.RateLimited
 			if errors.As(err, &limited) {
 				pause = max(pause, limited.RetryAfter)
 			}
-			sleep(ctx, pause/2+rand.N(pause/2)) //nolint:gosec // Spreads attempts, keeps no secret.
+			sleep(ctx, pause/2+rand.N(pause/2)) //nolint:gosec // The random number spreads attempts.
 			pause = min(2*pause, socketMost)
 			continue
 		}
@@ -174,7 +175,7 @@ func (a *Adapter) dial(ctx context.Context, i channel.Installation) (*websocket.
 	return conn, nil
 }
 
-// envelope is a message of a socket.
+// socketEnvelope is a message of a socket.
 type socketEnvelope struct {
 	Type       string          `json:"type"`
 	EnvelopeID string          `json:"envelope_id"`
@@ -182,7 +183,8 @@ type socketEnvelope struct {
 	Payload    json.RawMessage `json:"payload"`
 }
 
-// serve reads a socket until it closes. leaving is closed then, or earlier when Slack announces the end.
+// serve reads a socket until it closes. It closes leaving when Slack announces the end of the socket, at the latest
+// when the socket closes.
 func (s *Sockets) serve(ctx context.Context, i channel.Installation, conn *websocket.Conn, leaving chan struct{}) {
 	leave := sync.OnceFunc(func() { close(leaving) })
 	defer leave()
@@ -225,13 +227,13 @@ func (s *Sockets) serve(ctx context.Context, i channel.Installation, conn *webso
 
 // take stores the event of an envelope and then acknowledges it. Slack repeats unacknowledged envelopes.
 func (s *Sockets) take(ctx context.Context, i channel.Installation, conn *websocket.Conn, e socketEnvelope) {
-	// An event that has begun is stored even if the socket closes.
+	// The event is stored even if the socket closes meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), socketStore)
 	defer cancel()
 	in, err := parsePayload(e)
 	if err == nil && in.Kind != channel.Ignored && (i.AppID == "" || in.AppID == "" || in.AppID == i.AppID) {
 		if err := s.intake.Take(ctx, in); err != nil {
-			s.log.WarnContext(ctx, "an event of Slack is not stored yet", "installation", i.ID, "err", err)
+			s.log.WarnContext(ctx, "a Slack event was not stored; Slack repeats it", "installation", i.ID, "err", err)
 			return
 		}
 	}
@@ -239,11 +241,11 @@ func (s *Sockets) take(ctx context.Context, i channel.Installation, conn *websoc
 	if err != nil {
 		return
 	}
-	// If it does not arrive, the event comes again and is known.
+	// If the acknowledgement is lost, Slack repeats the event, which the intake recognizes.
 	_ = conn.Write(ctx, websocket.MessageText, ack)
 }
 
-// parsePayload reads the payload of an envelope, which is that of the request it replaces.
+// parsePayload parses the payload of an envelope, which equals that of the corresponding HTTP request.
 func parsePayload(e socketEnvelope) (channel.Incoming, error) {
 	switch e.Type {
 	case "events_api":
@@ -256,7 +258,7 @@ func parsePayload(e socketEnvelope) (channel.Incoming, error) {
 		if err := json.Unmarshal(e.Payload, &fields); err != nil {
 			return channel.Incoming{}, err
 		}
-		return commanded(func(name string) string {
+		return parseForm(func(name string) string {
 			value, _ := fields[name].(string)
 			return value
 		}), nil
@@ -264,7 +266,7 @@ func parsePayload(e socketEnvelope) (channel.Incoming, error) {
 	return channel.Incoming{Kind: channel.Ignored}, nil
 }
 
-// ping returns when the other side does not answer.
+// ping sends pings. It returns when Slack does not respond or ctx ends.
 func ping(ctx context.Context, conn *websocket.Conn) {
 	tick := time.NewTicker(socketPing)
 	defer tick.Stop()
@@ -283,7 +285,7 @@ func ping(ctx context.Context, conn *websocket.Conn) {
 	}
 }
 
-// sleep waits, or until the context ends.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -13,12 +13,12 @@ import (
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
-// intake stores events in memory, each once, as the channel's does.
+// intake stores events in memory, each once, like channel.Service.
 type intake struct {
 	mu    sync.Mutex // Guards the following.
-	fails int        // How many more events are not stored.
+	fails int        // Number of further events that are not stored.
 	took  []channel.Incoming
-	again int // Events that were known.
+	again int // Number of repeated events.
 }
 
 func (i *intake) Take(_ context.Context, in channel.Incoming) error {
@@ -38,7 +38,7 @@ func (i *intake) Take(_ context.Context, in channel.Incoming) error {
 	return nil
 }
 
-// Hold gives every server a place.
+// Hold calls run on every server.
 func (i *intake) Hold(ctx context.Context, _ string, _ int, run func(context.Context)) { run(ctx) }
 
 func (i *intake) stored() []channel.Incoming {
@@ -52,7 +52,7 @@ type reachable []channel.Installation
 
 func (r reachable) Sockets(context.Context) ([]channel.Installation, error) { return r, nil }
 
-// behindFirewall opens an office that is reached by sockets, held by so many servers.
+// behindFirewall opens an office in Socket Mode, with sockets of the given number of servers.
 func behindFirewall(t *testing.T, servers int, i *intake) *office {
 	t.Helper()
 	o := open(t, func(c *fake.Config) {
@@ -76,7 +76,7 @@ func (o *office) await(what string, is func() bool) {
 	}
 }
 
-// asked counts the stored questions with a text, and whether all events of Slack are done.
+// asked returns the number of stored questions with a text, and whether all events of Slack are processed.
 func (o *office) asked(i *intake, text string) int {
 	n := 0
 	for _, in := range i.stored() {
@@ -140,7 +140,7 @@ func TestSockets_Refresh(t *testing.T) {
 	if err := o.Refresh(within(t), fake.DemoApp, "warning"); err != nil {
 		t.Fatal(err)
 	}
-	o.await("the next socket, beside the one that ends", func() bool { return o.Sockets(fake.DemoApp) == 2 })
+	o.await("the next socket, before the old one ends", func() bool { return o.Sockets(fake.DemoApp) == 2 })
 	o.Cut(fake.DemoApp)
 	o.await("a socket after the cut", func() bool {
 		return len(o.Calls("apps.connections.open")) == 3 && o.Sockets(fake.DemoApp) == 1

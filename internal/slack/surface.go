@@ -20,10 +20,10 @@ var (
 	_ channel.Host    = (*Adapter)(nil)
 )
 
-// maxMarkdown is the longest Markdown of a message that Slack accepts, in characters.
+// maxMarkdown is the maximum length of a message's Markdown that Slack accepts, in characters.
 const maxMarkdown = 12_000
 
-// rendered returns a draft's Markdown as a message shows it, or channel.ErrTooLong.
+// rendered returns a draft's Markdown in Slack's format, or channel.ErrTooLong.
 func rendered(d channel.Draft) (string, error) {
 	text := Render(d.Markdown, d.State != channel.Writing || !d.Last)
 	if utf8.RuneCountInString(text) > maxMarkdown {
@@ -49,8 +49,8 @@ func (a *Adapter) growth(to channel.Target, ref channel.Ref, from, d channel.Dra
 	return more, nil
 }
 
-// Begin implements channel.Surface. An answer is streamed where Slack shows its own button to stop it; elsewhere it is
-// posted with a button, and replaced as it grows.
+// Begin implements channel.Surface. It streams the answer if Slack shows its own button to stop it. Otherwise it posts
+// the answer with a button, and Replace updates it.
 func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft) (channel.Ref, error) {
 	text, err := rendered(d)
 	if err != nil {
@@ -123,7 +123,8 @@ func (a *Adapter) Finish(ctx context.Context, to channel.Target, ref channel.Ref
 	return nil
 }
 
-// Replace implements channel.Surface. A message that is still streamed cannot be replaced: its stream ends first.
+// Replace implements channel.Surface. It ends the message's stream first, because Slack cannot replace a streamed
+// message.
 func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Ref, d channel.Draft) error {
 	text, err := rendered(d)
 	if err != nil {
@@ -142,13 +143,13 @@ func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Re
 	}
 	_, _, _, err = client.UpdateMessageContext(ctx, to.Channel, string(ref), message(d, text)...)
 	if err == nil && d.Last && d.State != channel.Writing {
-		// Slack's own button has stopped the stream, but not the session.
+		// If Slack's own button has stopped the stream, the session is still active.
 		a.rest(ctx, to)
 	}
 	return result("chat.update", err)
 }
 
-// end ends the stream of a message, unless it is known to have ended.
+// end ends the stream of a message, unless the cache of ended messages contains it.
 func (a *Adapter) end(ctx context.Context, to channel.Target, ref channel.Ref) error {
 	name := to.Channel + "/" + string(ref)
 	if _, ended := a.ended.get(name); ended {
@@ -163,7 +164,7 @@ func (a *Adapter) end(ctx context.Context, to channel.Target, ref channel.Ref) e
 	return nil
 }
 
-// eventType names the metadata of an answer's messages.
+// eventType is the metadata type of an answer's messages.
 const eventType = "tsumugi_answer"
 
 // metadata identifies the answer and the part of a message. All members of the workspace can read it.
@@ -174,11 +175,12 @@ func metadata(d channel.Draft) slackgo.SlackMetadata {
 	}
 }
 
-// part names a message of an answer.
+// part identifies a message of an answer.
 func part(d channel.Draft) string { return d.AnswerID.String() + "/" + strconv.Itoa(d.Part) }
 
-// Find implements channel.Surface. A message that was posted or is complete says which answer it is. A stream does not:
-// it is the assistant's, not known to be another answer, and holds a beginning of the text.
+// Find implements channel.Surface. Posted and complete messages have metadata that identify the answer. A streamed
+// message has no metadata. It is a match if the assistant wrote it, it is not known to belong to another answer, and
+// its text is a beginning of the draft's text.
 func (a *Adapter) Find(
 	ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft,
 ) (channel.Ref, bool, error) {
@@ -206,13 +208,13 @@ func (a *Adapter) Find(
 	return found, found != "", nil
 }
 
-// isOther reports whether a message was begun here for something else.
+// isOther reports whether this server has begun a message for another draft.
 func (a *Adapter) isOther(to channel.Target, m slackgo.Message, d channel.Draft) bool {
 	known, ok := a.begun.get(to.Channel + "/" + m.Timestamp)
 	return ok && known != part(d)
 }
 
-// stamp returns a time as Slack writes it.
+// stamp formats a time in the format of Slack's timestamps.
 func stamp(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1_000)
 }
@@ -220,19 +222,19 @@ func stamp(t time.Time) string {
 // place identifies a conversation in the cache of Slack's stop buttons.
 func place(to channel.Target) string { return to.Installation.ID.String() + "/" + to.Channel }
 
-// stoppable reports whether Slack shows its own button to stop an answer there.
+// stoppable reports whether Slack shows its own button to stop an answer in a thread.
 func (a *Adapter) stoppable(ctx context.Context, to channel.Target) bool {
 	if to.Thread == "" {
 		return false
 	}
 	if _, known := a.stops.get(place(to)); !known && a.session(ctx, to, "processing") != nil {
-		return false // For this message.
+		return false // Not cached, so the next message tries again.
 	}
 	shown, _ := a.stops.get(place(to))
 	return shown
 }
 
-// session sets how far the assistant is in a thread, and remembers whether Slack offers to stop it there.
+// session sets the assistant's status in a thread, and caches whether Slack shows its button to stop an answer.
 func (a *Adapter) session(ctx context.Context, to channel.Target, status string) error {
 	if known, ok := a.stops.get(place(to)); ok && !known {
 		return nil
@@ -245,7 +247,7 @@ func (a *Adapter) session(ctx context.Context, to channel.Target, status string)
 		a.stops.set(place(to), !strings.Contains(said.Warning, "missing_agent_session_stopped_event_subscription"))
 		return nil
 	case refusal(err) != "" && refusal(err) != "ratelimited" && !slices.Contains(revoked, refusal(err)):
-		// Whatever the reason, Slack has no button here.
+		// Without a session, Slack shows no button.
 		a.stops.set(place(to), false)
 		return nil
 	}
@@ -255,7 +257,7 @@ func (a *Adapter) session(ctx context.Context, to channel.Target, status string)
 // rest ends the session of an answer that is complete.
 func (a *Adapter) rest(ctx context.Context, to channel.Target) {
 	if shown, _ := a.stops.get(place(to)); shown && to.Thread != "" {
-		_ = a.session(ctx, to, "active") // Else the button stays until the next answer.
+		_ = a.session(ctx, to, "active") // If this fails, the button stays until the next answer.
 	}
 }
 
@@ -277,7 +279,7 @@ func (a *Adapter) Status(ctx context.Context, to channel.Target, text string) er
 	return shownOnly("assistant.threads.setStatus", err)
 }
 
-// shownOnly drops the errors of optional methods, which a workspace may not have.
+// shownOnly ignores the errors of optional methods that a workspace does not have.
 func shownOnly(method string, err error) error {
 	if code := refusal(err); code != "" && code != "ratelimited" && !slices.Contains(revoked, code) {
 		return nil

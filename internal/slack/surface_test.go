@@ -155,7 +155,7 @@ func TestMissingDocuments(t *testing.T) {
 	o.silent()
 }
 
-// silent checks that the assistant has sent no notification and that Slack shows no preview.
+// silent checks that the assistant has caused no notification and that Slack shows no preview.
 func (o *office) silent() {
 	o.t.Helper()
 	if pinged, unfurled := o.Pinged(), o.Unfurled(); len(pinged)+len(unfurled) > 0 {
@@ -374,7 +374,7 @@ func TestR89_Messages(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	// Entities make this longer than Slack takes.
+	// With entities, this text exceeds Slack's limit.
 	text := strings.Repeat("a<b ", o.adapter.Traits().MaxCharacters/4)
 	from := draft(text[:4_000])
 	ref, err := o.adapter.Begin(ctx, o.to, from)
@@ -396,7 +396,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// replacing is Slack where it has no button to stop an answer.
+// replacing is the adapter in a workspace without Slack's button to stop an answer.
 type replacing struct{ *slack.Adapter }
 
 func (r replacing) Traits() channel.Traits {

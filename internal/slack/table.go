@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// tableColumns is how wide a table may be: wider ones break on the usual screens.
+	// tableColumns is the maximum width of a table. The lines of wider tables wrap on common screens.
 	tableColumns = 90
-	// tableGrowth bounds, in percent, what alignment may add to a message: its length is limited.
+	// tableGrowth is the maximum growth of a table by alignment, in percent, because the length of a message is
+	// limited.
 	tableGrowth = 25
 )
 
@@ -22,7 +23,8 @@ var (
 	cellMarks    = strings.NewReplacer("**", "", "~~", "", "`", "", "\\", "")
 )
 
-// table renders the table at the beginning of lines, or the lines as text without one. It returns as block does.
+// table renders the table at the beginning of lines, or a line of text if there is no table. Its result is that of
+// block.
 func (r *renderer) table(lines []string) int {
 	n := 0
 	for n < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[n], " \t"), "|") {
@@ -47,7 +49,7 @@ func (r *renderer) table(lines []string) int {
 	return n
 }
 
-// drawn returns the rows of a table, its columns aligned if that fits.
+// drawn returns the rows of a table. It aligns the columns if the result is within the limits.
 func drawn(lines []string) string {
 	source, right := 0, make(map[int]bool)
 	var rows [][]string
@@ -73,7 +75,7 @@ func drawn(lines []string) string {
 	return aligned
 }
 
-// columnWidths returns how wide each column is, and all together.
+// columnWidths returns the width of each column, and the total.
 func columnWidths(rows [][]string) (widths []int, total int) {
 	for _, row := range rows {
 		for column, cell := range row {
@@ -89,7 +91,7 @@ func columnWidths(rows [][]string) (widths []int, total int) {
 	return widths, total
 }
 
-// layout writes rows, each cell as wide as its column. A width of 0 pads nothing.
+// layout returns the rows with each cell padded to the width of its column. Width 0 means no padding.
 func layout(rows [][]string, widths []int, right map[int]bool) string {
 	var b strings.Builder
 	for i, row := range rows {
@@ -120,7 +122,7 @@ func layout(rows [][]string, widths []int, right map[int]bool) string {
 	return b.String()
 }
 
-// cells splits a row at its bars, but for escaped ones.
+// cells splits a row at its bars, except escaped ones.
 func cells(line string) []string {
 	line = strings.TrimPrefix(strings.TrimSpace(line), "|")
 	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
@@ -137,7 +139,7 @@ func cells(line string) []string {
 	return append(out, strings.TrimSpace(line[start:]))
 }
 
-// cellText returns the text of a cell without its markup, which code does not show.
+// cellText returns the text of a cell without markup, because the table is shown as code.
 func cellText(cell string) string {
 	cell = cellBreak.ReplaceAllString(cell, " ")
 	cell = cellLink.ReplaceAllStringFunc(cell, func(link string) string {
@@ -150,7 +152,7 @@ func cellText(cell string) string {
 	return cellMarks.Replace(cell)
 }
 
-// columns is how wide a text is in a font of fixed width, where ideographs take two columns.
+// columns returns the width of a text in a monospaced font, in which ideographs are two columns wide.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxSaid     = 50 // Messages of a thread that are read before a question.
+	maxSaid     = 50 // Maximum number of a thread's messages before a question.
 	repliesPage = 200
 	maxPages    = 20
 )
@@ -27,10 +27,10 @@ const (
 // replyQuery selects messages of a thread.
 type replyQuery struct {
 	oldest, latest string // "" for no bound; inclusive.
-	newest         bool   // Through all pages, for the newest ones.
+	newest         bool   // Read all pages, because the newest messages are on the last one.
 }
 
-// replies returns messages of a thread, oldest first, and who the assistant is there.
+// replies returns messages of a thread, oldest first, and the user id of the assistant.
 func (a *Adapter) replies(ctx context.Context, to channel.Target, q replyQuery) ([]slackgo.Message, string, error) {
 	self, err := a.self(ctx, to.Installation)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *Adapter) Said(ctx context.Context, to channel.Target, before channel.Re
 		return nil, err
 	}
 	messages = slices.DeleteFunc(messages, func(m slackgo.Message) bool {
-		return m.User == self || before != "" && m.Timestamp >= string(before) || !spokenBy(m.SubType)
+		return m.User == self || before != "" && m.Timestamp >= string(before) || !hasText(m.SubType)
 	})
 	if len(messages) > maxSaid {
 		messages = messages[len(messages)-maxSaid:]
@@ -80,8 +80,8 @@ func (a *Adapter) Said(ctx context.Context, to channel.Target, before channel.Re
 	return said, nil
 }
 
-// within checks that a channel is not shared with another company, unless that is allowed: events say so themselves,
-// commands and shortcuts do not.
+// within returns an error if a channel is shared with another company, unless the policy allows it. It is needed for
+// commands and shortcuts, which do not contain this information as events do.
 func (a *Adapter) within(ctx context.Context, to channel.Target) error {
 	if to.Installation.Policy.SharedChannels || to.Direct {
 		return nil
@@ -118,8 +118,8 @@ func (a *Adapter) Message(ctx context.Context, to channel.Target, ref channel.Re
 	return channel.Said{}, fmt.Errorf("slack: conversations.replies: %w", channel.ErrGone)
 }
 
-// spokenBy reports whether messages of a subtype say something.
-func spokenBy(subtype string) bool {
+// hasText reports whether messages of a subtype contain a text by their author.
+func hasText(subtype string) bool {
 	switch subtype {
 	case "", "file_share", "thread_broadcast", "bot_message", "me_message":
 		return true
@@ -127,7 +127,7 @@ func spokenBy(subtype string) bool {
 	return false
 }
 
-// said reads a message. A person whose name cannot be found has their id.
+// said converts a message. If the name of a person cannot be found, it uses the id.
 func (a *Adapter) said(ctx context.Context, i channel.Installation, self string, m slackgo.Message) channel.Said {
 	name := func(id string) string { return a.people.name(ctx, a.client(i), i, id) }
 	s := channel.Said{Ref: channel.Ref(m.Timestamp), Text: plain(m.Text, self, name), Files: files(objects(m.Files))}
@@ -172,7 +172,7 @@ func (p *people) name(ctx context.Context, client *slackgo.Client, i channel.Ins
 	return name
 }
 
-// maxNamed bounds the people whose names are looked up for a text.
+// maxNamed is the maximum number of people whose names are looked up for a text.
 const maxNamed = 20
 
 // mentioned matches the id of a person in a plain text.
@@ -189,8 +189,8 @@ func (a *Adapter) Named(ctx context.Context, to channel.Target, text string) str
 	})
 }
 
-// Download implements channel.Surface. It sends the token to Slack alone, as the uploader chooses the address of a file
-// outside of Slack.
+// Download implements channel.Surface. It sends the token to Slack's addresses only, because the uploader chooses the
+// address of a file outside of Slack.
 func (a *Adapter) Download(ctx context.Context, to channel.Target, f channel.File) (io.ReadCloser, error) {
 	address := f.URL
 	if address == "" {
@@ -201,7 +201,7 @@ func (a *Adapter) Download(ctx context.Context, to channel.Target, f channel.Fil
 		address = or(info.URLPrivateDownload, info.URLPrivate)
 	}
 	u, err := url.Parse(address)
-	if err != nil || !a.slacks(u) {
+	if err != nil || !a.isSlack(u) {
 		return nil, fmt.Errorf("slack: a file outside of Slack: %w", channel.ErrGone)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
@@ -219,7 +219,7 @@ func (a *Adapter) Download(ctx context.Context, to channel.Target, f channel.Fil
 	return limited{io.LimitReader(response.Body, datasource.MaxSize+1), response.Body}, nil
 }
 
-// served reports whether a response is the file. Without access, Slack answers the page of its sign-in.
+// served returns an error unless a response is the file. Without access, Slack responds with its sign-in page.
 func served(response *http.Response, f channel.File) error {
 	switch {
 	case response.StatusCode == http.StatusTooManyRequests:

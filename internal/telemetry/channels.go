@@ -2,7 +2,7 @@ package telemetry
 
 import "github.com/tsumugi-ai/tsumugi/internal/channel"
 
-// WatchChannels adds metrics of conversations that live elsewhere.
+// WatchChannels adds metrics of conversations in chat services such as Slack.
 func (t *Telemetry) WatchChannels(read func() channel.Stats) {
 	t.registry.MustRegister(newSnapshots(read, []series[channel.Stats]{
 		gauge("tsumugi_channel_events_waiting", "Events of all servers that wait or are being handled.",

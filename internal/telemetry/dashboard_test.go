@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// everything returns the metrics of a server that has used every feature.
+// everything returns the metrics page with all metrics of the server.
 func everything(t *testing.T) string {
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1"})
@@ -40,7 +40,7 @@ func TestDashboardAndGuideNameExistingMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !json.Valid(dashboard) {
-		t.Error("the dashboard is no JSON")
+		t.Error("the dashboard is not valid JSON")
 	}
 	guide, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {

@@ -21,7 +21,7 @@ type generations struct {
 	refused    *prometheus.CounterVec
 }
 
-// Generations returns the metrics of the chat service. It must be called once only.
+// Generations returns the metrics of the chat service. It must be called only once.
 func (t *Telemetry) Generations() chat.Metrics {
 	plain := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -53,7 +53,7 @@ func (t *Telemetry) Generations() chat.Metrics {
 			Name: "tsumugi_questions_refused_total", Help: "Questions that were refused, by reason.",
 		}, []string{"reason"}),
 	}
-	// Creates the series, so that the rate of an outcome that never happened is zero instead of unknown.
+	// Creates all series, so that the rate of an outcome that has not happened is zero instead of unknown.
 	for _, outcome := range []string{
 		chat.OutcomeSuccess, chat.OutcomeStopped, chat.OutcomeFailed, chat.OutcomeHandedOver, chat.OutcomeDropped,
 	} {

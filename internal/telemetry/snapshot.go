@@ -6,16 +6,16 @@ import "github.com/prometheus/client_golang/prometheus"
 type series[S any] struct {
 	name, help string
 	kind       prometheus.ValueType
-	labels     []string // Names and values alternating.
+	labels     []string // Alternating names and values.
 	value      func(S) float64
 }
 
-// counter declares a metric that only grows.
+// counter declares a metric that never decreases.
 func counter[S any, N int | int64 | uint64](name, help string, value func(S) N, labels ...string) series[S] {
 	return series[S]{name, help, prometheus.CounterValue, labels, func(s S) float64 { return float64(value(s)) }}
 }
 
-// gauge declares a metric that goes up and down.
+// gauge declares a metric that may increase and decrease.
 func gauge[S any, N int | int64 | uint64](name, help string, value func(S) N, labels ...string) series[S] {
 	return series[S]{name, help, prometheus.GaugeValue, labels, func(s S) float64 { return float64(value(s)) }}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// WatchStreams adds metrics of the stream sender and the hub. All but the gauges are counters.
+// WatchStreams adds metrics of the stream sender and the hub.
 func (t *Telemetry) WatchStreams(sender func() sse.Stats, hub func() stream.HubStats) {
 	t.registry.MustRegister(
 		newSnapshots(sender, senderSeries()), newSnapshots(hub, hubSeries()), newLag(sender),
@@ -74,7 +74,7 @@ func hubSeries() []series[stream.HubStats] {
 	}
 }
 
-// lag is the histogram of how long events wait until they are written.
+// lag is the histogram of the time from publishing an event to the end of its write.
 type lag struct {
 	read func() sse.Stats
 	desc *prometheus.Desc
@@ -101,7 +101,7 @@ func (l *lag) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstHistogram(l.desc, count, s.LagSum.Seconds(), buckets)
 }
 
-// WatchBridge adds whether this server is connected to the others.
+// WatchBridge adds a gauge that is 1 if this server is connected to the other servers.
 func (t *Telemetry) WatchBridge(connected func() bool) {
 	t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsumugi_nats_connected", Help: "1 while this server is connected to NATS, else 0.",

@@ -1,9 +1,9 @@
 // Package telemetry exports metrics for Prometheus, and traces for an OpenTelemetry collector.
 //
-// It owns both libraries. The domains do not know the Prometheus client: they keep their own counters or call a small
-// interface that they declare. For traces they use OpenTelemetry's API, which does nothing unless a collector is
-// configured. The names, labels and units of the metrics are documented in docs/operating.md; no metric or span
-// contains people's texts, names or addresses.
+// It is the only package that imports the Prometheus client. The domains have their own counters, or call a small
+// interface that they declare. For traces, they use OpenTelemetry's API, which does nothing unless a collector is
+// configured. docs/operating.md documents the names, labels and units of the metrics. No metric or span contains users'
+// texts, names or addresses.
 package telemetry
 
 import (
@@ -26,12 +26,12 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// exportTimeout bounds the export of a batch of spans. If the collector is down, only the spans are lost.
+// exportTimeout bounds the export of a batch of spans. If the collector is down, the spans are lost.
 const exportTimeout = 5 * time.Second
 
 // Config configures the telemetry.
 type Config struct {
-	Version  string // Of the program.
+	Version  string // Version of the program.
 	ServerID string // Identifies this server in traces.
 
 	// OTLPEndpoint is the collector's URL for OTLP over HTTP, such as http://127.0.0.1:4318; "" disables traces. A URL
@@ -91,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 
 var errEndpoint = errors.New("the endpoint of the collector must be a URL that begins with http:// or https://")
 
-// tracesURL returns the URL to which spans are exported.
+// tracesURL returns the URL for exporting spans.
 func tracesURL(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -103,7 +103,7 @@ func tracesURL(endpoint string) (string, error) {
 	return u.String(), nil
 }
 
-// Tracer returns the tracer of all spans. Without a collector they are discarded.
+// Tracer returns the tracer of all spans. Without a collector, spans are discarded.
 func (t *Telemetry) Tracer() trace.Tracer {
 	if t.provider == nil {
 		return noop.NewTracerProvider().Tracer("")
@@ -116,7 +116,7 @@ func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// RequestDone records a request. route is the pattern that it matched.
+// RequestDone records a request. route is the matched pattern.
 func (t *Telemetry) RequestDone(method, route string, status int, took time.Duration) {
 	t.requests.WithLabelValues(method, route, fmt.Sprint(status)).Observe(took.Seconds())
 }

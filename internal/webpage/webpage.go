@@ -1,7 +1,8 @@
-// Package webpage turns what the browser extension sends of a page into a question: the text that a person reads in the
-// thread, and the prompt that the model reads. Pages are untrusted: they stand inside the fences of package answer.
+// Package webpage turns a request of the browser extension about a page into a question. A question has a text, which
+// is shown in the thread, and a prompt for the model. Pages are untrusted, so the prompt has them inside the fences of
+// package answer.
 //
-// It works on text alone, and imports fault, answer and skill.
+// It imports fault, answer and skill.
 package webpage
 
 import (
@@ -29,13 +30,13 @@ const (
 // Request is a question about a page.
 type Request struct {
 	Kind      skill.Kind
-	Continues bool // It is asked in a thread that has the page already.
+	Continues bool // The thread already contains the page.
 	URL       string
 	Title     string
-	Text      string // The page as Markdown.
+	Text      string // Content of the page as Markdown.
 	Truncated int    // Characters at the end of the page that were not sent.
 	Selection string
-	Messages  []Message // The conversation so far, for a client that keeps its own; the last one is the question.
+	Messages  []Message // Conversation so far, for a client that stores it. The last message is the question.
 }
 
 // Message is a message of the client's conversation.
@@ -44,13 +45,13 @@ type Message struct {
 	Content string
 }
 
-// Question is what is stored of a request.
+// Question is the stored form of a request.
 type Question struct {
-	Content string // For people.
-	Prompt  string // For the model; "" if it is the same.
+	Content string // Shown to users.
+	Prompt  string // Sent to the model; "" if it equals Content.
 }
 
-// Question checks a request and returns its question. The error names the fields.
+// Question checks a request and returns its question. The error has the invalid fields.
 func (r Request) Question() (Question, error) {
 	if fields := r.check(); len(fields) > 0 {
 		return Question{}, &fault.Error{Code: fault.Invalid, Detail: "入力内容に誤りがあります。", Fields: fields}
@@ -70,7 +71,7 @@ func (r Request) Question() (Question, error) {
 	return Question{Content: content, Prompt: b.String()}, nil
 }
 
-// words returns the question as a person reads it, and as the model is asked.
+// words returns the question that is shown to users, and the request to the model.
 func (r Request) words() (content, request string) {
 	switch r.Kind {
 	case skill.KindPageWholeSummary:
@@ -96,7 +97,7 @@ func (r Request) words() (content, request string) {
 	return question, b.String()
 }
 
-// passages returns what the request holds of the page: the selection first.
+// passages returns the selection and the content of the page, without empty ones.
 func (r Request) passages() []answer.Passage {
 	var passages []answer.Passage
 	add := func(name, text string) {
@@ -111,7 +112,7 @@ func (r Request) passages() []answer.Passage {
 	return passages
 }
 
-// name returns the page's title, or its host for a page without one.
+// name returns the page's title, or the host of its URL if the title is empty.
 func (r Request) name() string {
 	if title := short(r.Title, 100); title != "" {
 		return title
@@ -122,7 +123,7 @@ func (r Request) name() string {
 	return ""
 }
 
-// short returns a text on one line, cut after limit characters.
+// short returns a text on one line, truncated to limit characters.
 func short(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= limit {
@@ -131,7 +132,8 @@ func short(text string, limit int) string {
 	return string([]rune(text)[:limit-1]) + "…"
 }
 
-// Cut returns the beginning of a text that a request may hold, and how many characters that leaves out.
+// Cut truncates a text to the maximum length of a request. It returns the truncated text and the number of omitted
+// characters.
 func Cut(text string) (begins string, left int) {
 	n := 0
 	for i := range text {
@@ -142,7 +144,7 @@ func Cut(text string) (begins string, left int) {
 	return text, 0
 }
 
-// check returns what is wrong with the request.
+// check returns the invalid fields of the request.
 func (r Request) check() []fault.FieldError {
 	var wrong checks
 	if _, known := skill.Extension(r.Kind); !known {
@@ -176,7 +178,8 @@ func (r Request) check() []fault.FieldError {
 	return wrong
 }
 
-// needsURL reports whether a request names its page: one that begins with a page, or holds a part of one.
+// needsURL reports whether a request must have the page's URL, because it starts a conversation about a page or
+// contains a part of one.
 func (r Request) needsURL() bool {
 	switch r.Kind {
 	case skill.KindPageWholeSummary, skill.KindEasyExplain:
@@ -186,7 +189,7 @@ func (r Request) needsURL() bool {
 	}
 }
 
-// checks are the invalid fields of a request.
+// checks collects the invalid fields of a request.
 type checks []fault.FieldError
 
 func (c *checks) add(field, message string) {

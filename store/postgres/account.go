@@ -16,7 +16,7 @@ type account struct {
 	name     string
 	uid, gid int
 	groups   []int
-	other    bool // It is not the user of this process, which is root then.
+	other    bool // It differs from the user of this process, which is root.
 }
 
 // chooseAccount returns the user of this process or, for root, the one that cfg or the owner of the folder determines:
@@ -65,7 +65,7 @@ func newAccount(u *user.User) (account, error) {
 	a := account{name: u.Username, uid: uid, gid: gid, other: true}
 	ids, err := u.GroupIds()
 	if err != nil {
-		ids = nil // The server needs no more than the primary group.
+		ids = nil // The server only needs the primary group.
 	}
 	for _, id := range ids {
 		if n, err := strconv.Atoi(id); err == nil {
@@ -75,8 +75,8 @@ func newAccount(u *user.User) (account, error) {
 	return a, nil
 }
 
-// clusterOwner returns the ordinary user who owns an existing cluster, or nil. Running as that user leaves the folder
-// usable for them without root.
+// clusterOwner returns the ordinary user who owns an existing cluster, or nil. If the server runs as that user, the
+// folder stays usable for them without root.
 func clusterOwner(dataDir string) *user.User {
 	info, err := os.Stat(filepath.Join(dataDir, "cluster", "PG_VERSION"))
 	if err != nil {
@@ -127,14 +127,14 @@ func (a account) giveTree(path string) error {
 	})
 }
 
-// mayEnter reports whether the account may pass through the existing folder dir and every folder above it. It looks at
-// the permission bits only: access that is granted by ACL alone counts as none.
+// mayEnter reports whether the account may pass through the existing folder dir and every folder above it. It checks
+// the permission bits only and ignores access that an ACL grants.
 func (a account) mayEnter(dir string) bool {
 	if !a.other {
 		return true
 	}
 	for {
-		info, err := os.Stat(dir) //nolint:gosec // Looks at permissions only.
+		info, err := os.Stat(dir) //nolint:gosec // Reads permissions only.
 		if err != nil || !info.IsDir() || !a.holds(info, 0o1) {
 			return false
 		}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// createCluster creates the data directory and the database in it. It works in a temporary place and renames at the
-// end, so that an interrupted first start begins anew.
+// createCluster creates the data directory and the database in it. It creates them in a temporary folder and renames
+// that at the end. After an interrupted first start, the next start therefore creates the cluster again.
 func (s *Server) createCluster(ctx context.Context) error {
 	part := filepath.Join(s.folder.root, "cluster.part")
 	if err := os.RemoveAll(part); err != nil {
@@ -35,8 +35,8 @@ func (s *Server) createCluster(ctx context.Context) error {
 	return nil
 }
 
-// initialize runs initdb. Text is UTF-8, sorted by code point on every machine, while the character classes are
-// Unicode's: with plain C, extensions mishandle Japanese text.
+// initialize runs initdb. Text is UTF-8 and is sorted by code point on every machine. Character classes are Unicode's,
+// because extensions mishandle Japanese text with the plain C locale.
 func (s *Server) initialize(ctx context.Context, dir string) error {
 	args := []string{
 		"-D", dir, "-U", database, "-E", "UTF8", "--locale=C", "--auth=peer", "--data-checksums",
@@ -58,7 +58,7 @@ func (s *Server) initialize(ctx context.Context, dir string) error {
 	return err
 }
 
-// writeAccess allows exactly one operating system user to connect: that of this process, by the credentials of the
+// writeAccess allows only the operating system user of this process to connect, identified by the credentials of the
 // socket's peer. The socket's folder is private as well, so no password has to be stored.
 func (s *Server) writeAccess() error {
 	self, err := user.Current()
@@ -81,8 +81,8 @@ func (s *Server) writeAccess() error {
 	return nil
 }
 
-// arguments returns the server's command line. Settings are set here and not in postgresql.conf, so that a new version
-// of this program brings its own. postgresql.conf applies to everything that is not set here.
+// arguments returns the server's command line. It contains the settings, so that a new version of this program can
+// change them. postgresql.conf applies to settings that are not on the command line.
 func (s *Server) arguments() []string {
 	settings := map[string]string{
 		"listen_addresses":        "",
@@ -97,7 +97,7 @@ func (s *Server) arguments() []string {
 		"logging_collector":       "off",
 		"log_line_prefix":         "",
 		"log_checkpoints":         "off",
-		// Failed statements are reported to the caller as errors; logging them would put people's data into the log.
+		// Failed statements are returned to the caller as errors. Logging them would write users' data to the log.
 		"log_min_messages":        "log",
 		"log_min_error_statement": "panic",
 		// The queries are short; compiling them would take longer than running them.
@@ -126,7 +126,7 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// pidFile is the content of postmaster.pid, which a server writes about itself.
+// pidFile is the content of postmaster.pid, which the server writes.
 type pidFile struct {
 	pid   int  // 0 if the file does not exist or is empty.
 	ready bool // The server accepts connections.

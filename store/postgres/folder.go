@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// locationFile is a file in a data folder that the account cannot reach. It names the folder used instead, so that
-	// the data is found again after the checkout has moved.
+	// locationFile is a file in a data folder that the account cannot reach. It contains the path of the folder used
+	// instead, so that the data is found after the checkout has moved.
 	locationFile = "LOCATION"
 	// maxSocketDir keeps the socket's path, with the name that PostgreSQL adds, below the limit of 104 bytes (macOS;
 	// 108 on Linux).
@@ -84,12 +84,12 @@ func standIn(cfg Config, root string, acct account, log *slog.Logger) (string, e
 	if err := os.WriteFile(note, []byte(other+"\n"), 0o644); err != nil {
 		return "", fmt.Errorf("the data folder %s: %w", root, err)
 	}
-	log.Warn("the database keeps its data elsewhere, because its account cannot reach the data folder",
+	log.Warn("the database uses a fallback data folder, because its account cannot reach the configured one",
 		"account", acct.name, "data_folder", root, "used_instead", other)
 	return other, nil
 }
 
-// claim makes the account the only one with access to a folder.
+// claim makes a folder accessible to the account only.
 func claim(dir string, acct account) error {
 	if err := acct.give(dir); err != nil {
 		return fmt.Errorf("the data folder %s cannot be handed to %s: %w", dir, acct.name, err)
@@ -130,7 +130,7 @@ func (f folder) claimCluster(acct account) error {
 	return nil
 }
 
-// major returns the PostgreSQL version of the cluster, or 0 if there is no cluster yet.
+// major returns the PostgreSQL version of the cluster, or 0 if the cluster does not exist.
 func (f folder) major() (int, error) {
 	path := filepath.Join(f.cluster, "PG_VERSION")
 	text, err := os.ReadFile(path)
@@ -163,7 +163,7 @@ func (f folder) socketDir(acct account) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("the folder for the database socket: %w", err)
 	}
-	// Somebody else could have created a folder of that name in /tmp: it must not be used.
+	// Another user may have created a folder with this name in /tmp, which must not be used.
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return "", fmt.Errorf("the folder for the database socket: %w", err)

@@ -80,7 +80,7 @@ func TestRefusesLinksOutOfAnNpmPackage(t *testing.T) {
 	}
 }
 
-// TestPrivateCheckout runs as root in a home directory that nobody else may enter.
+// TestPrivateCheckout runs as root in a home directory that other users cannot enter.
 func TestPrivateCheckout(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -113,7 +113,7 @@ func TestPrivateCheckout(t *testing.T) {
 		}
 	}
 
-	// The checkout moves: its LOCATION file still leads to the data.
+	// After the checkout has moved, the data is found by its LOCATION file.
 	moved := filepath.Join(home, "moved")
 	if err := os.Rename(cfg.DataDir, moved); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestRunsAsTheConfiguredAccount(t *testing.T) {
 	srv := start(t, cfg)
 	write(t, srv.DSN(), "誰でもない")
 	if os.Geteuid() != 0 {
-		return // The setting is for root.
+		return // RunAs applies to root only.
 	}
 	out, err := exec.Command("stat", "-c", "%U", filepath.Join(srv.DataDir(), "cluster")).Output()
 	if err != nil || strings.TrimSpace(string(out)) != "nobody" {
@@ -152,7 +152,7 @@ func TestRunsAsTheConfiguredAccount(t *testing.T) {
 	if err := srv.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Without the setting the owner of the cluster is used; with another one the cluster changes its owner.
+	// An empty RunAs means the owner of the cluster. Another value changes the owner of the cluster.
 	cfg.RunAs = ""
 	srv = start(t, cfg)
 	if got := read(t, srv.DSN()); got != "誰でもない" {

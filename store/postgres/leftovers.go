@@ -10,13 +10,13 @@ import (
 
 const (
 	leftoverPoll    = 10 * time.Millisecond
-	leftoverTimeout = 15 * time.Second // For a predecessor's server to shut down by itself.
+	leftoverTimeout = 15 * time.Second // For the previous server to shut down by itself.
 )
 
-// clearLeftovers makes the data directory ready for a launch if the last server did not end cleanly. That server is
-// signaled to stop when its supervisor dies, but may need a moment; a dead one may linger as a zombie in the process
-// table; its children end soon after it. postmaster.pid is removed only when no process uses the directory any more: if
-// the pid in it belonged to an unrelated process by now, PostgreSQL would refuse to start.
+// clearLeftovers prepares the data directory for a launch if the last server did not end cleanly. That server gets a
+// signal to stop when its supervisor dies, but may take a moment to end, and so may its children. An ended server may
+// remain in the process table as a zombie. clearLeftovers removes postmaster.pid when no process uses the directory,
+// because PostgreSQL refuses to start if the pid in it belongs to an unrelated process by then.
 func (s *Server) clearLeftovers() error {
 	pid := s.folder.readPID().pid
 	path := filepath.Join(s.folder.cluster, "postmaster.pid")
@@ -41,7 +41,7 @@ func (s *Server) clearLeftovers() error {
 		if step := leftoverTimeout / 3; ours && len(signals) > 0 &&
 			time.Since(begin) >= time.Duration(3-len(signals))*step {
 			for _, p := range left {
-				_ = syscall.Kill(p, signals[0]) // It may have ended already.
+				_ = syscall.Kill(p, signals[0]) // Fails if the process has ended.
 			}
 			signals = signals[1:]
 		}
@@ -64,5 +64,5 @@ func (s *Server) clearLeftovers() error {
 func (s *Server) socketPath() string { return filepath.Join(s.socketDir, ".s.PGSQL."+port) }
 
 // cleanUp removes the socket's folder, which may be outside the data folder. A server that ended cleanly has removed
-// its files; otherwise they stay, and the next start removes them.
+// its files. Otherwise the folder stays, and the next start removes the files.
 func (s *Server) cleanUp() { _ = os.Remove(s.socketDir) }

@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// folderLock is held from start to stop and ensures that a data folder has one supervisor. The kernel releases it when
-// the process ends in whatever way, so it is never stale. Its file names the supervisor and its server, for people and
-// for the next supervisor, which may end a server only if it was started by ours.
+// folderLock is held from start to stop and ensures that a data folder has one supervisor. The kernel releases it
+// whenever the process ends, so it is never stale. Its file contains the process ids of the supervisor and its server.
+// The next supervisor reads them, because it may only end a server that a supervisor of this package started.
 type folderLock struct {
 	file *os.File
-	// previous is the process id of the server that the last supervisor ran, 0 if there was none.
+	// previous is the process id of the last supervisor's server, or 0.
 	previous int
 }
 
@@ -67,9 +67,9 @@ func (l *folderLock) note(server int) error {
 
 func (l *folderLock) release() {
 	if l != nil {
-		// Explicitly, because closing is not enough: a child that was just forked and has not executed its program yet
-		// has the file open, too.
+		// Closing the file does not release the lock while a child that was just forked, and has not executed its
+		// program yet, has the file open too.
 		_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
-		_ = l.file.Close() // The file stays: removing it would race with the next process to lock it.
+		_ = l.file.Close() // The file is not removed, because removing it would race with the next process that locks it.
 	}
 }

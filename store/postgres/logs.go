@@ -12,7 +12,7 @@ import (
 
 const maxLogLine = 8 << 10 // Longer lines are cut.
 
-// logReader forwards the server's messages to the log and remembers the last error, which explains why the server
+// logReader forwards the server's messages to the log and stores the last error, which is the reason why the server
 // ended.
 type logReader struct {
 	pipe *os.File
@@ -23,16 +23,16 @@ type logReader struct {
 	last  []string   // The last error or unprefixed message with its hints.
 	level slog.Level // Of the message that continuation lines belong to.
 
-	severity string // Prefix of the last line that was no continuation; "" for none.
+	severity string // Prefix of the last line that was not a continuation, or "".
 	fatal    bool   // The message is the last one of a process.
-	withheld bool   // Its lines are not logged: they may contain people's texts.
+	withheld bool   // The message is not logged, because it may contain users' texts.
 }
 
 func newLogReader(pipe *os.File, log *slog.Logger) *logReader {
 	return &logReader{pipe: pipe, log: log, quiet: true}
 }
 
-// run reads until every process that writes has ended, or close is called.
+// run reads until every writing process has ended, or close is called.
 func (l *logReader) run() {
 	r := bufio.NewReaderSize(l.pipe, maxLogLine)
 	for cut := false; ; {
@@ -65,10 +65,10 @@ func (l *logReader) line(text string) {
 	}
 }
 
-// begin processes a line that is no continuation and returns it without its severity. Each message of PostgreSQL, and
-// each line that it adds to one, begins with a severity, a colon and two spaces. Statements, contexts, and details,
-// such as a row that violates a constraint, contain people's texts. Details of a process that ends do not, and explain
-// why it ends. The caller holds mu.
+// begin processes the first line of a message or of an addition to a message, and returns it without its severity.
+// PostgreSQL begins such lines with a severity, a colon and two spaces. Statements, contexts and details are withheld,
+// because they contain users' texts, such as a row that violates a constraint. Details of a process that ends are
+// logged, because they contain no such texts and explain the end. The caller holds mu.
 func (l *logReader) begin(text string) string {
 	severity, message, _ := strings.Cut(text, ":  ")
 	l.severity, l.withheld = severity, false
@@ -93,14 +93,14 @@ func (l *logReader) begin(text string) string {
 	return message
 }
 
-// settled is called when the server accepts connections: errors count from now on, and earlier ones are forgotten.
+// settled discards earlier errors. It is called when the server accepts connections.
 func (l *logReader) settled() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.quiet, l.last = false, nil
 }
 
-// ending is called before the server is asked to stop.
+// ending is called before the server receives the signal to stop.
 func (l *logReader) ending() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

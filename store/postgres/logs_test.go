@@ -56,8 +56,8 @@ func (r *recorder) with(text string) []entry {
 	})
 }
 
-// TestMultilineMessages: continuation lines have the level of their message, and people's texts, which
-// occur in statements and details, are never logged, however the server is configured.
+// TestMultilineMessages checks that continuation lines have the level of their message. It also checks that users'
+// texts, which occur in statements and details, are never logged, whatever the server's configuration is.
 func TestMultilineMessages(t *testing.T) {
 	t.Parallel()
 	log, cfg := newRecorder(), config(folder(t))

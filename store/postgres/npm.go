@@ -13,7 +13,8 @@ import (
 )
 
 // restoreLinks creates the symbolic links that a package archive cannot contain. npm does not create them with
-// --ignore-scripts; their list is stored beside the programs. Programs from elsewhere have no list and need nothing.
+// --ignore-scripts. Their list is stored next to the programs. Programs that do not come from npm have no list, and
+// restoreLinks does nothing.
 func restoreLinks(binDir string) error {
 	native := filepath.Dir(binDir)
 	text, err := os.ReadFile(filepath.Join(native, "pg-symlinks.json"))
@@ -48,8 +49,9 @@ func insideNative(path string) bool {
 	return filepath.IsLocal(path) && strings.HasPrefix(filepath.Clean(path), "native"+string(filepath.Separator))
 }
 
-// copyPackage copies the npm package that binDir belongs to into a place that the account can reach, once, and returns
-// the new folder of programs. Programs from elsewhere are spread over the system and cannot be copied.
+// copyPackage copies the npm package that contains binDir to a folder that the account can reach, unless a copy exists,
+// and returns the new folder of programs. Programs of other installations are spread over the system and cannot be
+// copied.
 func copyPackage(binDir, fallback string, acct account, log *slog.Logger) (string, error) {
 	native := filepath.Dir(binDir)
 	if _, err := os.Stat(filepath.Join(native, "pg-symlinks.json")); err != nil {
@@ -77,11 +79,11 @@ func copyPackage(binDir, fallback string, acct account, log *slog.Logger) (strin
 	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
 		return "", err
 	}
-	// The first process to rename wins; the copies are identical.
+	// If another process renames first, its copy is used. All copies are identical.
 	if err := os.Rename(temp, target); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	log.Info("the database's programs were copied to where its account can reach them", "account", acct.name,
+	log.Info("the database's programs were copied to a folder that its account can reach", "account", acct.name,
 		"from", native, "to", target)
 	return reachable(filepath.Join(target, "bin"), acct)
 }
@@ -134,11 +136,11 @@ func copyTree(from, to string) error {
 			if err != nil {
 				return err
 			}
-			return os.Symlink(link, target) //nolint:gosec // Into a folder that was just made and is ours alone.
+			return os.Symlink(link, target) //nolint:gosec // The folder is new and belongs to this process.
 		case info.Mode().IsRegular():
 			return copyFile(path, target, info.Mode().Perm())
 		default:
-			return nil // Sockets and the like are not copied.
+			return nil // Sockets, pipes and devices are not copied.
 		}
 	})
 }

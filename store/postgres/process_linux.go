@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// serverAttributes runs the server as the account, in a session of its own (Ctrl-C in a terminal must not reach it
-// before its supervisor has finished), and has the kernel signal it to stop when the supervisor dies.
+// serverAttributes runs the server as the account and in a new session, so that Ctrl-C in a terminal does not reach it
+// before its supervisor has finished. The kernel sends it a signal to stop when the supervisor dies.
 func serverAttributes(acct account) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Credential: acct.credential(),
@@ -18,8 +18,8 @@ func serverAttributes(acct account) *syscall.SysProcAttr {
 	}
 }
 
-// workingOn lists the live processes that use a cluster: the server and its children have it as their working
-// directory. Zombies are excluded.
+// workingOn lists the processes that use a cluster, except zombies. The server and its children have the cluster as
+// their working directory.
 func workingOn(cluster string, _ int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// serverAttributes runs the server as the account and in a session of its own: Ctrl-C in a terminal must not reach it
-// before its supervisor has finished. There is no signal on the supervisor's death on these systems; the next start
-// ends what is left.
+// serverAttributes runs the server as the account and in a new session, so that Ctrl-C in a terminal does not reach it
+// before its supervisor has finished. These systems send no signal when the supervisor dies. The next start stops the
+// remaining server.
 func serverAttributes(acct account) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: acct.credential(), Setsid: true}
 }
 
-// workingOn returns the server that postmaster.pid names if it is alive.
+// workingOn returns pid, which is from postmaster.pid, if it is a running PostgreSQL server.
 func workingOn(_ string, pid int) []int {
 	if pid <= 0 || syscall.Kill(pid, 0) == syscall.ESRCH {
 		return nil

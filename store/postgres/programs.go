@@ -31,7 +31,7 @@ type programs struct {
 func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
 
 // findPrograms returns the first usable programs in the order of Config.BinDir's comment. major is the version that the
-// data folder requires, 0 for a new one.
+// data folder requires, or 0 for a new folder.
 func findPrograms(ctx context.Context, cfg Config, acct account, major int) (programs, error) {
 	var rejected []string
 	wrongVersion := false
@@ -83,7 +83,7 @@ func candidates(cfg Config) []string {
 				return
 			}
 		}
-		// PATH may contain a symbolic link to one program of an installation elsewhere.
+		// PATH may contain a symbolic link to a program in the folder of an installation.
 		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres")); err == nil {
 			dir = filepath.Dir(real)
 		}
@@ -219,8 +219,8 @@ func runInput(ctx context.Context, acct account, input, path string, args ...str
 	return "", errors.New(text)
 }
 
-// environment returns the environment of the programs: without variables that change their behaviour, and with messages
-// in English, because they are parsed.
+// environment returns the environment of the programs. It excludes variables that change their behaviour, and selects
+// English messages, because they are parsed.
 func environment() []string {
 	env := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "TMPDIR"} {

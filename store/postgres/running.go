@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// ErrNotRunning says that no server runs on a data folder.
+// ErrNotRunning is the error if no server runs on a data folder.
 var ErrNotRunning = errors.New("no database is running on the data folder")
 
-// Running returns the connection string of the server that another process runs on a data folder, for the operating
-// system user that runs it. If none does, the error is ErrNotRunning.
+// Running returns the connection string of the server that another process runs on a data folder. It works for the
+// operating system user of that process. If no server runs, the error is ErrNotRunning.
 func Running(dataDir string) (dsn string, err error) {
 	note, err := os.ReadFile(filepath.Join(dataDir, locationFile))
 	if err == nil {
 		dataDir = strings.TrimSpace(string(note))
 	}
-	// Its lines: process id, data directory, start time, port, socket folder, …
+	// The lines are: process id, data directory, start time, port, socket folder, …
 	// https://www.postgresql.org/docs/current/storage-file-layout.html
-	pid, err := os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid")) //nolint:gosec // The note is our own.
+	pid, err := os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid")) //nolint:gosec // The path is the operator's.
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w %s", ErrNotRunning, dataDir)
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	maxCrashes  = 5           // Consecutive crashes after which the server is given up.
+	maxCrashes  = 5           // Consecutive crashes after which the server is not restarted.
 	calm        = time.Minute // Running this long resets the count of crashes.
 	readyPoll   = 3 * time.Millisecond
-	quitTimeout = 5 * time.Second // How long a server may take to end without a checkpoint.
+	quitTimeout = 5 * time.Second // Maximum time of a stop without a checkpoint.
 )
 
 // process is one run of the server's program.
@@ -26,8 +26,7 @@ type process struct {
 }
 
 // supervise owns the server's process: it starts it, restarts it after a crash and stops it. It locks its operating
-// system thread until the end, because Pdeathsig, the kernel's signal to the server when its parent dies, refers to the
-// thread that started it.
+// system thread until it returns, because the kernel sends Pdeathsig when the thread that started the process ends.
 func (s *Server) supervise() {
 	runtime.LockOSThread()
 	defer close(s.done)
@@ -108,7 +107,7 @@ func (s *Server) launch() (*process, error) {
 	for {
 		select {
 		case <-tick.C:
-			// The pid is compared, because the file may still be a predecessor's.
+			// The pid is compared, because the file may be from the previous process.
 			if f := s.folder.readPID(); f.ready && f.pid == p.cmd.Process.Pid {
 				p.logs.settled()
 				return p, nil
@@ -148,7 +147,7 @@ func (s *Server) spawn() (*process, error) {
 	return p, nil
 }
 
-// watch ends with the process and its log. Its owner is supervise, which always waits for it.
+// watch waits for the end of the process and its log. Its owner is supervise, which always waits for watch.
 func (p *process) watch() {
 	defer close(p.exited)
 	read := make(chan struct{})
@@ -157,7 +156,7 @@ func (p *process) watch() {
 		p.logs.run()
 	}()
 	_ = p.cmd.Wait() // The process state has the result.
-	// Children that survive a killed server keep the pipe open; they end soon, but are not waited for.
+	// Children that survive a killed server keep the pipe open. They end soon, and watch does not wait for them.
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
@@ -169,7 +168,7 @@ func (p *process) watch() {
 	p.logs.close()
 }
 
-// reason returns in one line why the process ended. It may be called only after exited is closed.
+// reason returns the reason for the end of the process, on one line. It may be called only after exited is closed.
 func (p *process) reason() string {
 	if last := p.logs.lastError(); last != "" {
 		return last
@@ -177,7 +176,8 @@ func (p *process) reason() string {
 	return p.cmd.ProcessState.String()
 }
 
-// shutdown ends the process: with a checkpoint if there is time for it, then without, finally by SIGKILL.
+// shutdown stops the process with a checkpoint. After a timeout, it stops the process without a checkpoint, and finally
+// by SIGKILL.
 func (s *Server) shutdown(p *process) {
 	p.logs.ending()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
@@ -201,5 +201,5 @@ func (s *Server) shutdown(p *process) {
 	}
 }
 
-// signal ignores the error of a process that has ended: exited reports that.
+// signal ignores the error of a process that has ended, because exited reports it.
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }

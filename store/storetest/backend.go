@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// templateName is the migrated database in our own server.
+// templateName is the migrated database in a server that this package starts.
 const templateName = "tsumugi_template"
 
 func open(ctx context.Context) (*backend, error) {
@@ -78,7 +78,7 @@ func startOwn(ctx context.Context, dir string, remove func() error) (*backend, e
 		prefix:   "test_",
 		dsn:      srv.DatabaseDSN,
 		admin:    admin,
-		close: func() error { //nolint:contextcheck // It outlives the start.
+		close: func() error { //nolint:contextcheck // It is called after the start.
 			ctx := context.Background()
 			return errors.Join(admin.Close(ctx), srv.Stop(ctx), remove())
 		},
@@ -159,8 +159,8 @@ func (b *backend) prepareForeign(ctx context.Context, tag string) error {
 	return errors.Join(err, unlockErr)
 }
 
-// makeTemplate creates and migrates the template unless it is complete. The lock on its name must be held. Nothing
-// connects to a complete template any more: a database in use cannot be copied.
+// makeTemplate creates and migrates the template unless it is complete. The lock on its name must be held. It does not
+// connect to a complete template, because a database in use cannot be copied.
 func (b *backend) makeTemplate(ctx context.Context) error {
 	var note *string
 	err := b.admin.QueryRow(ctx, `

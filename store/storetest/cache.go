@@ -40,14 +40,14 @@ func schemaHash() string {
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// tempDir creates the folder of this process's server and ensures its removal: by remove, or else by a helper process
-// that notices this one's end, however it ends, and waits until the server has ended too.
+// tempDir creates the folder of this process's server. remove removes it. If this process ends without calling remove,
+// a helper process removes the folder after the server has ended.
 func tempDir() (dir string, remove func() error, err error) {
 	dir, err = os.MkdirTemp(tempRoot(), "tsumugi-test-*")
 	if err != nil {
 		return "", nil, err
 	}
-	// As root the server runs as another user, who needs to pass through it.
+	// A server started by root runs as another user, who needs to pass through the folder.
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // The folders in it are private.
 		return "", nil, err
 	}
@@ -75,8 +75,8 @@ rm -rf "$1"`
 // roomy is the free space in memory that is required to put a server's files there.
 const roomy = 2 << 30
 
-// tempRoot is the folder for the server's files: in memory if there is room, because tests write tens of megabytes each
-// that need no disk; else the temporary folder, or /tmp if that is not accessible to everybody.
+// tempRoot returns the folder for the server's files. It is in memory if there is enough space, because each test
+// writes tens of megabytes. Otherwise it is the temporary folder, or /tmp if other users cannot access that.
 func tempRoot() string {
 	const memory = "/dev/shm"
 	var st syscall.Statfs_t
@@ -90,7 +90,8 @@ func tempRoot() string {
 	return "/tmp"
 }
 
-// openToAll reports whether the account that root runs the server as can pass through a folder and its parents.
+// openToAll reports whether all users can pass through a folder and its parents, including the account that the server
+// uses if this process is root.
 func openToAll(dir string) bool {
 	if os.Geteuid() != 0 {
 		return true
@@ -107,7 +108,7 @@ func openToAll(dir string) bool {
 	}
 }
 
-// cacheDir is where migrated clusters are kept between runs, one per schema.
+// cacheDir returns the folder that stores migrated clusters between runs, one per schema.
 func cacheDir() (string, error) {
 	root, err := os.UserCacheDir()
 	if err != nil {
@@ -151,8 +152,8 @@ func copyCached(ctx context.Context, to string) error {
 	return copyTree(cached, to)
 }
 
-// makeCached creates a cluster with the template. Clusters of other schemas are removed: migrations are only ever
-// added, so they are outdated. The lock must be held.
+// makeCached creates a cluster with the template, and removes clusters of other schemas, which are outdated because
+// migrations are only added. The lock must be held.
 func makeCached(ctx context.Context, root, cached string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -180,7 +181,7 @@ func makeCached(ctx context.Context, root, cached string) error {
 	return errors.Join(err, remove())
 }
 
-// makeCluster creates a cluster in dir that contains the template and no more than it needs.
+// makeCluster creates a small cluster in dir that contains only the template.
 func makeCluster(ctx context.Context, dir string) error {
 	srv, err := postgres.Start(ctx, config(dir))
 	if err != nil {

@@ -68,7 +68,7 @@ func TestForeignServerIsUsedAndSwept(t *testing.T) {
 	if n := len(databases("tsumugi_test_")); n != 1 {
 		t.Fatalf("%d test databases, want 1", n)
 	}
-	busy, out := child("wait") // A living process keeps its own.
+	busy, out := child("wait") // The databases of a running process stay.
 	eventually(t, "the second child's database", func() bool { return strings.Contains(out.String(), "DSN ") })
 	if n := len(databases("tsumugi_test_")); n != 2 {
 		t.Errorf("%d test databases, want 2", n)

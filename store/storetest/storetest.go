@@ -1,9 +1,9 @@
-// Package storetest gives each test a PostgreSQL database of its own with the current schema.
+// Package storetest creates a PostgreSQL database with the current schema for each test.
 //
-// The first test of a process starts a server (package store/postgres), or connects to the one that
-// TSUMUGI_TEST_DATABASE_URL names; each test then gets a copy of a migrated template, which takes some tens of
-// milliseconds. Nothing is left behind, even if the process is killed: the kernel stops the server, and a small helper
-// process removes its files.
+// The first test of a process starts a server (package store/postgres), or connects to the server at
+// TSUMUGI_TEST_DATABASE_URL. Each test then gets a copy of a migrated template, which takes some tens of milliseconds.
+// The server and its files are removed even if the process is killed: the kernel stops the server, and a small helper
+// process removes the files.
 //
 // It imports store, store/postgres and migrations, and is for tests only.
 package storetest
@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	startTimeout = 2 * time.Minute // Several packages may share two cores and read the programs from disk at once.
+	startTimeout = 2 * time.Minute // Long, because several packages may start servers on two cores at the same time.
 	dropTimeout  = 2 * time.Minute
-	testConns    = 10 // Per test: many run at once.
+	testConns    = 10 // Connections per test. Many tests run at the same time.
 )
 
-// New returns a database with the current schema and nothing in it. It is closed and dropped when the test ends.
+// New returns an empty database with the current schema. It is closed and dropped when the test ends.
 func New(t testing.TB) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), withPool(DSN(t)))
@@ -40,7 +40,7 @@ func New(t testing.TB) *store.DB {
 }
 
 // DSN returns the connection string of a new database like that of [New], for tests that open it themselves, for
-// example several times. It is dropped when the test ends, with its connections.
+// example several times. The database is dropped when the test ends, and its connections are closed.
 func DSN(t testing.TB) string {
 	t.Helper()
 	b, err := shared.get()
@@ -75,10 +75,10 @@ func (s Suite) Run() int {
 	return code
 }
 
-// shared is the server of this process. A test binary has no other place for state that its tests share.
+// shared is the server of this process. It is a global variable, because all tests of a process share it.
 var shared process
 
-// process starts the server of a test process when the first test asks for it.
+// process starts the server of a test process when the first test needs it.
 type process struct {
 	mu      sync.Mutex // Guards the fields below.
 	backend *backend
@@ -110,7 +110,7 @@ func (p *process) stop() error {
 // backend is a server with a migrated template.
 type backend struct {
 	template string
-	strategy string // Clause that makes CREATE DATABASE copy files, "" if the server does not know it.
+	strategy string // Clause that makes CREATE DATABASE copy files, or "" if the server does not support it.
 	prefix   string // Of the test databases' names.
 	dsn      func(name string) string
 	close    func() error

@@ -21,7 +21,7 @@ const childEnv = "TSUMUGI_TEST_STORETEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
-		os.Exit(m.Run()) // Without Suite, as most packages do.
+		os.Exit(m.Run()) // Without Suite, like most packages.
 	}
 	leak.Main(storetest.Suite{M: m})
 }
@@ -50,7 +50,7 @@ func TestDatabasesAreSeparate(t *testing.T) {
 	}
 }
 
-// TestChild runs in a process that is killed: it prints where its server is and waits.
+// TestChild runs in a process that another test kills. It prints the location of its server and waits.
 func TestChild(t *testing.T) {
 	mode := os.Getenv(childEnv)
 	if mode == "" {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Health checks of the servers, and the size of a request that is kept for a retry.
+// Settings of the servers' health checks, and the maximum size of a request body that is buffered for a retry.
 const (
 	probeEvery   = 250 * time.Millisecond
 	probeTimeout = time.Second
@@ -25,9 +25,9 @@ const (
 	maxKept      = 1 << 20
 )
 
-// Balancer distributes requests over servers: each goes to the ready server with the fewest requests in progress.
-// Streams and WebSockets pass through unbuffered; there are no sticky sessions. If a server refuses the connection, the
-// next one is tried; nothing is sent twice.
+// Balancer distributes requests over servers. It forwards each request to the ready server with the fewest requests in
+// progress. It does not buffer streams and WebSockets, and has no sticky sessions. If a server refuses the connection,
+// it tries the next server. It sends no request twice.
 type Balancer struct {
 	servers   []*backend
 	proxy     *httputil.ReverseProxy
@@ -96,7 +96,7 @@ type visitKey struct{}
 // visit is a request and the server that handles it.
 type visit struct{ server *backend }
 
-// leave must be called by the request's goroutine, like move.
+// leave and move must be called by the request's goroutine.
 func (v *visit) leave() {
 	if v.server != nil {
 		v.server.active.Add(-1)
@@ -181,14 +181,14 @@ func requestTo(r *http.Request, server *backend) (*http.Request, error) {
 	return out, nil
 }
 
-// isRefusal reports whether no connection was made, so that nothing was sent.
+// isRefusal reports whether the connection failed before the request was sent.
 func isRefusal(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
 
-// candidates returns the servers in the order in which they are tried. Those that are not ready come last: if none is
-// ready, for example because the database is down, their own error is the best response.
+// candidates returns the servers in the order of attempts. Servers that are not ready come last. If no server is ready,
+// for example because the database is down, the error response of such a server is more useful than the balancer's.
 func (b *Balancer) candidates() []*backend {
 	type candidate struct {
 		*backend
@@ -202,7 +202,7 @@ func (b *Balancer) candidates() []*backend {
 		}
 		all = append(all, c)
 	}
-	// Spreads the load; not a secret.
+	// The order spreads the load and is not a secret.
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec
 	slices.SortStableFunc(all, func(x, y candidate) int { return int(x.rank - y.rank) })
 	servers := make([]*backend, len(all))
@@ -212,14 +212,14 @@ func (b *Balancer) candidates() []*backend {
 	return servers
 }
 
-// refuse responds for a server that could not be reached or broke off, in the form that the servers use.
+// refuse writes an error response in the servers' format if a server could not be reached or closed the connection.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusBadGateway
 	if isRefusal(err) {
 		status = http.StatusServiceUnavailable
 	}
 	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // The client has gone.
+		panic(http.ErrAbortHandler) // The client has disconnected.
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(3))) //nolint:gosec // Spreads clients; not a secret.

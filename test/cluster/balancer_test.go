@@ -31,7 +31,7 @@ func balance(t *testing.T, addresses ...string) string {
 	return front.URL
 }
 
-// serve starts a server with a handler and a readiness check, nil for always ready, and returns its address.
+// serve starts a server with a handler and returns its address. The server is ready if ready is nil or true.
 func serve(t *testing.T, ready *atomic.Bool, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,8 +96,9 @@ func echo(name string) http.HandlerFunc {
 	}
 }
 
-// TestRefusedRequestsGoElsewhere: one server is down. No request fails, and each arrives whole and once.
-func TestRefusedRequestsGoElsewhere(t *testing.T) {
+// TestRefusedRequestsAreSentToAnotherServer has an address without a server. No request fails, and each one arrives
+// completely and once.
+func TestRefusedRequestsAreSentToAnotherServer(t *testing.T) {
 	t.Parallel()
 	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
 	if err != nil {
@@ -137,8 +138,8 @@ func TestNoServerIsReachable(t *testing.T) {
 	}
 }
 
-// TestServersThatAreNotReadyGetNothingNew: a server that is about to stop gets no requests; if no server is ready, all
-// are tried.
+// TestServersThatAreNotReadyGetNothingNew checks that a server that is about to stop gets no requests, and that all
+// servers are tried if none is ready.
 func TestServersThatAreNotReadyGetNothingNew(t *testing.T) {
 	t.Parallel()
 	readyA, readyB := yes(), yes()
@@ -230,7 +231,7 @@ func TestWebSocketsPass(t *testing.T) {
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	// None is available.
+	// The response of a WebSocket has no body to close.
 	//nolint:bodyclose
 	conn, _, err := websocket.Dial(ctx, url,
 		&websocket.DialOptions{HTTPClient: &http.Client{Transport: new(http.Transport)}})
@@ -294,7 +295,7 @@ func TestLinkIsCutAndHealed(t *testing.T) {
 	link.Cut()
 	for _, end := range []net.Conn{near, far} {
 		if _, err := end.Read(buf); err == nil {
-			t.Error("a connection has outlived the cut")
+			t.Error("a connection is open after Cut")
 		}
 		_ = end.Close()
 	}

@@ -23,11 +23,11 @@ import (
 type Config struct {
 	Program string   // The built program.
 	Servers int      // Number of servers.
-	NATS    int      // Number of nodes. Default 3.
+	NATS    int      // Number of NATS nodes. Default 3.
 	Data    string   // Folder for all data: postgres/, nats/, logs/.
 	Listen  string   // Address of the balancer. Default: a free port of this machine.
-	Host    string   // Host on which the servers and NATS nodes listen. Default 127.0.0.1.
-	Environ []string // Environment of the servers; shared settings are added.
+	Host    string   // Host of the servers' and NATS nodes' listeners. Default 127.0.0.1.
+	Environ []string // Environment of the servers. Start adds the settings of the cluster.
 
 	// PostgresSettings are further settings of the database. Durable makes a commit survive a power cut.
 	PostgresSettings map[string]string
@@ -37,12 +37,12 @@ type Config struct {
 	Fragile bool
 	// KeepAlive restarts a server that exits by itself.
 	KeepAlive bool
-	// Report receives progress messages for the user; it may be nil. It is called from several goroutines.
+	// Report receives progress messages for the user. It may be nil, and is called from several goroutines.
 	Report func(text string)
 }
 
-// Cluster is a running cluster. Methods with an index act on that server, from 0. They are safe for concurrent use on
-// different servers.
+// Cluster is a running cluster. Methods with an index act on the server with that index, from 0. They are safe for
+// concurrent use on different servers.
 type Cluster struct {
 	cfg       Config
 	log       *slog.Logger
@@ -54,16 +54,17 @@ type Cluster struct {
 	balancer  *Balancer
 	front     *http.Server
 	address   net.Addr
-	running   sync.WaitGroup // The front and, if KeepAlive is set, one goroutine per server.
+	running   sync.WaitGroup // Goroutines: front's and, if KeepAlive is set, one per server.
 
-	ended context.Context //nolint:containedctx // Until Stop.
+	ended context.Context //nolint:containedctx // Stop cancels it.
 	end   context.CancelFunc
 
 	mu      sync.Mutex
 	servers []*Process // Guarded by mu. The last process of each server.
 }
 
-// Start starts a cluster and returns when all servers accept traffic. ctx bounds the start only. Stop ends it.
+// Start starts a cluster and returns when all servers accept traffic. ctx bounds the start only. The caller must call
+// Stop.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.NATS == 0 {
 		cfg.NATS = 3
@@ -111,14 +112,14 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startParts(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	c.balancer = NewBalancer(c.addresses, c.log.With("part", "balancer")) //nolint:contextcheck // Lives until Stop.
+	c.balancer = NewBalancer(c.addresses, c.log.With("part", "balancer")) //nolint:contextcheck // It runs until Stop.
 	c.front = &http.Server{Handler: c.balancer, ReadHeaderTimeout: 10 * time.Second}
-	c.running.Go(func() { _ = c.front.Serve(listener) }) // Until Stop.
+	c.running.Go(func() { _ = c.front.Serve(listener) }) // Returns after Stop.
 	return nil
 }
 
-// startParts starts everything behind the balancer. The first server starts alone and creates the schema and the demo
-// data.
+// startParts starts the database, NATS and the servers. The first server starts alone and creates the schema and the
+// demo data.
 func (c *Cluster) startParts(ctx context.Context) error {
 	if err := c.StartPostgres(ctx); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (c *Cluster) startParts(ctx context.Context) error {
 	}
 	if c.cfg.KeepAlive {
 		for i := range c.cfg.Servers {
-			c.running.Go(func() { c.keepAlive(i) }) //nolint:contextcheck // Lives until Stop.
+			c.running.Go(func() { c.keepAlive(i) }) //nolint:contextcheck // It runs until Stop.
 		}
 	}
 	return nil
@@ -209,7 +210,7 @@ func (c *Cluster) Restart(ctx context.Context, i int) error {
 	return nil
 }
 
-// environ returns the settings that join a server to the cluster.
+// environ returns the environment of a server, with the settings that connect it to the cluster.
 func (c *Cluster) environ(i int) []string {
 	nats := make([]string, c.cfg.NATS)
 	for node := range nats {
@@ -245,26 +246,26 @@ func (c *Cluster) keepAlive(i int) {
 			}
 		}
 		if c.ended.Err() != nil {
-			c.Kill(i) // Stop has not seen this process.
+			c.Kill(i) // Stop was called before this process existed.
 			return
 		}
 	}
 }
 
-// Kill kills a server.
+// Kill kills a server's process.
 func (c *Cluster) Kill(i int) { c.Server(i).Kill() }
 
 // StopServer stops a server gracefully.
 func (c *Cluster) StopServer(ctx context.Context, i int) error { return c.Server(i).Stop(ctx) }
 
-// CutNATS breaks the connections of a server to NATS until HealNATS. The cluster must be Fragile.
+// CutNATS closes the connections of a server to NATS and refuses new ones until HealNATS. Config.Fragile must be set.
 func (c *Cluster) CutNATS(i int) {
 	for _, link := range c.links[i] {
 		link.Cut()
 	}
 }
 
-// SilenceNATS holds back all traffic between a server and NATS until HealNATS. The cluster must be Fragile.
+// SilenceNATS delays all traffic between a server and NATS until HealNATS. Config.Fragile must be set.
 func (c *Cluster) SilenceNATS(i int) {
 	for _, link := range c.links[i] {
 		link.Silence()
@@ -284,7 +285,7 @@ func (c *Cluster) StopNATS(node int) {
 	c.nats.nodes[node].WaitForShutdown()
 }
 
-// StartNATS restarts a NATS node without waiting for it: see AwaitNATS.
+// StartNATS restarts a NATS node. AwaitNATS waits until it is ready.
 func (c *Cluster) StartNATS(node int) error { return c.nats.start(node) }
 
 // AwaitNATS returns when all NATS nodes are up to date and have a leader.
@@ -308,7 +309,7 @@ func (c *Cluster) StartPostgres(ctx context.Context) error {
 	return err
 }
 
-// Stop stops everything gracefully: first the servers, which may take until the context ends, then the rest.
+// Stop first stops the servers gracefully, for which ctx is the time limit, and then the other parts.
 func (c *Cluster) Stop(ctx context.Context) error {
 	c.end()
 	c.mu.Lock()
@@ -322,7 +323,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 		}
 		select {
 		case <-p.Exited():
-			continue // It has been ended before.
+			continue // The process has exited.
 		default:
 		}
 		stops.Go(func() {

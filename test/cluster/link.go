@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Link is a network path that can fail: it forwards TCP connections to an address. It is safe for concurrent use.
+// Link forwards TCP connections to an address and simulates network faults. It is safe for concurrent use.
 type Link struct {
 	target   string
 	listener net.Listener
@@ -21,7 +21,7 @@ type Link struct {
 	conns map[net.Conn]struct{} // Guarded by mu. Both ends of each connection.
 }
 
-// NewLink starts a link to an address. Close ends it.
+// NewLink starts a link to an address. The caller must close it.
 func NewLink(ctx context.Context, target string) (*Link, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,14 +30,14 @@ func NewLink(ctx context.Context, target string) (*Link, error) {
 	l := &Link{target: target, listener: listener, open: make(chan struct{}), conns: make(map[net.Conn]struct{})}
 	close(l.open)
 	l.ended, l.end = context.WithCancel(context.Background())
-	l.running.Go(l.accept) //nolint:contextcheck // Lives until Close.
+	l.running.Go(l.accept) //nolint:contextcheck // It runs until Close.
 	return l, nil
 }
 
-// Address returns the address on which the link listens.
+// Address returns the address of the link's listener.
 func (l *Link) Address() string { return l.listener.Addr().String() }
 
-// Cut closes all connections, and new ones as soon as they arrive.
+// Cut closes all connections. Until Heal, it also closes new connections when they arrive.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	l.cut = true
@@ -45,18 +45,18 @@ func (l *Link) Cut() {
 	l.breakOff()
 }
 
-// Silence forwards nothing without closing anything, as when packets are lost: connections stay open and wait.
+// Silence stops forwarding without closing connections, as if all packets were lost.
 func (l *Link) Silence() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case <-l.open:
 		l.open = make(chan struct{})
-	default: // It is silent already.
+	default: // The link is already silent.
 	}
 }
 
-// Heal ends Cut and Silence. Data that was held back by Silence arrives now.
+// Heal ends Cut and Silence, and forwards the data that Silence has delayed.
 func (l *Link) Heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *Link) Heal() {
 	}
 }
 
-// Close ends the link and waits for its goroutines.
+// Close closes the link and waits for its goroutines.
 func (l *Link) Close() {
 	l.end()
 	_ = l.listener.Close()
@@ -140,7 +140,7 @@ func (l *Link) connect(near net.Conn) {
 	back.Wait()
 }
 
-// wait returns when bytes may be forwarded, and whether the link is still open.
+// wait waits until bytes may be forwarded, and reports whether the link is still open.
 func (l *Link) wait() bool {
 	l.mu.Lock()
 	open := l.open

@@ -25,7 +25,7 @@ type natsNodes struct {
 	options []*server.Options
 }
 
-// startNATS starts n nodes on a host and returns when streams can be created.
+// startNATS starts n nodes on a host and waits until streams can be created.
 func startNATS(ctx context.Context, host, dir string, n int) (*natsNodes, error) {
 	nats := &natsNodes{nodes: make([]*server.Server, n)}
 	var routes []*url.URL

@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// Ports for addresses that must be known before they are listened on. They are below the ephemeral ports of outgoing
-// connections, so that a server's port is still free when it is restarted.
+// Range of ports for addresses that must be known before a listener is opened. It is below the ephemeral ports of
+// outgoing connections, so that a server's port is still free when it is restarted.
 const (
 	lowestPort = 20000
 	ports      = 12000
 )
 
 // Loopback returns a loopback address that other programs are unlikely to use, so that a server's port is still free
-// when it is restarted: on Linux a random address of 127.0.0.0/8, elsewhere 127.0.0.1.
+// when it is restarted. It is a random address of 127.0.0.0/8 on Linux, and 127.0.0.1 on other systems.
 func Loopback(ctx context.Context) string {
 	//nolint:gosec // As below.
 	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String()
@@ -36,7 +36,7 @@ func FreeAddress(ctx context.Context, host string) (string, error) {
 
 func freePort(ctx context.Context, host string) (int, error) {
 	for range 1000 {
-		port := lowestPort + rand.IntN(ports) //nolint:gosec // Avoids collisions; not a secret.
+		port := lowestPort + rand.IntN(ports) //nolint:gosec // The random number only avoids collisions.
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
 			continue

@@ -24,9 +24,9 @@ const startTimeout = 3 * time.Minute
 type ProcessConfig struct {
 	Program string   // The built program.
 	Listen  string   // Address and port.
-	Data    string   // Its data folder.
-	Log     string   // File that its log is appended to.
-	Environ []string // The whole environment, as for exec.Cmd.
+	Data    string   // Data folder.
+	Log     string   // File to which the log is appended.
+	Environ []string // Complete environment, as for exec.Cmd.
 }
 
 // Process is one running server. It is safe for concurrent use.
@@ -36,11 +36,11 @@ type Process struct {
 	log    *os.File
 	out    *welcome
 	exited chan struct{} // Closed when the process has exited.
-	term   sync.Once     // Once: a second signal would cut the stop short.
+	term   sync.Once     // Sends one SIGTERM only, because a second one ends the process without a graceful stop.
 }
 
-// Launch starts a server and returns when it accepts traffic. ctx bounds the start only. The goroutine that waits for
-// the process ends with it: see Kill and Stop.
+// Launch starts a server and returns when it accepts traffic. ctx bounds the start only. The caller must call Kill or
+// Stop.
 func Launch(ctx context.Context, cfg ProcessConfig) (*Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func Launch(ctx context.Context, cfg ProcessConfig) (*Process, error) {
 	p.cmd.SysProcAttr = attributes()
 	p.cmd.WaitDelay = time.Second
 	started := make(chan error, 1)
-	go p.run(started) //nolint:contextcheck // As above.
+	go p.run(started) //nolint:contextcheck // It runs until the process exits.
 	if err := <-started; err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Launch(ctx context.Context, cfg ProcessConfig) (*Process, error) {
 	}
 }
 
-// run starts the process and waits for its end. It locks its thread, because the kernel kills the process when the
+// run starts the process and waits until it exits. It locks its thread, because the kernel kills the process when the
 // thread that started it ends.
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
@@ -105,7 +105,7 @@ func (p *Process) awaitReady(ctx context.Context) error {
 	}
 }
 
-// probe asks a server whether it is ready.
+// probe requests a server's readiness check and returns the HTTP status.
 func probe(ctx context.Context, client *http.Client, address string) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
@@ -128,23 +128,23 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Welcome returns the server's message to the person who started it.
 func (p *Process) Welcome() string { return p.out.String() }
 
-// Exited is closed when the process has exited.
+// Exited returns a channel that is closed when the process has exited.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // ExitReason describes how the process ended. Call it only after Exited is closed.
 func (p *Process) ExitReason() string { return p.cmd.ProcessState.String() }
 
-// Kill kills the process and waits for its end.
+// Kill kills the process and waits until it has exited.
 func (p *Process) Kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.exited
 }
 
-// Term asks the process to stop and does not wait.
+// Term sends SIGTERM to the process and does not wait.
 func (p *Process) Term() { p.term.Do(func() { p.signal(syscall.SIGTERM) }) }
 
-// Stop asks the process to stop and waits for its end; it kills the process when the context ends. It returns an error
-// unless the process exited with status 0.
+// Stop sends SIGTERM to the process and waits until it has exited. It kills the process when ctx ends. It returns an
+// error unless the process exited with status 0.
 func (p *Process) Stop(ctx context.Context) error {
 	p.Term()
 	select {
@@ -159,7 +159,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Pause suspends the process: it keeps its connections and does not notice.
+// Pause suspends the process with SIGSTOP. Its connections stay open.
 func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
 
 // Resume continues a paused process.
@@ -174,11 +174,11 @@ func (p *Process) logTail() string {
 	return string(bytes.TrimSpace(text[max(0, len(text)-most):]))
 }
 
-// welcome collects what a server prints when it has started, and discards the rest.
+// welcome stores the text that a server prints when it has started, and discards later output.
 type welcome struct {
 	mu       sync.Mutex      // Guards text.
 	text     strings.Builder // Until it is complete.
-	complete chan struct{}   // Closed when the last line, how to end the server, has been read.
+	complete chan struct{}   // Closed when the last line, with the way to stop the server, has been read.
 }
 
 // Write implements io.Writer.

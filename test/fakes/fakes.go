@@ -1,5 +1,5 @@
-// Package fakes is the common part of the commands that stand in for external servers. It imports the standard library
-// only.
+// Package fakes has the common code of the commands that serve fakes of external services. It imports the standard
+// library only.
 package fakes
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Main runs a command until it ends or a signal ends it. A command that fails ends with status 1.
+// Main runs a command until it returns or a signal cancels its context. It exits with status 1 if the command fails.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -27,7 +27,7 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	}
 }
 
-// Parse parses flags and refuses other arguments.
+// Parse parses flags. It returns an error if there are other arguments.
 func Parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -38,9 +38,9 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Serve listens on an address and serves until ctx ends. open receives the server's URL and returns the handler and a
-// text, which is written to stdout once connections are accepted, so that a test that listens on port 0 learns the
-// port. headerTimeout bounds reading a request's header.
+// Serve listens on an address and serves until ctx is cancelled. open receives the server's URL and returns the handler
+// and a text. Serve writes the text to stdout when it accepts connections, so that a test that listens on port 0 can
+// read the port. headerTimeout bounds reading a request's header.
 func Serve(
 	ctx context.Context, address string, headerTimeout time.Duration, stdout io.Writer,
 	open func(url string) (http.Handler, string, error),
@@ -50,7 +50,7 @@ func Serve(
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // The server has closed it, unless the start failed.
+	defer func() { _ = listener.Close() }() // The server closes it too, unless the start failed.
 	handler, greeting, err := open("http://" + listener.Addr().String())
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 const root = import.meta.dirname
 
-/** The folders from which a folder may import, and why no others. */
+/** walls are the forbidden imports between folders, with their reasons. */
 const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
   {
     from: /^lib\//,
@@ -21,7 +21,8 @@ const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
 ]
 
 /**
- * The entities that an entity may import: shared code belongs into lib, so that each entity can be understood alone.
+ * below lists the entities that an entity may import. Shared code belongs into lib, so that each entity can be
+ * understood alone.
  */
 const below: Record<string, string[]> = {
   session: ['identity'], // The identity provider renews the tokens of a session.
@@ -74,7 +75,7 @@ describe('the walls between the folders', () => {
     expect(drawing).toEqual(['lib/ui/Checkbox.tsx'])
   })
 
-  it('hold: no file lies loose in lib or in entities', () => {
+  it('hold: lib and entities contain folders only', () => {
     expect(all.filter((file) => /^(lib|entities)\/[^/]+$/.test(file))).toEqual([])
   })
 

@@ -1,10 +1,11 @@
-// Command fakeidp is a SAML 2.0 identity provider for browser tests, and for trying single sign-on without a real one.
+// Command fakeidp serves a SAML 2.0 identity provider for browser tests, and for trials of single sign-on without a
+// real one.
 //
 //	fakeidp --listen 127.0.0.1:9912 --user 'hanako:secret:hanako@demo.example:山田 花子'
 //
-// It prints the URL of its metadata, whose text goes into 管理 › SAML › 編集, with the attributes that it prints below. It
-// fetches the metadata of an unknown service provider from its entity id, which is their URL. It is not part of the
-// product; it imports packages fake and samltest and the standard library.
+// It prints the URL of its metadata and its attributes. The user enters the text of the metadata and the attributes at
+// 管理 › SAML › 編集. fakeidp fetches the metadata of an unknown service provider from its entity id, which is a URL. It
+// is not part of the product. It imports packages fakes and samltest and the standard library.
 package main
 
 import (
@@ -28,7 +29,7 @@ const (
 
 func main() { fakes.Main("fakeidp", run) }
 
-// run serves until ctx ends. Its output begins with the metadata's URL.
+// run serves until ctx is cancelled. Its output begins with the metadata's URL.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakeidp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -73,7 +74,7 @@ func fetch(ctx context.Context, entityID string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := http.DefaultClient.Do(request) //nolint:gosec // A tool for tests: its user names the services.
+	answer, err := http.DefaultClient.Do(request) //nolint:gosec // The user of this test tool chooses the URLs.
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@
 //	@script {"stall_after": 50}
 //	@script {"status": 429, "retry_after": 1, "times": 2, "key": "once"}
 //
-// whose fields package llmtest describes (Directive). A question without one gets 600 characters of Markdown. Requests
-// for a title are answered at once. It is not part of the product; it imports packages fake and llmtest and the
-// standard library.
+// whose fields are described at llmtest.Directive. The answer to a question without a directive is 600 characters of
+// Markdown. Requests for a title are answered without delay. fakemodel is not part of the product. It imports packages
+// fakes and llmtest and the standard library.
 package main
 
 import (
@@ -31,10 +31,10 @@ import (
 
 func main() { fakes.Main("fakemodel", run) }
 
-// headerTimeout is how long a connection may be idle: clients keep some in reserve.
+// headerTimeout is also the maximum idle time of a connection. It is long, because clients keep idle connections.
 const headerTimeout = 5 * time.Minute
 
-// run serves until ctx ends. Its output is the base URL.
+// run serves until ctx is cancelled. Its output is the base URL.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakemodel", flag.ContinueOnError)
 	flags.SetOutput(stderr)

@@ -1,14 +1,14 @@
-// Command fakesearch serves a search, as a SearXNG server does, and the pages that it finds, for browser tests and for
-// trials without a network.
+// Command fakesearch serves the API of a SearXNG server, and the pages of its results, for browser tests and for trials
+// without a network.
 //
 //	fakesearch --listen 127.0.0.1:9912
 //	FAKE_PAGES=127.0.0.1:9912 TSUMUGI_SEARCH_URL=http://127.0.0.1:9912 tsumugi serve
 //
-// Pages on this machine are read by a server that was built with the tag fakepages only. Others show what the search
-// says of them.
+// Only a server that was built with the tag fakepages reads pages from this machine. Other servers use the excerpts in
+// the search results.
 //
-// Package internal/websearch/websearchtest describes the pages. --hostile FILE adds pages of a JSON list of objects
-// with Name and Text, as chat/ground/testdata/hostile.json is one. It is not part of the product.
+// Package internal/websearch/websearchtest describes the pages. --hostile FILE adds pages from a JSON list of objects
+// with Name and Text, such as chat/ground/testdata/hostile.json. fakesearch is not part of the product.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() { fakes.Main("fakesearch", run) }
 
 const headerTimeout = time.Minute
 
-// run serves until ctx ends. Its output is the URL.
+// run serves until ctx is cancelled. Its output is the URL.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakesearch", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -47,12 +47,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	})
 }
 
-// pages returns the pages of a file, none without one.
+// pages returns the pages of a file, or none if name is "".
 func pages(name string) ([]websearchtest.Page, error) {
 	if name == "" {
 		return nil, nil
 	}
-	content, err := os.ReadFile(name) //nolint:gosec // Of who starts the command.
+	content, err := os.ReadFile(name) //nolint:gosec // The user of the command chooses the file.
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import { Tooltips } from '@/components/Tooltip'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 
-/** The app with its global providers. */
+/** App is the app with its global providers. */
 export function App({ router }: { router: DataRouter }) {
   return (
     <StrictMode>

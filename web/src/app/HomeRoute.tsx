@@ -14,12 +14,12 @@ import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
 import { loadViewer, ViewerPlace } from './ViewerPlace'
 
-/** The skills, with the composer of the general chat above them. */
+/** SkillsRoute shows the composer of the general chat, and the skills below. */
 export function SkillsRoute() {
   return <SkillsPage composer={<HomeComposer />} />
 }
 
-/** The layout of /home, with its keyboard shortcuts. */
+/** HomeRoute is the layout of /home with its keyboard shortcuts. */
 export function HomeRoute() {
   useEffect(followLive, [])
   useEffect(loadChat, [])
@@ -33,7 +33,7 @@ export function HomeRoute() {
   )
 }
 
-/** Applies changes on the server, whoever made them, while /home is open. */
+/** followLive applies live events of the server while /home is open. */
 function followLive(): () => void {
   const stops = [
     followThreads(live),
@@ -48,8 +48,8 @@ function followLive(): () => void {
 }
 
 /**
- * Loads the chat, what draws its answers, and the viewer once there is nothing else to do: the first question and the
- * first citation open without waiting. If that fails, opening them tries again.
+ * loadChat loads the chunks of the chat, the renderer of answers and the viewer when the browser is idle, so that they
+ * open without delay. If a chunk cannot be loaded, opening its page tries again.
  */
 function loadChat(): () => void {
   const load = async () => {

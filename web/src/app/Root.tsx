@@ -3,7 +3,7 @@ import { ThreadLine } from '@/components/ThreadLine'
 import styles from './Root.module.css'
 import { RouteAnnouncer } from './RouteAnnouncer'
 
-/** The frame of every page: the progress line during navigation, and the route announcer. */
+/** Root is the layout of every page, with the progress line during navigation and the route announcer. */
 export function Root() {
   const navigation = useNavigation()
   return (
@@ -19,7 +19,7 @@ export function Root() {
   )
 }
 
-/** Shown while the first page is loading. */
+/** Booting is shown while the first page is loading. */
 export function Booting() {
   return (
     <div className={styles.booting} role="status">

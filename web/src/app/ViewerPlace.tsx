@@ -6,12 +6,12 @@ import { toastFailure } from '@/lib/ui/toast'
 
 const viewer = new LazyPart(() => import('@/features/viewer/Viewer'))
 
-/** Loads the viewer, which is not shown yet. */
+/** loadViewer loads the viewer's chunk without showing it. */
 export function loadViewer(): Promise<void> {
   return viewer.load()
 }
 
-/** The viewer, while the address names a place in a data source. */
+/** ViewerPlace shows the viewer while the URL contains a place in a data source. */
 export function ViewerPlace() {
   const [params] = useSearchParams()
   const open = placeOf(params) !== null

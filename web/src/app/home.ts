@@ -1,4 +1,4 @@
-/** The pages under /home/skill, loaded together: people who open one of them soon open the others. */
+/** The pages under /home/skill. They are one chunk, because users often open several of them. */
 export { ChatPage, SkillPage, skillLoader } from '@/features/chat/routes'
 export { skillsLoader } from '@/features/skills/loader'
 export { threadsLoader } from '@/features/threads/loader'

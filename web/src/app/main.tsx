@@ -32,7 +32,7 @@ queryClient.fetchQuery(configQuery).then(
   () => {},
 )
 
-// A first page that loads soon is shown without a loading state, which would only delay it.
+// If the first page loads quickly, no loading state is shown.
 const waiting = setTimeout(show, BOOTING_AFTER_MS)
 const unsubscribe = router.subscribe(showInitialized)
 showInitialized(router.state)

@@ -9,13 +9,13 @@ import { Booting, Root } from './Root'
 
 const never: ShouldRevalidateFunction = () => false
 
-/** A skill and its thread are reloaded only when another one is opened. */
+/** onOtherThread reloads a skill and its thread only when another one is opened. */
 const onOtherThread: ShouldRevalidateFunction = ({ currentParams, nextParams }) =>
   currentParams.skillId !== nextParams.skillId || currentParams.threadId !== nextParams.threadId
 
 /**
- * A route that shows its own failure in its place. The error boundary is around it: on the route itself it would not be
- * rendered if the route's chunk is what failed to load.
+ * caught returns a route that shows its errors in its place. The error boundary is on a parent route, because a
+ * boundary on the route itself is not rendered if the route's chunk cannot be loaded.
  */
 function caught(route: RouteObject): RouteObject {
   return { errorElement: <RouteError />, children: [route] }
@@ -155,7 +155,7 @@ const routes: RouteObject[] = [
           { path: '*', Component: NotFoundPage },
         ],
       }),
-      // The error for a missing thread is shown within the frame of the others.
+      // The error for a missing thread is shown in the layout of threads.
       caught({
         path: '/chat',
         loader: signedIn(),
@@ -383,7 +383,7 @@ const routes: RouteObject[] = [
   },
 ]
 
-/** Creates the router, which begins to load the page at once. */
+/** makeRouter creates the router, which starts loading the page at once. */
 export function makeRouter() {
   return createBrowserRouter(routes)
 }

@@ -7,7 +7,8 @@ import { toastFailure } from '@/lib/ui/toast'
 export const FAVORITE_PAGE = 10
 
 /**
- * The user's favourite skills, newest first; reloaded whenever they are shown, because there are no events for them.
+ * favoritesQuery loads the user's favourite skills, newest first. They are reloaded whenever they are shown, because
+ * the server sends no events for them.
  */
 export const favoritesQuery = {
   ...listQuery<FavoriteSkill>(['favorites'], FAVORITE_PAGE, (page) => api.listFavoriteSkills(page)),
@@ -18,7 +19,7 @@ export const favoritesQuery = {
 const wanted = new Map<string, boolean>()
 let sending: Promise<unknown> = Promise.resolve()
 
-/** Adds a skill to the favourites or removes it, optimistically; a failure reverts it and shows a message. */
+/** setFavorite adds or removes a favourite optimistically. On failure, it reverts the change and shows a message. */
 export async function setFavorite(
   skill: Pick<Skill, 'id' | 'name' | 'icon_path'>,
   favorite: boolean,

@@ -10,7 +10,7 @@ import { aheadId, isRunning, isWriting } from './turns'
  * that no other tab sends from an outdated state.
  */
 export class QueueSender {
-  /** The threads for which this tab has the lock or waits for it. */
+  /** The threads whose lock this tab has or waits for. */
   readonly #busy = new Set<string>()
 
   constructor(private readonly locks: Locks = browserLocks() ?? new PageLocks()) {}

@@ -17,7 +17,7 @@ type Step =
   | { name: 'question'; asked: DeviceRequested }
   | { name: 'done'; allowed: boolean }
 
-/** A device asks to be connected: its code is entered, or confirmed where the address brings it, and then answered. */
+/** DevicePage connects a device. The user enters or confirms the device's code, and then allows or denies access. */
 export function DevicePage() {
   const [search] = useSearchParams()
   const [code, setCode] = useState(search.get('user_code') ?? '')

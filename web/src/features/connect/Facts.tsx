@@ -6,7 +6,7 @@ import { meQuery } from '@/lib/api/queries'
 import styles from './connect.module.css'
 import { texts } from './texts'
 
-/** As whom a person connects an app, and what the app may do then. */
+/** Facts lists the account that an app is connected to, and the permissions of the app. */
 export function Facts({ scopes, children }: { scopes: readonly Scope[]; children?: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)
   return (

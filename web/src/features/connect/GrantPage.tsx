@@ -11,7 +11,7 @@ import styles from './connect.module.css'
 import { Facts } from './Facts'
 import { texts } from './texts'
 
-/** The parameters of an authorization request; others that a client sends mean nothing here. */
+/** The parameters of an authorization request. Other parameters are ignored. */
 const PARAMETERS = [
   'client_id',
   'redirect_uri',
@@ -22,7 +22,7 @@ const PARAMETERS = [
   'code_challenge_method',
 ] as const
 
-/** An app asks to be connected: who asks, for what, as whom, and where it leads. */
+/** GrantPage shows an authorization request: the app, its permissions, the account and the redirect address. */
 export function GrantPage() {
   const [search] = useSearchParams()
   const request: GrantParameters = { client_id: '', redirect_uri: '' }

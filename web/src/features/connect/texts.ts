@@ -1,4 +1,4 @@
-/** The words of the pages on which a person connects an app. */
+/** The texts of the pages for connecting an app. */
 export const texts = {
   home: 'Tsumugi スキル一覧',
   loading: '読み込み中...',

@@ -9,7 +9,7 @@ import styles from './ErrorPage.module.css'
 import { texts } from './texts'
 
 interface ErrorPageProps {
-  /** The status in large type; omitted if a number would mean nothing. */
+  /** The status in large type. Omitted if there is no HTTP status. */
   code?: string
   title: string
   body: ReactNode
@@ -17,7 +17,7 @@ interface ErrorPageProps {
   actions: ReactNode
 }
 
-/** A page that says what happened and what to do, with a link back. Rendered alone or inside a layout. */
+/** ErrorPage explains an error and the next step, with a link back. It is rendered alone or in a layout. */
 export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps) {
   const frame = useContext(FrameContext)
   const content = (

@@ -54,7 +54,7 @@ describe('a route that fails', () => {
     reload.mockRestore()
   })
 
-  it('stays, rather than leave for the browser’s own page, while there is no network', async () => {
+  it('stays on the page while there is no network', async () => {
     sessionStorage.clear()
     const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
     const onLine = vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
@@ -65,7 +65,7 @@ describe('a route that fails', () => {
     reload.mockRestore()
   })
 
-  it('loads the page anew once a server that was away is back, and not for one that is there', async () => {
+  it('reloads the page when an unreachable server is reachable again, but not if it was reachable', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
     await show(new ApiError(0, {}))
@@ -80,7 +80,7 @@ describe('a route that fails', () => {
     reload.mockRestore()
   })
 
-  it('shows the request id to tell support', async () => {
+  it('shows the request id for support', async () => {
     await show(new ApiError(500, { request_id: 'r-1' }))
     await screen.findByText('r-1')
   })

@@ -4,14 +4,14 @@ import { ApiError } from '@/lib/api'
 import { mayReload, reloadOnce } from '@/lib/browser/reload'
 import { FailedPage, ForbiddenPage, NotFoundPage, OfflinePage } from './pages'
 
-/** The error page for a route's loader or component. */
+/** RouteError is the error page for a failed loader or component of a route. */
 export function RouteError() {
   const error = useRouteError()
   const status = error instanceof ApiError || isRouteErrorResponse(error) ? error.status : undefined
-  // The session has ended and the browser is loading /login; an error page would only flash.
+  // The session has ended and the browser is loading /login, so an error page would be visible for a moment only.
   if (status === 401) return null
   if (status === 403) return <ForbiddenPage />
-  // 400 means an invalid id in the URL: nothing else in a loader's request comes from the user.
+  // 400 means an invalid id in the URL, because loaders send no other user input.
   if (status === 404 || status === 400) return <NotFoundPage />
   if (error instanceof ApiError && error.offline) return <OfflinePage />
   if (isMissingPart(error)) return <MissingPart />
@@ -19,8 +19,8 @@ export function RouteError() {
 }
 
 /**
- * A deployment replaces the files that an open page refers to: the page is reloaded, once, before an error is shown.
- * Only if a page cannot work without the chunk, unlike the renderer of answers.
+ * MissingPart reloads the page once before it shows an error, because a deployment removes files of open pages. It is
+ * used for chunks without which a page does not work, and therefore not for the renderer of answers.
  */
 function MissingPart() {
   const [again] = useState(mayReload)
@@ -30,8 +30,8 @@ function MissingPart() {
   return again ? null : <OfflinePage />
 }
 
-// Browsers have no common error name for a script that could not be fetched, only these messages; the one about styles
-// is Vite's.
+// Browsers have no common error name for a script that could not be fetched, so the messages are compared. The message
+// about styles is Vite's.
 function isMissingPart(error: unknown): boolean {
   if (error instanceof TypeError) return /import|module|fetch/i.test(error.message)
   return error instanceof Error && error.message.startsWith('Unable to preload CSS')

@@ -17,17 +17,17 @@ const reload = (
   </Button>
 )
 
-/** 404. */
+/** NotFoundPage is the page for status 404. */
 export function NotFoundPage() {
   return <ErrorPage code="404" {...texts.notFound} actions={home} />
 }
 
-/** 403. */
+/** ForbiddenPage is the page for status 403. */
 export function ForbiddenPage() {
   return <ErrorPage code="403" {...texts.forbidden} actions={home} />
 }
 
-/** 500, with the number of the request for support. */
+/** FailedPage is the page for status 500, with the request id for support. */
 export function FailedPage({ requestId }: { requestId: string }) {
   const copy = () =>
     void navigator.clipboard.writeText(requestId).then(
@@ -60,7 +60,7 @@ export function FailedPage({ requestId }: { requestId: string }) {
   )
 }
 
-/** The server cannot be reached; the page reloads when it is back. The browser may be online all the time. */
+/** OfflinePage is shown while the server cannot be reached, and reloads the page when it can be reached again. */
 export function OfflinePage() {
   useEffect(() => {
     let away = false

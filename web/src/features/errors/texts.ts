@@ -1,4 +1,4 @@
-/** The texts of the error pages: what happened, what to do. */
+/** The texts of the error pages. */
 export const texts = {
   notFound: {
     title: 'ページが見つかりません',

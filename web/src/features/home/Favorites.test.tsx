@@ -40,14 +40,14 @@ describe('the favourites', () => {
     await userEvent.click(screen.getByRole('button', { name: 'お気に入り' }))
   }
 
-  it('say that there are none, and how to add one', async () => {
+  it('explain how to add a favourite if there are none', async () => {
     reply(200, { items: [] })
     await open()
     expect(await screen.findByText('お気に入り済みのスキルはありません。')).toBeTruthy()
     expect(screen.getByText('スキルの星を押すと、ここに追加されます。')).toBeTruthy()
   })
 
-  it('lead to their skills, ten a page', async () => {
+  it('link to their skills, ten per page', async () => {
     reply(200, { items: favorites(3) })
     await open()
     const link = await screen.findByRole('link', { name: 'スキル1' })
@@ -56,7 +56,7 @@ describe('the favourites', () => {
     expect(new URL(new Request(request ?? '').url).search).toBe('?offset=0&limit=10')
   })
 
-  it('say that they could not be loaded, and load again', async () => {
+  it('show a loading error, and load again', async () => {
     // A failed load is retried twice.
     for (let tries = 0; tries < 3; tries++) reply(500, { detail: 'x', code: 'internal' })
     await open()

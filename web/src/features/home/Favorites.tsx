@@ -12,7 +12,7 @@ import styles from './Favorites.module.css'
 import header from './Header.module.css'
 import { texts } from './texts'
 
-/** The dropdown with the user's favourite skills, reloaded each time it opens. */
+/** Favorites is the dropdown with the user's favourite skills. It reloads them each time it opens. */
 export function Favorites({ compact }: { compact: boolean }) {
   const [open, setOpen] = useState(false)
   return (

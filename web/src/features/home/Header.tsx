@@ -15,7 +15,7 @@ import { Notices } from './Notices'
 import { texts } from './texts'
 import { UserMenu } from './UserMenu'
 
-/** The header of all of /home. */
+/** Header is the header of all pages under /home. */
 export function Header() {
   const { data: me } = useSuspenseQuery(meQuery)
   const { links } = useQuery(configQuery).data ?? {}

@@ -5,7 +5,7 @@ import { Header } from './Header'
 import styles from './HomeLayout.module.css'
 import { texts } from './texts'
 
-/** The frame of all of /home: the header above, the page below, and what stands beside the page. */
+/** HomeLayout is the layout of all pages under /home, with the header, the page and an optional side panel. */
 export function HomeLayout({ beside }: { beside?: ReactNode }) {
   return (
     <div className={styles.home}>

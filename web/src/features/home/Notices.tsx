@@ -14,7 +14,7 @@ import header from './Header.module.css'
 import styles from './Notices.module.css'
 import { texts } from './texts'
 
-/** The bell with the number of unread notices, and the notices under it. */
+/** Notices is the bell with the number of unread notices, and its list of notices. */
 export function Notices() {
   const query = useQuery(notificationsQuery)
   const items = query.data ?? []

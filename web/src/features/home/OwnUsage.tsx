@@ -6,7 +6,7 @@ import { texts } from './texts'
 
 const words = texts.menu.usage
 
-/** The user's usage in this month, and when it resets. Shows nothing until it is loaded. */
+/** OwnUsage shows the user's usage in this month and the time of its reset. It renders nothing until it is loaded. */
 export function OwnUsage() {
   const { data } = useQuery(ownUsageQuery)
   if (data === undefined) return <p className={styles.usage} aria-hidden />

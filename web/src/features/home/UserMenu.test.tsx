@@ -56,7 +56,7 @@ describe('the user menu', () => {
     return screen.getAllByRole('menuitem').map((item) => item.textContent)
   }
 
-  it('shows name and address, and the settings to those who sign in with a password', async () => {
+  it('shows name and address, and the settings for users who sign in with a password', async () => {
     const items = await open({})
     expect(items).toEqual([
       'アカウント設定',
@@ -70,7 +70,7 @@ describe('the user menu', () => {
     expect(screen.getByRole('status').textContent).toBe('/setting/change-password')
   })
 
-  it('shows what was used this month, and when that begins anew', async () => {
+  it('shows the usage of this month, and the time of its reset', async () => {
     queryClient.setQueryData(ownUsageQuery.queryKey, {
       messages: 1234,
       input_tokens: 30_000,
@@ -83,8 +83,8 @@ describe('the user menu', () => {
     expect(screen.getByText('12月1日にリセットされます')).toBeTruthy()
   })
 
-  it('shows the links to those who come from their organization', async () => {
-    // The session decides, not the account: a super-admin may sign in by password where others do not.
+  it('shows the links for users of single sign-on', async () => {
+    // The links depend on the session and not on the account, because a super-admin may sign in by password.
     const items = await open({ auth_type: 'cognito' }, 'federated_idp')
     expect(items).toEqual([
       'よくある質問',

@@ -41,11 +41,11 @@ const icon = { size: 16, 'aria-hidden': true } as const
 interface UserMenuProps {
   me: Me
   links: AppConfig['links']
-  /** On a narrow screen the header's links are here. */
+  /** Whether the menu contains the header's links, for narrow screens. */
   narrow: boolean
 }
 
-/** The signed-in user: the sign-in method decides the links, the role the admin screens. */
+/** UserMenu shows the signed-in user. Its links depend on the sign-in method, and the admin screens on the role. */
 export function UserMenu({ me, links, narrow }: UserMenuProps) {
   const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
@@ -133,8 +133,8 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
 }
 
 /**
- * The switch for system notifications about answers that end while no tab is visible. A missing browser permission is
- * explained.
+ * NoticesChoice is the switch for system notifications about answers that end while no tab is visible. It explains a
+ * missing browser permission.
  */
 function NoticesChoice() {
   const { notices } = texts.menu

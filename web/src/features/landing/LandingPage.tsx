@@ -7,7 +7,7 @@ import { configQuery } from '@/lib/api/queries'
 import styles from './LandingPage.module.css'
 import { texts } from './texts'
 
-/** What Tsumugi is, and the way in. */
+/** LandingPage introduces Tsumugi and links to the sign-in. */
 export function LandingPage() {
   return (
     <div className={styles.page}>
@@ -51,7 +51,7 @@ export function LandingPage() {
   )
 }
 
-/** The thread begins at the end of the headline and leads to the button. */
+/** Thread draws a thread from the end of the headline to the button. */
 function Thread() {
   return (
     <svg

@@ -2,7 +2,7 @@ import { Button } from '@/components/Button'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
-/** The address that is signing in, with a link to use another one. */
+/** Account shows the address that signs in, with a link to use another one. */
 export function Account({ email, onBack }: { email: string; onBack: () => void }) {
   return (
     <div className={styles.account}>

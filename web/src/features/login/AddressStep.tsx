@@ -8,7 +8,7 @@ import styles from './steps.module.css'
 import { texts } from './texts'
 import { useForm } from './useForm'
 
-/** Asks for the address, and asks the server how its owner signs in. */
+/** AddressStep requests the mail address, and fetches the sign-in method for it from the server. */
 export function AddressStep({
   email,
   intro,
@@ -21,7 +21,7 @@ export function AddressStep({
   intro?: ReactNode
   submit?: string
   purpose?: Purpose
-  /** Continues with the address; its error is shown under the field. */
+  /** Continues with the address. An error is shown under the field. */
   onNext: (email: string, way: AuthTypeAnswer) => void | Promise<void>
 }) {
   const form = useForm<'email'>()

@@ -82,12 +82,12 @@ describe('the end of a single sign-on', () => {
       expiresIn: 3600,
       tokenType: 'Bearer',
     })
-    // Back does not lead to the code again.
+    // Back does not return to the URL with the code.
     await router.navigate(-1)
     expect(server).toHaveBeenCalledTimes(1)
   })
 
-  it('exchanges a code once, however often it is asked for', async () => {
+  it('exchanges a code once, even if the loader runs several times', async () => {
     reply(200, answer)
     const url = 'http://localhost/oauth2/callback?organization_id=o1&code=c2'
     const visit = () =>
@@ -129,7 +129,7 @@ describe('the end of a single sign-on', () => {
     expect(readToken()).toBeNull()
   })
 
-  it('shows the words of somebody else as such, short and plain', async () => {
+  it('marks the identity provider’s message, shortens it and removes control characters', async () => {
     show({ error: 'temporarily_unavailable', error_description: `a\u202e\n<b>${'x'.repeat(500)}` })
     expect((await screen.findByRole('alert')).textContent).toContain('組織の管理者')
     expect(screen.getByText('temporarily_unavailable')).toBeTruthy()
@@ -137,7 +137,7 @@ describe('the end of a single sign-on', () => {
     expect(said.textContent).toHaveLength(200)
   })
 
-  it('passes on what the address says beside a code, and asks nobody without an organization', async () => {
+  it('passes on the other parameters of the address, and calls no server without an organization', async () => {
     reply(403, { status: 403, code: 'sso_denied', detail: '完了しませんでした。' })
     show({ organization_id: 'o1', code: 'c3', error: 'access_denied', error_description: 'いいえ' })
     expect((await screen.findByRole('alert')).textContent).toContain('完了しませんでした')
@@ -164,13 +164,13 @@ describe('the end of a single sign-on', () => {
     expect(readToken()).toBeNull()
   })
 
-  it('says when the server cannot be reached', async () => {
+  it('shows an error when the server cannot be reached', async () => {
     server.mockRejectedValue(new TypeError('Failed to fetch'))
     show({ organization_id: 'o1', code: 'c-off' })
     expect((await screen.findByRole('alert')).textContent).toContain('接続できませんでした')
   })
 
-  it('leads back to the sign-in when nothing came, and home when the session is there', async () => {
+  it('links to the sign-in page without parameters, and redirects to /home with a session', async () => {
     show({})
     expect((await screen.findByRole('alert')).textContent).toContain('もう一度ログイン')
     cleanup()

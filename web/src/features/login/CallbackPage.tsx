@@ -5,10 +5,10 @@ import type { Failure } from './callback'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
-/** Longer than any of our servers' messages, but too short for a page of injected text. */
+/** longest is the maximum length of a shown message. Messages of this server are shorter. */
 const longest = 200
 
-/** A failed single sign-on: why, and what to do. A successful one is never rendered. */
+/** CallbackPage shows the reason for a failed single sign-on, and the next step. A successful one redirects. */
 export function CallbackPage() {
   const { error, description } = useLoaderData<Failure>()
   const { callback } = texts
@@ -19,7 +19,7 @@ export function CallbackPage() {
         <p className={styles.body} role="alert">
           {known ?? callback.unknown}
         </p>
-        {/* The address may come from anybody: only where no words of our own fit are its words shown, and as such. */}
+        {/* The text in the URL is untrusted. It is shown, and marked, only if the app has no message for the error. */}
         {!known && <Said error={error} description={description} />}
         <ButtonLink to="/login" variant="primary" size="lg" wide>
           {callback.again}
@@ -44,7 +44,7 @@ function Said({ error, description }: Failure) {
   )
 }
 
-// Without line breaks and bidirectional control characters.
+// plain removes line breaks and bidirectional control characters.
 function plain(text: string): string {
   return [...text.replace(/[\p{C}\p{Z}]+/gu, ' ')].slice(0, longest).join('')
 }

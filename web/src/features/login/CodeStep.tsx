@@ -13,10 +13,10 @@ import { texts } from './texts'
 import { useForm } from './useForm'
 import { usePause } from './usePause'
 
-/** How long to wait before a code can be asked for again, in seconds: mail takes its time. */
+/** PAUSE is the wait before another code can be requested, in seconds. Mails may arrive late. */
 const PAUSE = 60
 
-/** Asks for the code from the mail and the new password. */
+/** CodeStep requests the code from the mail and the new password. */
 export function CodeStep({
   email,
   code,
@@ -27,7 +27,7 @@ export function CodeStep({
   email: string
   /** The code from the link in the mail, or ''. */
   code: string
-  /** Whether a code was just sent from here. */
+  /** Whether this page has just sent a code. */
   sent: boolean
   onBack: () => void
   onDone: () => void
@@ -90,7 +90,7 @@ export function CodeStep({
   )
 }
 
-/** Sends another code, after a pause. */
+/** Resend sends another code after a pause. */
 function Resend({ email, paused }: { email: string; paused: boolean }) {
   const [left, pause] = usePause(PAUSE, paused)
   const [busy, setBusy] = useState(false)

@@ -6,7 +6,7 @@ import { Account } from './Account'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
-/** Leads to the organization's own sign-in. */
+/** FederatedStep links to the organization's identity provider. */
 export function FederatedStep({
   email,
   way,

@@ -45,7 +45,7 @@ describe('the link of an administrator to their single sign-on', () => {
     await screen.findByText('シングルサインオンとこのアカウントを連携しますか')
   }
 
-  it('asks for the password, asks whether to link, and goes on with the code', async () => {
+  it('requests the password and the consent to link, and continues with the code', async () => {
     await enter()
     server.replies.push([200, { organization_id: 'o1', code: 'c1' }], [200, way('federated_idp')], [200, {}])
     await userEvent.click(screen.getByRole('button', { name: '連携する' }))
@@ -71,7 +71,7 @@ describe('the link of an administrator to their single sign-on', () => {
     expect(readToken()).toBeNull()
   })
 
-  it('does not ask before the password is right', async () => {
+  it('does not request consent before the password is correct', async () => {
     server.replies.push(
       [200, { email: 'admin@demo.example' }],
       [200, way('federated_idp')],
@@ -83,7 +83,7 @@ describe('the link of an administrator to their single sign-on', () => {
     expect(screen.queryByText(/連携しますか/)).toBeNull()
   })
 
-  it('says so when the link is over', async () => {
+  it('shows an error when the link has expired', async () => {
     server.replies.push([400, { status: 400, code: 'sso_state_invalid', detail: '期限が切れました。' }])
     show()
     expect(await place()).toContain('/oauth2/callback?error=sso_state_invalid')

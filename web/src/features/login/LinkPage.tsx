@@ -18,8 +18,8 @@ type Step =
   | { name: 'question'; record: TokenRecord }
 
 /**
- * The first single sign-on of an administrator: they authenticate with their password, and agree that the identity
- * provider signs them in from then on. The password session is used for this only, and is never stored.
+ * LinkPage completes the first single sign-on of an administrator. The administrator enters the password, and agrees
+ * that the identity provider may sign them in. The password session is used for this request only and is not stored.
  */
 export function LinkPage() {
   const pending = useLoaderData<PendingLink>()

@@ -49,7 +49,7 @@ describe('the sign-in page', () => {
     expect(server.server).not.toHaveBeenCalled()
   })
 
-  it('says that the password is wrong, and lets it be tried again', async () => {
+  it('shows that the password is wrong, and allows another attempt', async () => {
     server.replies.push([200, way('cognito')], refusal('NotAuthorizedException', 'no'), [200, tokens])
     show()
     const user = userEvent.setup()
@@ -111,7 +111,7 @@ describe('the sign-in page', () => {
     expect([rememberedEnding(), rememberedPlace()]).toEqual([null, null])
   })
 
-  it('has an invited user choose a password, with the rules ticked as they are met', async () => {
+  it('lets an invited user set a password, and marks the rules that it meets', async () => {
     server.replies.push([200, way('cognito')], [200, challenge], [200, tokens])
     show()
     const user = userEvent.setup()
@@ -125,7 +125,7 @@ describe('the sign-in page', () => {
     expect(await screen.findByText('ホーム')).toBeTruthy()
   })
 
-  it('begins the challenge again when choosing a password has taken longer than it holds', async () => {
+  it('restarts the challenge if it expires before the password is set', async () => {
     server.replies.push(
       [200, way('cognito')],
       [200, challenge],
@@ -149,7 +149,7 @@ describe('the sign-in page', () => {
     expect(server.asked[4]?.body).toMatchObject({ Session: 's2' })
   })
 
-  it('says so when the temporary password does not hold any more', async () => {
+  it('shows an error when the temporary password has expired', async () => {
     server.replies.push(
       [200, way('cognito')],
       [200, challenge],

@@ -20,7 +20,7 @@ type Step =
   | { name: 'password' | 'federated'; way: AuthTypeAnswer }
   | { name: 'new-password'; challenge: Challenge }
 
-/** Sign-in, one field at a time: the address first, since it decides how its owner signs in. */
+/** LoginPage shows one field at a time. The address is first, because the sign-in method depends on it. */
 export function LoginPage() {
   const navigate = useNavigate()
   const [email, setEmail] = useState(useGivenEmail())

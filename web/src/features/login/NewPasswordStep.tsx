@@ -11,16 +11,16 @@ import styles from './steps.module.css'
 import { texts } from './texts'
 import { useForm } from './useForm'
 
-/** The provider's challenge: a new password instead of the temporary one. */
+/** Challenge is the identity provider's request for a new password in place of the temporary one. */
 export interface Challenge {
   provider: Provider
   email: string
-  /** The temporary password; kept in memory only. */
+  /** The temporary password, in memory only. */
   temporary: string
   session: string
 }
 
-/** An invited user chooses a password of their own. */
+/** NewPasswordStep requests a new password from an invited user. */
 export function NewPasswordStep({
   challenge,
   onDone,
@@ -38,7 +38,7 @@ export function NewPasswordStep({
     const answer = () => chooseNewPassword(provider, email, password, session.current)
     const result = await answer().catch(async (cause: unknown) => {
       if (!isChallengeOver(cause)) throw cause
-      // The challenge is valid for three minutes, and choosing a good password may take longer: start it again.
+      // The challenge is valid for three minutes. If the user needs longer, start another one.
       const again = await signIn(provider, email, temporary)
       if (again.kind === 'done') return again
       session.current = again.session

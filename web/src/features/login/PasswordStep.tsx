@@ -9,7 +9,7 @@ import styles from './steps.module.css'
 import { texts } from './texts'
 import { useForm } from './useForm'
 
-/** Asks for the password, and speaks to the identity provider. */
+/** PasswordStep requests the password, and signs in at the identity provider. */
 export function PasswordStep({
   email,
   provider,
@@ -19,7 +19,7 @@ export function PasswordStep({
   email: string
   provider: Provider
   onBack: () => void
-  /** `password` is the entered one: a temporary password may be needed again. */
+  /** `password` is the entered password. A temporary password may be needed again. */
   onDone: (result: SignIn, password: string) => void
 }) {
   const form = useForm<'password'>()
@@ -37,7 +37,7 @@ export function PasswordStep({
   return (
     <form className={styles.form} noValidate onSubmit={submit}>
       <Account email={email} onBack={onBack} />
-      {/* Lets a password manager keep the address together with the password. */}
+      {/* For password managers, which store the address with the password. */}
       <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
       <PasswordField
         {...form.field('password')}

@@ -23,7 +23,7 @@ describe('the password reset', () => {
     const router = show('/reset/password', ResetPasswordPage)
     const user = userEvent.setup()
     await user.type(screen.getByLabelText('メールアドレス'), 'hanako@demo.example{Enter}')
-    // The page does not reveal whether the address is known.
+    // The page does not reveal whether the address is registered.
     expect(await screen.findByText(/hanako@demo.example が登録されている場合は/)).toBeTruthy()
     expect(document.activeElement).toBe(screen.getByLabelText('確認コード'))
     await user.type(screen.getByLabelText('確認コード'), '１２３ ４５６')
@@ -48,7 +48,7 @@ describe('the password reset', () => {
     })
   })
 
-  it('asks only for the password when the link of the mail brings the rest', async () => {
+  it('requests only the password when the link in the mail has the address and the code', async () => {
     server.replies.push([200, way('cognito')], [200, {}])
     show('/reset/password?email=hanako%40demo.example&code=654321', ResetPasswordPage)
     expect(screen.getByLabelText<HTMLInputElement>('確認コード').value).toBe('654321')
@@ -105,7 +105,7 @@ describe('the password reset', () => {
     expect(server.server).not.toHaveBeenCalled()
   })
 
-  it('says why no code could be sent', async () => {
+  it('shows the reason why no code was sent', async () => {
     server.replies.push([200, way('cognito')], refusal('LimitExceededException', 'Attempt limit exceeded'))
     show('/reset/password', ResetPasswordPage)
     await userEvent.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
@@ -131,7 +131,7 @@ describe('the password reset', () => {
     expect(server.operations().filter((operation) => operation === 'ForgotPassword')).toHaveLength(2)
   })
 
-  it('tells members of an organization with single sign-on where their password is, and lets its super-admins on', async () => {
+  it('explains single sign-on to members of such an organization, and lets its super-admins continue', async () => {
     server.replies.push([200, way('federated_idp')], [200, {}])
     show('/reset/password', ResetPasswordPage)
     await userEvent.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')

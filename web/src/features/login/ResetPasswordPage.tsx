@@ -24,12 +24,12 @@ type Step =
   | { name: 'code'; sent: boolean }
   | { name: 'done' }
 
-/** A new password for those who have forgotten theirs: a code by mail, then the code with the password. */
+/** ResetPasswordPage sends a code by mail, and then sets a new password with the code. */
 export function ResetPasswordPage() {
   const [query] = useSearchParams()
   const code = readCode(query.get('code') ?? '')
   const [email, setEmail] = useState(useGivenEmail())
-  // The link in the mail has both; only the password is left to ask for.
+  // The link in the mail has the address and the code, so only the password is requested.
   const [step, setStep] = useState<Step>(
     email !== '' && code !== '' ? { name: 'code', sent: false } : { name: 'address' },
   )
@@ -40,7 +40,7 @@ export function ResetPasswordPage() {
   }
   const restart = () => setStep({ name: 'address' })
   const done = () => {
-    // The provider has ended all sessions of this account; a stored one would only fail.
+    // The identity provider has ended all sessions of this account, so a stored session is invalid.
     const stored = readToken()
     if (stored && emailOf(stored.idToken).toLowerCase() === email.toLowerCase()) clearToken()
     setStep({ name: 'done' })
@@ -76,7 +76,7 @@ export function ResetPasswordPage() {
   )
 }
 
-/** Most members of such an organization have no password here; its super-admins do. */
+/** Federated is for organizations with single sign-on. Their super-admins have a password, most members do not. */
 function Federated({
   email,
   onBack,

@@ -3,7 +3,7 @@ import { Column } from '@/components/Column'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
-/** The page after signing out. */
+/** SignedOutPage is shown after signing out. */
 export function SignedOutPage() {
   return (
     <Column title={texts.signedOut.title} home="/" homeLabel={texts.home}>

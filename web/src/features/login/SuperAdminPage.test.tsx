@@ -21,7 +21,7 @@ describe("the super-admin's sign-in", () => {
     return user
   }
 
-  it('lets a super-admin in by password where the organization uses single sign-on', async () => {
+  it('signs a super-admin in by password if the organization uses single sign-on', async () => {
     rememberPlace('/home/skill/1')
     server.replies.push(
       [200, way('federated_idp')],
@@ -59,7 +59,7 @@ describe("the super-admin's sign-in", () => {
     expect(screen.getByRole('link', { name: '通常のログイン' }).getAttribute('href')).toBe('/login')
   })
 
-  it('says that an account is suspended', async () => {
+  it('shows that an account is suspended', async () => {
     const gone = { status: 401, code: 'unauthenticated', detail: 'Not authenticated: no user found' }
     server.replies.push([200, way('cognito')], [200, tokens], [401, gone])
     show('/login/super-admin', SuperAdminPage)
@@ -68,7 +68,7 @@ describe("the super-admin's sign-in", () => {
     expect(readToken()).toBeNull()
   })
 
-  it('says that the password is wrong, with the focus on it', async () => {
+  it('shows that the password is wrong, and focuses its field', async () => {
     server.replies.push(
       [200, way('cognito')],
       refusal('NotAuthorizedException', 'Incorrect username or password.'),
@@ -80,7 +80,7 @@ describe("the super-admin's sign-in", () => {
     expect(document.activeElement).toBe(screen.getByLabelText('パスワード'))
   })
 
-  it('has an invited one choose a password first', async () => {
+  it('requests a new password from an invited super-admin first', async () => {
     server.replies.push(
       [200, way('cognito')],
       [200, { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session: 's' }],

@@ -17,7 +17,7 @@ import { texts } from './texts'
 import { useForm } from './useForm'
 import { useGivenEmail } from './useGivenEmail'
 
-/** The sign-in by password for an organization's super-admin, even if the organization uses single sign-on. */
+/** SuperAdminPage signs an organization's super-admin in by password, even if the organization uses single sign-on. */
 export function SuperAdminPage() {
   const navigate = useNavigate()
   const [challenge, setChallenge] = useState<Challenge>()

@@ -1,6 +1,6 @@
 import { texts } from './texts'
 
-/** The entered address with full-width letters converted to ASCII; or what is wrong with it. */
+/** readAddress converts the full-width letters of an entered address to ASCII. It returns an error text if invalid. */
 export function readAddress(entered: string): { address: string; error?: undefined } | { error: string } {
   const address = entered.normalize('NFKC').trim()
   if (address === '') return { error: texts.emailRequired }

@@ -5,18 +5,19 @@ import { type TokenRecord as Answer, ApiError, RequiredError } from '@/lib/api'
 import { oauth2Callback } from '@/lib/api/signIn'
 import { enter } from './enter'
 
-/** Why a single sign-on failed: the server's code, and its message or the identity provider's. */
+/** Failure of a single sign-on: the server's error code, and the message of the server or the identity provider. */
 export interface Failure {
   error: string
   description: string
 }
 
-/** A code is valid once; repeated calls share the same promise. */
+/** Promises by code. A code is valid once, so repeated calls share the same promise. */
 const exchanges = new Map<string, Promise<Answer>>()
 
 /**
- * The end of a single sign-on: exchanges the code, begins the session, and redirects to where it started. A loader and
- * not an effect, because a loader runs once per visit. It returns only failures.
+ * callbackLoader completes a single sign-on. It exchanges the code, starts the session, and redirects to the page that
+ * started the sign-on. It is a loader and not an effect, because a loader runs once per visit. It returns only
+ * failures.
  */
 export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<Failure | Response> {
   const query = new URL(request.url).searchParams

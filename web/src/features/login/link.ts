@@ -4,7 +4,7 @@ import { ApiError } from '@/lib/api'
 import { getSsoLink } from '@/lib/api/signIn'
 import { findProvider } from './provider'
 
-/** A single sign-on that waits for the consent of an account's owner. */
+/** PendingLink is a single sign-on that needs the consent of the account's owner. */
 export interface PendingLink {
   organizationId: string
   link: string
@@ -13,7 +13,7 @@ export interface PendingLink {
   provider: Provider
 }
 
-/** Looks up the account to be linked. An expired link leads to the page of failed sign-ins. */
+/** linkLoader fetches the account to be linked. An expired link redirects to the page of failed sign-ins. */
 export async function linkLoader({ request }: LoaderFunctionArgs): Promise<PendingLink | Response> {
   const query = new URL(request.url).searchParams
   const organizationId = query.get('organization_id') ?? ''
@@ -28,7 +28,7 @@ export async function linkLoader({ request }: LoaderFunctionArgs): Promise<Pendi
   }
 }
 
-/** The page for a failed single sign-on. */
+/** failurePath returns the path of the page for a failed single sign-on. */
 export function failurePath({ code, detail }: ApiError): string {
   return `/oauth2/callback?${new URLSearchParams({ error: code, error_description: detail })}`
 }

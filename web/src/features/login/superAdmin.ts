@@ -3,8 +3,8 @@ import type { TokenRecord } from '@/entities/identity/token'
 import { isSsoRequired, ownerOf } from '@/lib/api/signIn'
 
 /**
- * Whether a new session belongs to an organization's super-admin, according to the server. Any other session, and one
- * that the server refuses, is ended again and not stored.
+ * admitSuperAdmin returns whether a new session belongs to an organization's super-admin, according to the server. It
+ * ends any other session, and a session that the server rejects, without storing it.
  */
 export async function admitSuperAdmin(record: TokenRecord): Promise<boolean> {
   try {

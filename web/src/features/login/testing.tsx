@@ -3,7 +3,7 @@ import type { ComponentType } from 'react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
 import { vi } from 'vitest'
 
-/** The response of POST /v1/auth-type. */
+/** way returns a response of POST /v1/auth-type. */
 export const way = (auth_type: string) => ({
   auth_type,
   client_id: 'client',
@@ -12,7 +12,7 @@ export const way = (auth_type: string) => ({
   region: 'ap-northeast-1',
 })
 
-/** The response of InitiateAuth to the right password. */
+/** Response of InitiateAuth to a correct password. */
 export const tokens = {
   AuthenticationResult: {
     IdToken: 'i',
@@ -23,10 +23,10 @@ export const tokens = {
   },
 }
 
-/** An error response of the identity provider. */
+/** refusal returns an error response of the identity provider. */
 export const refusal = (name: string, message = '') => [400, { __type: name, message }] as const
 
-/** A server that gives these responses one after the other, and records the requests. */
+/** stubServer returns a server that sends the given responses in order, and records the requests. */
 export function stubServer() {
   const replies: Array<readonly [status: number, body: unknown]> = []
   const asked: Array<{ operation: string; body: Record<string, unknown> }> = []
@@ -47,7 +47,7 @@ export function stubServer() {
   return { replies, asked, server, operations: () => asked.map(({ operation }) => operation) }
 }
 
-/** Renders a page at a path; every other path renders its own name. */
+/** show renders a page at a path. Every other path renders its name. */
 export function show(path: string, Component: ComponentType, state?: unknown) {
   const [pathname = '', search = ''] = path.split('?')
   const router = createMemoryRouter(
@@ -62,7 +62,7 @@ export function show(path: string, Component: ComponentType, state?: unknown) {
   return router
 }
 
-/** Cleans up after a test. */
+/** tidy cleans up after a test. */
 export function tidy() {
   cleanup()
   vi.unstubAllGlobals()

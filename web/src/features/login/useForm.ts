@@ -1,7 +1,8 @@
 import { useRef, useState } from 'react'
 
 /**
- * The common behaviour of the forms here: one call at a time; an error is shown under its field, which gets the focus.
+ * useForm is the common behaviour of the login forms. It makes one call at a time. It shows an error under its field
+ * and focuses the field.
  */
 export function useForm<Name extends string>() {
   const [errors, setErrors] = useState<Partial<Record<Name, string>>>({})
@@ -26,7 +27,7 @@ export function useForm<Name extends string>() {
     }),
     /** The value of a field. */
     value: (name: Name) => inputs.current[name]?.value ?? '',
-    /** Submits the form unless it is being submitted; `explain` returns the field and the message of an error. */
+    /** Submits the form unless a submission is in progress. `explain` returns the field and the message of an error. */
     run: async (work: () => Promise<void>, explain: (cause: unknown) => [field: Name, message: string]) => {
       if (busy) return
       setBusy(true)

@@ -1,6 +1,6 @@
 import { useLocation, useSearchParams } from 'react-router'
 
-/** The given address: from a link in a mail (`?email=`), or from the previous page. */
+/** useGivenEmail returns the address from a link in a mail (`?email=`), or from the previous page. */
 export function useGivenEmail(): string {
   const { state } = useLocation()
   const [query] = useSearchParams()

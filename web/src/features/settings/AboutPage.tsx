@@ -14,7 +14,7 @@ import { texts } from './texts'
 
 const words = texts.about
 
-/** What the user says about themselves to every skill. */
+/** AboutPage edits the user's self-description, which is passed to every skill. */
 export function AboutPage() {
   const { data, isError, refetch } = useQuery(guidanceQuery)
   return (

@@ -15,7 +15,7 @@ import styles from './ChangePasswordPage.module.css'
 import { SettingNav } from './SettingNav'
 import { texts } from './texts'
 
-/** Changes the password, for users who sign in with one. */
+/** ChangePasswordPage changes the password of users who sign in with one. */
 export function ChangePasswordPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   return (

@@ -18,7 +18,7 @@ import { texts } from './texts'
 
 const words = texts.connections
 
-/** What is connected to the user's account, their personal access tokens, and the ways to end both. */
+/** ConnectionsPage lists the connected apps and the personal access tokens of the user, with buttons to end them. */
 export function ConnectionsPage() {
   const { data, isError, refetch } = useQuery(ownConnectionsQuery)
   const { data: policy } = useQuery(connectionPolicyQuery)
@@ -100,7 +100,7 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
   )
 }
 
-/** The last day on which a token holds: it ends with that day. */
+/** lastDay returns the last day on which a token is valid. */
 function lastDay(expiresAt: string): string {
   const day = new Date(new Date(expiresAt).getTime() - 1)
   return `${day.getFullYear()}年${day.getMonth() + 1}月${day.getDate()}日`

@@ -16,12 +16,12 @@ import { texts } from './texts'
 
 const words = texts.connections.tokens
 
-/** The scopes that a script needs; the third one is the extension's. */
+/** The scopes for scripts. The third scope is for the extension. */
 const SCOPES: readonly Scope[] = ['chat', 'documents']
-/** How long a token may hold, in days. */
+/** The offered validity periods of a token, in days. */
 const DAYS = [30, 90, 180, 365]
 
-/** The button that creates a personal access token, with its form and the token, which is shown once. */
+/** CreateToken creates a personal access token, and shows it once. */
 export function CreateToken() {
   const [step, setStep] = useState<'closed' | 'form' | { token: string }>('closed')
   const close = () => setStep('closed')
@@ -55,7 +55,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
       if (!(cause instanceof ApiError && cause.status === 409)) {
         return toastFailure(words.notCreated(cause instanceof ApiError ? cause.detail : ''))
       }
-      // It was created, but the answer with it was lost: it stands in the list, from where it can be removed.
+      // The token was created, but the response is lost. The user can remove it in the list.
       toastFailure(cause.detail)
       onClose()
       await readAnew(ownConnectionsQuery.queryKey)
@@ -122,7 +122,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
   )
 }
 
-/** The date in some days, in Japan, where the last day of a token ends. */
+/** dayAfter returns the date in a number of days in Japan's time zone, in which a token's last day ends. */
 function dayAfter(days: number): string {
   const at = new Date(Date.now() + days * 86_400_000)
   return new Intl.DateTimeFormat('sv-SE', { timeZone: 'Asia/Tokyo' }).format(at)

@@ -64,7 +64,7 @@ describe('the page of sessions', () => {
     return (await screen.findAllByRole('listitem')) as HTMLElement[]
   }
 
-  it('marks this device, and says what is known of the others', async () => {
+  it('marks this device, and shows the known details of the other devices', async () => {
     const [here, phone, unknown] = (await show()) as [HTMLElement, HTMLElement, HTMLElement]
     expect(within(here).getByText('この端末')).toBeTruthy()
     expect(within(here).queryByRole('button')).toBeNull()

@@ -15,7 +15,7 @@ import { texts } from './texts'
 
 const words = texts.sessions
 
-/** The user's sessions, which can be ended here. */
+/** SessionsPage lists the user's sessions, with buttons to end them. */
 export function SessionsPage() {
   const { data, isError, refetch } = useQuery({
     queryKey: ['sessions'],
@@ -74,7 +74,7 @@ function Line({ session, onEnded }: { session: UserSession; onEnded: () => void 
 
 interface EndButtonProps {
   label: string
-  /** Identifies the button for screen readers: several have the same label. */
+  /** Identifies the button for screen readers, because several buttons have the same label. */
   of?: string
   end: () => Promise<void>
   onEnded: () => void
@@ -86,7 +86,7 @@ function EndButton({ label, of, end, onEnded }: EndButtonProps) {
     setBusy(true)
     try {
       await end().catch((cause: unknown) => {
-        // It has ended by itself; the result is the same.
+        // The session has already ended.
         if (!(cause instanceof ApiError && cause.status === 404)) throw cause
       })
       toast(words.ended, { tone: 'success' })

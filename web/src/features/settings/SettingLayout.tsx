@@ -1,6 +1,6 @@
 import { Outlet } from 'react-router'
 
-/** The frame of the settings; each page brings its own column. */
+/** SettingLayout is the layout of the settings. Each page renders a column. */
 export function SettingLayout() {
   return <Outlet />
 }

@@ -3,7 +3,7 @@ import { readToken } from '@/entities/identity/token'
 import styles from './SettingNav.module.css'
 import { texts } from './texts'
 
-/** The navigation of the settings. Users of single sign-on have no password here. */
+/** SettingNav is the navigation of the settings. Users of single sign-on get no link to the password page. */
 export function SettingNav() {
   return (
     <nav className={styles.nav} aria-label={texts.nav}>

@@ -17,10 +17,10 @@ import { texts } from './texts'
 
 const words = texts.shares
 
-/** The number of shares shown at once: the API's maximum. */
+/** The number of shown shares, which is the API's maximum. */
 const PAGE = 100
 
-/** The user's shares within the organization, which can be ended here. */
+/** SharesPage lists the user's shares within the organization, with buttons to end them. */
 export function SharesPage() {
   const [offset, setOffset] = useState(0)
   const { data, isError, refetch } = useQuery(ownSharesQuery({ offset, limit: PAGE }))

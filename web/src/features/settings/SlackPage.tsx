@@ -27,7 +27,7 @@ const slackLinkQuery = (state: string) =>
     retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status < 500),
   })
 
-/** The user's own link with Slack: whether there is one, and the ways to make and to end it. */
+/** SlackPage shows the user's link with Slack, with buttons to create and remove it. */
 export function SlackPage() {
   const [params] = useSearchParams()
   const state = params.get('state') ?? ''
@@ -45,7 +45,7 @@ export function SlackPage() {
   )
 }
 
-/** What came of linking, in the browser that comes back from Slack. */
+/** Returned shows the result of linking after the redirect from Slack. */
 function Returned({ refused, linked }: { refused: string | null; linked: boolean }) {
   if (refused !== null) {
     return (

@@ -5,8 +5,8 @@ import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /**
- * For sessions by password only. Users of single sign-on have no password to change here: they are redirected to the
- * skills with a message; none of their menus leads here.
+ * changePasswordLoader admits sessions by password only. It redirects users of single sign-on to the skills with a
+ * message. Their menus have no link to this page.
  */
 export const changePasswordLoader = signedIn((_: LoaderFunctionArgs) => {
   if (readToken()?.authType !== 'federated_idp') return null

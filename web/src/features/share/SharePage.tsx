@@ -15,7 +15,7 @@ import { sharedMessagesQuery } from './loader'
 import styles from './SharePage.module.css'
 import { texts } from './texts'
 
-/** A thread shared within the organization: it can be read, and continued in a thread of one's own. */
+/** SharePage shows a thread shared within the organization. The user can continue it in a new thread. */
 export function SharePage() {
   const share = useLoaderData<Share>()
   const { data, hasNextPage, fetchNextPage, isFetchingNextPage, isFetchNextPageError } = useInfiniteQuery(
@@ -37,8 +37,8 @@ export function SharePage() {
         </header>
         <ol className={styles.messages} aria-label={texts.messages}>
           {data?.pages.flat().map((message, index) => (
-            // What a share shows never changes its order.
-            // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other name here.
+            // The order of a share's messages never changes.
+            // biome-ignore lint/suspicious/noArrayIndexKey: The messages have no ids.
             <Message key={index} message={message} />
           ))}
         </ol>
@@ -64,7 +64,7 @@ function Message({ message }: { message: SharedMessage }) {
         {picture_count && <p className={styles.quiet}>{texts.pictures(picture_count)}</p>}
       </li>
     )
-  // Passages that were only consulted are numbered as well.
+  // Consulted passages have numbers even if they are not cited.
   const citations = message.citations.filter(({ index }) => content.includes(`[${index}]`))
   const ending = texts.endings[finish_reason ?? '']
   return (

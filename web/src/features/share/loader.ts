@@ -7,7 +7,7 @@ import { preloadMarkdown } from '@/lib/markdown'
 /** The number of messages on a page. */
 const PAGE = 100
 
-/** The messages of a share, oldest first. */
+/** sharedMessagesQuery returns the query for the messages of a share, oldest first. */
 export function sharedMessagesQuery(shareId: string) {
   return {
     queryKey: ['share', shareId, 'messages'],
@@ -16,13 +16,13 @@ export function sharedMessagesQuery(shareId: string) {
     initialPageParam: 0,
     getNextPageParam: (last: readonly unknown[], pages: readonly unknown[]) =>
       last.length < PAGE ? undefined : pages.length * PAGE,
-    // It may have been updated or ended since.
+    // The share may have been updated or ended.
     staleTime: 0,
     gcTime: 0,
   }
 }
 
-/** Loads a share and its first messages. */
+/** shareLoader loads a share and its first messages. */
 export async function shareLoader({ params, request }: LoaderFunctionArgs): Promise<Share> {
   const shareId = params.shareId as string
   const [share] = await Promise.all([

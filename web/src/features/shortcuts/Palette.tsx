@@ -7,7 +7,7 @@ import styles from './Palette.module.css'
 import { texts } from './texts'
 import { type PaletteItem, usePaletteItems } from './usePaletteItems'
 
-/** Finds threads, skills and actions while typing; the arrow keys select, Enter opens. */
+/** Palette finds threads, skills and actions while typing. The arrow keys select an item, Enter opens it. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [chosen, setChosen] = useState(0)
@@ -16,7 +16,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const id = useId()
   const index = Math.min(chosen, items.length - 1)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen one is brought into view when it changes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The effect scrolls to the selected item when it changes.
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
   }, [index])
@@ -98,8 +98,8 @@ interface RowProps {
 
 function Row({ id, item, selected, onHover, onRun }: RowProps) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, which holds the focus.
-    // biome-ignore lint/a11y/useFocusableInteractive: as above, by aria-activedescendant.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: The focused field handles the keys.
+    // biome-ignore lint/a11y/useFocusableInteractive: The field has the focus and uses aria-activedescendant.
     <div
       id={id}
       role="option"

@@ -5,7 +5,7 @@ import { sendKeys, useSendKey } from '@/lib/ui/sendKey'
 import styles from './ShortcutList.module.css'
 import { texts } from './texts'
 
-/** The list of keyboard shortcuts. */
+/** ShortcutList shows the keyboard shortcuts. */
 export function ShortcutList({ onClose }: { onClose: () => void }) {
   const composer = sendKeys(useSendKey())
   const rows = [

@@ -60,7 +60,7 @@ describe('the shortcuts', () => {
     )
   const place = () => document.querySelector('output')?.textContent
 
-  it('find threads by Ctrl K, and open one where the words are by Enter', async () => {
+  it('find threads by Ctrl K, and open one at the match by Enter', async () => {
     const match = { message_id: 'm1', snippet: '四半期のレポートです', ranges: [[4, 8]] }
     const found = { ...findThread('t1'), match }
     const asked: string[] = []
@@ -92,13 +92,13 @@ describe('the shortcuts', () => {
     expect(place()).toBe('/home/skill/s1')
   })
 
-  it('start a new thread with the skill at hand', () => {
+  it('start a new thread with the current skill', () => {
     show('/home/skill/s1/chat/t1')
     fireEvent.keyDown(document.body, { key: 'O', ctrlKey: true, shiftKey: true })
     expect(place()).toBe('/home/skill/s1')
   })
 
-  it('go to the composer by /, but not while one is typing', () => {
+  it('focus the composer by /, but not while the user types in a field', () => {
     show('/home/skill/s1')
     fireEvent.keyDown(screen.getByLabelText('欄'), { key: '/' })
     expect(document.activeElement).not.toBe(screen.getByLabelText('入力欄'))
@@ -115,7 +115,7 @@ describe('the shortcuts', () => {
     act(() => store.set(shortcutsOpenAtom, false))
   })
 
-  it('fold the thread list by Ctrl B and back, also while one is typing, and remember it', () => {
+  it('fold and unfold the thread list by Ctrl B, also while the user types in a field, and store the state', () => {
     show('/home/skill')
     const press = () => fireEvent.keyDown(screen.getByLabelText('入力欄'), { key: 'b', ctrlKey: true })
     press()
@@ -131,7 +131,7 @@ describe('the shortcuts', () => {
     expect((await screen.findByRole('option')).textContent).toBe('要約')
   })
 
-  it('leave the keys of an input method alone', () => {
+  it('ignore the keys of an input method', () => {
     show('/home/skill')
     fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true, isComposing: true })
     expect(store.get(paletteOpenAtom)).toBe(false)

@@ -11,7 +11,7 @@ import { store } from '@/lib/ui/store'
 const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }))
 const ShortcutList = lazy(async () => ({ default: (await import('./ShortcutList')).ShortcutList }))
 
-/** The global shortcuts, and the dialogs that they open. Rendered once in /home. */
+/** Shortcuts has the global shortcuts and their dialogs. It is rendered once in /home. */
 export function Shortcuts() {
   const [palette, setPalette] = useAtom(paletteOpenAtom)
   const [list, setList] = useAtom(shortcutsOpenAtom)
@@ -45,7 +45,7 @@ export function Shortcuts() {
           event.preventDefault()
           setList(true)
         } else if (event.key === '/') {
-          // The composer if there is one, otherwise the search.
+          // The composer if the page has one, else the search field.
           const field = document.querySelector<HTMLElement>('[data-composer], main search input')
           if (field) {
             event.preventDefault()
@@ -66,7 +66,7 @@ export function Shortcuts() {
   )
 }
 
-/** On a Mac, Ctrl B moves the cursor in every field: only ⌘ B is meant there. */
+/** isFold reports whether a key event folds the thread list. On a Mac, Ctrl B moves the cursor, so only ⌘ B does. */
 function isFold(event: KeyboardEvent): boolean {
   const mod = isApple ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey
   return mod && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'b'

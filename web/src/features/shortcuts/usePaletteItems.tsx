@@ -18,7 +18,7 @@ import { shortcutsOpenAtom } from '@/lib/ui/overlays'
 import { setTheme } from '@/lib/ui/theme'
 import { texts } from './texts'
 
-/** An item of the palette. */
+/** PaletteItem is an item of the palette. */
 export interface PaletteItem {
   id: string
   group: string
@@ -33,8 +33,8 @@ export interface PaletteItem {
 const MOST = 6
 
 /**
- * The palette's items for a query: threads, skills and actions; without a query, the latest of each. `asking`: more may
- * follow.
+ * usePaletteItems returns the threads, skills and actions that match a query. For an empty query, it returns the latest
+ * ones. `asking` is true while more items may follow.
  */
 export function usePaletteItems(query: string): { items: PaletteItem[]; asking: boolean } {
   const navigate = useNavigate()

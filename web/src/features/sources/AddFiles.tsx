@@ -7,12 +7,12 @@ import { texts } from './texts'
 
 const words = texts.add
 
-/** The place to put files, with a button for who would rather choose them; says which ones. */
+/** AddFiles is the drop area for files, with a button to choose files. It lists the accepted formats. */
 export function AddFiles({
   over,
   onFiles,
 }: {
-  /** Whether files are held above the page. */
+  /** Whether files are dragged over the page. */
   over: boolean
   onFiles: (files: readonly File[]) => void
 }) {
@@ -38,7 +38,7 @@ export function AddFiles({
         aria-label={words.choose}
         onChange={({ currentTarget }) => {
           onFiles([...(currentTarget.files ?? [])])
-          // The same file can be chosen once more.
+          // Allows choosing the same file again.
           currentTarget.value = ''
         }}
       />

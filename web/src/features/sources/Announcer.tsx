@@ -7,7 +7,7 @@ import { texts } from './texts'
 
 const words = texts.said
 
-/** Tells screen readers which files can be used now and which can not, once each, and no step on the way there. */
+/** Announcer announces to screen readers, once per file, whether it can be used. It does not announce progress. */
 export function Announcer() {
   const { items, loaded } = useList(sourcesQuery)
   const shown = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)

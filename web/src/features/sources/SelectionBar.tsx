@@ -9,7 +9,7 @@ import { texts } from './texts'
 
 const words = texts.selection
 
-/** What can be done with the selected data sources. */
+/** SelectionBar has the actions for the selected data sources. */
 export function SelectionBar({
   selected,
   onClear,
@@ -54,7 +54,7 @@ export function SelectionBar({
   )
 }
 
-/** Why the selected data sources cannot be used together; undefined if they can. */
+/** whyUnusable returns the reason why the selected data sources cannot be used together, or undefined if they can. */
 function whyUnusable(selected: number, usable: number): string | undefined {
   if (usable > MAX_ASKED) return words.tooMany(MAX_ASKED)
   return usable === 0 && selected > 0 ? words.unread : undefined

@@ -16,7 +16,7 @@ import { useKeptFocus } from './useKeptFocus'
 
 const words = texts.list
 
-/** The data sources, newest first, with more of them when the end comes near; narrowed by a search. */
+/** SourceList shows the data sources, newest first, filtered by a search. It loads more near the end of the list. */
 export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
   const [params, change] = useQueryState()
   const query = params.get('q') ?? ''

@@ -18,7 +18,7 @@ import { texts } from './texts'
 
 const words = texts.list
 
-/** A table of data sources; where it is narrow, each row is a card. */
+/** SourceTable is a table of data sources. On narrow screens, each row is a card. */
 export function SourceTable({
   sources,
   selection,
@@ -108,7 +108,7 @@ const SourceRow = memo(({ source, selected, onSelect }: SourceRowProps) => {
   )
 })
 
-/** The name, which opens the viewer, and where a search has found its words, which opens that place. */
+/** Name links the file name to the viewer, and a search's match to its place in the file. */
 function Name({ source: { id, filename, match } }: { source: DataSource }) {
   const open = useOpenSource()
   return (
@@ -192,7 +192,7 @@ function Actions({ source }: { source: DataSource }) {
   )
 }
 
-/** Back to where the deletion was asked for that has been undone: the button that undid it is gone. */
+/** focusDelete focuses the delete button of a row after its deletion was undone, because the undo button disappears. */
 function focusDelete(id: string): void {
   document.querySelector<HTMLElement>(`[data-line="${CSS.escape(id)}"] [data-delete]`)?.focus()
 }

@@ -10,7 +10,7 @@ import styles from './SourcesPage.module.css'
 import { texts } from './texts'
 import { UploadList } from './UploadList'
 
-/** The data sources: files are added by button, or by drop and paste anywhere; below they are found, read and used. */
+/** SourcesPage adds files by button, drop or paste, and lists the data sources below. */
 export function SourcesPage() {
   const main = useRef<HTMLElement>(null)
   const add = useCallback((files: readonly File[]) => uploads.add(files), [])

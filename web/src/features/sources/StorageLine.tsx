@@ -4,10 +4,10 @@ import { ownUsageQuery } from '@/lib/api/queries'
 import styles from './StorageLine.module.css'
 import { texts } from './texts'
 
-/** From which part on the room that is left is short. */
+/** SHORT is the used share of the storage above which a warning is shown. */
 const SHORT = 0.9
 
-/** How much room one's files take, and how much they may. */
+/** StorageLine shows the size of the user's files, and the limit. */
 export function StorageLine() {
   const storage = useQuery(ownUsageQuery).data?.storage
   if (storage === undefined) return null

@@ -10,7 +10,7 @@ import { useKeptFocus } from './useKeptFocus'
 
 const words = texts.uploads
 
-/** The files that are on their way to the server, and those that did not get there. */
+/** UploadList shows the uploads in progress and the failed ones. */
 export function UploadList() {
   const shown = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)
   const { box, onFocus } = useKeptFocus<HTMLElement>(shown)

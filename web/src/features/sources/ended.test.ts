@@ -10,8 +10,8 @@ const ended = (before: DataSource[] | null, now: DataSource[]) => {
   return [ready.map(({ id }) => id), failed.map(({ id }) => id)]
 }
 
-describe('a reading that has ended', () => {
-  it('is that of a data source which can be used or not since the list before', () => {
+describe('endedSources', () => {
+  it('returns the data sources that became usable or failed since the previous list', () => {
     const before = [
       source('a', 'running', 2),
       source('b', 'pending', 1),
@@ -28,11 +28,11 @@ describe('a reading that has ended', () => {
     expect(ended(now, now)).toEqual([[], []])
   })
 
-  it('of one that had failed before is another one', () => {
+  it('returns a failed data source that fails again after another reading', () => {
     expect(ended([source('a', 'failed', 3)], [source('a', 'failed', 6)])).toEqual([[], ['a']])
   })
 
-  it('of a new one above the others counts; what is further down, or in the first list, does not', () => {
+  it('returns new data sources above known ones, but none below them or in the first list', () => {
     const known = source('k', 'success', 3)
     const now = [source('new', 'success', 3), known, source('old', 'failed', 3)]
     expect(ended([known], now)).toEqual([['new'], []])
@@ -41,8 +41,8 @@ describe('a reading that has ended', () => {
   })
 })
 
-describe('an upload that has failed', () => {
-  it('is named once, with its reason', () => {
+describe('refusedUploads', () => {
+  it('returns a failed upload once, with its reason', () => {
     const upload = (id: number, state: Upload['state']) =>
       ({ id, state, file: { name: `${id}` }, reason: 'r' }) as Upload
     const before = [upload(1, 'sending'), upload(2, 'failed')]

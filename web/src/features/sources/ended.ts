@@ -1,16 +1,16 @@
 import type { Upload } from '@/entities/source/uploads'
 import type { DataSource } from '@/lib/api'
 
-/** Data sources whose reading has just ended. */
+/** Ended holds the data sources whose extraction has just ended. */
 export interface Ended {
   readonly ready: readonly DataSource[]
   readonly failed: readonly DataSource[]
 }
 
 /**
- * Whose reading has ended from one list to the next. A small file may have been read before anything was told of it: it
- * stands above all that were known, while what is further down is only seen for the first time. Before the first list,
- * which is null, nothing was known.
+ * endedSources returns the data sources whose extraction has ended between two lists. The extraction of a small file
+ * may end before the first list that contains it. Such a file is above all known ones, while unknown files below known
+ * ones are older and were loaded later. `before` is null for the first list.
  */
 export function endedSources(before: readonly DataSource[] | null, now: readonly DataSource[]): Ended {
   if (before === null || before === now) return { ready: [], failed: [] }
@@ -27,7 +27,7 @@ export function endedSources(before: readonly DataSource[] | null, now: readonly
   }
 }
 
-/** Which uploads have failed from one moment to the next. */
+/** refusedUploads returns the uploads that have failed between two states. */
 export function refusedUploads(
   before: readonly Upload[],
   now: readonly Upload[],

@@ -1,7 +1,7 @@
 import { sourcesQuery } from '@/entities/source/dataSources'
 import { queryClient } from '@/lib/api/queries'
 
-/** Starts reading the data sources; the page need not wait for them. */
+/** sourcesLoader starts loading the data sources without waiting for them. */
 export function sourcesLoader(): null {
   void queryClient.prefetchInfiniteQuery({ ...sourcesQuery, staleTime: 0 })
   return null

@@ -1,20 +1,20 @@
 import { useCallback, useState } from 'react'
 import type { DataSource } from '@/lib/api'
 
-/** Which data sources of a list are selected. */
+/** Selection is the set of selected data sources of a list. */
 export interface Selection {
   readonly selected: readonly DataSource[]
   readonly has: (id: string) => boolean
   readonly toggle: (id: string) => void
-  /** Selects all of the list, or none if they are. */
+  /** Selects all data sources of the list, or none if all are selected. */
   readonly toggleAll: () => void
   readonly clear: () => void
 }
 
-/** The selection in a list: what is no longer in it is not selected either. */
+/** useSelection returns the selection in a list. Data sources that leave the list are no longer selected. */
 export function useSelection(items: readonly DataSource[]): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
-  // The same function always: a row is drawn anew only when it changes.
+  // The function is stable, so that a row renders only when it changes.
   const toggle = useCallback((id: string) => {
     setIds((before) => {
       const next = new Set(before)

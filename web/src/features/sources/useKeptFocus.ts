@@ -1,8 +1,8 @@
 import { type FocusEvent, type RefObject, useLayoutEffect, useRef } from 'react'
 
 /**
- * Keeps the focus in a list whose lines (`data-line`) go and change, whoever takes them away: when what had it has
- * gone, the line that stands in that place gets it, or the last one, or the page.
+ * useKeptFocus keeps the focus in a list whose lines (`data-line`) change. If the focused line is removed, the line at
+ * its position gets the focus, else the last line, else the page.
  */
 export function useKeptFocus<E extends HTMLElement>(
   lines: unknown,
@@ -10,7 +10,7 @@ export function useKeptFocus<E extends HTMLElement>(
   const box = useRef<E>(null)
   const last = useRef<{ element: Element; at: number }>(null)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the lines have changed.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The effect runs when the lines have changed.
   useLayoutEffect(() => {
     if (last.current === null || last.current.element.isConnected) return
     const { at } = last.current

@@ -73,7 +73,7 @@ describe('a proofreading', () => {
     expect(feed([reset, block(0, '絹'), change(1, '木')], before).proofread?.changes).toMatchObject([
       { id: 1, after: '木' },
     ])
-    // Before the first character there is no cursor, and no reset.
+    // Before the first character, no cursor exists and no reset is sent.
     const early = feed([start(1), block(0, '絹'), change(1, '衣'), change(2, '木')])
     expect(feed([start(2), block(0, '絹'), change(1, '編')], early).proofread?.changes).toMatchObject([
       { id: 1, after: '編' },

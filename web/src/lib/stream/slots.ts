@@ -48,7 +48,7 @@ export interface SlotsDeps {
  */
 export const slotCount = 4
 
-/** The interval at which a waiting tab asks again, because another tab may have been hidden or closed meanwhile. */
+/** The interval at which a waiting tab tries again, because another tab may have been hidden or closed meanwhile. */
 const askAgainMs = 2000
 
 /** LockSlots uses browser locks as slots, so that a crashed tab releases its own. */

@@ -14,7 +14,7 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** Characters of all widths, and those that are difficult for event streams and parsers. */
+/** Characters of all widths, and characters that are difficult for event streams and parsers. */
 const alphabet = [
   ...'abc 019:.-',
   ...'あ漢字「」。、ﾊﾝｶｸ',

@@ -31,7 +31,7 @@ const change = (
   }
 }
 
-// In the order in which the server sends them.
+// The changes are in the order of the server's events.
 const changes = [
   change(1, '下さい', 'ください', 'variation'),
   change(2, '行ま', '行きま', 'typo'),

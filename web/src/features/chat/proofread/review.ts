@@ -29,7 +29,7 @@ export function isApplied({ question }: Change, decision: Decision | undefined):
   return decision === 'accepted' || (decision === undefined && question !== true)
 }
 
-/** sortChanges returns the changes that match the text, in text order, without those that overlap an earlier one. */
+/** sortChanges returns the changes that match the text, in text order. It omits changes that overlap an earlier one. */
 export function sortChanges({ text, changes }: Pick<Proofreading, 'text' | 'changes'>): readonly Change[] {
   let end = 0
   return [...changes]
