@@ -311,5 +311,8 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 	must(t, err)
 }
 
-// blank returns n bytes of a text with one word, which is read in a moment.
-func blank(n int) []byte { return append(bytes.Repeat([]byte("\n"), n-len("word")), "word"...) }
+// blank returns n bytes of a text with one word, which is read in a moment. The same file is not stored twice.
+func blank(n int) []byte {
+	word := newID()
+	return append(bytes.Repeat([]byte("\n"), n-len(word)), word...)
+}
