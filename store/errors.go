@@ -32,7 +32,11 @@ const (
 	codeBadJSONText      = "22P05" // NUL in JSON.
 )
 
-const unavailable = "データベースに接続できません。少し時間をおいて、もう一度お試しください。"
+// Details of unavailable databases, for people.
+const (
+	unavailable = "データベースに接続できません。少し時間をおいて、もう一度お試しください。"
+	busy        = "ただいま混み合っています。少し時間をおいて、もう一度お試しください。"
+)
 
 // translate gives a driver error its fault code. Faults pass unchanged; unexpected errors get no code, which makes them
 // internal.
@@ -50,7 +54,7 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Unavailable, "サーバーの保存容量に空きがないため、保存できません。管理者にお知らせください。")
 	case errors.Is(err, context.DeadlineExceeded) && !connecting(err):
 		// It timed out waiting for a connection of the pool or for locks of other calls.
-		return fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
+		return fault.Wrap(err, fault.Unavailable, busy)
 	case isUnavailable(err):
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):

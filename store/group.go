@@ -15,55 +15,54 @@ import (
 )
 
 const (
-	groupSize  = 32               // Transactions that are committed as one, at most.
-	groupLanes = 3                // Groups of a kind that are committed at once: one alone gets little of a busy machine.
-	groupLimit = 10 * time.Second // For the statements of a group.
+	groupSize    = 32               // Maximum number of transactions in a group.
+	groupLanes   = 3                // Groups that are committed concurrently. One connection gets too little CPU time.
+	groupTimeout = 10 * time.Second // For the statements of a group.
 
-	// groupLock is how long a group waits for a lock of another transaction: after it, its transactions are committed
-	// apart, so that each waits for its own locks only.
+	// groupLock is the lock timeout of a group. After a timeout, each transaction of the group is committed separately
+	// and waits for its own locks.
 	groupLock = "50ms"
 )
 
-// group commits short transactions together: those that arrive while one commit is under way are the next one. A lone
-// transaction is committed at once. It is safe for concurrent use.
+// group commits short transactions together. Transactions that arrive during a commit form the next group. A single
+// transaction is committed immediately. A group is safe for concurrent use.
 type group struct {
 	pool interface {
 		SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 	}
-	lanes int // Groups that are committed at the same time.
 
-	// maxWait is how long the first one may have waited before others are refused. 0: none is.
+	// maxWait limits the queue: while the oldest transaction has waited longer, do rejects new ones. 0: no limit.
 	maxWait time.Duration
 
 	mu      sync.Mutex
 	work    sync.WaitGroup
 	waiting []*grouped // Guarded by mu. Oldest first.
-	running int        // Guarded by mu. Goroutines that commit, at most lanes.
+	running int        // Guarded by mu. Number of committing goroutines, at most groupLanes.
 }
 
 // grouped is a transaction of a group.
 type grouped struct {
-	thread uuid.UUID          // Whose row it locks first.
-	user   uuid.UUID          // Whose usage it locks last.
-	first  func(b *pgx.Batch) // Queues the statements up to that with the lock of the thread.
-	then   func(b *pgx.Batch) // Queues the others.
+	thread uuid.UUID          // The row that the transaction locks first.
+	user   uuid.UUID          // The user whose usage the transaction locks last.
+	first  func(b *pgx.Batch) // Queues the statements up to the lock of the thread.
+	then   func(b *pgx.Batch) // Queues the remaining statements.
 
 	ctx   context.Context
-	since time.Time
-	done  chan error
+	since time.Time  // When do was called.
+	done  chan error // Receives the result.
 }
 
-// do commits a transaction, with others or alone, and returns its error. The functions of the transaction may be called
-// more than once. If ctx ends first, what became of the transaction is not known.
+// do commits a transaction, together with others or separately, and returns its error. It may call the functions of the
+// transaction more than once. If ctx ends first, the result of the transaction is unknown.
 func (g *group) do(ctx context.Context, t grouped) error {
 	t.ctx, t.since, t.done = ctx, time.Now(), make(chan error, 1)
 	g.mu.Lock()
 	if g.maxWait > 0 && len(g.waiting) > 0 && time.Since(g.waiting[0].since) > g.maxWait {
 		g.mu.Unlock()
-		return fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
+		return fault.Errorf(fault.Unavailable, busy)
 	}
 	g.waiting = append(g.waiting, &t)
-	if g.running < g.lanes {
+	if g.running < groupLanes {
 		g.running++
 		g.work.Go(g.run)
 	}
@@ -76,7 +75,7 @@ func (g *group) do(ctx context.Context, t grouped) error {
 	}
 }
 
-// run commits what is waiting, and ends when nothing is.
+// run commits waiting transactions until there are none.
 func (g *group) run() {
 	for {
 		g.mu.Lock()
@@ -95,20 +94,21 @@ func (g *group) run() {
 	}
 }
 
-// commit commits transactions together. If that fails because of one of them, each is committed apart from the group.
+// commit commits transactions together. If one of them fails or has to wait for a lock, it commits each separately and
+// does not wait for the results.
 func (g *group) commit(all []*grouped) {
 	err := g.commitTogether(all)
-	apart := mayRepeat(err) || hasCode(err, codeLockTimeout) || len(all) > 1 && isRefused(err)
+	separately := mayRepeat(err) || hasCode(err, codeLockTimeout) || len(all) > 1 && isRefused(err)
 	for _, t := range all {
-		if apart {
-			g.work.Go(func() { t.done <- g.commitAlone(t) })
+		if separately {
+			g.work.Go(func() { t.done <- g.commitSeparately(t) })
 		} else {
 			t.done <- translate(err)
 		}
 	}
 }
 
-func (g *group) commitAlone(t *grouped) error {
+func (g *group) commitSeparately(t *grouped) error {
 	return repeat(t.ctx, func() error {
 		batch := &pgx.Batch{}
 		t.first(batch)
@@ -117,10 +117,10 @@ func (g *group) commitAlone(t *grouped) error {
 	})
 }
 
-// commitTogether commits transactions as one. Their rows are locked in the same order by all servers: threads, then
-// usage.
+// commitTogether commits transactions as one. All servers lock rows in the same order: threads by id, then usage by
+// user.
 func (g *group) commitTogether(all []*grouped) error {
-	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT set_config('lock_timeout', $1, true)`, groupLock)
@@ -135,7 +135,8 @@ func (g *group) commitTogether(all []*grouped) error {
 	return g.pool.SendBatch(ctx, batch).Close()
 }
 
-// isRefused reports whether the database refused a statement because of what it says.
+// isRefused reports whether the database rejected a statement, as for a violated constraint. It reports false for errors
+// that may pass.
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && !isUnavailable(err)

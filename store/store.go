@@ -99,8 +99,7 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		db.pool.Close()
 		return nil, fmt.Errorf("the database: %w", err)
 	}
-	db.begins = &group{pool: db.pool, lanes: groupLanes, maxWait: maxBeginWait}
-	db.ends = &group{pool: db.pool, lanes: groupLanes}
+	db.begins, db.ends = &group{pool: db.pool, maxWait: maxBeginWait}, &group{pool: db.pool}
 	return db, nil
 }
 

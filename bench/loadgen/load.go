@@ -73,7 +73,8 @@ func script(tokens int, perSecond float64, thinkMS int) string {
 
 // ask asks a question in a new thread.
 func (l *load) ask(ctx context.Context, question string) (*asked, error) {
-	thread, err := l.client.NewThread(ctx, l.skill.ID, "計測") // The title prevents the server from requesting one from the model.
+	// The title prevents the server from requesting one from the model.
+	thread, err := l.client.NewThread(ctx, l.skill.ID, "計測")
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ func TestFileIsProofread(t *testing.T) {
 		}
 		question := f.lastRequest().Messages[1].Content
 		f.ask(answer.ThreadID, "なぜですか")
-		if said := f.lastRequest().Messages; len(said) != 4 || said[3].Content != "なぜですか" || said[2].Content != answer.Content {
+		said := f.lastRequest().Messages
+		if len(said) != 4 || said[3].Content != "なぜですか" || said[2].Content != answer.Content {
 			t.Errorf("%s: a further question is asked as %+v", name, said)
 		}
 		if !strings.Contains(question, "<text>\nお客様各位\n明日") {

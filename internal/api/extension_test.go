@@ -425,7 +425,8 @@ func TestAPageFileIsNotKept(t *testing.T) {
 		}
 	}
 	var text api.PageText
-	if resp := read("始業は九時とする"); json.Unmarshal(resp.body, &text) != nil { // The fixture's extractor returns the text.
+	// The fixture's extractor returns the text.
+	if resp := read("始業は九時とする"); json.Unmarshal(resp.body, &text) != nil {
 		t.Errorf("got %d %s", resp.status, resp.body)
 	}
 	if text.PageCount != 1 || !strings.Contains(text.Text, "始業は九時とする") || text.TruncatedCharacters != 0 {

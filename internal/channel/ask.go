@@ -352,8 +352,8 @@ func fill(sk skill.Skill, text string, files []uuid.UUID) (values map[string]str
 	return values, ok
 }
 
-// sinceLastQuestion returns the messages after the person's last question in the thread. The thread in the app already contains
-// the earlier ones.
+// sinceLastQuestion returns the messages after the person's last question in the thread. The thread in the app already
+// contains the earlier ones.
 func (a *acting) sinceLastQuestion(ctx context.Context, thread *chat.Thread, said []Said) ([]Said, error) {
 	if thread == nil || len(said) == 0 {
 		return said, nil

@@ -467,6 +467,7 @@ func (s *Setup) tryAdopt(ctx context.Context) error {
 		return err
 	}
 	s.forget()
-	s.log.InfoContext(ctx, "channel: workspace connected by the server's settings", "surface", s.cfg.Surface, "workspace", found.Name)
+	s.log.InfoContext(ctx, "channel: workspace connected by the server's settings", "surface", s.cfg.Surface,
+		"workspace", found.Name)
 	return nil
 }

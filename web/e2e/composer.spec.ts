@@ -78,6 +78,7 @@ test.describe('questions sent during an answer', () => {
     const queue = page.getByRole('region', { name: '送信待ちの質問' })
     for (const content of [second, third, '取り消す質問']) {
       await chat.composer.fill(content)
+      await expect(chat.send).toBeEnabled() // A queue needs the id of the thread.
       await chat.composer.press('Enter')
       await expect(chat.composer).toHaveValue('')
     }

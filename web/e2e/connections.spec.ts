@@ -45,6 +45,7 @@ test.describe('connections', () => {
     await page.getByRole('button', { name: '許可する' }).click()
     await expect.poll(() => left?.searchParams.get('code')).toBeTruthy()
     expect(left?.searchParams.get('state')).toBe('xyz')
+    await expect(page).toHaveTitle('App') // Otherwise, the navigation to the app may interrupt the next one.
     const tokens = await post(`${server.url}/v1/oauth2/token`, {
       grant_type: 'authorization_code',
       client_id: 'tsumugi-cli',
