@@ -25,7 +25,7 @@ func audit(ctx context.Context, e executor, event org.Event) error {
 	return err
 }
 
-// memberEvent returns an entry about a member.
+// memberEvent returns an audit entry about a member.
 func memberEvent(by org.Doer, action org.Action, m org.Member, details ...org.Change) org.Event {
 	return org.Event{
 		OrganizationID: &m.OrganizationID, By: by, Action: action, TargetKind: org.TargetUser, TargetID: m.ID.String(),
@@ -73,12 +73,12 @@ const whereEvents = `
 	  AND ($3 = '' OR position($3 IN searched) > 0)
 	  AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
 
-// whereKind is the condition for a kind, written exactly as in the partial indexes, so that they are used.
+// whereKind is the condition for a kind. Its text equals that of the partial indexes, so that they are used.
 var whereKind = map[org.EventKind]string{"": "", org.SignIns: " AND sign_in", org.Administration: " AND NOT sign_in"}
 
 // ListEvents implements org.Store.
 func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, int, error) {
-	args := []any{q.OrganizationID, q.Action, searched(q.Search), orNull(q.From), orNull(q.To)}
+	args := []any{q.OrganizationID, q.Action, normalizeSearch(q.Search), orNull(q.From), orNull(q.To)}
 	where := whereEvents + whereKind[q.Kind]
 	if q.Action != "" {
 		where += ` AND action = $2` // Repeated without the alternatives of whereEvents, so that its index is used.

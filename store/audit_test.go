@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// TestTheAuditLogIsCountedUpToALimit: an exact total is not worth reading a year of sign-ins.
+// TestTheAuditLogIsCountedUpToALimit: an exact total would require reading all entries of a year.
 func TestTheAuditLogIsCountedUpToALimit(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: storetest.DSN(t)}

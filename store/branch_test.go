@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/migrations"
 )
 
-// tree is the expected state of a thread: its messages in the order in which they were stored.
+// tree is the expected state of a thread. Its messages are in the order of their insertion.
 type tree struct {
 	thread   uuid.UUID
 	messages []chat.Message
@@ -26,7 +26,7 @@ func (tr *tree) find(id uuid.UUID) chat.Message {
 	return tr.messages[slices.IndexFunc(tr.messages, func(m chat.Message) bool { return m.ID == id })]
 }
 
-// newestAfter returns the newest of a message and its descendants.
+// newestAfter returns the id of the newest message among a message and its descendants.
 func (tr *tree) newestAfter(id uuid.UUID) uuid.UUID {
 	after := map[uuid.UUID]bool{id: true}
 	newest := id
@@ -57,8 +57,9 @@ func (tr *tree) siblings(id uuid.UUID) []uuid.UUID {
 	return all
 }
 
-// TestBranchesOfRandomThreads grows random threads by asking at the end, editing questions and regenerating answers,
-// and checks after each step that the store's siblings, branches, leaf and history follow from the parents alone.
+// TestBranchesOfRandomThreads grows random threads by asking at the end, editing questions and regenerating answers.
+// After each step it checks that the store's siblings, branches, leaf and history agree with the parents of the
+// messages.
 func TestBranchesOfRandomThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -113,7 +114,7 @@ func TestBranchesOfRandomThreads(t *testing.T) {
 	}
 }
 
-// checkBranch reads the branch through a message, page by page, and its history.
+// checkBranch reads the branch through a message page by page, and the history of the branch.
 func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uuid.UUID) {
 	t.Helper()
 	want := tr.branch(end)
@@ -146,11 +147,11 @@ func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uu
 		}
 	}
 	if len(said) != min(5, len(want)) {
-		t.Fatalf("%d messages were said up to %s, want %d", len(said), end, min(5, len(want)))
+		t.Fatalf("the history up to %[2]s has %[1]d messages, want %[3]d", len(said), end, min(5, len(want)))
 	}
 }
 
-// TestR59_BranchesOfOthers: a message of somebody else, or of another thread, is treated as if it did not exist.
+// TestR59_BranchesOfOthers: a message of another user or of another thread is treated as if it did not exist.
 func TestR59_BranchesOfOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -185,7 +186,8 @@ func TestR59_BranchesOfOthers(t *testing.T) {
 	}
 }
 
-// TestOldThreadsBecomeChains migrates threads from before branches, when a regenerated answer named its replacement.
+// TestOldThreadsBecomeChains migrates threads from the schema without branches, in which a regenerated answer referred
+// to its replacement.
 func TestOldThreadsBecomeChains(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t)}

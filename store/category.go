@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// The columns of a category c and its place p, with which the organization $1 shows it, and the order of categories.
+// Columns of a category c and of its place p in organization $1, and the order of categories.
 const (
 	categoryColumns = `c.id, c.name, coalesce(p.place, c.position) AS position,
 		c.organization_id IS NOT NULL AND c.key IS NULL AS made`
@@ -131,8 +131,8 @@ func (db *DB) RemoveCategory(ctx context.Context, m skill.Maker, id uuid.UUID, r
 	})
 }
 
-// emptyCategory moves the skills of a category and their versions, so that each of them can be saved again. Without a
-// replacement it refuses a category that has any.
+// emptyCategory moves the skills of a category and their versions to the replacement, so that each of them can be saved
+// again. Without a replacement it refuses a category that has skills.
 func emptyCategory(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID, replacement *uuid.UUID) error {
 	if replacement == nil {
 		var used bool
@@ -195,7 +195,8 @@ func (db *DB) OrderCategories(ctx context.Context, m skill.Maker, ids []uuid.UUI
 	})
 }
 
-// lockCategories returns the categories that an organization has, in order, and keeps others from changing them.
+// lockCategories returns the categories of an organization in order. It locks the organization, so that no other call
+// changes them.
 func lockCategories(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) ([]skill.KeyedCategory, error) {
 	if err := lockOrganization(ctx, tx, organizationID); err != nil {
 		return nil, err
@@ -203,7 +204,7 @@ func lockCategories(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) ([
 	return listCategories(ctx, tx, organizationID)
 }
 
-// madeCategory returns one of the list that the organization made in the app.
+// madeCategory returns the category with an id, if the organization made it in the app.
 func madeCategory(list []skill.KeyedCategory, id uuid.UUID) (skill.Category, error) {
 	at := slices.IndexFunc(list, func(c skill.KeyedCategory) bool { return c.ID == id && c.Made })
 	if at < 0 {
@@ -212,7 +213,7 @@ func madeCategory(list []skill.KeyedCategory, id uuid.UUID) (skill.Category, err
 	return list[at].Category, nil
 }
 
-// checkCategoryName refuses a name that another category of the list has.
+// checkCategoryName refuses a name that another category in the list has.
 func checkCategoryName(list []skill.KeyedCategory, id uuid.UUID, name string) error {
 	if !slices.ContainsFunc(list, func(c skill.KeyedCategory) bool { return c.Name == name && c.ID != id }) {
 		return nil

@@ -29,8 +29,8 @@ func wantNames(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// TestCategoriesAreOrderedByEachOrganization: the order holds for the categories of all organizations too, and for the
-// skills in them, in one organization alone.
+// TestCategoriesAreOrderedByEachOrganization: an organization orders all its categories, including those shared by all
+// organizations, and the skills in them. The order does not affect other organizations.
 func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -40,7 +40,7 @@ func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
 	got, ids := f.categories(t, f.a)
 	wantNames(t, got, "基本", "文章", "営業")
 	slices.Reverse(ids)
-	for range 2 { // A repetition changes nothing.
+	for range 2 { // Repeating the call changes nothing.
 		must(t, f.OrderCategories(t.Context(), m, ids))
 	}
 	got, _ = f.categories(t, f.a)
@@ -71,7 +71,8 @@ func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
 	}
 }
 
-// TestCategoriesBelongToTheirOrganization: those of others, of all organizations and of imports cannot be changed.
+// TestCategoriesBelongToTheirOrganization: an organization cannot change categories of other organizations, of all
+// organizations or of imports.
 func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

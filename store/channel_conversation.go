@@ -24,11 +24,11 @@ func (db *DB) FindConversation(ctx context.Context, installationID uuid.UUID, ow
 	return found(&id, err)
 }
 
-// found returns nil for no row.
+// found returns a pointer to the row, or nil if err means that there is no row.
 func found[T any](value *T, err error) (*T, error) {
 	switch {
 	case isNoRows(err):
-		return nil, nil //nolint:nilnil // None is no error.
+		return nil, nil //nolint:nilnil // A missing row is not an error.
 	case err != nil:
 		return nil, translate(err)
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// channelChannel is the notification of events and deliveries that may be claimed. It has no payload.
-const channelChannel = "tsumugi_channel"
+// claimableChannel is the channel on which servers are notified of events and deliveries that may be claimed. It has no
+// payload.
+const claimableChannel = "tsumugi_channel"
 
 // ClaimDeliveries implements channel.Store.
 func (db *DB) ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]channel.Delivery, error) {
@@ -64,7 +65,7 @@ func (db *DB) ReleaseDelivery(ctx context.Context, d channel.Delivery, after tim
 		if err := held(tag.RowsAffected(), err); err != nil || after > 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, `SELECT pg_notify($1, '')`, channelChannel)
+		_, err = tx.Exec(ctx, `SELECT pg_notify($1, '')`, claimableChannel)
 		return err
 	})
 }
@@ -116,5 +117,5 @@ func (db *DB) RenewClaims(ctx context.Context, claimed []channel.Claimed, lease 
 
 // WatchChannels implements channel.Store.
 func (db *DB) WatchChannels(ctx context.Context, notify func()) {
-	db.listen(ctx, channelChannel, listener{began: notify, notified: func(string) { notify() }, lost: func(error) {}})
+	db.listen(ctx, claimableChannel, listener{began: notify, notified: func(string) { notify() }, lost: func(error) {}})
 }

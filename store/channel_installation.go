@@ -18,10 +18,10 @@ import (
 
 var _ channel.InstallationStore = (*DB)(nil)
 
-// channelSweep is how many expired rows each insert removes.
+// channelSweep is the number of expired rows that each insert removes.
 const channelSweep = 10
 
-// installationRow is an installation as it is stored.
+// installationRow is a row of channel_installations.
 type installationRow struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
@@ -43,12 +43,12 @@ const selectInstallation = `
 	       shared_channels, channels, credentials
 	FROM channel_installations `
 
-// openCredentials are credentials in the form in which they are sealed.
+// openCredentials are credentials in the form that is encrypted.
 type openCredentials channel.Credentials
 
 func credentialsOwner(id uuid.UUID) string { return "channel_installations " + id.String() }
 
-// installation opens a row's credentials.
+// installation decrypts a row's credentials.
 func (db *DB) installation(r installationRow) (channel.Installation, error) {
 	in := channel.Installation{
 		ID: r.ID, OrganizationID: r.OrganizationID, Surface: r.Surface, TeamID: r.TeamID, EnterpriseID: r.EnterpriseID,
@@ -65,7 +65,7 @@ func (db *DB) installation(r installationRow) (channel.Installation, error) {
 	return in, json.Unmarshal(plain, (*openCredentials)(&in.Credentials))
 }
 
-// findInstallation returns the installation that a condition selects.
+// findInstallation returns the installation that matches a condition.
 func (db *DB) findInstallation(ctx context.Context, q querier, where string, args ...any) (channel.Installation, error) {
 	row, err := queryRow[installationRow](ctx, q, selectInstallation+where, args...)
 	if isNoRows(err) {
@@ -107,7 +107,7 @@ func (db *DB) ListInstallations(ctx context.Context, surface string) ([]channel.
 	list := make([]channel.Installation, len(rows))
 	for i, row := range rows {
 		if list[i], err = db.installation(row); err != nil {
-			// Its key is missing: the others work nevertheless.
+			// The key of this installation is missing. The other installations still work.
 			row.Credentials = ""
 			list[i], _ = db.installation(row)
 		}
@@ -152,8 +152,8 @@ func (db *DB) ChangeInstallation(
 		if err := change(&after); err != nil {
 			return err
 		}
-		if moved(before, after) {
-			// Links and conversations of another workspace mean other people.
+		if workspaceChanged(before, after) {
+			// The links and conversations of another workspace belong to other people.
 			if err := db.deleteInstallation(ctx, tx, before.ID); err != nil {
 				return err
 			}
@@ -171,8 +171,8 @@ func (db *DB) ChangeInstallation(
 	return translate(err)
 }
 
-// moved reports whether an installation is another workspace's than before.
-func moved(before, after channel.Installation) bool {
+// workspaceChanged reports whether after belongs to another workspace than before.
+func workspaceChanged(before, after channel.Installation) bool {
 	return before.Connected() && (before.TeamID != after.TeamID || before.EnterpriseID != after.EnterpriseID)
 }
 
@@ -203,7 +203,8 @@ func (db *DB) saveInstallation(ctx context.Context, tx pgx.Tx, in channel.Instal
 	return err
 }
 
-// installationChanges returns the differences for the audit log. Of credentials it says only that they were changed.
+// installationChanges returns the differences for the audit log. For credentials it records only that they have
+// changed.
 func installationChanges(before, after channel.Installation) []org.Change {
 	b, a := before.Credentials, after.Credentials
 	var changes []org.Change
@@ -244,7 +245,7 @@ func installationChanges(before, after channel.Installation) []org.Change {
 	return changes
 }
 
-// workspaceLabel names an installation's workspace for people.
+// workspaceLabel returns the name of an installation's workspace for the audit log.
 func workspaceLabel(in channel.Installation) string {
 	if !in.Connected() {
 		return ""
@@ -275,7 +276,7 @@ func (db *DB) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 
 func (db *DB) removeInstallation(ctx context.Context, by org.Doer, where string, args ...any) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		// Its credentials need not be opened: an installation whose key is lost can be removed.
+		// The credentials need not be decrypted: an installation whose key is lost can be removed.
 		row, err := queryRow[installationRow](ctx, tx, selectInstallation+where, args...)
 		if isNoRows(err) {
 			return channel.ErrNotInstalled
@@ -294,7 +295,7 @@ func (db *DB) removeInstallation(ctx context.Context, by org.Doer, where string,
 	return translate(err)
 }
 
-// deleteInstallation deletes an installation. Links, proofs and conversations go with it.
+// deleteInstallation deletes an installation with its links, proofs and conversations.
 func (*DB) deleteInstallation(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	_, err := tx.Exec(ctx, `DELETE FROM channel_installations WHERE id = $1`, id)
 	return err
@@ -328,10 +329,10 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 		}
 		after.Source = channel.SourceEnvironment
 		after.Settle(w)
-		if before.Source == after.Source && !moved(before, after) && before.TeamName == after.TeamName {
+		if before.Source == after.Source && !workspaceChanged(before, after) && before.TeamName == after.TeamName {
 			return nil
 		}
-		if moved(before, after) {
+		if workspaceChanged(before, after) {
 			if err := db.deleteInstallation(ctx, tx, before.ID); err != nil {
 				return err
 			}
@@ -346,7 +347,7 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 	return translate(err)
 }
 
-// onlyOrganization returns the one organization there is.
+// onlyOrganization returns the only organization. It fails if there are several.
 func onlyOrganization(ctx context.Context, tx pgx.Tx) (uuid.UUID, error) {
 	rows, err := tx.Query(ctx, `SELECT id FROM organizations LIMIT 2`)
 	if err != nil {
@@ -378,7 +379,7 @@ func (db *DB) AddInstall(ctx context.Context, p channel.Install) error {
 	return translate(err)
 }
 
-// TakeInstall implements channel.InstallationStore. The actor is in their current state.
+// TakeInstall implements channel.InstallationStore. The actor is read again and has its current state.
 func (db *DB) TakeInstall(
 	ctx context.Context, surface string, hash, browserHash []byte, at time.Time,
 ) (identity.Actor, error) {

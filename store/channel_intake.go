@@ -26,8 +26,8 @@ func (db *DB) AddEvent(ctx context.Context, e channel.Event) (added bool, err er
 	return tag.RowsAffected() > 0, translate(err)
 }
 
-// ClaimEvents implements channel.Store. An event that another server claims at the same moment is left out, and so is
-// one whose lane has an earlier event.
+// ClaimEvents implements channel.Store. It skips an event that another server claims concurrently, and an event whose
+// lane has an earlier event.
 func (db *DB) ClaimEvents(ctx context.Context, limit int, quick bool, lease time.Duration) ([]channel.Event, error) {
 	rows, err := queryRows[incomingRow](ctx, db.pool, `
 		WITH due AS (
@@ -71,7 +71,7 @@ type incomingRow struct {
 	ReceivedAt     time.Time
 }
 
-// held returns channel.ErrLost if a claimed row was not there.
+// held returns channel.ErrLost if no claimed row was changed.
 func held(rows int64, err error) error {
 	if err == nil && rows == 0 {
 		return channel.ErrLost
@@ -142,7 +142,7 @@ func (db *DB) CountEvents(ctx context.Context) (n int, _ error) {
 	return n, translate(err)
 }
 
-// Hold implements channel.Store. A place that the holder has is renewed; else it takes one that is free or expired.
+// Hold implements channel.Store. It renews a place of the holder. Otherwise it takes a place that is free or expired.
 func (db *DB) Hold(ctx context.Context, name string, places int, holder uuid.UUID, lease time.Duration) (held bool,
 	_ error,
 ) {

@@ -76,8 +76,9 @@ func (db *DB) ListLinks(
 	return list, total, translate(err)
 }
 
-// LinkByEmail implements channel.LinkStore. An address is confirmed if the member has signed in: invitations are sent
-// there, and identity providers assert it; an account of the user pool says so itself.
+// LinkByEmail implements channel.LinkStore. For an account of the user pool, the pool records whether the address is
+// confirmed. The member must also have signed in: invitations are sent to the address, and identity providers assert
+// it.
 func (db *DB) LinkByEmail(
 	ctx context.Context, in channel.Installation, person channel.Person, email string,
 ) (linked bool, err error) {
@@ -115,7 +116,7 @@ func (db *DB) LinkByEmail(
 	return linked, translate(err)
 }
 
-// linkRow is what the audit log says of a link.
+// linkRow has the fields of a link that are written to the audit log.
 type linkRow struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
@@ -141,7 +142,7 @@ func auditLink(ctx context.Context, tx pgx.Tx, by org.Doer, action org.Action, l
 	})
 }
 
-// RemoveLinkOf implements channel.LinkStore. The person does it, on the surface.
+// RemoveLinkOf implements channel.LinkStore. The audit log names the member, who removes the link on the surface.
 func (db *DB) RemoveLinkOf(ctx context.Context, in channel.Installation, person string) (bool, error) {
 	return db.removeLink(ctx, nil, `
 		l.organization_id = $1 AND l.installation_id = $2 AND l.person = $3`, in.OrganizationID, in.ID, person)
@@ -161,7 +162,7 @@ func (db *DB) RemoveMemberLink(
 	return err
 }
 
-// removeLink removes the link that a condition selects: by somebody, or if that is nil by its member.
+// removeLink removes the link that a condition selects. The audit log names by, or the linked member if by is nil.
 func (db *DB) removeLink(ctx context.Context, by *org.Doer, where string, args ...any) (removed bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		removed = false
@@ -247,7 +248,7 @@ func (db *DB) AddLink(ctx context.Context, p channel.Proof, person channel.Perso
 		case violates(err, "channel_links_installation_id_user_id_key"):
 			return channel.ErrMemberTaken
 		case hasCode(err, codeForeignKey):
-			return channel.ErrProofState // The installation or the member is gone.
+			return channel.ErrProofState // The installation or the member was deleted.
 		case err != nil:
 			return err
 		case tag.RowsAffected() == 0:

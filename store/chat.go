@@ -15,8 +15,8 @@ var _ chat.Store = (*DB)(nil)
 
 // Locks are always taken in the order thread, generation, message, which prevents deadlock.
 
-// CreateThread implements chat.Store. The skill is checked only for a new request: a repeated one finds its thread even
-// if the skill has been retired since.
+// CreateThread implements chat.Store. Only a new request checks the skill: a repeated one returns its thread even if
+// the skill has been retired.
 func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Thread, error) {
 	var threads []chat.Thread
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -86,7 +86,7 @@ const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS sk
 	 JOIN data_sources d ON d.id = a.data_source_id AND d.user_id = t.user_id
 	 WHERE a.thread_id = t.id) AS sources`
 
-// isRunning reports whether an answer is being generated in the thread t.
+// isRunning is the column running: whether an answer is being generated in the thread t.
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
 
 // ListThreads implements chat.Store.
@@ -124,7 +124,7 @@ func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) 
 	return thread, err
 }
 
-// queueThread adds the query for a thread to a batch. found stays empty if there is none.
+// queueThread adds the query for a thread to a batch. found stays empty if the thread does not exist.
 func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat.Thread) {
 	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
@@ -237,8 +237,8 @@ func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) 
 	return running, nil
 }
 
-// DeleteExpired implements chat.Store. The threads are locked before their answers are looked up, so that none begins
-// meanwhile.
+// DeleteExpired implements chat.Store. It locks the threads before it reads their answers, so that no answer begins in
+// between.
 func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, error) {
 	var expired []chat.Expired
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -264,7 +264,7 @@ func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, err
 	return expired, nil
 }
 
-// deleteThreads deletes locked threads, and returns whose they were and which answers were being written in them.
+// deleteThreads deletes locked threads. It returns their owners and the answers that were being written in them.
 func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.Expired, error) {
 	rows, err := queryRows[struct {
 		ID, OrganizationID, UserID uuid.UUID

@@ -50,7 +50,7 @@ func TestCreateThread(t *testing.T) {
 	}
 
 	foreign := f.ownSkill(t, f.b, 1, "他社")
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // Retires the first skill.
+	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // The first skill is retired.
 	for name, id := range map[string]uuid.UUID{"foreign": foreign, "retired": f.skills[0].ID, "missing": newID()} {
 		_, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: id})
 		if fault.CodeOf(err) != fault.NotFound {
@@ -161,8 +161,8 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	}
 }
 
-// TestTitles: the first question is the provisional title, a generated title replaces it once, and the owner's title
-// stays. The usage of a generated title is counted in any case.
+// TestTitles: the first question is the provisional title. A generated title replaces it once, but not a title that the
+// owner has set. The tokens of a generated title are always counted.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -201,7 +201,7 @@ func TestTitles(t *testing.T) {
 	if got, given := made(a, "自動の題"); !given || got.Title != "自動の題" || !got.UpdatedAt.After(a.UpdatedAt) ||
 		got.Running ||
 		!reflect.DeepEqual(told(a), chat.Title{Text: "自動の題", UpdatedAt: got.UpdatedAt}) {
-		t.Errorf("TitleThread = %+v, %v, told as %+v", got, given, told(a))
+		t.Errorf("TitleThread = %+v, %v, notified as %+v", got, given, told(a))
 	}
 	if _, given := made(a, "二度目"); given {
 		t.Error("a title is made twice")
@@ -219,7 +219,7 @@ func TestTitles(t *testing.T) {
 	_, err = f.EditThread(t.Context(), f.ann, given.ID, chat.ThreadEdit{Title: new("人の題")})
 	must(t, err)
 	if _, replaced := made(given, "自動の題"); replaced || told(given).Text != "人の題" {
-		t.Errorf("a title that a person gave: %v, %+v", replaced, told(given))
+		t.Errorf("a title that the owner has set: %v, %+v", replaced, told(given))
 	}
 	if n := value[int](t, f, `SELECT sum(input_tokens) FROM usage_daily WHERE user_id = $1`,
 		f.ann.UserID); n != 5*100+3*12 {
@@ -243,14 +243,15 @@ func TestEditThread(t *testing.T) {
 	wantCode(t, err, fault.Invalid)
 }
 
-// TestR59_ForeignIsLikeMissing reads a colleague's and another organization's records, and ones that do not exist.
+// TestR59_ForeignIsLikeMissing: records of a colleague and of another organization are treated as if they did not
+// exist.
 func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread := f.thread(t, f.ann)
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, newID()))
 	must(t, err)
-	// A forged pair: Ann's id with the other organization.
+	// A forged owner: Ann's id with the other organization.
 	forged := chat.Owner{OrganizationID: f.b, UserID: f.ann.UserID}
 	for name, tt := range map[string]struct {
 		owner           chat.Owner
@@ -317,7 +318,7 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	}
 }
 
-func TestDeleteThreadTakesEverythingAlong(t *testing.T) {
+func TestDeleteThreadDeletesItsContent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread, other := f.thread(t, f.ann), f.thread(t, f.ann)
@@ -334,7 +335,7 @@ func TestDeleteThreadTakesEverythingAlong(t *testing.T) {
 		t.Errorf("DeleteThread = %v, %v", running, err)
 	}
 	if err := f.end(t, outcome(f.ann, begun, server, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
-		t.Errorf("the end of what was deleted: %v", err)
+		t.Errorf("the end of a deleted generation: %v", err)
 	}
 	_, err = f.FindThread(t.Context(), f.ann, thread.ID)
 	if !errors.Is(err, chat.ErrNoThread) {

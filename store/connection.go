@@ -79,7 +79,7 @@ func (db *DB) RedeemGrant(
 	ctx context.Context, hash []byte, origin connection.Origin,
 	redeem func(*connection.Grant) (*connection.Opening, error),
 ) error {
-	var refused error // What redeem decides is stored, so it must not roll the transaction back.
+	var refused error // The changes by redeem are stored, so its error must not roll them back.
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		grant, err := queryRow[connection.Grant](ctx, tx, selectGrant+`WHERE hash = $1 FOR UPDATE`, hash)
 		refused = fault.Errorf(connection.InvalidGrant, "the code is not valid")
@@ -113,7 +113,6 @@ func (db *DB) RedeemGrant(
 	return refused
 }
 
-// openConnection begins the connection of a grant.
 func openConnection(
 	ctx context.Context, tx pgx.Tx, g connection.Grant, o connection.Opening, origin connection.Origin,
 ) error {
@@ -131,7 +130,8 @@ func openConnection(
 	return auditConnections(ctx, tx, org.ActionConnect, nil, origin, []uuid.UUID{o.ID})
 }
 
-// addTokens adds tokens to a connection. parent is the hash of the refresh token that they were exchanged for, if any.
+// addTokens adds tokens to a connection. parent is the hash of the refresh token that was exchanged for them, nil for
+// none.
 func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, parent []byte, tokens []connection.Token) error {
 	for _, t := range tokens {
 		if _, err := tx.Exec(ctx, `
@@ -190,9 +190,9 @@ func (db *DB) RotateTokens(ctx context.Context, r connection.Rotation) error {
 	return refused
 }
 
-// voidNext voids the tokens that a refresh token was exchanged for before, and reports whether none of them was used. A
-// client that holds them has stolen the refresh token, or had it stolen: its access token has expired, and its next
-// refresh ends the connection.
+// voidNext voids the tokens that a refresh token was exchanged for earlier, and reports whether none of them was used.
+// If another client holds them, one of the two clients has stolen the refresh token. The access token of that client
+// has expired, and its next refresh ends the connection.
 func voidNext(ctx context.Context, tx pgx.Tx, id uuid.UUID, r connection.Rotation) (unused bool, err error) {
 	tag, err := tx.Exec(ctx, `
 		UPDATE connection_tokens
@@ -201,7 +201,7 @@ func voidNext(ctx context.Context, tx pgx.Tx, id uuid.UUID, r connection.Rotatio
 	return tag.RowsAffected() == int64(len(r.Next)), err
 }
 
-// endReused ends the connection whose code or refresh token was used a second time: one of the two users stole it.
+// endReused ends the connection whose code or refresh token was used twice: one of the two users has stolen it.
 func endReused(ctx context.Context, tx pgx.Tx, origin connection.Origin, which string, arg any) error {
 	ended, err := endConnections(ctx, tx, which, arg)
 	if err != nil {
@@ -221,7 +221,7 @@ func endConnections(ctx context.Context, tx pgx.Tx, which string, args ...any) (
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// auditConnections logs what happened to connections: by a person, or if that is nil by a client for their owner.
+// auditConnections logs an action on connections. The actor is by, or the client on behalf of the owner if by is nil.
 func auditConnections(
 	ctx context.Context, tx pgx.Tx, action org.Action, by *identity.Actor, origin connection.Origin, ids []uuid.UUID,
 ) error {
@@ -273,8 +273,8 @@ func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte) erro
 	})
 }
 
-// AddPersonal implements connection.Store. The organization's row is locked, so that no token is made while they are
-// being forbidden.
+// AddPersonal implements connection.Store. It locks the organization's row, so that no token is created while personal
+// tokens are being forbidden.
 func (db *DB) AddPersonal(
 	ctx context.Context, actor identity.Actor, n connection.NewToken, o connection.Opening,
 ) (connection.Connection, error) {
@@ -391,7 +391,8 @@ func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allow
 	})
 }
 
-// connectionKept is how long expired codes and tokens are kept: a client that comes with one is told that it expired.
+// connectionKept is the time for which expired codes and tokens are stored. A client that uses one receives an error
+// saying that it has expired.
 const connectionKept = 24 * time.Hour
 
 // sweepConnections deletes expired codes and tokens.
@@ -405,8 +406,8 @@ func sweepConnections(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// endAccountConnections ends the connections of an account of the user pool, and what it has allowed but is not
-// connected yet: whoever can no longer sign in must not stay connected.
+// endAccountConnections ends the connections of an account of the user pool and deletes its grants, so that a user who
+// can no longer sign in has no access through a connection.
 func endAccountConnections(ctx context.Context, tx pgx.Tx, sub uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM connection_grants g USING users u

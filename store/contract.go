@@ -22,13 +22,13 @@ const thisMonth = `date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date`
 // nextMonth is the first day of the next month in Japan.
 const nextMonth = `(` + thisMonth + ` + interval '1 month')::date`
 
-// thisMonthsDays are the days of the current month in Japan until today. With them, each day of a member's usage is
-// looked up by the whole primary key.
+// thisMonthsDays is the array of the days of the current month in Japan until today. With it, the whole primary key
+// selects each day of a member's usage.
 const thisMonthsDays = `ARRAY (SELECT t.date::date FROM generate_series(` + thisMonth + `, ` + japanToday + `,
 	interval '1 day') AS t (date))`
 
-// lockOrganization keeps others from changing an organization's members and contract until the transaction ends.
-// Statements that only refer to the organization, such as inserts of its members' rows, do not wait.
+// lockOrganization prevents other changes of an organization's members and contract until the transaction ends.
+// Statements that only refer to the organization, such as inserts of member rows, do not wait.
 func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	var one int
 	err := tx.QueryRow(ctx, `SELECT 1 FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id).Scan(&one)
@@ -38,7 +38,8 @@ func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	return err
 }
 
-// freeSeats returns how many more active members an organization may have. The organization must be locked.
+// freeSeats returns the number of further active members that an organization may have. The organization must be
+// locked.
 func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (free int, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT c.seats - (SELECT count(*) FROM users u WHERE u.organization_id = $1 AND u.state = 'active')
@@ -185,8 +186,8 @@ func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offse
 	return list, total, nil
 }
 
-// spendWithoutAnswer counts tokens of a person that belong to no answer. Its parameters are organization, user, model,
-// and tokens of input and output.
+// spendWithoutAnswer counts tokens of a user that belong to no answer. Its parameters are organization, user, model,
+// and the numbers of input and output tokens.
 const spendWithoutAnswer = `
 	WITH spent AS (
 	    SELECT $1::uuid AS organization_id, $2::uuid AS user_id, $3::text AS model_id, 0 AS messages,
@@ -307,9 +308,9 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 	})
 }
 
-// countUsage is the part of a WITH that counts what its query spent has: organization_id, user_id, model_id, messages,
-// input_tokens and output_tokens. The second query reads from the first one, so that a person's rows are locked in one
-// order.
+// countUsage is a part of a WITH clause. It counts the rows of the query spent: organization_id, user_id, model_id,
+// messages, input_tokens and output_tokens. The second query reads from the first one, so that the rows of a user are
+// always locked in the same order.
 const countUsage = `counted AS (
 	    INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
 	    SELECT organization_id, ` + japanToday + `, user_id, messages, input_tokens, output_tokens FROM spent
@@ -342,8 +343,8 @@ func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, e
 	return tag.RowsAffected() > 0, translate(err)
 }
 
-// OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. Fields that the edit
-// leaves out have the defaults of every new contract. Errors: those of CreateOrganization and SetContract.
+// OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. Fields that are not in
+// the edit have the defaults of a new contract. Errors: those of CreateOrganization and SetContract.
 func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org.ContractEdit, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := claimDomains(ctx, tx, o); err != nil {
@@ -435,7 +436,7 @@ func contractChanges(before, after org.Contract) (changes []org.Change) {
 	}
 	number := func(n int64) string {
 		if n == 0 && before.Plan == "" {
-			return "" // There was no contract.
+			return "" // A new contract.
 		}
 		return strconv.FormatInt(n, 10)
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// TestContractsOfAnOlderDatabase: existing organizations get a contract, and their usage is counted by days in Japan.
+// TestContractsOfAnOlderDatabase: the migration adds a contract for each existing organization and counts past usage by
+// days in Japan.
 func TestContractsOfAnOlderDatabase(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t), a: newID(), b: newID()}
@@ -51,7 +52,7 @@ func TestContractsOfAnOlderDatabase(t *testing.T) {
 			VALUES ($1, $2, $3, 'assistant', $4, $5, $6, $7, $8)`, newID(), f.a, thread, status, question, at, in, out)
 	}
 	answer(time.Date(2026, 10, 31, 14, 59, 59, 0, time.UTC), "success", 1, 10) // The last second of October in Japan.
-	answer(time.Date(2026, 10, 31, 15, 0, 0, 0, time.UTC), "success", 2, 20)   // The first of November.
+	answer(time.Date(2026, 10, 31, 15, 0, 0, 0, time.UTC), "success", 2, 20)   // The first second of November in Japan.
 	answer(time.Date(2026, 11, 1, 14, 0, 0, 0, time.UTC), "failed", 4, 40)
 	answer(nil, "pending", 0, 0)
 	must(t, f.Migrate(t.Context()))
@@ -91,7 +92,7 @@ func TestContractView(t *testing.T) {
 	use(f.ann.UserID, 0, 1, 10, 100)
 	use(f.bob.UserID, 0, 2, 20, 200)
 	use(f.ann.UserID, 29, 3, 30, 300)
-	use(f.ann.UserID, 30, 4, 40, 400) // Too long ago.
+	use(f.ann.UserID, 30, 4, 40, 400) // Outside of the period.
 	use(removed, 1, 5, 1, 1)
 	use(older, 2, 6, 1, 1)
 	view, err := f.ContractView(t.Context(), f.a)
@@ -115,7 +116,7 @@ func TestContractView(t *testing.T) {
 			month += d.InputTokens + d.OutputTokens
 		}
 	}
-	if today.Day() == 31 { // The whole month is longer than the days shown.
+	if today.Day() == 31 { // The whole month is longer than the displayed period.
 		month += 440
 	}
 	if view.TokensUsed != month || !view.ResetsOn.Equal(first.AddDate(0, 1, 0)) || view.SeatsUsed != 2 {
@@ -193,8 +194,8 @@ func TestOperatorsContracts(t *testing.T) {
 	}
 }
 
-// TestUsageIsCountedOnce: answers of one person end at the same time in several threads, each reported twice, by its
-// server and by one that was too slow.
+// TestUsageIsCountedOnce: answers of one user end concurrently in several threads. Each end is reported twice, by the
+// current server and by a server that was too slow.
 func TestUsageIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -225,7 +226,7 @@ func TestUsageIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestNoticesForAdministrators: others can neither see nor mark them.
+// TestNoticesForAdministrators: other members can neither see such notices nor mark them as read.
 func TestNoticesForAdministrators(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -260,7 +261,7 @@ func TestNoticesForAdministrators(t *testing.T) {
 	}
 }
 
-// TestLimitNoticesOfAMonth: a server that is slow to notice the first limit sends no notice after the second.
+// TestLimitNoticesOfAMonth: a server that reports the first limit late sends no notice after that of the second limit.
 func TestLimitNoticesOfAMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -281,8 +282,8 @@ func TestLimitNoticesOfAMonth(t *testing.T) {
 	}
 }
 
-// TestR45_MembersWhoChangeAreNotified: changes of role, state, membership and the organization's way to sign in, and no
-// others.
+// TestR45_MembersWhoChangeAreNotified: servers are notified of members whose role, state, membership or sign-in method
+// has changed, and of no others.
 func TestR45_MembersWhoChangeAreNotified(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -300,8 +301,8 @@ func TestR45_MembersWhoChangeAreNotified(t *testing.T) {
 	wantNotified(t, told, f.ann.UserID)
 }
 
-// TestUsageByModel: answers, titles and notes count for the model that was asked, in the same transaction as for the
-// person, and of an answer whose thread was deleted too.
+// TestUsageByModel: answers, titles and notes count for the model that generated them, in the same transaction as for
+// the user. They also count if the thread has been deleted.
 func TestUsageByModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

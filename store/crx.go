@@ -14,7 +14,7 @@ var _ crx.Store = (*DB)(nil)
 func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func() (string, error),
 ) (r crx.Release, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		// Servers that start at the same time are serialized, so that there is one key.
+		// This lock serializes servers that start at the same time, so that they share one key.
 		if _, err := tx.Exec(ctx, `LOCK TABLE extension_release IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}

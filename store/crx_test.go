@@ -18,7 +18,7 @@ func TestExtensionRelease(t *testing.T) {
 	if _, err := db.ExtensionRelease(t.Context(), [32]byte{1}, fail); !errors.Is(err, failed) {
 		t.Fatalf("create failed: %v", err)
 	}
-	// Servers that start at the same time agree on a key.
+	// Servers that start at the same time use the same key.
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	found := make(map[crx.Release]int)

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// oldBatch is of how many data sources the vectors of unused models are removed at a time.
+// oldBatch is the number of data sources whose vectors of unused models are removed at a time.
 const oldBatch = 20
 
 // UseModel implements datasource.Store.
@@ -48,8 +48,8 @@ func (db *DB) UseModel(ctx context.Context, model datasource.EmbeddingModel) (st
 	return state, err
 }
 
-// NextEmbedding implements datasource.Store. Of servers that choose the same data source at once one gets it; the
-// others look again with their next turn.
+// NextEmbedding implements datasource.Store. If several servers choose the same data source at once, one of them gets
+// it. The others try again in their next turn.
 func (db *DB) NextEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (
 	turn datasource.EmbeddingTurn, found bool, _ error,
 ) {
@@ -119,7 +119,7 @@ func (db *DB) PauseEmbedding(ctx context.Context, turn datasource.EmbeddingTurn,
 		not_before = now() + least($5::interval * power(2, least(failures, 10)), interval '1 hour')`, pause)
 }
 
-// changeTurn changes the row of a turn, if it is the last one.
+// changeTurn changes the row of a turn, if it is the latest turn.
 func (db *DB) changeTurn(ctx context.Context, turn datasource.EmbeddingTurn, set string, arg any) error {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE embeddings
@@ -167,14 +167,15 @@ func (db *DB) PutVectors(ctx context.Context, turn datasource.EmbeddingTurn,
 		if err != nil || !e.Tell {
 			return err
 		}
-		told, err = tellEmbedding(ctx, tx, turn, done)
+		told, err = storeEmbeddingProgress(ctx, tx, turn, done)
 		return err
 	})
 	return told, err
 }
 
-// tellEmbedding stores how far the embedding of a data source is. One that ends without having been told needs no word.
-func tellEmbedding(ctx context.Context, tx pgx.Tx, turn datasource.EmbeddingTurn, done int) (
+// storeEmbeddingProgress stores the progress of embedding a data source and returns the data source. It returns nil if
+// embedding is complete and no progress was stored before, because clients need no event then.
+func storeEmbeddingProgress(ctx context.Context, tx pgx.Tx, turn datasource.EmbeddingTurn, done int) (
 	*datasource.Source, error,
 ) {
 	source, err := queryRow[datasource.Source](ctx, tx, `
@@ -240,7 +241,7 @@ func (db *DB) FindVectors(ctx context.Context, owner datasource.Owner, of []data
 	return vectors, err == nil, err
 }
 
-// vectorSize is how many vectors a data source has, and how long they are.
+// vectorSize is the number and the length of the vectors of a data source.
 type vectorSize struct {
 	ID         uuid.UUID
 	ChunkCount int
@@ -279,7 +280,7 @@ func (db *DB) ClaimMeasure(ctx context.Context, modelID, people, limit int,
 	return sample, claimed, err
 }
 
-// sampleRow are a person's embedded data sources.
+// sampleRow is a sample of a user's embedded data sources.
 type sampleRow struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID

@@ -32,14 +32,14 @@ const (
 	codeBadJSONText      = "22P05" // NUL in JSON.
 )
 
-// Details of unavailable databases, for people.
+// Messages for users when the database is unavailable.
 const (
 	unavailable = "データベースに接続できません。少し時間をおいて、もう一度お試しください。"
 	busy        = "ただいま混み合っています。少し時間をおいて、もう一度お試しください。"
 )
 
-// translate gives a driver error its fault code. Faults pass unchanged; unexpected errors get no code, which makes them
-// internal.
+// translate gives a driver error its fault code. It returns faults unchanged. Unexpected errors get no code and
+// therefore are internal.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -53,14 +53,14 @@ func translate(err error) error {
 	case hasCode(err, codeDiskFull):
 		return fault.Wrap(err, fault.Unavailable, "サーバーの保存容量に空きがないため、保存できません。管理者にお知らせください。")
 	case errors.Is(err, context.DeadlineExceeded) && !connecting(err):
-		// It timed out waiting for a connection of the pool or for locks of other calls.
+		// The call timed out waiting for a connection of the pool or for locks of other calls.
 		return fault.Wrap(err, fault.Unavailable, busy)
 	case isUnavailable(err):
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):
 		return fault.Wrap(err, fault.NotFound, "見つかりません。")
 	case hasCode(err, codeForeignKey) && strings.HasSuffix(constraintOf(err), "_organization_id_user_id_fkey"):
-		// The user was removed since the call began.
+		// The user was removed during the call.
 		return fault.Wrap(err, fault.Unauthenticated, "%s", identity.ErrNoUser.Detail)
 	case hasCode(err, codeBadText) || hasCode(err, codeBadJSONText):
 		return fault.Wrap(err, fault.Invalid, "保存できない文字が含まれています。")
@@ -74,7 +74,7 @@ func connecting(err error) bool {
 	return failed
 }
 
-// isUnavailable reports whether the database or the connection to it failed: a retry may succeed.
+// isUnavailable reports whether the database or the connection to it failed, so that a retry may succeed.
 func isUnavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
@@ -96,7 +96,7 @@ func isUnavailable(err error) bool {
 		pgconn.SafeToRetry(err)
 }
 
-// mayRepeat reports whether a transaction had no effect and may succeed if it is repeated at once.
+// mayRepeat reports whether a transaction had no effect and an immediate retry may succeed.
 func mayRepeat(err error) bool {
 	return hasCode(err, codeDeadlock) || hasCode(err, codeSerialization) || (err != nil && pgconn.SafeToRetry(err))
 }

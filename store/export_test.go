@@ -8,13 +8,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// EncodeUUIDs is encodeUUIDs.
+// EncodeUUIDs calls encodeUUIDs.
 func EncodeUUIDs(types *pgtype.Map) { encodeUUIDs(types) }
 
-// MigrateFrom migrates with other files than the embedded ones.
+// MigrateFrom migrates with the given files instead of the embedded ones.
 func (db *DB) MigrateFrom(ctx context.Context, files fs.FS) error { return db.migrateFrom(ctx, files) }
 
-// Translate is translate.
+// Translate calls translate.
 func Translate(err error) error { return translate(err) }
 
 // Setting returns the value of a setting in a session of the pool.
@@ -23,7 +23,7 @@ func Setting(ctx context.Context, db *DB, name string) (value string, err error)
 	return value, err
 }
 
-// Occupy takes every connection of the pool, as a server under load does, until release is called.
+// Occupy uses every connection of the pool, like a busy server, until release is called.
 func (db *DB) Occupy(ctx context.Context) (release func(), err error) {
 	var taken []*pgxpool.Conn
 	for range db.pool.Config().MaxConns {

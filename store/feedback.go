@@ -30,7 +30,7 @@ func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid
 			SET rating = excluded.rating, comment = excluded.comment, shows = excluded.shows, updated_at = now()`,
 			owner.OrganizationID, owner.UserID, messageID, feedback.Rating, feedback.Comment, feedback.WithText)
 		if hasCode(err, codeForeignKey) {
-			return chat.ErrNoMessage // Deleted at the same time.
+			return chat.ErrNoMessage // Deleted concurrently.
 		}
 		return err
 	})
@@ -64,7 +64,7 @@ func (db *DB) PutDecisions(ctx context.Context, owner chat.Owner, messageID uuid
 			DO UPDATE SET accepted = excluded.accepted, refused = excluded.refused, updated_at = now()`,
 			owner.OrganizationID, messageID, d.Accepted, d.Refused)
 		if hasCode(err, codeForeignKey) {
-			return chat.ErrNoMessage // Deleted at the same time.
+			return chat.ErrNoMessage // Deleted concurrently.
 		}
 		return err
 	})

@@ -67,7 +67,7 @@ func builtin(category uuid.UUID, position int, name string) skill.Skill {
 	}
 }
 
-// exec runs SQL for which the store has no method, such as moving a time into the past.
+// exec runs SQL for a change that the store has no method for, such as moving a time into the past.
 func (f *fixture) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), f.dsn)
@@ -77,7 +77,7 @@ func (f *fixture) exec(t *testing.T, sql string, args ...any) {
 	must(t, err)
 }
 
-// value reads one value for which the store has no method.
+// value reads one value that the store has no method for.
 func value[T any](t *testing.T, f *fixture, sql string, args ...any) T {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), f.dsn)

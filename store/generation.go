@@ -18,13 +18,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
-// BeginGeneration implements chat.Store. A person waits for it before the first token, so it is one round trip: the
-// thread is locked, and the next statement sees everything that was committed before the lock was granted. If nothing
-// was written, notBegun finds out why.
+// BeginGeneration implements chat.Store. It takes one round trip, because the user waits for it before the first token:
+// it locks the thread, and the next statement sees everything that was committed before the lock was granted. If
+// nothing was written, existingOrRefusal determines the reason.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var written []beginRow
 	var threads []chat.Thread
-	sources := []uuid.UUID{} // To attach. A question that is asked again may name deleted ones.
+	sources := []uuid.UUID{} // Sources to attach. A repeated question may name deleted ones.
 	if !b.Asked {
 		sources = orEmpty(b.Question.DataSourceIDs)
 	}
@@ -44,7 +44,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 			}
 			queuePictures(batch, b.Owner, b.Question.ID, ids)
 		}
-		if len(sources) > 0 { // beginSQL does not see what it attaches itself.
+		if len(sources) > 0 { // beginSQL does not see the rows that it attaches.
 			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
 		}
 	}
@@ -55,12 +55,12 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	case isNoPicture(err):
 		return chat.Begun{}, picture.ErrNone
 	case violates(err, "generations_user_id_request_id_key"):
-		// The same request id was used at the same time in another thread, and so with another body.
+		// Another thread used the same request id concurrently, and therefore with another body.
 		return chat.Begun{}, chat.ErrRequestConflict
 	case err != nil:
 		return chat.Begun{}, err
 	case len(written) == 0:
-		return db.notBegun(ctx, b, sources)
+		return db.existingOrRefusal(ctx, b, sources)
 	}
 	if len(threads) > 0 {
 		written[0].Sources = threads[0].Sources
@@ -68,7 +68,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	return written[0].begun(b), nil
 }
 
-// queuePictures adds the pictures of a question, if it is stored.
+// queuePictures adds the pictures of a question if the question is stored.
 func queuePictures(batch *pgx.Batch, owner chat.Owner, questionID uuid.UUID, ids []uuid.UUID) {
 	batch.Queue(`
 		INSERT INTO message_pictures (organization_id, user_id, message_id, picture_id, place)
@@ -78,13 +78,13 @@ func queuePictures(batch *pgx.Batch, owner chat.Owner, questionID uuid.UUID, ids
 		owner.OrganizationID, owner.UserID, questionID, ids)
 }
 
-// isNoPicture reports whether a question names a picture that is missing, or somebody else's.
+// isNoPicture reports whether err means that a picture of a question does not exist or belongs to another user.
 func isNoPicture(err error) bool {
 	return violates(err, "message_pictures_organization_id_user_id_picture_id_fkey")
 }
 
-// notBegun returns what the request began before, or why it cannot begin anything.
-func (db *DB) notBegun(ctx context.Context, b chat.Begin, sources []uuid.UUID) (chat.Begun, error) {
+// existingOrRefusal returns the exchange that the same request began earlier, or the reason for which it cannot begin.
+func (db *DB) existingOrRefusal(ctx context.Context, b chat.Begin, sources []uuid.UUID) (chat.Begun, error) {
 	if _, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID); err != nil {
 		return chat.Begun{}, err
 	}
@@ -92,10 +92,10 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin, sources []uuid.UUID) (
 		b.RequestID)
 	switch {
 	case isNoRows(err):
-		if err := db.mayUse(ctx, b.Owner, b.Answer.ThreadID, sources); err != nil {
+		if err := db.checkSources(ctx, b.Owner, b.Answer.ThreadID, sources); err != nil {
 			return chat.Begun{}, err
 		}
-		return chat.Begun{}, chat.ErrThreadBusy // The running answer may have ended since.
+		return chat.Begun{}, chat.ErrThreadBusy // The running answer may have ended by now.
 	case err != nil:
 		return chat.Begun{}, translate(err)
 	}
@@ -103,14 +103,14 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin, sources []uuid.UUID) (
 	switch {
 	case err != nil:
 		return chat.Begun{}, translate(err)
-	case exchange == nil: // Deleted since with its thread, which is this one, because the hashes match.
+	case exchange == nil: // Its thread was deleted; the hashes match, so it is this thread.
 		return chat.Begun{}, chat.ErrNoThread
 	}
 	return chat.Begun{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
 }
 
-// mayUse refuses data sources that are not the owner's, or that are too many for a thread.
-func (db *DB) mayUse(ctx context.Context, owner chat.Owner, threadID uuid.UUID, sources []uuid.UUID) error {
+// checkSources refuses data sources that do not belong to the owner or that exceed the limit of a thread.
+func (db *DB) checkSources(ctx context.Context, owner chat.Owner, threadID uuid.UUID, sources []uuid.UUID) error {
 	var own, used int
 	err := db.pool.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2 AND id = ANY ($4)),
@@ -129,15 +129,15 @@ func (db *DB) mayUse(ctx context.Context, owner chat.Owner, threadID uuid.UUID, 
 	return nil
 }
 
-// beginSQL adds the question, unless it is stored already, the answer and its generation, and touches the thread. It
-// does nothing if the thread is not the owner's, the request is known, or an answer is being generated. Its parameters
-// are organization, user, thread, request, its hash, server, question, answer, the question's content and prompt,
-// whether it is stored already, the answer's status, the title of an untitled thread, the run, the question's parent
-// and its form values, both NULL for none, its data sources and how many of them a thread may have, the answer's model,
-// its name and whether it is to think, and the question's parameters, NULL for none. Each CTE takes its rows from the one
-// before, so that they are written in this order.
+// beginSQL stores the question, unless it is already stored, the answer and its generation, and touches the thread. It
+// does nothing if the thread does not belong to the owner, the request is known, or an answer is being generated. Its
+// parameters are organization, user, thread, request, its hash, server, question, answer, the question's content and
+// prompt, whether the question is already stored, the answer's status, the title of an untitled thread, the run, the
+// question's parent and its form values (both may be NULL), its data sources, the maximum number of data sources of a
+// thread, the answer's model, the model's name, whether it reasons, and the question's parameters, which may be NULL.
+// Each CTE reads the rows of the preceding one, which determines the order of the writes.
 //
-// A thread also counts as untitled if its title is its first question and that question is edited now.
+// A thread is also untitled if its title is its first question and that question is edited now.
 const beginSQL = `
 	WITH allowed AS (
 	    SELECT t.id, t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL
@@ -198,7 +198,7 @@ const beginSQL = `
 	          END AS questions,
 	          ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq) AS answers`
 
-// beginRow is the result of beginSQL: only the times come from the database. Questions and Answers are the siblings
+// beginRow is the result of beginSQL. Only the times come from the database. Questions and Answers are the siblings
 // that existed before.
 type beginRow struct {
 	chat.Thread
@@ -230,7 +230,7 @@ func (db *DB) StartAnswer(ctx context.Context, owner chat.Owner, messageID uuid.
 	return tag.RowsAffected() == 1, translate(err)
 }
 
-// EndGeneration implements chat.Store. Data that the columns refuse now will be refused on every retry.
+// EndGeneration implements chat.Store. Data that the columns refuse now is refused on every retry.
 func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	ended, err := db.endGeneration(ctx, o)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && fault.CodeOf(err) == fault.Internal && isRefusal(pg.Code) {
@@ -245,8 +245,8 @@ func isRefusal(code string) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54")
 }
 
-// endGeneration is EndGeneration without the translation of errors. The condition on run and server is checked again
-// when the row is written, so that a slow server cannot overwrite its successor's answer.
+// endGeneration is EndGeneration without the translation of errors. Writing the row checks run and server again, so
+// that a slow server cannot overwrite the answer of the server that took the generation over.
 func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	var (
 		threads []chat.Thread
@@ -259,7 +259,7 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 			SET updated_at = clock_timestamp()
 			FROM skills s
 			WHERE t.id = (SELECT g.thread_id FROM generations g
-			    WHERE g.message_id = $1 AND `+goesOn+`) AND s.id = t.skill_id
+			    WHERE g.message_id = $1 AND `+isCurrentRun+`) AND s.id = t.skill_id
 			RETURNING `+threadColumns+`, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 	}
@@ -278,8 +278,8 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	return chat.Ended{Thread: threads[0], Message: message}, nil
 }
 
-// endedBefore returns the stored records if this very run of this server has ended: the first attempt was committed,
-// and only its acknowledgement was lost.
+// endedBefore returns the stored records if this run of this server has ended already: the first attempt was committed,
+// but its acknowledgement was lost.
 func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended, err error) {
 	var over bool
 	err = db.pool.QueryRow(ctx, `
@@ -296,7 +296,7 @@ func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended
 		ended.Message, err = db.FindMessage(ctx, o.Owner, o.MessageID)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
-		return chat.Ended{}, chat.ErrStaleRun // Deleted since.
+		return chat.Ended{}, chat.ErrStaleRun // Deleted meanwhile.
 	}
 	return ended, err
 }
@@ -319,12 +319,12 @@ func storedOutcome(o chat.Outcome) chat.Message {
 	return m
 }
 
-// goesOn is the condition that the generation of a known message is running as the run $2 on the server $3. The CASE
-// keeps the planner from using the index of running generations, which still has entries of everything that the server
-// wrote lately, instead of looking up the message.
-const goesOn = `CASE WHEN ended_at IS NULL THEN run = $2 AND server_id = $3 END`
+// isCurrentRun is the condition that the generation of a known message is running as run $2 on server $3. The CASE
+// makes the planner look up the message. Otherwise it would use the index of running generations, which still contains
+// entries of all generations that the server has ended recently.
+const isCurrentRun = `CASE WHEN ended_at IS NULL THEN run = $2 AND server_id = $3 END`
 
-// endRow is what the database adds to a completed answer.
+// endRow has the columns of a completed answer that the database sets.
 type endRow struct {
 	ParentID    *uuid.UUID
 	Siblings    []uuid.UUID
@@ -332,15 +332,15 @@ type endRow struct {
 	CompletedAt *time.Time
 	Citations   []chat.Citation
 
-	InputTokens, OutputTokens int // In all.
+	InputTokens, OutputTokens int // Totals.
 }
 
-// queueOutcome ends the generation, completes the message and counts its usage, if the run is the server's own. It is
-// one statement, so that nothing is counted twice, and the last one of the transaction: the usage row is locked until
-// the commit, and a person's answers all update the same row.
+// queueOutcome ends the generation, completes the message and counts its usage, if the run belongs to the server. It is
+// one statement, so that nothing is counted twice. It is the last statement of the transaction, because it locks the
+// usage row until the commit and all answers of a user update the same row.
 //
-// A cited file may have been deleted while the answer was written. Locking the cited files makes their deletion wait
-// for the commit, after which it finds the answer's quotes.
+// A cited file may be deleted while the answer is written. The lock on the cited files makes the deletion wait for the
+// commit, after which it finds the answer's quotes.
 func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written *[]endRow) {
 	failure := chat.Failure{}
 	if m.Failure != nil {
@@ -350,7 +350,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		WITH ended AS (
 		    UPDATE generations
 		    SET ended_at = now()
-		    WHERE message_id = $1 AND `+goesOn+`
+		    WHERE message_id = $1 AND `+isCurrentRun+`
 		    RETURNING message_id, organization_id, user_id
 		), spent AS (
 		    SELECT organization_id, user_id, $17::text AS model_id, 1 AS messages, $11::int AS input_tokens,
@@ -377,6 +377,6 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		citedFiles(m.Citations)).Query(collect(written))
 }
 
-// storableCount clamps a count to the column's range: providers may report anything, and an answer that cannot be
-// stored would be retried for ever.
+// storableCount clamps a count to the column's range. Providers may report any number, and an answer that cannot be
+// stored would be retried endlessly.
 func storableCount(n int) int { return min(max(n, 0), math.MaxInt32) }

@@ -82,14 +82,14 @@ func (f *fixture) begin(t *testing.T, owner chat.Owner, serverID uuid.UUID) chat
 	return begun
 }
 
-// again returns the same question, to be answered again.
+// again returns a request for another answer to the same question.
 func again(owner chat.Owner, asked chat.Message, serverID uuid.UUID) chat.Begin {
 	b := question(owner, asked.ThreadID, serverID)
 	b.Question, b.Asked, b.Answer.ParentID = asked, true, &asked.ID
 	return b
 }
 
-// leaf returns the end of the branch of a thread that was shown last.
+// leaf returns the last message of the branch of a thread that was shown last.
 func (f *fixture) leaf(t *testing.T, threadID uuid.UUID) *uuid.UUID {
 	t.Helper()
 	return value[*uuid.UUID](t, f, `SELECT leaf_id FROM threads WHERE id = $1`, threadID)
@@ -139,7 +139,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	if err != nil || after.Running || !after.TouchedAt.Equal(got.TouchedAt) || !after.UpdatedAt.After(got.UpdatedAt) {
 		t.Errorf("thread at the end: %+v, %v", after, err)
 	}
-	// Repeated, as after a lost acknowledgement: nothing changes.
+	// Repeating the call, as after a lost acknowledgement, changes nothing.
 	first := end.Content
 	end.Content = "別の文章"
 	must(t, f.end(t, end))
@@ -148,7 +148,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	}
 }
 
-// TestAbsurdUsageIsStored: no token count of a provider prevents an answer from being stored.
+// TestAbsurdUsageIsStored: an answer is stored whatever token counts a provider reports.
 func TestAbsurdUsageIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -250,7 +250,7 @@ func TestRequests(t *testing.T) {
 	if got, err := look(f.bob, b.RequestHash); !errors.Is(err, chat.ErrNoThread) || got.Known != nil {
 		t.Errorf("a colleague's: %+v, %v", got, err)
 	}
-	// Another request in the thread finds the same messages as History.
+	// Another request in the thread reads the same messages as History.
 	got, err = f.Look(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash,
 		chat.Limit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
@@ -275,12 +275,12 @@ func TestRequests(t *testing.T) {
 		t.Errorf("in another thread: %v", err)
 	}
 	if list, err := f.ListMessages(t.Context(), f.ann, other.ID, nil, 0, 10); err != nil || len(list) != 0 {
-		t.Errorf("what was refused was stored: %+v, %v", list, err)
+		t.Errorf("a refused question was stored: %+v, %v", list, err)
 	}
 }
 
-// TestR32_RequestThatIsJustStored: a request that another server stores during the lookup is found, instead of
-// reporting the thread as busy.
+// TestR32_RequestThatIsJustStored: if another server stores the same request during the lookup, BeginGeneration returns
+// its exchange instead of reporting the thread as busy.
 func TestR32_RequestThatIsJustStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -290,7 +290,7 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 		return f.Look(t.Context(), f.ann, thread.ID, nil, b.RequestID, b.RequestHash,
 			chat.Limit{Messages: 10, Bytes: 1 << 20})
 	}
-	_, err := look() // Prepares its statements, so that only the thread's lock blocks it below.
+	_, err := look() // Prepare the statements now, so that only the lock on the thread blocks the call below.
 	must(t, err)
 	conn, err := pgx.Connect(t.Context(), f.dsn)
 	must(t, err)
@@ -328,7 +328,7 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 	}
 }
 
-// waitForLock returns once something waits for a lock in the fixture's database.
+// waitForLock returns when a session in the fixture's database waits for a lock.
 func waitForLock(t *testing.T, f *fixture) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -410,12 +410,12 @@ func TestRequestStop(t *testing.T) {
 	must(t, f.end(t, outcome(f.ann, begun, server, "ここまで")))
 	for _, id := range []uuid.UUID{begun.Answer.ID, begun.Question.ID} {
 		if running, err := f.RequestStop(t.Context(), f.ann, id); err != nil || running {
-			t.Errorf("RequestStop of what is complete = %v, %v", running, err)
+			t.Errorf("RequestStop of a complete answer = %v, %v", running, err)
 		}
 	}
 }
 
-// TestR33_OneEndForOneGeneration lets several ends of the same run race.
+// TestR33_OneEndForOneGeneration: of several concurrent ends of the same run one succeeds.
 func TestR33_OneEndForOneGeneration(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

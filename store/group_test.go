@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
-// TestAnswersBeginTogether: answers that begin at the same time are committed in few transactions, and one that is
-// refused is refused alone.
+// TestAnswersBeginTogether: generations that begin at the same time are committed in few transactions, and a refused
+// one does not affect the others.
 func TestAnswersBeginTogether(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -25,7 +25,7 @@ func TestAnswersBeginTogether(t *testing.T) {
 	for i := range all {
 		all[i] = question(f.ann, f.thread(t, f.ann).ID, server)
 	}
-	all[20].Question.Pictures = []picture.Picture{{ID: newID()}} // It does not exist.
+	all[20].Question.Pictures = []picture.Picture{{ID: newID()}} // The picture does not exist.
 	errs := make([]error, people)
 	var wait sync.WaitGroup
 	for i, b := range all {
@@ -64,8 +64,8 @@ func TestAnswersBeginTogether(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotWaitForALockOfAnother: a thread that somebody holds delays its own question only.
-func TestAnswersDoNotWaitForALockOfAnother(t *testing.T) {
+// TestLockedThreadDelaysOnlyItsQuestion: a locked thread delays only the question in that thread.
+func TestLockedThreadDelaysOnlyItsQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()
@@ -100,11 +100,11 @@ func TestAnswersDoNotWaitForALockOfAnother(t *testing.T) {
 	must(t, <-late)
 }
 
-// TestTextsAreIndexedOnceTheyAreOld: a text that was just written is left to its owner's search.
+// TestTextsAreIndexedOnceTheyAreOld: a text that was just written is indexed only by a search of its owner.
 func TestTextsAreIndexedOnceTheyAreOld(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.said(t, f.ann, "題", "質問の文", "回答の文")
+	f.addThread(t, f.ann, "題", "質問の文", "回答の文")
 	if n, err := f.IndexPending(t.Context(), nil, time.Hour, 100); err != nil || n != 0 {
 		t.Errorf("%d new texts are indexed, error %v", n, err)
 	}

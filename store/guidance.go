@@ -10,7 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// guidanceColumns are those of guidanceRow, of an organization o and a person's profile p, which may be missing.
+// guidanceColumns are the columns of guidanceRow, from an organization o and the profile p of a user, which may be
+// missing.
 const guidanceColumns = `o.instructions, coalesce(p.name, '') AS about_name,
 	coalesce(p.department, '') AS about_department, coalesce(p.tone, '') AS about_tone,
 	coalesce(p.signature, '') AS about_signature`

@@ -28,7 +28,7 @@ func TestGuidance(t *testing.T) {
 	must(t, f.SetAbout(t.Context(), f.a, f.ann.UserID, org.About{Name: "前の名"}))
 	must(t, f.SetAbout(t.Context(), f.a, f.ann.UserID, about))
 	must(t, f.SetAbout(t.Context(), f.b, f.mallory.UserID, org.About{Name: "マロリー"}))
-	// A member of another organization is nobody there.
+	// Bob is not a member of the other organization.
 	if err := f.SetAbout(t.Context(), f.b, f.bob.UserID, about); err == nil {
 		t.Error("stored for a member of another organization")
 	}
@@ -42,7 +42,7 @@ func TestGuidance(t *testing.T) {
 		refused) {
 		t.Errorf("refused: %v", err)
 	}
-	for range 2 { // The second one changes nothing.
+	for range 2 { // The second call changes nothing.
 		must(t, f.SetInstructions(t.Context(), actor, "敬語で書く。", func(m *org.Member) error {
 			if m == nil || m.ID != f.ann.UserID {
 				t.Errorf("checked %+v", m)

@@ -31,7 +31,8 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 	return found, translate(err)
 }
 
-// Outdated implements identity.Store. It searches all organizations, because a server has streams of members of many.
+// Outdated implements identity.Store. It searches all organizations, because a server has streams of members of
+// several.
 func (db *DB) Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT p.id
@@ -81,7 +82,7 @@ func (db *DB) MarkSignedIn(ctx context.Context, userID uuid.UUID) error {
 	return translate(err)
 }
 
-// ProviderByMailDomain implements identity.Store. If several organizations have the domain, the oldest one is used.
+// ProviderByMailDomain implements identity.Store. If several organizations have the domain, it uses the oldest one.
 func (db *DB) ProviderByMailDomain(ctx context.Context, domain string) (identity.Provider, error) {
 	provider, err := queryRow[identity.Provider](ctx, db.pool, `
 		SELECT c.id AS organization_id, c.auth_type

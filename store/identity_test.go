@@ -14,12 +14,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// claims are those of a session by password that begins now.
+// claims returns the claims of a password session that begins now.
 func claims(subject string, session uuid.UUID) identity.Claims {
 	return identity.Claims{Subject: subject, Session: session, AuthType: identity.AuthCognito, AuthTime: time.Now()}
 }
 
-// session signs in a member who is also a user of the pool, and returns the grant.
+// session signs in a member with an account in the user pool, and returns the grant.
 func (f *fixture) session(t *testing.T, name string) pool.Grant {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Microsecond)
@@ -62,7 +62,7 @@ func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// watchUsers returns the ids of notifications, uuid.Nil for listening and uuid.Max for an interruption.
+// watchUsers returns the events of a watcher: ids of users, uuid.Nil for listening, uuid.Max for an interruption.
 func (f *fixture) watchUsers(t *testing.T) <-chan uuid.UUID {
 	t.Helper()
 	told := make(chan uuid.UUID, 16)
@@ -90,7 +90,7 @@ func TestR45_ChangedUsersAreNotified(t *testing.T) {
 	f.exec(t, `SELECT pg_notify('tsumugi_user', 'no id')`)
 	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
 	wantNotified(t, told, f.ann.UserID)
-	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()})) // It is revoked already: nothing changes.
+	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()})) // Already revoked: nothing changes.
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	f.exec(t, `UPDATE users SET name = 'x', role = role, state = state`)
 	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.bob.UserID)
@@ -103,7 +103,7 @@ func TestR45_ChangedUsersAreNotified(t *testing.T) {
 	wantNotified(t, told, f.bob.UserID)
 }
 
-// TestR45_WatchThatStallsIsNoticed suspends the database's end of the listening connection, which causes no error.
+// TestR45_WatchThatStallsIsNoticed suspends the database process of the listening connection, which causes no error.
 func TestR45_WatchThatStallsIsNoticed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -128,10 +128,10 @@ func TestR45_OutdatedUsers(t *testing.T) {
 	must(t, f.RevokeGrant(t.Context(), f.session(t, "mallory").ID, pool.Event{At: now.Add(-time.Hour)}))
 	inactive, gone := f.user(t, f.b, "inactive").UserID, newID()
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, inactive)
-	demoted := f.user(t, f.b, "demoted").UserID // Their screens may show data for administrators.
+	demoted := f.user(t, f.b, "demoted").UserID // Open pages may show data for administrators.
 	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, demoted)
 	f.exec(t, `UPDATE users SET role = 'general-user' WHERE id = $1`, demoted)
-	turned, long := newID(), newID() // Switched to single sign-on, now and an hour ago.
+	turned, long := newID(), newID() // Switched to single sign-on now and an hour ago.
 	for _, id := range []uuid.UUID{turned, long} {
 		must(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: "連携会社", AuthType: "cognito"}))
 		f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, id)

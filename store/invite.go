@@ -59,15 +59,15 @@ func checkInviter(ctx context.Context, tx pgx.Tx, call org.Inviting) error {
 	return call.Check(actor)
 }
 
-// inviteRow is an invite call as stored before.
+// inviteRow is a stored invite call.
 type inviteRow struct {
 	RequestHash []byte
 	Results     []org.Invitation // Nil: no results yet.
 	Busy        bool
 }
 
-// claimInvite claims a call, unless it is being processed or finished, and returns its earlier state, nil for a new
-// one. The organization is locked, so that claims are serialized.
+// claimInvite claims a call, unless it is being processed or finished. It returns the earlier state of the call, nil
+// for a new one. The lock on the organization serializes claims.
 func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow, error) {
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO invite_requests (organization_id, request_id, request_hash, claimed_until)
@@ -90,7 +90,7 @@ func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow,
 	return &row, err
 }
 
-// answered returns the results of a call with the members that it has added.
+// answered returns the results of a call together with the members that the call has added.
 func answered(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.Invitation) ([]org.Invitation, error) {
 	members, err := queryRows[org.Member](ctx, tx, selectMember+`
 		WHERE u.organization_id = $1 AND u.invite_request_id = $2`, call.OrganizationID, call.RequestID)
@@ -107,14 +107,14 @@ func answered(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.I
 	return results, nil
 }
 
-// knownRow is a member who has one of the invited addresses.
+// knownRow is a member with one of the invited addresses.
 type knownRow struct {
 	org.Member
 	Mine    bool // Invited by this call.
 	Pending bool // Invited by this call and not known to the identity provider yet.
 }
 
-// reserve gives each invitee a member row and a seat, or a result.
+// reserve gives each invitee either a member row and a seat or a result.
 func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitation, error) {
 	known, err := knownMembers(ctx, tx, call)
 	if err != nil {
@@ -150,7 +150,7 @@ func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitatio
 			}
 			if free--; invitation.Member == nil {
 				free++
-				invitation.Result = org.InviteUnavailable // Another organization was faster.
+				invitation.Result = org.InviteUnavailable // Another organization has just added the address.
 			}
 		}
 		invitations[i] = invitation
@@ -158,8 +158,8 @@ func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitatio
 	return invitations, nil
 }
 
-// knownMembers returns the members who have one of the invited addresses, and takes over what an earlier attempt of the
-// call left.
+// knownMembers returns the members with one of the invited addresses. It also postpones the account changes that an
+// earlier attempt of the call queued, so that this attempt makes them.
 func knownMembers(ctx context.Context, tx pgx.Tx, call org.Inviting) (map[string]knownRow, error) {
 	rows, err := queryRows[knownRow](ctx, tx, `
 		SELECT m.*, m.subject = '' AS pending,
@@ -265,7 +265,7 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 }
 
 // AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. A row that is no longer an
-// invitation stays: another call has changed it.
+// invitation is kept, because another call has changed it.
 func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.InviteResult, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `DELETE FROM users WHERE id = $1 AND starts_with(subject, '`+noSubject+`')`, m.ID)
@@ -308,12 +308,12 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error 
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		now, err := findMember(ctx, tx, `WHERE u.id = $1 FOR NO KEY UPDATE`, m.ID)
 		if gone = errors.Is(err, org.ErrNoMember); gone {
-			return leaveAccount(ctx, tx, m)
+			return scheduleAccountDeletion(ctx, tx, m)
 		}
 		if err != nil {
 			return err
 		}
-		if m.AuthType == identity.AuthFederated { // An existing account: unchanged, or it has a password since.
+		if m.AuthType == identity.AuthFederated { // An existing account: unchanged, or it has got a password.
 			m.Subject, m.AuthType = now.Subject, now.AuthType
 		}
 		if err := setSubject(ctx, tx, m.ID, m.Subject); err != nil {
@@ -323,7 +323,7 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error 
 			m.AuthType); err != nil {
 			return err
 		}
-		if err := noteChange(ctx, tx, m, org.MemberChange{Name: now.Name, State: now.State}); err != nil {
+		if err := queueAccountChange(ctx, tx, m, org.MemberChange{Name: now.Name, State: now.State}); err != nil {
 			return err
 		}
 		if now.AuthType == m.AuthType {
@@ -354,8 +354,8 @@ func setSubject(ctx context.Context, tx pgx.Tx, userID uuid.UUID, subject string
 	return err
 }
 
-// leaveAccount schedules the deletion of a removed member's account.
-func leaveAccount(ctx context.Context, tx pgx.Tx, m org.Member) error {
+// scheduleAccountDeletion schedules the deletion of a removed member's account.
+func scheduleAccountDeletion(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, remove, due_at)
 		VALUES ($1, $2, $3, $4, true, now())

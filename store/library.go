@@ -14,7 +14,8 @@ import (
 
 var _ skill.LibraryStore = (*DB)(nil)
 
-// mayEdit is the condition that the user $2 of the organization $1, an administrator if $3, may edit the skill s.
+// mayEdit is the condition that the user $2 of the organization $1 may edit the skill s. $3 is whether the user is an
+// administrator.
 const mayEdit = `s.organization_id = $1 AND s.origin = 'app'
 	AND CASE WHEN s.owner_id IS NULL THEN $3::boolean ELSE s.owner_id = $2 END`
 
@@ -54,7 +55,8 @@ func (r madeRow) made() skill.Made {
 	return m
 }
 
-// selectMade begins the queries for skills that the user $2 of the organization $1, an administrator if $3, may edit.
+// selectMade begins the queries for skills that the user $2 of the organization $1 may edit. $3 is whether the user is
+// an administrator.
 const selectMade = `
 	SELECT ` + skillColumns + `, s.audience, s.version, s.retired_at IS NOT NULL AS archived, v.created_at AS updated_at,
 	       v.user_name AS updated_by, ` + missingOf + ` AS missing,
@@ -110,7 +112,7 @@ func findMade(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID) (skil
 	return made, err
 }
 
-// documentInfos reads data sources d that a condition chooses.
+// documentInfos reads the data sources d that match a condition.
 func documentInfos(ctx context.Context, tx pgx.Tx, where string, args ...any) ([]skill.DocumentInfo, error) {
 	list, err := queryRows[skill.DocumentInfo](ctx, tx, `
 		SELECT d.id, d.filename, d.status, coalesce(o.name, '') AS owner_name
@@ -190,7 +192,7 @@ func (db *DB) SetArchived(ctx context.Context, m skill.Maker, id uuid.UUID, arch
 	return made, err
 }
 
-// auditMade logs a change of the organization's skill. What people do with skills of their own is not logged.
+// auditMade logs a change of an organization's skill. It ignores skills that belong to a user.
 func auditMade(
 	ctx context.Context, tx pgx.Tx, m skill.Maker, action org.Action, id uuid.UUID, owner *uuid.UUID, name string,
 	details ...org.Change,
@@ -239,7 +241,7 @@ func (db *DB) ListVersions(
 	return list, *total, nil
 }
 
-// FindVersion implements skill.LibraryStore. Documents that are gone are left out.
+// FindVersion implements skill.LibraryStore. Deleted documents are omitted.
 func (db *DB) FindVersion(ctx context.Context, m skill.Maker, id uuid.UUID, version int) (skill.Version, error) {
 	type row struct {
 		Version   int
@@ -259,7 +261,8 @@ func (db *DB) FindVersion(ctx context.Context, m skill.Maker, id uuid.UUID, vers
 		translate(err)
 }
 
-// contentOf is the content of the version v, without documents that are gone, or that only other skills have.
+// contentOf is the content of the version v, without deleted documents and without documents that only other skills
+// use.
 const contentOf = `jsonb_set(v.content, '{document_ids}', (
 	    SELECT coalesce(jsonb_agg(to_jsonb(w.id) ORDER BY w.place), '[]')
 	    FROM jsonb_array_elements_text(v.content -> 'document_ids') WITH ORDINALITY AS w (id, place)
@@ -269,15 +272,15 @@ const contentOf = `jsonb_set(v.content, '{document_ids}', (
 	        JOIN skills p ON p.id = k.skill_id
 	        WHERE k.data_source_id = d.id AND v.skill_id IN (p.id, p.published_from))))`
 
-// missingOf is how many documents the skill s had when it was last saved and no longer has. The skill's own rows say
-// which it has; its version says which it was saved with.
+// missingOf is the number of documents that the skill s had when it was last saved and no longer has. The rows of the
+// skill are its current documents, the last version has the saved ones.
 const missingOf = `(SELECT count(*)::int
 	 FROM skill_versions v
 	 CROSS JOIN jsonb_array_elements_text(v.content -> 'document_ids') AS w (id)
 	 WHERE v.skill_id = s.id AND v.version = s.version
 	   AND NOT EXISTS (SELECT FROM skill_documents k WHERE k.skill_id = s.id AND k.data_source_id = w.id::uuid))`
 
-// FindTemplate implements skill.LibraryStore. Documents are the Maker's own.
+// FindTemplate implements skill.LibraryStore. It returns only documents that belong to the Maker.
 func (db *DB) FindTemplate(ctx context.Context, m skill.Maker, id uuid.UUID) (skill.Content, error) {
 	type row struct {
 		skillRow

@@ -128,7 +128,7 @@ func (db *DB) FindRequest(ctx context.Context, m skill.Maker, id uuid.UUID) (req
 	return request, err
 }
 
-// findRequest reads a request with the content of its version, without documents that are gone.
+// findRequest reads a request with the content of its version, without deleted documents.
 func findRequest(
 	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID,
 ) (record requestRecord, content skill.Content, err error) {
@@ -183,8 +183,8 @@ func (db *DB) DecideRequest(ctx context.Context, m skill.Maker, id uuid.UUID, d 
 	})
 }
 
-// publish makes a skill of the organization of a requested version, or a new version of the one that was made of the
-// same skill before, whose audience stays.
+// publish copies the requested version to a skill of the organization. If the requested skill was published before, it
+// adds a new version to that copy and keeps its audience.
 func publish(ctx context.Context, tx pgx.Tx, m skill.Maker, r requestRecord, c skill.Content) error {
 	s := savedSkill{
 		id: newID(), isNew: true, version: 1, from: &r.SkillID, lender: r.UserID,

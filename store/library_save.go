@@ -16,10 +16,10 @@ import (
 type savedSkill struct {
 	id      uuid.UUID
 	isNew   bool
-	owner   *uuid.UUID // Nil: the organization's.
-	version int        // The new one.
-	from    *uuid.UUID // The own skill that it is made of.
-	lender  uuid.UUID  // Whose documents may be added.
+	owner   *uuid.UUID // Nil for a skill of the organization.
+	version int        // The version being saved.
+	from    *uuid.UUID // The user's own skill that is published.
+	lender  uuid.UUID  // The owner of the documents that may be added.
 	isDraft bool       // Documents of all skills that the Maker may edit are allowed.
 	skill.Saving
 }
@@ -61,7 +61,7 @@ func findSaved(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, s sk
 	return known, err
 }
 
-// placeSkill decides what is saved where: a new skill, or a new version of one that the Maker may edit.
+// placeSkill decides whether to save a new skill or a new version of a skill that the Maker may edit.
 func placeSkill(
 	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, s skill.Saving,
 ) (saved savedSkill, err error) {
@@ -87,7 +87,7 @@ func placeSkill(
 	return saved, nil
 }
 
-// checkSkillRoom refuses more skills than a person or an organization may have.
+// checkSkillRoom refuses a new skill if the user or the organization has the maximum number.
 func checkSkillRoom(ctx context.Context, tx pgx.Tx, m skill.Maker, owner *uuid.UUID) error {
 	limit := skill.MaxOwn
 	if owner == nil {
@@ -140,7 +140,6 @@ func saveMade(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill) error
 	return auditMade(ctx, tx, m, action, s.id, s.owner, s.Content.Name)
 }
 
-// queueDocuments replaces the documents of a skill.
 func queueDocuments(batch *pgx.Batch, organizationID, skillID uuid.UUID, ids []uuid.UUID) {
 	batch.Queue(`DELETE FROM skill_documents WHERE skill_id = $1`, skillID)
 	batch.Queue(`
@@ -154,7 +153,7 @@ func errNoDocument() error {
 	return fault.InvalidField("document_ids", "選択したファイルの中に、すでに削除されたものが含まれています。選び直してください。")
 }
 
-// sendSkill sends the batch that stores a skill. A document may be deleted at the same time.
+// sendSkill sends the batch that stores a skill. It returns errNoDocument if a document was deleted concurrently.
 func sendSkill(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
 	err := tx.SendBatch(ctx, batch).Close()
 	if violates(err, "skill_documents_organization_id_data_source_id_fkey") {
@@ -163,8 +162,8 @@ func sendSkill(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
 	return err
 }
 
-// checkReferences refuses a category, members or documents that are not there. Documents must be the lender's, or
-// belong to the skill already.
+// checkReferences refuses a category, members or documents that do not exist. A document must belong to the lender or
+// be in use by the skill.
 func checkReferences(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill) error {
 	var category bool
 	var members, documents []uuid.UUID
@@ -195,8 +194,8 @@ func containsAll(of, ids []uuid.UUID) bool {
 	return !slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !slices.Contains(of, id) })
 }
 
-// checkMadeName refuses a name that the list already has for those who would see the skill: for an owner among what they
-// may use, otherwise among what is the organization's.
+// checkMadeName refuses a name that is taken. A name of a user's own skill must differ from the names of all skills
+// that the user may use, a name of an organization's skill from those of the organization and the built-in ones.
 func checkMadeName(
 	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, owner *uuid.UUID, name string,
 ) error {
@@ -220,7 +219,7 @@ func (db *DB) SaveDraft(
 	ctx context.Context, m skill.Maker, slot uuid.UUID, c skill.Content, slots int,
 ) (id uuid.UUID, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		// A person's drafts are counted and replaced by one call at a time.
+		// This lock serializes counting and replacing a user's drafts.
 		if _, err := tx.Exec(ctx, `
 			SELECT FROM users WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, m.OrganizationID,
 			m.UserID); err != nil {
@@ -246,7 +245,8 @@ func (db *DB) SaveDraft(
 	return id, err
 }
 
-// findSlot returns the id of the draft in a slot, or one for it: of the oldest draft, if there are enough.
+// findSlot returns the id of the draft in a slot. For a new slot it returns a new id, or that of the oldest draft if
+// the user has the maximum number of drafts.
 func findSlot(ctx context.Context, tx pgx.Tx, m skill.Maker, slot uuid.UUID, slots int) (uuid.UUID, error) {
 	type row struct {
 		ID        uuid.UUID

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// maker returns who makes skills as a user.
+// maker returns the user as a skill.Maker.
 func maker(o chat.Owner, admin bool) skill.Maker {
 	return skill.Maker{
 		OrganizationID: o.OrganizationID, UserID: o.UserID, Admin: admin,
@@ -23,7 +23,7 @@ func maker(o chat.Owner, admin bool) skill.Maker {
 	}
 }
 
-// saving is a new skill with a name.
+// saving returns a new skill with the given name.
 func (f *fixture) saving(name string, audience skill.Audience) skill.Saving {
 	return skill.Saving{RequestID: newID(), Audience: audience, Content: skill.Content{
 		Name: name, Description: "説明", Icon: "chat", CategoryID: f.cats[0].ID, Prompt: "秘密の指示です。",
@@ -50,7 +50,7 @@ func (f *fixture) document(t *testing.T, o chat.Owner, name string) uuid.UUID {
 	return id
 }
 
-// listed returns the names of the skills that a user is offered beside the built-in ones.
+// listed returns the names of the skills that are listed for a user, without the built-in ones.
 func (f *fixture) listed(t *testing.T, o chat.Owner) []string {
 	t.Helper()
 	list, err := f.ListSkills(t.Context(), o.OrganizationID, o.UserID, 0, 100)
@@ -64,8 +64,9 @@ func (f *fixture) listed(t *testing.T, o chat.Owner) []string {
 	return got
 }
 
-// TestR84_SkillsAreFoundByThoseTheyAreFor and by nobody else, in lists, alone, for threads and favourites.
-func TestR84_SkillsAreFoundByThoseTheyAreFor(t *testing.T) {
+// TestR84_SkillsAreFoundByTheirAudience: only the members in a skill's audience find it in lists and by id, and can
+// use it for threads and as a favourite.
+func TestR84_SkillsAreFoundByTheirAudience(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	carol := f.user(t, f.a, "carol")
@@ -103,8 +104,8 @@ func TestR84_SkillsAreFoundByThoseTheyAreFor(t *testing.T) {
 	}
 }
 
-// TestR84_OnlyMakersSeeWhatASkillIsMadeOf: what one may not edit is like what does not exist.
-func TestR84_OnlyMakersSeeWhatASkillIsMadeOf(t *testing.T) {
+// TestR84_OnlyEditorsSeeTheContentOfASkill: to a user who may not edit a skill, its content and versions do not exist.
+func TestR84_OnlyEditorsSeeTheContentOfASkill(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	admin := maker(f.bob, true)
@@ -161,7 +162,7 @@ func TestSavingASkillAgainSavesItOnce(t *testing.T) {
 	_, err = f.SaveSkill(t.Context(), ann, uuid.Nil, f.saving("報告", skill.AudienceSelf))
 	wantCode(t, err, fault.Conflict)
 	_, err = f.SaveSkill(t.Context(), ann, uuid.Nil, f.saving("校正", skill.AudienceSelf))
-	wantCode(t, err, fault.Conflict) // A built-in one.
+	wantCode(t, err, fault.Conflict) // The name of a built-in skill.
 	f.save(t, maker(f.bob, false), f.saving("報告", skill.AudienceSelf))
 }
 
@@ -192,7 +193,7 @@ func TestVersionsAreKept(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
-// TestArchivedSkillsKeepTheirThreads and are offered to nobody.
+// TestArchivedSkillsKeepTheirThreads: an archived skill is not listed, but its threads remain.
 func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -210,13 +211,14 @@ func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 	}
 	_, err = f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
 	wantCode(t, err, fault.NotFound)
-	f.save(t, admin, f.saving("組織の", skill.AudienceOrganization)) // The name is free.
+	f.save(t, admin, f.saving("組織の", skill.AudienceOrganization)) // The name is free again.
 	_, err = f.SetArchived(t.Context(), admin, made.ID, false)
 	wantCode(t, err, fault.Conflict)
 }
 
-// TestR84_WithdrawnSkillsAnswerNothingMore: who is taken off the chosen members keeps the thread and may not ask in it.
-func TestR84_WithdrawnSkillsAnswerNothingMore(t *testing.T) {
+// TestR84_WithdrawnSkillsRefuseQuestions: a member who is removed from a skill's audience keeps the thread but cannot
+// ask in it.
+func TestR84_WithdrawnSkillsRefuseQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	admin := maker(f.bob, true)
@@ -235,18 +237,18 @@ func TestR84_WithdrawnSkillsAnswerNothingMore(t *testing.T) {
 		return looked.Skill.Withdrawn
 	}
 	if look() {
-		t.Error("it is withdrawn from the start")
+		t.Error("the skill is withdrawn before the change")
 	}
 	few.RequestID, few.Base, few.MemberIDs = newID(), 1, []uuid.UUID{f.bob.UserID}
 	_, err = f.SaveSkill(t.Context(), admin, made.ID, few)
 	must(t, err)
 	if !look() {
-		t.Error("it is not withdrawn")
+		t.Error("the skill is not withdrawn")
 	}
 }
 
-// TestR84_DocumentsAreTheMakersOwn: nobody can have a skill read what belongs to others.
-func TestR84_DocumentsAreTheMakersOwn(t *testing.T) {
+// TestR84_DocumentsBelongToTheMaker: a Maker can add only documents that belong to them.
+func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	anns, mallorys := f.document(t, f.ann, "規程.txt"), f.document(t, f.mallory, "秘密.txt")
@@ -265,7 +267,8 @@ func TestR84_DocumentsAreTheMakersOwn(t *testing.T) {
 	if err != nil || len(found.Documents) != 1 || found.Documents[0].OwnerID != f.ann.UserID {
 		t.Errorf("got %+v, %v", found.Documents, err)
 	}
-	// Another administrator keeps what is there already, and tries it, but copies nothing of it.
+	// Another administrator may keep and test a document that the skill has, but a copy of the skill does not contain
+	// it.
 	s.RequestID, s.Base = newID(), 1
 	_, err = f.SaveSkill(t.Context(), maker(f.bob, true), made.ID, s)
 	must(t, err)
@@ -289,12 +292,12 @@ func TestR84_DocumentsAreTheMakersOwn(t *testing.T) {
 	must(t, err)
 	version, err = f.FindVersion(t.Context(), maker(f.bob, true), made.ID, 1)
 	if err != nil || len(version.Content.DocumentIDs) != 0 {
-		t.Errorf("a version has what is gone: %+v, %v", version.Content, err)
+		t.Errorf("a version has a deleted document: %+v, %v", version.Content, err)
 	}
 }
 
-// TestArchivedSkillsAnswerNothingMore: their threads remain readable.
-func TestArchivedSkillsAnswerNothingMore(t *testing.T) {
+// TestArchivedSkillsRefuseQuestions: a thread of an archived skill can be read, but no question can be asked in it.
+func TestArchivedSkillsRefuseQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	admin := maker(f.bob, true)
@@ -400,13 +403,13 @@ func TestHiddenSkillsAreNotOffered(t *testing.T) {
 	if hidden, err := f.ListHidden(t.Context(), admin); err != nil || !slices.Equal(names(hidden), []string{"校正"}) {
 		t.Errorf("hidden: %v, %v", names(hidden), err)
 	}
-	f.save(t, admin, f.saving("校正", skill.AudienceOrganization)) // In its place.
+	f.save(t, admin, f.saving("校正", skill.AudienceOrganization)) // It takes the name of the hidden skill.
 	must(t, f.HideSkill(t.Context(), admin, id, false))
 	wantCode(t, f.HideSkill(t.Context(), admin, newID(), true), fault.NotFound)
 }
 
-// TestDraftsAreFew: a person's editors share a few drafts, which nobody is offered.
-func TestDraftsAreFew(t *testing.T) {
+// TestDraftsAreLimited: all editors of a user share a limited number of drafts, and drafts are not listed.
+func TestDraftsAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann := maker(f.ann, false)
@@ -433,7 +436,7 @@ func TestDraftsAreFew(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 	_, err = f.FindMade(t.Context(), ann, ids[1])
 	wantCode(t, err, fault.NotFound)
-	// The threads and drafts of a removed member go with them.
+	// The threads and drafts of a removed member are deleted with the member.
 	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)
 	if n := value[int](t, f, `SELECT count(*) FROM skills WHERE origin = 'draft'`); n != 0 {
 		t.Errorf("%d drafts are left", n)

@@ -11,12 +11,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// tokensUsed is how many tokens a member u has used this month.
+// tokensUsed is the number of tokens that member u has used this month.
 const tokensUsed = `
 	(SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 	 WHERE d.organization_id = u.organization_id AND d.user_id = u.id AND d.date = ANY (` + thisMonthsDays + `))`
 
-// monthsLimit is how many tokens a member u may use per month. NULL: no limit.
+// monthsLimit is the number of tokens that member u may use per month, NULL for no limit.
 const monthsLimit = `
 	CASE u.limit_rule
 	    WHEN 'own' THEN u.limit_tokens
@@ -90,7 +90,7 @@ func (db *DB) SetMemberTokens(
 	})
 }
 
-// optionalNumber returns a number for the audit log, "" for none.
+// optionalNumber returns a number for the audit log, or "" for nil.
 func optionalNumber(n *int64) string {
 	if n == nil {
 		return ""

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// An idle connection is checked after this time. With listenTimeout it is the longest delay of a notification if
-	// the connection was lost unnoticed: together they stay below the 5 s within which the streams of a disabled user
-	// must end.
+	// An idle connection is checked after listenCheck. If the connection was lost unnoticed, a notification is delayed
+	// by at most listenCheck and listenTimeout. Together they stay below the 5 s within which the streams of a disabled
+	// user must end.
 	listenCheck   = 2 * time.Second
-	listenTimeout = 2500 * time.Millisecond // For the database's answer to the check.
+	listenTimeout = 2500 * time.Millisecond // Limit for the database's reply to the check.
 
 	listenPauseMin = 200 * time.Millisecond
 	listenPauseMax = 5 * time.Second
@@ -27,13 +27,13 @@ const (
 
 // listener has the callbacks for the notifications of a channel.
 type listener struct {
-	began    func()               // Nothing is missed from now on. Called again after an interruption.
+	began    func()               // No notification is missed from now on. Called again after an interruption.
 	notified func(payload string) // Called for each notification.
-	lost     func(err error)      // An interruption begins; listen reconnects.
+	lost     func(err error)      // The connection was lost; listen reconnects.
 }
 
-// listen calls the listener, in this goroutine, for the notifications of a channel until the context ends. It has a
-// connection of its own, because it would occupy one of the pool's for good.
+// listen calls l in this goroutine for the notifications of a channel until the context ends. It opens a separate
+// connection, because it would occupy one of the pool permanently.
 func (db *DB) listen(ctx context.Context, channel string, l listener) {
 	pause := listenPauseMin
 	for {
@@ -58,7 +58,7 @@ func (db *DB) listen(ctx context.Context, channel string, l listener) {
 func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began bool, err error) {
 	cfg := db.pool.Config().ConnConfig
 	cfg.RuntimeParams["application_name"] += " " + channel
-	// Called in this goroutine while it reads from the connection.
+	// pgx calls it in this goroutine while reading from the connection.
 	cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
 		l.notified(n.Payload)
 	}
@@ -103,14 +103,14 @@ func receive(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// within limits how long a call on the listening connection may take.
+// within limits the duration of a call on the listening connection.
 func within(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
 	defer cancel()
 	return do(ctx)
 }
 
-// The channels, with the payloads that their triggers send.
+// Channels of notifications, with the payloads that the triggers send.
 const (
 	notificationChannel = "tsumugi_notification" // The id of each new or changed notification.
 	userChannel         = "tsumugi_user"         // The id of each user who was changed or whose session was revoked.
@@ -127,8 +127,7 @@ func (db *DB) WatchUsers(ctx context.Context, w identity.Watcher) {
 	db.listen(ctx, userChannel, listener{began: w.Listening, notified: withID(w.Changed), lost: w.Lost})
 }
 
-// withID parses a payload as an id. Anybody with access to the database may notify a channel: other payloads are
-// ignored.
+// withID parses a payload as an id. It ignores other payloads, because every user of the database may notify a channel.
 func withID(tell func(uuid.UUID)) func(payload string) {
 	return func(payload string) {
 		if id, err := uuid.Parse(payload); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// watched returns a watcher's notifications: added ids, uuid.Nil for listening, uuid.Max for an interruption.
+// watched returns the events of a watcher: ids of notifications, uuid.Nil for listening, uuid.Max for an interruption.
 func watched(t *testing.T, f *fixture) <-chan uuid.UUID {
 	t.Helper()
 	told := make(chan uuid.UUID, 16)
@@ -35,10 +35,10 @@ func wantNotified(t *testing.T, told <-chan uuid.UUID, want ...uuid.UUID) {
 		select {
 		case got := <-told:
 			if got != id {
-				t.Fatalf("told %v, want %v", got, id)
+				t.Fatalf("got %v, want %v", got, id)
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatalf("nothing was told, want %v", id)
+			t.Fatalf("got no notification, want %v", id)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestNewNotificationsAreAnnounced(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
-func TestInterruptedWatchGoesOn(t *testing.T) {
+func TestInterruptedWatchReconnects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	told := watched(t, f)

@@ -15,8 +15,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// noSubject begins the placeholder subject of a member whom the identity provider does not know yet. No real subject
-// begins with it.
+// noSubject is the prefix of the placeholder subject of a member whom the identity provider does not know yet. No real
+// subject has it.
 const noSubject = "invite:"
 
 // selectMember begins every query for members.
@@ -40,8 +40,9 @@ const whereMembers = `
 	                            WHEN u.invited_at > coalesce(u.last_signed_in_at, '-infinity') THEN 'invited'
 	                            ELSE 'active' END)`
 
-// hasPassword is the condition that a member u can sign in with a password of their own and was not only invited to:
-// the embedded user pool has one or, with another provider, they have signed in since they were last invited, if ever.
+// hasPassword is the condition that member u has set a password and can sign in with it. In the embedded user pool, the
+// account must be confirmed. With another provider, the member must have signed in since the last invitation, if there
+// was one.
 //
 //nolint:gosec // SQL, no credential.
 const hasPassword = `
@@ -52,7 +53,7 @@ const hasPassword = `
 
 // ListMembers implements org.Store.
 func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery) ([]org.Member, int, error) {
-	args := []any{organizationID, searched(q.Search), q.Role, q.State}
+	args := []any{organizationID, normalizeSearch(q.Search), q.Role, q.State}
 	var members []org.Member
 	var total int
 	batch := &pgx.Batch{}
@@ -110,7 +111,7 @@ func (db *DB) ChangeMember(
 		if err != nil {
 			return err
 		}
-		if err := noteChange(ctx, tx, member, change); err != nil {
+		if err := queueAccountChange(ctx, tx, member, change); err != nil {
 			return err
 		}
 		if err := audit(ctx, tx, memberEvent(by, change.Action, member, change.Details...)); err != nil {
@@ -156,8 +157,9 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 	return err
 }
 
-// lockRoster locks an organization and reads what the rules need. The reads are separate statements after the lock, so
-// that they see what was committed before it was granted. Foreign keys may still refer to the member's row.
+// lockRoster locks an organization and reads the members that the rules of org depend on. It reads in separate
+// statements after the lock, so that they see everything that was committed before the lock was granted. Inserts that
+// refer to the member's row by a foreign key do not wait.
 func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID) (r org.Roster,
 	err error,
 ) {
@@ -189,7 +191,7 @@ func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID
 	return r, err
 }
 
-// findActor returns the acting member in their current state, nil if they are no longer a member.
+// findActor returns the current state of the acting member, nil for a former member.
 func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*org.Member, error) {
 	actor, err := findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2`, id, organizationID)
 	switch {
@@ -201,8 +203,8 @@ func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*o
 	return &actor, nil
 }
 
-// noteChange queues a change for the identity provider.
-func noteChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange) error {
+// queueAccountChange queues an account change for the identity provider.
+func queueAccountChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange) error {
 	name, state := !c.Remove && c.Name != m.Name, !c.Remove && c.State != m.State
 	if !name && !state && !c.Remove {
 		return nil
@@ -217,8 +219,10 @@ func noteChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange
 	return err
 }
 
-// searched normalizes a search text: case and width do not matter.
-func searched(text string) string { return strings.ToLower(norm.NFKC.String(strings.TrimSpace(text))) }
+// normalizeSearch normalizes a search text, so that case and width do not matter.
+func normalizeSearch(text string) string {
+	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(text)))
+}
 
 // changeRow is a claimed account change.
 type changeRow struct {
@@ -263,7 +267,7 @@ func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim 
 	return changes, err
 }
 
-// withMembers adds the current state of the members to changes.
+// withMembers adds the current state of the members to account changes.
 func withMembers(ctx context.Context, tx pgx.Tx, rows []changeRow) ([]org.AccountChange, error) {
 	ids := make([]uuid.UUID, len(rows))
 	for i, r := range rows {

@@ -15,8 +15,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// TestRemovedMembersTakeTheirThreadsAlong, with everything in them, including a running answer; their usage stays.
-func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
+// TestRemovingAMemberDeletesTheirThreads: removing a member deletes the member's threads, including a running answer.
+// The usage is kept.
+func TestRemovingAMemberDeletesTheirThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server, thread := newID(), f.thread(t, f.ann)
@@ -67,8 +68,8 @@ func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
 	}
 }
 
-// TestChangesSurviveALateRefusal: of two attempts at the same invitation one fails, after the other has succeeded and
-// the member was changed.
+// TestChangesSurviveALateRefusal: an attempt at an invitation fails after a second attempt has succeeded and the member
+// was changed.
 func TestChangesSurviveALateRefusal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -91,14 +92,15 @@ func TestChangesSurviveALateRefusal(t *testing.T) {
 	must(t, err)
 	must(t, f.AbandonInvite(t.Context(), m, org.InviteFailed, org.System()))
 	if n := value[int](t, f, `SELECT count(*) FROM account_changes WHERE state`); n != 1 {
-		t.Error("the identity provider will not be told")
+		t.Error("no change is queued for the identity provider")
 	}
 	if n := value[int](t, f, `SELECT count(*) FROM users WHERE id = $1`, m.ID); n != 1 {
 		t.Error("the member is gone")
 	}
 }
 
-// TestR58_InvitedMembersBeginWithoutSessions: a member who gets the account of a removed one gets none of its sessions.
+// TestR58_InvitedMembersBeginWithoutSessions: a member who gets the account of a removed member does not get its
+// sessions.
 func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -125,11 +127,11 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	must(t, f.FinishInvite(t.Context(), begun.Invitations[0].Member.ID, left.Sub.String()))
 	if standing, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil ||
 		!standing.SessionOver {
-		t.Errorf("the session goes on as %+v, %v", standing, err)
+		t.Errorf("the session is still valid for %+v, %v", standing, err)
 	}
 }
 
-// TestRefusedChangesLeaveNothing: a refused change is not made, logged or queued.
+// TestRefusedChangesLeaveNothing: a refused change is not stored, logged or queued.
 func TestRefusedChangesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -158,12 +160,11 @@ func TestRefusedChangesLeaveNothing(t *testing.T) {
 	}
 	n := value[int](t, f, `SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM account_changes)`)
 	if n != 0 {
-		t.Errorf("%d rows tell of it", n)
+		t.Errorf("%d rows record it", n)
 	}
 }
 
-// TestWhoHasAPassword: only super-admins who can sign in with one at this moment count as an alternative to single
-// sign-on.
+// TestWhoHasAPassword: only super-admins who can sign in with a password now count as an alternative to single sign-on.
 func TestWhoHasAPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -172,7 +173,7 @@ func TestWhoHasAPassword(t *testing.T) {
 	admin := identity.Actor{User: identity.User{OrganizationID: f.a, ID: f.ann.UserID}}
 	for name, c := range map[string]struct {
 		user   string // Description of the row.
-		status string // In the embedded user pool. "": the account is in AWS.
+		status string // In the embedded user pool. "" if the account is in AWS.
 		has    bool
 	}{
 		"never invited": {`auth_type = 'cognito'`, "", true},

@@ -85,7 +85,7 @@ func (r messageRow) message() chat.Message {
 	return m
 }
 
-// siblings are the messages with the same parent as the message m, including m.
+// siblings is the ids of the messages with the same parent as the message m, including m.
 const siblings = `CASE WHEN m.parent_id IS NULL
 	    THEN ARRAY(SELECT s.id FROM messages s WHERE s.thread_id = m.thread_id AND s.parent_id IS NULL ORDER BY s.seq)
 	    ELSE ARRAY(SELECT s.id FROM messages s WHERE s.parent_id = m.parent_id ORDER BY s.seq)
@@ -110,7 +110,7 @@ const selectMessage = `
 	LEFT JOIN message_feedback f ON f.message_id = m.id AND f.user_id = $2
 	LEFT JOIN message_decisions d ON d.message_id = m.id`
 
-// queryMessages reads messages of the owner with the clauses that follow selectMessage.
+// queryMessages reads messages of the owner. rest follows selectMessage.
 func queryMessages(ctx context.Context, q querier, owner chat.Owner, rest string, args ...any) ([]chat.Message, error) {
 	rows, err := queryRows[messageRow](ctx, q, selectMessage+rest,
 		append([]any{owner.OrganizationID, owner.UserID}, args...)...)
@@ -137,7 +137,7 @@ func (db *DB) ListMessages(
 		ORDER BY m.seq DESC
 		OFFSET $5 LIMIT $6`, owner.OrganizationID, owner.UserID, threadID, leaf, offset, limit)
 	if err == nil && len(rows) == 0 {
-		// Either an empty page, or the thread or message is not the owner's.
+		// The page is empty, or the thread or message does not belong to the owner.
 		if _, err = findThread(ctx, db.pool, owner, threadID); err == nil && leaf != nil {
 			_, err = newestAfter(ctx, db.pool, owner, threadID, *leaf)
 		}
@@ -146,7 +146,7 @@ func (db *DB) ListMessages(
 }
 
 // branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization
-// and user, the thread, the message through which the branch leads or NULL, the offset of the page, and its length.
+// and user, the thread, a message of the branch or NULL, the offset of the page, and its length.
 const branchSQL = `
 	WITH RECURSIVE ` + afterSQL + `, branch AS (
 	    SELECT m.id, m.parent_id, 1 AS length
@@ -162,8 +162,8 @@ const branchSQL = `
 	    WHERE b.length < $5::int + $6::int
 	)`
 
-// afterSQL is the message $4 of the thread $3 with all its descendants, in whatever branch. The newest one is a leaf:
-// messages are stored after their parents.
+// afterSQL is the message $4 of the thread $3 with all its descendants in all branches. The newest of them is a leaf,
+// because messages are stored after their parents.
 const afterSQL = `after AS (
 	    SELECT m.id, m.seq
 	    FROM messages m
@@ -207,7 +207,7 @@ func (db *DB) FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (
 	return message, translate(err)
 }
 
-// whereMessage follows selectMessage for one message, the third parameter.
+// whereMessage follows selectMessage to read the message $3.
 const whereMessage = ` WHERE m.id = $3 AND m.organization_id = $1`
 
 func findMessage(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
@@ -221,13 +221,13 @@ func findMessage(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID)
 	return list[0], nil
 }
 
-// whereExchange follows selectMessage for an answer, the third parameter, and its question.
+// whereExchange follows selectMessage to read the answer $3 and its question.
 const whereExchange = `
 	WHERE m.organization_id = $1
 	  AND m.id IN ($3, (SELECT a.parent_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
 	ORDER BY m.seq`
 
-// toExchange makes an exchange of the rows of whereExchange.
+// toExchange converts the rows of whereExchange to an exchange.
 func toExchange(rows []messageRow) (chat.Exchange, error) {
 	if len(rows) != 2 {
 		return chat.Exchange{}, chat.ErrNoMessage
@@ -245,7 +245,7 @@ func findExchange(ctx context.Context, q querier, owner chat.Owner, answerID uui
 	return toExchange(rows)
 }
 
-// findRequestSQL finds what a request began. Its parameters are organization, user and request id.
+// findRequestSQL finds the generation that a request began. Its parameters are organization, user and request id.
 const findRequestSQL = `
 	SELECT message_id, request_hash FROM generations
 	WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`
@@ -255,7 +255,7 @@ type requestRow struct {
 	RequestHash []byte
 }
 
-// queueRequest adds the query for what a request began to a batch. found stays nil if the request is unknown.
+// queueRequest adds the query for a request's generation to a batch. found stays nil if the request is unknown.
 func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found **requestRow) {
 	batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(func(rows pgx.Rows) error {
 		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[requestRow])
@@ -274,10 +274,10 @@ func (db *DB) Look(
 ) (chat.Looked, error) {
 	var request *requestRow
 	var threads []lookRow
-	var history []saidRow
+	var history []historyRow
 	batch := &pgx.Batch{}
 	batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
-	queueRequest(batch, owner, requestID, &request) // After the query for the running answer, which it may be itself.
+	queueRequest(batch, owner, requestID, &request) // After the query for the running answer, which may be its own.
 	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
@@ -298,9 +298,9 @@ func (db *DB) Look(
 	return threads[0].looked(history), nil
 }
 
-// lookSQL reads what a new question needs of a thread and its skill, in one query, because a person waits for the first
-// token. Its fourth parameter is the answer that the question follows, NULL for the end of the branch that was shown
-// last.
+// lookSQL reads the data of a thread and its skill that a new question needs. It is one query, because the user waits
+// for the first token. Its fourth parameter is the answer that the question follows, NULL for the end of the branch
+// that was shown last.
 const lookSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
 	       (SELECT m.id
@@ -347,7 +347,7 @@ type lookRow struct {
 	guidanceRow
 }
 
-func (r lookRow) looked(history []saidRow) chat.Looked {
+func (r lookRow) looked(history []historyRow) chat.Looked {
 	return chat.Looked{
 		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
 		HadSources: r.HadSources, Guidance: r.guidance(), Models: r.Models, Instructions: r.ThreadInstructions,
@@ -360,7 +360,8 @@ func (r lookRow) looked(history []saidRow) chat.Looked {
 	}
 }
 
-// exchange returns what a known request began. It is nil if its thread was deleted between the two queries.
+// exchange returns the exchange that a known request began. It is nil if the thread was deleted between the two
+// queries.
 func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, hash [32]byte) (*chat.Exchange, error) {
 	if !slices.Equal(r.RequestHash, hash[:]) {
 		return nil, chat.ErrRequestConflict
@@ -375,17 +376,17 @@ func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, h
 	return &exchange, nil
 }
 
-// historySQL reads the messages of a branch, newest first, with only what the model needs. Its parameters are the
-// owner's organization and user, the thread, the last message or NULL for the end of the branch that was shown last,
-// the maximum number of messages, and the maximum number of bytes. The sizes are summed before any text is read.
+// historySQL reads the messages of a branch, newest first, with the columns that the model needs. Its parameters are
+// the owner's organization and user, the thread, the last message or NULL for the end of the branch that was shown
+// last, the maximum number of messages, and the maximum number of bytes. It sums the sizes before it reads any text.
 const historySQL = `
 	WITH RECURSIVE branch AS (
-	    SELECT m.id, m.parent_id, m.seq, ` + isTold + ` AS told, (` + isTold + `)::int AS count
+	    SELECT m.id, m.parent_id, m.seq, ` + sentToModel + ` AS told, (` + sentToModel + `)::int AS count
 	    FROM messages m
 	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
 	    WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = $3
 	    UNION ALL
-	    SELECT m.id, m.parent_id, m.seq, ` + isTold + `, b.count + (` + isTold + `)::int
+	    SELECT m.id, m.parent_id, m.seq, ` + sentToModel + `, b.count + (` + sentToModel + `)::int
 	    FROM branch b
 	    JOIN messages m ON m.id = b.parent_id
 	    WHERE b.count < $5
@@ -399,11 +400,12 @@ const historySQL = `
 	WHERE m.bytes <= $6
 	ORDER BY m.seq DESC`
 
-// isTold is the condition that the message m is sent to the model: a question, or a complete answer with text.
-const isTold = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))`
+// sentToModel is the condition that the message m is sent to the model: it is a question or a complete answer with
+// text.
+const sentToModel = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))`
 
-// saidRow is a message with only what the model needs.
-type saidRow struct {
+// historyRow is a message with the columns that the model needs.
+type historyRow struct {
 	ID       uuid.UUID
 	Role     chat.Role
 	Content  string
@@ -411,12 +413,12 @@ type saidRow struct {
 	Pictures []picture.Picture
 }
 
-func (r saidRow) message() chat.Message {
+func (r historyRow) message() chat.Message {
 	return chat.Message{ID: r.ID, Role: r.Role, Content: r.Content, Prompt: r.Prompt, Pictures: orNil(r.Pictures)}
 }
 
-// toHistory makes a history, oldest first, of the rows of historySQL.
-func toHistory(rows []saidRow) []chat.Message {
+// toHistory converts the rows of historySQL to a history, oldest first.
+func toHistory(rows []historyRow) []chat.Message {
 	var history []chat.Message
 	for _, r := range slices.Backward(rows) {
 		history = append(history, r.message())
@@ -428,7 +430,7 @@ func toHistory(rows []saidRow) []chat.Message {
 func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID,
 	limit chat.Limit,
 ) ([]chat.Message, error) {
-	rows, err := queryRows[saidRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
+	rows, err := queryRows[historyRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
 		limit.Messages, limit.Bytes)
 	if err == nil && len(rows) == 0 {
 		_, err = findThread(ctx, db.pool, owner, threadID)
@@ -439,7 +441,7 @@ func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 // Opening implements chat.Store.
 func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID) ([]chat.Message, error) {
 	type row struct {
-		saidRow
+		historyRow
 		Form map[string]string
 	}
 	rows, err := queryRows[row](ctx, db.pool, `
@@ -458,7 +460,7 @@ func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 		SELECT m.id, m.role, m.content, m.prompt, m.form, `+picturesOf+` AS pictures
 		FROM opening o
 		JOIN messages m ON m.id = o.id
-		WHERE `+isTold+`
+		WHERE `+sentToModel+`
 		ORDER BY m.seq`, owner.OrganizationID, owner.UserID, threadID, leaf)
 	opening := make([]chat.Message, len(rows))
 	for i, r := range rows {
@@ -468,8 +470,8 @@ func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 	return opening, translate(err)
 }
 
-// storable returns text that PostgreSQL accepts. NUL, which it cannot store, becomes SUB, which is as long: clients'
-// cursors, which count bytes, remain valid.
+// storable returns text that PostgreSQL accepts. It replaces NUL, which PostgreSQL cannot store, by SUB. Both have one
+// byte, so that cursors of clients, which count bytes, remain valid.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\x1A")
 }

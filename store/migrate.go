@@ -16,16 +16,16 @@ import (
 // versionTable holds one row: the number of the last migration that was applied.
 const versionTable = "public.schema_version"
 
-// ErrNewerSchema says that a newer version of this program has already migrated the database.
+// ErrNewerSchema means that a newer version of this program has already migrated the database.
 var ErrNewerSchema = errors.New("the database belongs to a newer version of tsumugi")
 
-// Migrate brings the schema up to date. Each step is a transaction. Servers that start at the same time are serialized
-// by an advisory lock, and all but the first find nothing to do. A database that is newer than this program is refused
-// with [ErrNewerSchema] and not changed.
+// Migrate brings the schema up to date. Each step is a transaction. An advisory lock serializes servers that start at
+// the same time; only the first has steps to apply. Migrate refuses a database that is newer than this program with
+// [ErrNewerSchema] and does not change it.
 func (db *DB) Migrate(ctx context.Context) error { return db.migrateFrom(ctx, migrations.Files) }
 
 func (db *DB) migrateFrom(ctx context.Context, files fs.FS) error {
-	// A connection of its own, without the pool's timeouts: a migration may take longer than any query should.
+	// A separate connection without the timeouts of the pool, because a migration may take longer than a query should.
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

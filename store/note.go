@@ -12,10 +12,10 @@ import (
 
 var _ ground.Notes = (*DB)(nil)
 
-// Bounds of the notes that are kept.
+// Limits for stored notes.
 const (
 	noteDays  = 7    // Days.
-	noteCount = 1000 // Of a person: those of documents of some 10,000 pages.
+	noteCount = 1000 // Per user. This covers documents of about 10,000 pages.
 	noteBatch = 100  // Removed at a time.
 )
 
@@ -76,8 +76,8 @@ func (db *DB) PutNote(ctx context.Context, owner chat.Owner, n ground.Note) (cou
 	return counted && err == nil, err
 }
 
-// moreTokens is the part of an UPDATE of messages that adds tokens of input and output, which are parameters. A sum
-// stops at the end of the columns' range.
+// moreTokens is a part of an UPDATE of messages that adds input and output tokens, which are parameters. A sum is
+// limited to the range of its column.
 func moreTokens(input, output string) string {
 	return `input_tokens = least(m.input_tokens::bigint + ` + input + `::int, 2147483647)::int,
 			        output_tokens = least(m.output_tokens::bigint + ` + output + `::int, 2147483647)::int`

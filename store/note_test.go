@@ -7,7 +7,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
 )
 
-// TestNotesAreBounded in age and in number, and are their person's alone; their tokens are counted.
+// TestNotesAreBounded: notes are limited in age and number and are visible only to their user. Their tokens are
+// counted.
 func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -31,15 +32,15 @@ func TestNotesAreBounded(t *testing.T) {
 	for range 2 {
 		put(f.ann, note, true)
 	}
-	put(f.bob, ground.Note{AnswerID: bobs, Key: note.Key, InputTokens: 5}, true)           // It failed.
-	put(f.bob, ground.Note{AnswerID: note.AnswerID, Key: note.Key, InputTokens: 5}, false) // The answer is Ann's.
+	put(f.bob, ground.Note{AnswerID: bobs, Key: note.Key, InputTokens: 5}, true)           // The call failed.
+	put(f.bob, ground.Note{AnswerID: note.AnswerID, Key: note.Key, InputTokens: 5}, false) // The answer belongs to Ann.
 	if !found(f.ann) || found(f.bob) || found(f.mallory) {
 		t.Error("it is not found, or by somebody else")
 	}
 	if tokens := value[int](t, f, `SELECT sum(input_tokens + output_tokens) FROM usage_daily`); tokens != 19 {
 		t.Errorf("%d tokens are counted", tokens)
 	}
-	// The answer's usage is that of all its calls, stored once however often its end is.
+	// The usage of an answer includes all its calls and is stored once, even if its end is reported several times.
 	for range 2 {
 		ended, err := f.EndGeneration(t.Context(), outcome(f.ann, answer, server, "要約"))
 		must(t, err)

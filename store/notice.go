@@ -12,11 +12,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// notificationColumns are those of a notice n without its Read.
+// notificationColumns are the columns of a notice n, without Read.
 const notificationColumns = `n.id, n.organization_id, n.user_id, n.title, n.body, n.url, n.level, n.audience, n.published_at,
 		n.ends_at, n.request_id IS NOT NULL AS own`
 
-// visibleNotifications are the published notices n, not ended, for the organization $1 and its user $2.
+// visibleNotifications selects the notices n for the organization $1 and its user $2 that are published and have not
+// ended.
 const visibleNotifications = `
 		(n.organization_id IS NULL OR n.organization_id = $1) AND (n.user_id IS NULL OR n.user_id = $2)
 		AND n.published_at <= now()
@@ -56,8 +57,8 @@ func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid
 	return translate(err)
 }
 
-// PublishNotification adds a notice without an actor. Without a time it is published now. If the organization does not
-// exist, the error has the code fault.NotFound.
+// PublishNotification adds a notice without an actor. A notice without a time is published now. If the organization
+// does not exist, the error has the code fault.NotFound.
 func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error {
 	return insertNotification(ctx, db.pool, n)
 }
@@ -107,7 +108,7 @@ func (db *DB) UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Tim
 	return upcoming, nil
 }
 
-// managedNotices are the notices n that the administrators of the organization $1 see.
+// managedNotices selects the notices n that the administrators of the organization $1 see.
 const managedNotices = `
 		(n.organization_id = $1 OR n.organization_id IS NULL) AND n.user_id IS NULL
 		AND (n.request_id IS NOT NULL OR n.published_at <= now())`
@@ -138,7 +139,7 @@ func (db *DB) FindNotice(ctx context.Context, organizationID, id uuid.UUID) (org
 	return findNotice(ctx, db.pool, organizationID, `n.id = $2`, id)
 }
 
-// findNotice returns the one of the managed notices that meets a condition on $2.
+// findNotice returns the managed notice that matches a condition on $2.
 func findNotice(ctx context.Context, q querier, organizationID uuid.UUID, condition string, arg any) (org.Notification,
 	error,
 ) {
@@ -255,7 +256,7 @@ func noticeEvent(actor identity.Actor, n org.Notification, action org.Action, de
 	}
 }
 
-// lockForActor locks the actor's organization and returns the actor's current state, nil for a former member.
+// lockForActor locks the actor's organization. It returns the current state of the actor, nil for a former member.
 func lockForActor(ctx context.Context, tx pgx.Tx, actor identity.Actor) (*org.Member, error) {
 	if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func TestNoticesOfAdministrators(t *testing.T) {
 	f.changeNotices(t, actor, other, notice, scheduled, operators)
 }
 
-// changeNotices continues with one notice that is published, one that is scheduled, and one of an operator.
+// changeNotices continues with a published notice, a scheduled one, and one of an operator.
 func (f *fixture) changeNotices(t *testing.T, actor, other identity.Actor, notice, scheduled org.Notification,
 	operators uuid.UUID,
 ) {
@@ -144,7 +144,7 @@ func (f *fixture) changeNotices(t *testing.T, actor, other identity.Actor, notic
 	}
 	must(t, f.ReadNotifications(t.Context(), f.a, f.bob.UserID, []uuid.UUID{notice.ID}))
 	if n := value[int](t, f, `SELECT count(*) FROM notification_reads`); n != 0 {
-		t.Errorf("%d have read what has ended", n)
+		t.Errorf("%d have read an ended notice", n)
 	}
 	if _, err := change(actor, scheduled.ID, org.NoticeChange{
 		Remove: true, Action: org.ActionNoticeDelete, Details: details,

@@ -13,9 +13,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// EditOrganization changes an organization's name and its mail domains (lower case) on behalf of an operator, logs it,
-// and returns it. Nil leaves a value unchanged. Errors: org.ErrNoOrganization, and fault.Conflict if another
-// organization has one of the domains.
+// EditOrganization changes an organization's name and its mail domains (lower case) on behalf of an operator, logs the
+// change, and returns the organization. Nil leaves a value unchanged. Errors: org.ErrNoOrganization, and fault.Conflict
+// if another organization has one of the domains.
 func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, domains []string,
 	by org.Doer,
 ) (org.Organization, error) {
@@ -57,7 +57,7 @@ func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, 
 	return after, err
 }
 
-// claimDomains refuses mail domains that another organization has: the domain of an address determines how its owner
+// claimDomains refuses mail domains of another organization, because the domain of an address determines how its owner
 // signs in.
 func claimDomains(ctx context.Context, tx pgx.Tx, o org.Organization) error {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi mail domains'))`); err != nil {
@@ -93,7 +93,7 @@ func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) err
 	})
 }
 
-// AuditedPool is the database of a user pool for an operator, whose changes are logged.
+// AuditedPool is a user pool's database on behalf of an operator. It logs the changes.
 type AuditedPool struct {
 	*DB
 	By org.Doer

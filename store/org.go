@@ -17,8 +17,8 @@ func (db *DB) CreateOrganization(ctx context.Context, o org.Organization) error 
 	return insertOrganization(ctx, db.pool, o)
 }
 
-// CreateOrganizationWithMembers adds an organization with its first members in one transaction: an organization without
-// members would block a later one of the same name. The errors are those of CreateOrganization and CreateUser.
+// CreateOrganizationWithMembers adds an organization with its first members in one transaction, because an organization
+// without members would block the name. The errors are those of CreateOrganization and CreateUser.
 func (db *DB) CreateOrganizationWithMembers(ctx context.Context, o org.Organization, members []identity.NewUser) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := insertOrganization(ctx, tx, o); err != nil {
@@ -47,7 +47,8 @@ func insertOrganization(ctx context.Context, e executor, o org.Organization) err
 	return translate(err)
 }
 
-// changeOrganization locks an actor's organization, asks check whether the actor may change it, and changes it.
+// changeOrganization locks an actor's organization, calls check to find out whether the actor may change it, and
+// changes it.
 func (db *DB) changeOrganization(
 	ctx context.Context, actor identity.Actor, check func(*org.Member) error, change func(pgx.Tx) error,
 ) error {
@@ -63,7 +64,7 @@ func (db *DB) changeOrganization(
 	})
 }
 
-// organizationEvent returns an entry about a setting of the actor's organization.
+// organizationEvent returns an audit entry about a setting of the actor's organization.
 func organizationEvent(actor identity.Actor, action org.Action, details ...org.Change) org.Event {
 	return org.Event{
 		OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: action,

@@ -149,7 +149,7 @@ func TestOrganizationAndMembersAreCreatedTogether(t *testing.T) {
 	twice := []identity.NewUser{member("dan"), member("dan")}
 	wantCode(t, f.CreateOrganizationWithMembers(t.Context(), founded, twice), fault.Conflict)
 	if n := value[int](t, f, `SELECT count(*) FROM organizations WHERE id = $1`, founded.ID); n != 0 {
-		t.Error("an organization without its members was left behind")
+		t.Error("an organization without members was stored")
 	}
 	must(t, f.CreateOrganizationWithMembers(t.Context(), founded, []identity.NewUser{member("dan"), member("eve")}))
 	if n := value[int](t, f, `SELECT count(*) FROM users WHERE organization_id = $1`, founded.ID); n != 2 {
@@ -175,7 +175,7 @@ func TestMarkSignedIn(t *testing.T) {
 	if later := value[time.Time](t, f, query, f.ann.UserID); !later.After(first) {
 		t.Errorf("not set after a minute: %s, %s", first, later)
 	}
-	// A member who was invited shortly after signing in has used the invitation.
+	// A member who signed in shortly before the invitation has used the invitation.
 	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '20 seconds',
 			invited_at = now() - interval '10 seconds'`)
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
@@ -204,22 +204,23 @@ func TestProviderByMailDomain(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", domain, got, err, want)
 		}
 	}
-	// Even if all sign in elsewhere, an unknown address cannot be told from one with a password.
+	// If all organizations use single sign-on, an unknown address still has the result of an address with a password.
 	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp'`)
 	if got, err := f.ProviderByMailDomain(t.Context(), "unknown.test"); err != nil ||
 		got != (identity.Provider{OrganizationID: federated, AuthType: identity.AuthCognito}) {
-		t.Errorf("of nobody: %+v, %v", got, err)
+		t.Errorf("of an unknown address: %+v, %v", got, err)
 	}
 	f.exec(t, `DELETE FROM organizations`)
 	_, err := f.ProviderByMailDomain(t.Context(), "sso.example")
 	wantCode(t, err, fault.NotFound)
 }
 
-// TestOrganizationsAreRenamedWhateverDomainsTheyShare: only a change of domains is checked against other organizations.
-func TestOrganizationsAreRenamedWhateverDomainsTheyShare(t *testing.T) {
+// TestRenamingIgnoresSharedMailDomains: mail domains are checked against other organizations only when
+// they change.
+func TestRenamingIgnoresSharedMailDomains(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.exec(t, `UPDATE organizations SET mail_domains = '{example.com}'`) // As in data from before the check.
+	f.exec(t, `UPDATE organizations SET mail_domains = '{example.com}'`) // Older data may contain such duplicates.
 	name := "紡ホールディングス"
 	after, err := f.EditOrganization(t.Context(), f.a, &name, nil, org.Operator("root"))
 	if err != nil || after.Name != name || !equal(after.MailDomains, "example.com") {

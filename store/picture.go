@@ -17,7 +17,7 @@ var _ picture.Store = (*DB)(nil)
 // pictureColumns are the columns of a picture.Picture.
 const pictureColumns = `id, width, height, media_type, size, thumbnail_size`
 
-// picturesOf are the pictures of the message m, with the names of a picture.Picture's fields.
+// picturesOf is a JSON array of the pictures of the message m, with the field names of picture.Picture.
 const picturesOf = `
 	(SELECT coalesce(jsonb_agg(jsonb_build_object(
 	        'ID', p.id, 'Width', p.width, 'Height', p.height, 'MediaType', p.media_type, 'Size', p.size,
@@ -74,8 +74,8 @@ func (db *DB) FindPictures(ctx context.Context, owner picture.Owner, ids []uuid.
 	return list, translate(err)
 }
 
-// DeletePicture implements picture.Store. The row lock keeps questions from taking the picture until the transaction
-// ends: their foreign key needs the row.
+// DeletePicture implements picture.Store. The row lock prevents questions from using the picture until the transaction
+// ends, because their foreign key locks the same row.
 func (db *DB) DeletePicture(ctx context.Context, owner picture.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -98,8 +98,7 @@ func (db *DB) DeletePicture(ctx context.Context, owner picture.Owner, id uuid.UU
 	})
 }
 
-// DeleteUnused implements picture.Store. The pictures are locked before their questions are looked for, as in
-// DeletePicture.
+// DeleteUnused implements picture.Store. It locks the pictures before it looks for their questions, like DeletePicture.
 func (db *DB) DeleteUnused(ctx context.Context, age time.Duration, limit int) (deleted int, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

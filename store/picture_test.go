@@ -22,7 +22,7 @@ func newPicture() picture.Picture {
 	}
 }
 
-// picture stores a picture with a file of its own.
+// picture stores a picture with a new file.
 func (f *fixture) picture(t *testing.T, owner chat.Owner) picture.Picture {
 	t.Helper()
 	p := newPicture()
@@ -102,7 +102,8 @@ func TestQuestionsKeepTheirPicturesInOrder(t *testing.T) {
 	}
 }
 
-// TestR98_PicturesGoWithTheirLastQuestion, whatever it is deleted with, and their files with them.
+// TestR98_PicturesGoWithTheirLastQuestion: a picture and its file are deleted with the last question that contains the
+// picture, however that question is deleted.
 func TestR98_PicturesGoWithTheirLastQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -150,7 +151,8 @@ func TestPicturesWithoutQuestionsAreRemovedInTime(t *testing.T) {
 	}
 }
 
-// TestR98_OthersPicturesDoNotExist: neither a colleague nor another organization can find, delete or ask with one.
+// TestR98_OthersPicturesDoNotExist: a user cannot find, delete or use a picture of a colleague or of another
+// organization.
 func TestR98_OthersPicturesDoNotExist(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

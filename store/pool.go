@@ -14,8 +14,8 @@ import (
 var _ pool.Store = (*DB)(nil)
 
 // Each insert removes some expired rows: more than it adds, so that the tables stay small without a job, and few enough
-// that no sign-in pays for a backlog. Grants are kept until their last access tokens have expired, and keys longer by
-// the allowed clock skew.
+// that no sign-in is slowed down by a backlog. Grants are kept until their last access tokens have expired, keys for
+// the allowed clock skew longer.
 const (
 	poolSweep      = 10
 	poolGrantAfter = 24 * time.Hour
@@ -72,7 +72,7 @@ func (db *DB) rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retir
 	if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return err
 	}
-	// A key that was to be activated later than it retires now would never be used.
+	// A key that would become active after the time at which it retires now would never be used.
 	if _, err := tx.Exec(ctx,
 		`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (db *DB) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
 	})
 }
 
-// poolAttempts is a row of pool_attempts. A new row has no times.
+// poolAttempts is a row of pool_attempts. The times of a new row are nil.
 type poolAttempts struct {
 	Failures    int
 	LockedUntil *time.Time
@@ -363,8 +363,8 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 	return newDevice, err
 }
 
-// holdPoolUser locks a user until the transaction ends, so that nothing is granted by an old password to a user who is
-// being disabled or given another one. If the user has changed, the error is a fault.Conflict.
+// holdPoolUser locks a user until the transaction ends, so that an old password grants nothing to a user who is being
+// disabled or whose password is being changed. If the user has changed, the error has the code fault.Conflict.
 func holdPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
 	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub,
 		version)
@@ -432,7 +432,7 @@ func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, event pool.Event)
 	})
 }
 
-// revokePoolGrants revokes all grants of a user but one, and ends their connections.
+// revokePoolGrants revokes all grants of a user except one, and ends the user's connections.
 func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1
@@ -442,8 +442,8 @@ func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at ti
 	return endAccountConnections(ctx, tx, sub)
 }
 
-// endEarlierSessions ends the remaining sessions of an account's earlier owner, so that a new member begins with none.
-// Sessions of accounts at other providers are not known here.
+// endEarlierSessions ends the remaining sessions of an account, so that a new member does not get sessions of an
+// earlier one. Sessions at other identity providers are not recorded here.
 func endEarlierSessions(ctx context.Context, tx pgx.Tx, subject string, at time.Time) error {
 	sub, err := uuid.Parse(subject)
 	if err != nil { // Not an account of the pool.

@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// save stores a code that is not counted as an attempt.
+// save stores a code without counting it as an attempt.
 func (f *poolFixture) save(ctx context.Context, code pool.Code, at time.Time) error {
 	return f.SavePoolCode(ctx, code, code.Key, at, func(pool.Attempts) (pool.Attempts, error) {
 		return pool.Attempts{},
@@ -25,7 +25,7 @@ func (f *poolFixture) save(ctx context.Context, code pool.Code, at time.Time) er
 	})
 }
 
-// code keeps a code of the fixture's user for an hour.
+// code stores a code of the fixture's user that is valid for an hour.
 func (f *poolFixture) code(t *testing.T, key, hash string, version int64) pool.Code {
 	t.Helper()
 	code := pool.Code{Key: digest(key), Sub: &f.user.Sub, Version: version, Hash: hash, ExpiresAt: f.now.Add(time.Hour)}
@@ -68,11 +68,11 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 		t.Errorf("replaced: %+v, %v", got, err)
 	}
 	if got, err = f.PoolCode(ctx, digest("b"), f.now); err != nil || got.Sub != nil {
-		t.Errorf("nobody's: %+v, %v", got, err)
+		t.Errorf("of an unknown user: %+v, %v", got, err)
 	}
 	stranger := uuid.New()
 	wantCode(t, f.save(ctx, pool.Code{Key: digest("c"), Sub: &stranger, ExpiresAt: f.now}, f.now), fault.NotFound)
-	// Codes are deleted with their user, and when they expire.
+	// A code is deleted when its user is deleted and when it expires.
 	must(t, f.DeletePoolUser(ctx, f.user.Sub))
 	_, err = f.PoolCode(ctx, digest("a"), f.now)
 	wantCode(t, err, fault.NotFound)
@@ -83,7 +83,7 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 	}
 }
 
-func TestR42_ACodeThatIsOneTooManyIsNotKept(t *testing.T) {
+func TestR42_ExcessCodeIsNotStored(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
 	f.code(t, "a", "first", 1)
@@ -130,7 +130,8 @@ func TestR42_ACodeIsUsedOnce(t *testing.T) {
 	if held, err := f.GrantByID(ctx, grant.ID); err != nil || held.Grant.RevokedAt == nil {
 		t.Errorf("grant %+v, %v", held.Grant, err)
 	}
-	// A code is refused if it was replaced, has expired, is for another version of the user, or the user is disabled.
+	// A code is refused if it was replaced, has expired, belongs to another version of the user, or the user is
+	// disabled.
 	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "hash", 1), password, pool.Event{At: f.now}), fault.Conflict)
 	replaced := f.code(t, "a", "one", 2)
 	f.code(t, "a", "two", 2)
@@ -172,7 +173,8 @@ func TestPoolUserIsChanged(t *testing.T) {
 	wantCode(t, f.UpdatePoolUser(ctx, uuid.New(), pool.UserChange{Name: &name}, f.now), fault.NotFound)
 }
 
-// Listeners are notified of each member whose sessions end, once per change, and of nobody else.
+// TestR45_RevokedGrantsAreNotified: listeners are notified once per change for each member whose sessions end, and for
+// no other user.
 func TestR45_RevokedGrantsAreNotified(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
@@ -201,12 +203,12 @@ func TestR45_RevokedGrantsAreNotified(t *testing.T) {
 	f.user = stranger
 	_, err = f.grant(t, "stranger", 1, f.now)
 	must(t, err)
-	must(t, f.RevokeGrants(ctx, stranger.Sub, pool.Event{At: f.now})) // No member.
+	must(t, f.RevokeGrants(ctx, stranger.Sub, pool.Event{At: f.now})) // Not a member.
 	f.user = own
 
 	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now}))
-	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now})) // Has ended already.
-	must(t, f.RevokeGrants(ctx, own.Sub, pool.Event{At: f.now}))     // Two, with one notification.
+	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now})) // It has already ended.
+	must(t, f.RevokeGrants(ctx, own.Sub, pool.Event{At: f.now}))     // Two grants, one notification.
 	f.exec(t, `NOTIFY done`)
 	var told []string
 	for {
@@ -218,6 +220,6 @@ func TestR45_RevokedGrantsAreNotified(t *testing.T) {
 		told = append(told, n.Payload)
 	}
 	if len(told) != 2 || told[0] != member.String() || told[1] != member.String() {
-		t.Errorf("told %v, want %s twice", told, member)
+		t.Errorf("notified of %v, want %s twice", told, member)
 	}
 }

@@ -18,12 +18,12 @@ import (
 
 const (
 	tallyTime     = time.Hour
-	tallyNetworks = 1024 // Counted separately, of those that try something with one account or with none.
-	poolDevices   = 50   // Per user: the ones seen last.
+	tallyNetworks = 1024 // Counters per hour for the networks of similar attempts.
+	poolDevices   = 50   // Devices stored per user: the most recent ones.
 )
 
-// tallied adds an event to the entry of its hour.
-const tallied = `
+// addToTally is the ON CONFLICT clause that adds an event to the entry of its hour.
+const addToTally = `
 	ON CONFLICT (tally) DO UPDATE SET times = audit_events.times + 1, last_at = excluded.at,
 	    request_id = excluded.request_id,
 	    address = CASE WHEN audit_events.address = excluded.address THEN excluded.address END`
@@ -33,8 +33,8 @@ func (db *DB) RecordPoolEvent(ctx context.Context, event pool.Event) error {
 	return translate(auditSignIn(ctx, db.pool, event))
 }
 
-// auditSignIn adds an event to the audit log if the account is a member's. Events that are not proved to be the
-// member's own are one entry per hour, so that nobody can flood the log.
+// auditSignIn adds an event to the audit log if the account belongs to a member. Events without proof that the member
+// caused them share one entry per hour, so that an attacker cannot flood the log.
 func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 	if event.Action == "" {
 		return nil
@@ -49,7 +49,7 @@ func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 		       coalesce(u.email, p.email, ''), $8, $9, $10, $11
 		FROM (SELECT $12::uuid AS sub) s
 		LEFT JOIN pool_users p ON p.sub = s.sub
-		LEFT JOIN users u ON u.subject = s.sub::text`+tallied,
+		LEFT JOIN users u ON u.subject = s.sub::text`+addToTally,
 		newID(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser,
 		signInDetails(event.Method, event.Reason),
 		storableAddress(event.Origin.Address), storable(event.Origin.RequestID), tally(event), event.Sub)
@@ -67,7 +67,7 @@ func signInDetails(method, reason string) []org.Change {
 	return details
 }
 
-// tally returns the key under which an event is counted, nil for an entry of its own.
+// tally returns the key under which an event is counted, or nil if the event gets a separate entry.
 func tally(event pool.Event) []byte {
 	if event.Proved {
 		return nil
@@ -75,8 +75,8 @@ func tally(event pool.Event) []byte {
 	return tallyOf(string(event.Action), event.Sub.String()+" "+event.Reason, event.Origin.Network(), event.At)
 }
 
-// tallyOf returns the key of what is counted together within an hour. Networks are hashed into a fixed number of keys,
-// which limits the number of entries.
+// tallyOf returns the key under which similar events of one hour are counted. It hashes networks into a fixed number of
+// keys to limit the number of entries.
 func tallyOf(action, what, network string, at time.Time) []byte {
 	sum := sha256.Sum256([]byte(network))
 	place := binary.BigEndian.Uint32(sum[:]) % tallyNetworks
@@ -84,7 +84,7 @@ func tallyOf(action, what, network string, at time.Time) []byte {
 	return sum[:]
 }
 
-// storableAddress returns an address for the audit log, nil for none.
+// storableAddress returns an address for the audit log, or nil for an invalid one.
 func storableAddress(address netip.Addr) *netip.Addr {
 	if !address.IsValid() {
 		return nil
@@ -104,7 +104,7 @@ func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
 		SELECT $1, o.id, $2, $3, $4, $5, coalesce(u.id::text, ''), $6, $7, $8, $9, $10
 		FROM organizations o
 		LEFT JOIN users u ON u.organization_id = o.id AND u.email = lower($6)
-		WHERE o.id = $11`+tallied,
+		WHERE o.id = $11`+addToTally,
 		newID(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email),
 		signInDetails("sso", string(r.Code)),
 		storableAddress(r.Origin.Address), storable(r.Origin.RequestID),
@@ -120,8 +120,8 @@ func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (kn
 	return known, translate(err)
 }
 
-// keepPoolDevice records that a user signed in on a device. It reports whether the device is new to a user who has
-// signed in on others before.
+// keepPoolDevice records that a user signed in on a device. It reports whether the device is new and the user has
+// signed in on other devices before.
 func keepPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool,
 	err error,
 ) {

@@ -47,7 +47,7 @@ func digest(text string) []byte {
 	return sum[:]
 }
 
-// grant stores a grant that is valid for a day.
+// grant stores a grant that is valid for one day.
 func (f *poolFixture) grant(t *testing.T, token string, version int64, at time.Time) (pool.Grant, error) {
 	t.Helper()
 	g := pool.Grant{
@@ -59,7 +59,7 @@ func (f *poolFixture) grant(t *testing.T, token string, version int64, at time.T
 	return g, err
 }
 
-// updateAttempts is UpdatePoolAttempts for one key.
+// updateAttempts calls UpdatePoolAttempts for one key.
 func (f *poolFixture) updateAttempts(ctx context.Context, key []byte, at time.Time,
 	update func(pool.Attempts) pool.Attempts,
 ) error {
@@ -156,10 +156,10 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 		t.Errorf("keys %+v", keys)
 	}
 
-	// An operator's rotation is logged, or fails.
+	// The rotation by an operator fails if it cannot be logged.
 	nobody := store.AuditedPool{DB: f.DB}
 	if err := nobody.RotatePoolKey(ctx, key("unlogged", f.now.Add(3*time.Hour)), retire); err == nil {
-		t.Error("the log took nobody")
+		t.Error("the log accepted an entry without an operator")
 	}
 	must(t, store.AuditedPool{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx,
 		key("fourth", f.now.Add(3*time.Hour)),
@@ -201,7 +201,7 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 		!got[0].ForgottenAt.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("got %+v", got)
 	}
-	// Without remaining attempts there is no row, nor if there never were any.
+	// A key without remaining attempts has no row, and neither has a key without any attempts.
 	for _, k := range [][]byte{key, digest("nobody")} {
 		must(t, f.updateAttempts(ctx, k, f.now, func(pool.Attempts) pool.Attempts { return pool.Attempts{} }))
 	}
@@ -210,7 +210,7 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestPoolRowsThatRanOutAreSwept(t *testing.T) {
+func TestExpiredPoolRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
 	ctx := t.Context()
@@ -276,7 +276,7 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	second, err := f.grant(t, "second", 1, f.now)
 	must(t, err)
 	must(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now}))
-	must(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now.Add(time.Hour)})) // The first time counts.
+	must(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now.Add(time.Hour)})) // Only the first revocation counts.
 	held, err := f.GrantByID(ctx, first.ID)
 	must(t, err)
 	if held.Grant.RevokedAt == nil || !held.Grant.RevokedAt.Equal(f.now) {
@@ -317,7 +317,8 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
-// A sign-in that races a password change leaves no session that the change should have ended.
+// TestPoolSignInRacesANewPassword: after a concurrent sign-in and password change, no session with the old password
+// remains.
 func TestPoolSignInRacesANewPassword(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
@@ -384,7 +385,7 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 		_, err := f.CompleteChallenge(ctx, digest(session), password, "新しい名前", pool.Event{At: at})
 		return err
 	}
-	wantCode(t, complete("other", f.now), fault.Conflict) // Made with the old password.
+	wantCode(t, complete("other", f.now), fault.Conflict) // It was made with the old password.
 	if other, err := f.ChallengeByHash(ctx, digest("other")); err != nil || other.UsedAt != nil {
 		t.Errorf("a refusal left %+v, %v", other, err)
 	}
@@ -399,7 +400,7 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 	}
 }
 
-// The constraints hold whatever a program writes.
+// TestPoolTablesKeepTheirRules checks the constraints of the tables.
 func TestPoolTablesKeepTheirRules(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)

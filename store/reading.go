@@ -11,16 +11,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// toRead is the condition that a data source d can be processed: it is due, or the lease of its server has expired.
+// toRead is the condition that a data source d can be processed: it is due or the lease of its server has expired.
 const toRead = `(d.status = 'pending' AND d.read_after <= now()
 	OR d.status = 'running' AND coalesce(d.read_until, '-infinity') < now())`
 
-// readingsOf counts the running readings of a person w.
+// readingsOf is the number of running readings of a user w.
 const readingsOf = `(SELECT count(*) FROM data_sources r
 	WHERE r.user_id = w.user_id AND r.status = 'running' AND r.read_until >= now())`
 
-// NextReading implements datasource.Store. Servers are serialized by a lock that both statements take: the person with
-// the fewest readings on all servers comes first, then the one served least recently.
+// NextReading implements datasource.Store. A lock in both statements serializes the servers. The user with the fewest
+// readings on all servers comes first, then the user who was served least recently.
 func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) (datasource.Reading, bool, error) {
 	var begun []readingRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -175,7 +175,7 @@ func (db *DB) ReadAgain(ctx context.Context, owner datasource.Owner, id uuid.UUI
 		case source.Status == datasource.Success:
 			return fault.Errorf(fault.Conflict, "このファイルはすでに読み取られています。")
 		case source.Status == datasource.Failed:
-			source, err = waitAgain(ctx, tx, owner, id, source)
+			source, err = requeueSource(ctx, tx, owner, id, source)
 		}
 		return err
 	})

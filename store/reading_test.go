@@ -15,7 +15,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// next begins the next reading.
 func (f *fixture) next(t *testing.T, lease time.Duration) datasource.Reading {
 	t.Helper()
 	reading, found, err := f.NextReading(t.Context(), false, lease)
@@ -40,8 +39,9 @@ func (f *fixture) endReading(t *testing.T, reading datasource.Reading) {
 	must(t, err)
 }
 
-// TestPeopleTakeTurns: the person with the fewest readings is next, however many files others uploaded before.
-func TestPeopleTakeTurns(t *testing.T) {
+// TestUserWithFewestReadingsIsNext: the user with the fewest readings is next, however many files others have uploaded
+// before.
+func TestUserWithFewestReadingsIsNext(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann, bob, mallory := datasource.Owner(f.ann), datasource.Owner(f.bob), datasource.Owner(f.mallory)
@@ -57,7 +57,7 @@ func TestPeopleTakeTurns(t *testing.T) {
 	if first.Owner != ann || first.ID != files[0] || second.Owner != bob || third.Owner != mallory {
 		t.Errorf("began with %+v, %+v, %+v", first.Owner, second.Owner, third.Owner)
 	}
-	// With equal numbers, the person who was served least recently is next.
+	// With equal numbers, the user who was served least recently is next.
 	if next := f.next(t, time.Hour); next.Owner != ann || next.ID != files[1] {
 		t.Errorf("then %+v", next)
 	}
@@ -75,8 +75,9 @@ func TestPeopleTakeTurns(t *testing.T) {
 	f.nothingWaits(t)
 }
 
-// TestOneFileIsNextAfterAHundred of another person, whatever of those runs.
-func TestOneFileIsNextAfterAHundred(t *testing.T) {
+// TestSingleFileIsReadBeforeAHundredOfAnotherUser: a single file is next although another user has uploaded a hundred
+// files before it.
+func TestSingleFileIsReadBeforeAHundredOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann, bob := datasource.Owner(f.ann), datasource.Owner(f.bob)
@@ -91,7 +92,7 @@ func TestOneFileIsNextAfterAHundred(t *testing.T) {
 	}
 }
 
-// TestServersTakeEachReadingOnce, and fairly, even with concurrent calls.
+// TestServersTakeEachReadingOnce: concurrent servers begin each reading once, in a fair order.
 func TestServersTakeEachReadingOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -123,7 +124,7 @@ func TestServersTakeEachReadingOnce(t *testing.T) {
 	}
 }
 
-// TestReadingOfASilentServerIsTakenOver, while that of a server that renews its lease is not.
+// TestReadingOfASilentServerIsTakenOver: only the readings of a server that does not renew its lease are taken over.
 func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -149,8 +150,9 @@ func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	f.nothingWaits(t)
 }
 
-// TestReadingThatGaveWayIsKnownToBeSlow: it waits for a slow place, and does not count as an attempt.
-func TestReadingThatGaveWayIsKnownToBeSlow(t *testing.T) {
+// TestInterruptedReadingIsMarkedSlow: a reading that was interrupted for others waits for a slot for slow files. The
+// interruption does not count as an attempt.
+func TestInterruptedReadingIsMarkedSlow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.source(t, datasource.Owner(f.ann), "とても長い本文")
@@ -158,7 +160,7 @@ func TestReadingThatGaveWayIsKnownToBeSlow(t *testing.T) {
 	waits := func(want bool) {
 		t.Helper()
 		if got, err := f.AnyoneWaits(t.Context()); err != nil || got != want {
-			t.Errorf("somebody waits: %v, %v", got, err)
+			t.Errorf("a user waits: %v, %v", got, err)
 		}
 	}
 	waits(false)
@@ -186,7 +188,7 @@ func TestReadingThatGaveWayIsKnownToBeSlow(t *testing.T) {
 	}
 }
 
-func TestReadingThatFailedWaitsForItsTime(t *testing.T) {
+func TestFailedReadingIsRetriedWhenDue(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.source(t, datasource.Owner(f.ann), "本文")
@@ -199,7 +201,7 @@ func TestReadingThatFailedWaitsForItsTime(t *testing.T) {
 	}
 }
 
-// TestProgressIsOfTheLastReading: it raises the revision, and ends with the reading.
+// TestProgressIsOfTheLastReading: progress increments the revision and is cleared when the reading ends.
 func TestProgressIsOfTheLastReading(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -210,7 +212,7 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	must(t, err)
 	if told.Stage != datasource.StageReading || told.Done != 120 || told.Total != 1000 ||
 		told.Revision <= held.Revision {
-		t.Errorf("told %+v", told)
+		t.Errorf("notified of %+v", told)
 	}
 	_, err = f.ReportProgress(t.Context(), silent, datasource.StageReading, 1, 1)
 	wantCode(t, err, fault.NotFound)
@@ -224,7 +226,7 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	}
 }
 
-// TestStoppedReadingStoresNothing, and may be started again.
+// TestStoppedReadingStoresNothing: a stopped reading stores no result and can be started again.
 func TestStoppedReadingStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -268,7 +270,7 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	wantCode(t, err, fault.Conflict)
 }
 
-// TestStorageLimits: one per person and one per organization.
+// TestStorageLimits checks the limits of a user and of an organization.
 func TestStorageLimits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -284,7 +286,8 @@ func TestStorageLimits(t *testing.T) {
 	must(t, create("abcde", 15))
 }
 
-// TestUploadsAtOnceKeepTheLimitOfTheOrganization: of files of two people, as many are taken as there is room for.
+// TestUploadsAtOnceKeepTheLimitOfTheOrganization: concurrent uploads of two users are accepted until the organization's
+// limit is reached.
 func TestUploadsAtOnceKeepTheLimitOfTheOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

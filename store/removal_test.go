@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// TestRemovalWaitsForQuestions: a question locks the thread and then refers to its owner. Removing the owner locks both
-// in the same order, which prevents deadlock.
+// TestRemovalWaitsForQuestions: a question locks the thread and then the row of its owner, by a foreign key. Removing
+// the owner locks both in the same order, which prevents a deadlock.
 func TestRemovalWaitsForQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -34,7 +34,7 @@ func TestRemovalWaitsForQuestions(t *testing.T) {
 		removed <- err
 	}()
 	waitForLock(t, f)
-	// Like the foreign key of a generation.
+	// A generation locks the row in the same way, by its foreign key.
 	_, err = tx.Exec(t.Context(), `SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE NOWAIT`, f.ann.UserID)
 	if err := errors.Join(err, tx.Rollback(t.Context())); err != nil {
 		t.Error(err)

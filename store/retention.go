@@ -13,23 +13,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// mayLeave is the condition that the setting of an organization o applies to its thread t.
-const mayLeave = `o.retention_days IS NOT NULL AND NOT t.pinned AND t.expires_at IS NULL`
+// retentionApplies is the condition that the retention setting of organization o applies to its thread t.
+const retentionApplies = `o.retention_days IS NOT NULL AND NOT t.pinned AND t.expires_at IS NULL`
 
-// retention is for how long an organization o keeps threads that are not touched. A day has 24 hours here, whatever the
-// time zone of the session.
-const retention = `o.retention_days * interval '24 hours'`
+// retentionPeriod is the time for which organization o keeps threads that are not touched. A day has 24 hours, whatever
+// the time zone of the database session.
+const retentionPeriod = `o.retention_days * interval '24 hours'`
 
-// ownLeaving are the threads t of the organization $1 and its user $2 of which the user was told that they will be
-// deleted.
-const ownLeaving = `t.organization_id = $1 AND t.user_id = $2 AND t.told_at >= o.retention_since AND ` + mayLeave
+// ownNotified is the condition that thread t belongs to user $2 of organization $1, will be deleted, and that its owner
+// was notified of that.
+const ownNotified = `t.organization_id = $1 AND t.user_id = $2 AND t.told_at >= o.retention_since AND ` + retentionApplies
 
-// deletesAt is when a thread t is deleted of which its owner was told. $3 is chat.KeptAfterTelling.
-const deletesAt = `greatest(t.touched_at + ` + retention + `, t.told_at + $3::interval)`
+// deletesAt is the time at which thread t is deleted after its owner was notified. $3 is chat.KeptAfterTelling.
+const deletesAt = `greatest(t.touched_at + ` + retentionPeriod + `, t.told_at + $3::interval)`
 
 const (
-	retentionLook  = 1_000 // Threads that are looked at to find people to tell.
-	retentionTells = 5_000 // Threads that people are told of in one transaction.
+	retentionScanLimit   = 1_000 // Threads scanned per pass to find owners to notify.
+	retentionNotifyLimit = 5_000 // Threads included in the notifications of one transaction.
 )
 
 // Retention implements org.RetentionStore.
@@ -93,7 +93,7 @@ func (db *DB) CountLeaving(ctx context.Context, owner chat.Owner) (chat.LeavingC
 		SELECT count(*) AS threads, min(`+deletesAt+`) AS first
 		FROM threads t
 		JOIN organizations o ON o.id = t.organization_id
-		WHERE `+ownLeaving, owner.OrganizationID, owner.UserID, chat.KeptAfterTelling)
+		WHERE `+ownNotified, owner.OrganizationID, owner.UserID, chat.KeptAfterTelling)
 	return count, translate(err)
 }
 
@@ -104,7 +104,7 @@ func (db *DB) ListLeaving(ctx context.Context, owner chat.Owner, offset, limit i
 		FROM threads t
 		JOIN skills s ON s.id = t.skill_id
 		JOIN organizations o ON o.id = t.organization_id
-		WHERE `+ownLeaving+`
+		WHERE `+ownNotified+`
 		ORDER BY deletes_at, t.id
 		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.KeptAfterTelling, offset, limit)
 	return list, translate(err)
@@ -122,17 +122,18 @@ func (db *DB) ForgetTold(ctx context.Context, limit int) (int, error) {
 	return int(tag.RowsAffected()), translate(err)
 }
 
-// TellOwners implements chat.RetentionStore. A person's row is locked while they are told, so that two servers do not
-// tell them of some threads each; no lock is waited for.
+// TellOwners implements chat.RetentionStore. It locks the row of each owner until the notification is stored, so that
+// two servers do not send separate notifications for parts of an owner's threads. It skips locked rows instead of
+// waiting for them.
 func (db *DB) TellOwners(
 	ctx context.Context, limit int, notice func(chat.Telling) org.Notification,
 ) (told int, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		people, err := toTell(ctx, tx, limit)
+		people, err := lockOwnersToNotify(ctx, tx, limit)
 		if err != nil || len(people) == 0 {
 			return err
 		}
-		tellings, err := tell(ctx, tx, people)
+		tellings, err := markNotified(ctx, tx, people)
 		for i := 0; i < len(tellings) && err == nil; i++ {
 			err = insertNotification(ctx, tx, notice(tellings[i]))
 		}
@@ -145,29 +146,29 @@ func (db *DB) TellOwners(
 	return told, nil
 }
 
-// toTell locks and returns people with threads that they have to be told of.
-func toTell(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID, error) {
+// lockOwnersToNotify locks and returns users who own threads that they have not been notified of yet.
+func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT u.id
 		FROM users u
 		WHERE u.id IN (SELECT t.user_id
 		               FROM organizations o
 		               JOIN threads t ON t.organization_id = o.id
-		               WHERE t.told_at IS NULL AND `+mayLeave+`
-		                 AND t.touched_at <= now() - (`+retention+` - $2::interval)
+		               WHERE t.told_at IS NULL AND `+retentionApplies+`
+		                 AND t.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
 		               LIMIT $3)
 		ORDER BY u.id
 		LIMIT $1
-		FOR NO KEY UPDATE SKIP LOCKED`, limit, chat.KeptAfterTelling, retentionLook)
+		FOR NO KEY UPDATE SKIP LOCKED`, limit, chat.KeptAfterTelling, retentionScanLimit)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// tell records that people are told. The organizations are locked as well: a setting that changes meanwhile counts as
-// changed afterwards.
-func tell(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Telling, error) {
+// markNotified marks the threads as notified and returns one chat.Telling per owner. It also locks the organizations,
+// so that a concurrent change of the setting takes effect after this notification.
+func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Telling, error) {
 	rows, err := queryRows[struct {
 		OrganizationID, UserID uuid.UUID
 		Days, Threads          int
@@ -177,8 +178,8 @@ func tell(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Telling, e
 		    SELECT t.id
 		    FROM threads t
 		    JOIN organizations o ON o.id = t.organization_id
-		    WHERE t.user_id = ANY ($1) AND t.told_at IS NULL AND `+mayLeave+`
-		      AND t.touched_at <= now() - (`+retention+` - $2::interval)
+		    WHERE t.user_id = ANY ($1) AND t.told_at IS NULL AND `+retentionApplies+`
+		      AND t.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
 		    ORDER BY t.user_id, t.id
 		    LIMIT $4
 		    FOR UPDATE OF t SKIP LOCKED
@@ -192,7 +193,7 @@ func tell(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Telling, e
 		SELECT organization_id, user_id, retention_days AS days, count(*) AS threads, min(deletes_at) AS first
 		FROM told
 		GROUP BY organization_id, user_id, retention_days`,
-		people, chat.KeptAfterTelling+chat.TellingAhead, chat.KeptAfterTelling, retentionTells)
+		people, chat.KeptAfterTelling+chat.TellingAhead, chat.KeptAfterTelling, retentionNotifyLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +216,7 @@ func (db *DB) DeleteLeft(ctx context.Context, limit int) ([]chat.Expired, error)
 			FROM organizations o
 			JOIN threads t ON t.organization_id = o.id
 			WHERE t.told_at >= o.retention_since AND t.told_at <= now() - $2::interval
-			  AND t.touched_at <= now() - `+retention+` AND `+mayLeave+`
+			  AND t.touched_at <= now() - `+retentionPeriod+` AND `+retentionApplies+`
 			  AND NOT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL)
 			LIMIT $1
 			FOR UPDATE OF t SKIP LOCKED
@@ -230,7 +231,7 @@ func (db *DB) DeleteLeft(ctx context.Context, limit int) ([]chat.Expired, error)
 		if left, err = deleteThreads(ctx, tx, ids); err != nil {
 			return err
 		}
-		return countLeft(ctx, tx, left)
+		return countDeleted(ctx, tx, left)
 	})
 	if err != nil {
 		return nil, err
@@ -238,8 +239,8 @@ func (db *DB) DeleteLeft(ctx context.Context, limit int) ([]chat.Expired, error)
 	return left, nil
 }
 
-// countLeft adds deleted threads to the entries of the day in the audit log, one per organization.
-func countLeft(ctx context.Context, tx pgx.Tx, left []chat.Expired) error {
+// countDeleted adds the number of deleted threads to the day's entry in the audit log of each organization.
+func countDeleted(ctx context.Context, tx pgx.Tx, left []chat.Expired) error {
 	counts := make(map[uuid.UUID]int)
 	for _, e := range left {
 		counts[e.Owner.OrganizationID]++

@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// retain sets after how many days an organization's threads are deleted, 0 for never.
+// retain sets the number of days after which an organization's threads are deleted, 0 for never.
 func (f *fixture) retain(t *testing.T, organizationID uuid.UUID, days int) {
 	t.Helper()
 	value := &days
@@ -30,15 +30,15 @@ func (f *fixture) retain(t *testing.T, organizationID uuid.UUID, days int) {
 	must(t, f.SetRetention(t.Context(), actor, value, func(*org.Member) error { return nil }))
 }
 
-// age moves the setting of an organization into the past, so that what owners were told in the last year counts.
+// age dates an organization's setting back by 400 days, so that notifications of the last year are valid.
 func (f *fixture) age(t *testing.T, organizationID uuid.UUID) {
 	t.Helper()
 	f.exec(t, `UPDATE organizations SET retention_since = now() - interval '400 days' WHERE id = $1`, organizationID)
 }
 
-// old adds a thread that was touched so many days ago, and of which its owner was told so many days ago; negative if
-// they were not.
-func (f *fixture) old(t *testing.T, owner chat.Owner, touched, told float64) uuid.UUID {
+// oldThread adds a thread that was touched that many days ago, and whose owner was notified told days ago. A negative
+// told means that the owner was not notified.
+func (f *fixture) oldThread(t *testing.T, owner chat.Owner, touched, told float64) uuid.UUID {
 	t.Helper()
 	id := f.thread(t, owner).ID
 	f.exec(t, `UPDATE threads SET touched_at = now() - $2 * interval '24 hours' WHERE id = $1`, id, touched)
@@ -48,7 +48,7 @@ func (f *fixture) old(t *testing.T, owner chat.Owner, touched, told float64) uui
 	return id
 }
 
-// hold runs SQL in a transaction, and returns a function that commits it.
+// hold runs SQL in a transaction and returns a function that commits it.
 func (f *fixture) hold(t *testing.T, sql string, args ...any) (release func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), f.dsn)
@@ -68,8 +68,8 @@ func leavingNotice(telling chat.Telling) org.Notification {
 	}
 }
 
-// tellAll tells everybody whom there is to tell.
-func (f *fixture) tellAll(t *testing.T) {
+// notifyAll notifies all owners of threads that are due for deletion.
+func (f *fixture) notifyAll(t *testing.T) {
 	t.Helper()
 	for {
 		told, err := f.TellOwners(t.Context(), 2, leavingNotice)
@@ -80,7 +80,7 @@ func (f *fixture) tellAll(t *testing.T) {
 	}
 }
 
-// deleteAll deletes what is to be deleted, and returns it.
+// deleteAll deletes all threads that are due and returns their ids.
 func (f *fixture) deleteAll(t *testing.T) (ids []uuid.UUID) {
 	t.Helper()
 	for {
@@ -95,7 +95,7 @@ func (f *fixture) deleteAll(t *testing.T) (ids []uuid.UUID) {
 	}
 }
 
-// titles returns those of the notices to a person, newest first.
+// titles returns the titles of a user's notifications, newest first.
 func (f *fixture) titles(t *testing.T, owner chat.Owner) (titles []string) {
 	t.Helper()
 	notices, err := f.ListNotifications(t.Context(), owner.OrganizationID, owner.UserID, 0, 100)
@@ -106,8 +106,8 @@ func (f *fixture) titles(t *testing.T, owner chat.Owner) (titles []string) {
 	return titles
 }
 
-// TestR99_NothingIsDeletedWithoutNotice: for threads of any age and state, and several settings, exactly those are
-// deleted whose days are over and of which their owner was told 14 days before.
+// TestR99_NothingIsDeletedWithoutNotice: among threads of random age and state, only those are deleted whose retention
+// time has expired and whose owner was notified at least 14 days before.
 func TestR99_NothingIsDeletedWithoutNotice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -120,16 +120,16 @@ func TestR99_NothingIsDeletedWithoutNotice(t *testing.T) {
 	for range 120 {
 		touched, told := 100*random.Float64(), 40*random.Float64()-10
 		if random.IntN(4) == 0 {
-			told = 14 + []float64{-0.001, 0.001}[random.IntN(2)] // Around the limit.
+			told = 14 + []float64{-0.001, 0.001}[random.IntN(2)] // Close to the limit.
 		}
 		if told >= 0 {
-			told = max(told, 0.1) // Not just now.
+			told = max(told, 0.1) // Only notifyAll sets later times.
 		}
 		owner := []chat.Owner{f.ann, f.bob}[random.IntN(2)]
 		if random.IntN(8) == 0 {
-			owner = f.mallory // Whose organization keeps its threads.
+			owner = f.mallory // An owner of an organization without retention.
 		}
-		id := f.old(t, owner, touched, told)
+		id := f.oldThread(t, owner, touched, told)
 		state := random.IntN(8)
 		switch state {
 		case 0:
@@ -141,7 +141,7 @@ func TestR99_NothingIsDeletedWithoutNotice(t *testing.T) {
 		}
 		want[id] = owner != f.mallory && touched > days && told > 14 && state > 1
 	}
-	f.tellAll(t)
+	f.notifyAll(t)
 	got := f.deleteAll(t)
 	for id, gone := range want {
 		if slices.Contains(got, id) != gone {
@@ -152,21 +152,22 @@ func TestR99_NothingIsDeletedWithoutNotice(t *testing.T) {
 	}
 	if n := value[int](t, f, `SELECT count(*) FROM threads WHERE organization_id = $1 AND told_at IS NULL AND NOT pinned
 		AND expires_at IS NULL AND touched_at <= now() - interval '46 days'`, f.a); n != 0 {
-		t.Errorf("seed %d: of %d threads that have to be, nobody was told", seed, n)
+		t.Errorf("seed %d: the owners of %d threads were not notified", seed, n)
 	}
 	if n := value[int](t, f, `SELECT count(*) FROM threads WHERE told_at > now() - interval '1 hour'
 		AND (touched_at > now() - interval '39 days' OR pinned OR expires_at IS NOT NULL)`); n != 0 {
-		t.Errorf("seed %d: somebody was told of %d threads that are kept", seed, n)
+		t.Errorf("seed %d: the owners of %d threads that are kept were notified", seed, n)
 	}
 	counted := value[int](t, f, `SELECT coalesce(sum((details -> 0 ->> 'after')::int), 0) FROM audit_events
 		WHERE action = 'retention.delete' AND organization_id = $1`, f.a)
 	entries := value[int](t, f, `SELECT count(*) FROM audit_events WHERE action = 'retention.delete'`)
-	if counted != len(got) || entries > 2 || entries == 0 && len(got) > 0 { // Two if midnight has passed.
+	if counted != len(got) || entries > 2 || entries == 0 && len(got) > 0 { // Two entries around midnight.
 		t.Errorf("seed %d: %d are counted in %d entries, %d were deleted", seed, counted, entries, len(got))
 	}
 }
 
-// TestR99_ServersShareTheWork: everybody is told once, and each thread is deleted once, with eight servers at once.
+// TestR99_ServersShareTheWork: while eight servers work concurrently, each owner is notified once and each thread is
+// deleted once.
 func TestR99_ServersShareTheWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -177,9 +178,9 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 		owner := f.user(t, f.a, fmt.Sprintf("person%d", i))
 		people = append(people, owner)
 		for range 5 {
-			f.old(t, owner, 20, -1) // To be told of.
-			f.old(t, owner, 10, -1) // Soon.
-			f.old(t, owner, 40, 15) // To be deleted.
+			f.oldThread(t, owner, 20, -1) // The owner has to be notified.
+			f.oldThread(t, owner, 10, -1) // The owner has to be notified soon.
+			f.oldThread(t, owner, 40, 15) // To be deleted.
 		}
 	}
 	var mu sync.Mutex
@@ -206,7 +207,7 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 		})
 	}
 	servers.Wait()
-	f.tellAll(t) // What was locked when the last server looked.
+	f.notifyAll(t) // Rows that were locked during the last pass of the servers.
 	deleted = append(deleted, f.deleteAll(t)...)
 	slices.SortFunc(deleted, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	if n := len(slices.Compact(deleted)); n != 60 || len(deleted) != 60 {
@@ -214,7 +215,7 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 	}
 	for _, owner := range people {
 		if got := f.titles(t, owner); !slices.Equal(got, []string{"10"}) {
-			t.Errorf("a person with ten threads is told %q", got)
+			t.Errorf("an owner of ten threads is notified of %q", got)
 		}
 		count, err := f.CountLeaving(t.Context(), owner)
 		must(t, err)
@@ -223,49 +224,51 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 		if count.Threads != 10 || len(list) != 10 || !list[0].DeletesAt.Equal(*count.First) ||
 			time.Until(list[0].DeletesAt) < chat.KeptAfterTelling-time.Minute ||
 			time.Until(list[9].DeletesAt) > 20*24*time.Hour {
-			t.Errorf("a person with ten threads is shown %+v, %+v", count, list)
+			t.Errorf("an owner of ten threads sees %+v, %+v", count, list)
 		}
 	}
 }
 
-// TestR99_CrashLeavesAllOrNothing: what was not told is not recorded as told, and what was not counted is not deleted.
-func TestR99_CrashLeavesAllOrNothing(t *testing.T) {
+// TestR99_NotificationsAndDeletionsAreAtomic: a thread is marked as notified only if the notification is stored, and
+// deleted only if the deletion is counted in the audit log.
+func TestR99_NotificationsAndDeletionsAreAtomic(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.retain(t, f.a, 30)
 	f.age(t, f.a)
-	untold, left := f.old(t, f.ann, 40, -1), f.old(t, f.ann, 40, 20)
+	untold, left := f.oldThread(t, f.ann, 40, -1), f.oldThread(t, f.ann, 40, 20)
 	if _, err := f.TellOwners(t.Context(), 10, func(chat.Telling) org.Notification {
-		return org.Notification{ID: newID()} // No notice that can be stored.
+		return org.Notification{ID: newID()} // A notification without a title cannot be stored.
 	}); err == nil {
-		t.Error("a notice without a title was stored")
+		t.Error("a notification without a title was stored")
 	}
 	if value[bool](t, f, `SELECT told_at IS NOT NULL FROM threads WHERE id = $1`, untold) {
-		t.Error("a thread counts as told although the notice was not stored")
+		t.Error("a thread is marked as notified although the notification was not stored")
 	}
 	f.exec(t, `ALTER TABLE audit_events ADD CONSTRAINT crash CHECK (action <> 'retention.delete') NOT VALID`)
 	if _, err := f.DeleteLeft(t.Context(), 10); err == nil {
-		t.Error("the deletion was not counted")
+		t.Error("a deletion that cannot be counted succeeded")
 	}
 	if value[int](t, f, `SELECT count(*) FROM threads WHERE id = $1`, left) != 1 {
-		t.Error("a thread is deleted although that was not counted")
+		t.Error("a thread is deleted although the deletion was not counted")
 	}
 	f.exec(t, `ALTER TABLE audit_events DROP CONSTRAINT crash`)
-	f.tellAll(t)
+	f.notifyAll(t)
 	if got := f.deleteAll(t); !slices.Equal(got, []uuid.UUID{left}) || len(f.titles(t, f.ann)) != 1 {
-		t.Errorf("afterwards %v are deleted, and Ann is told %q", got, f.titles(t, f.ann))
+		t.Errorf("afterwards %v are deleted, and Ann is notified of %q", got, f.titles(t, f.ann))
 	}
 }
 
-// TestR99_TouchedAtTheLastMoment: a thread that is being touched or pinned is not waited for and not deleted, and its
-// owner is told again before it is. A thread in which an answer is being generated is kept until that has ended.
-func TestR99_TouchedAtTheLastMoment(t *testing.T) {
+// TestR99_TouchedThreadIsKept: DeleteLeft skips a thread that is being touched or pinned, without waiting for it.
+// The owner is notified again before the thread is deleted. A thread with a running answer is kept until the answer has
+// ended.
+func TestR99_TouchedThreadIsKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.retain(t, f.a, 30)
 	f.age(t, f.a)
-	touched, pinned := f.old(t, f.ann, 40, 20), f.old(t, f.ann, 40, 20)
-	running := f.old(t, f.ann, 1, -1)
+	touched, pinned := f.oldThread(t, f.ann, 40, 20), f.oldThread(t, f.ann, 40, 20)
+	running := f.oldThread(t, f.ann, 1, -1)
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, running, newID()))
 	must(t, err)
 	f.exec(t, `UPDATE threads SET touched_at = now() - interval '40 days' WHERE id = $1`, running)
@@ -281,13 +284,13 @@ func TestR99_TouchedAtTheLastMoment(t *testing.T) {
 	if got := f.deleteAll(t); len(got) > 0 {
 		t.Errorf("deleted %v after one was touched", got)
 	}
-	// The pin is taken off a year later: the owner is told again.
+	// The thread is unpinned: its owner has to be notified again.
 	_, err = f.EditThread(t.Context(), f.ann, pinned, chat.ThreadEdit{Pinned: new(false)})
 	must(t, err)
 	if got := f.deleteAll(t); len(got) > 0 {
-		t.Errorf("deleted %v, of which nobody was told since", got)
+		t.Errorf("deleted %v without a new notification", got)
 	}
-	f.tellAll(t)
+	f.notifyAll(t)
 	if list, err := f.ListLeaving(t.Context(), f.ann, 0, 10); err != nil || len(list) != 2 ||
 		!slices.ContainsFunc(list, func(l chat.Leaving) bool { return l.ID == pinned }) {
 		t.Errorf("Ann is shown %+v, %v", list, err)
@@ -303,14 +306,14 @@ func TestR99_TouchedAtTheLastMoment(t *testing.T) {
 	}
 }
 
-// TestR99_ChangedSettingBeginsAgain: a setting that is turned off and on again, or made shorter or longer, deletes
-// nothing of which its owner was told before.
-func TestR99_ChangedSettingBeginsAgain(t *testing.T) {
+// TestR99_ChangedSettingNeedsNewNotifications: after the setting was switched off and on, shortened or extended, an
+// earlier notification does not suffice to delete a thread.
+func TestR99_ChangedSettingNeedsNewNotifications(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.retain(t, f.a, 30)
 	f.age(t, f.a)
-	thread := f.old(t, f.ann, 300, 20)
+	thread := f.oldThread(t, f.ann, 300, 20)
 	for i, days := range []int{0, 30, 90, 60} {
 		f.retain(t, f.a, days)
 		if got := f.deleteAll(t); len(got) > 0 {
@@ -319,22 +322,22 @@ func TestR99_ChangedSettingBeginsAgain(t *testing.T) {
 		forgot, err := f.ForgetTold(t.Context(), 10)
 		must(t, err)
 		if forgot != min(1, i) && i > 1 || i == 0 && forgot != 1 {
-			t.Errorf("%d days: %d are forgotten", days, forgot)
+			t.Errorf("%d days: %d marks are removed", days, forgot)
 		}
-		f.tellAll(t)
+		f.notifyAll(t)
 		if got := f.deleteAll(t); len(got) > 0 {
-			t.Fatalf("%d days: deleted %v, of which Ann was told just now", days, got)
+			t.Fatalf("%d days: deleted %v right after the notification", days, got)
 		}
-		if got := f.titles(t, f.ann); len(got) != i { // Not when it was turned off.
-			t.Errorf("%d days: Ann is told %q", days, got)
+		if got := f.titles(t, f.ann); len(got) != i { // Switching the setting off causes no notification.
+			t.Errorf("%d days: Ann is notified of %q", days, got)
 		}
 	}
-	// The same setting again changes nothing.
+	// Saving the same setting again changes nothing.
 	f.age(t, f.a)
 	f.exec(t, `UPDATE threads SET told_at = now() - interval '15 days' WHERE id = $1`, thread)
 	f.retain(t, f.a, 60)
 	if forgot, err := f.ForgetTold(t.Context(), 10); err != nil || forgot != 0 {
-		t.Errorf("%d are forgotten, %v", forgot, err)
+		t.Errorf("%d marks are removed, %v", forgot, err)
 	}
 	if got := f.deleteAll(t); !slices.Equal(got, []uuid.UUID{thread}) {
 		t.Errorf("deleted %v", got)
@@ -348,11 +351,11 @@ func TestPreviewOfRetention(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, touched := range []float64{10, 45, 47, 59, 61, 100} {
-		f.old(t, f.ann, touched, -1)
-		f.old(t, f.mallory, touched, -1)
+		f.oldThread(t, f.ann, touched, -1)
+		f.oldThread(t, f.mallory, touched, -1)
 	}
-	f.old(t, f.bob, 70, 1) // Told under an earlier setting.
-	pinned := f.old(t, f.bob, 70, -1)
+	f.oldThread(t, f.bob, 70, 1) // Notified under an earlier setting.
+	pinned := f.oldThread(t, f.bob, 70, -1)
 	f.exec(t, `UPDATE threads SET pinned = true WHERE id = $1`, pinned)
 	got, err := f.PreviewRetention(t.Context(), f.a, 60)
 	if err != nil || got != (org.RetentionPreview{Told: 5, Due: 3, Members: 2}) {

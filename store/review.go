@@ -12,7 +12,7 @@ import (
 
 var _ chat.ReviewStore = (*DB)(nil)
 
-// reviewColumns are those of a review. Nothing that the person has not chosen to show is read.
+// reviewColumns are the columns of a review. They include only those parts of a rating that its author shares.
 const reviewColumns = `f.message_id AS id, f.updated_at AS at,
 		CASE WHEN s.owner_id IS NULL THEN s.id END AS skill_id,
 		CASE WHEN s.owner_id IS NULL THEN s.name ELSE '' END AS skill_name,
@@ -20,7 +20,7 @@ const reviewColumns = `f.message_id AS id, f.updated_at AS at,
 		CASE WHEN f.shows <> 'rating' THEN f.comment ELSE '' END AS comment, f.shows = 'text' AS with_text,
 		CASE WHEN f.shows = 'text' THEN u.name ELSE '' END AS person`
 
-// fromReviews are the ratings f in the organization $1, with the answer m, its skill s and the person u.
+// fromReviews selects the ratings f in the organization $1, with the answer m, its skill s and the user u.
 const fromReviews = `
 	FROM message_feedback f
 	JOIN users u ON u.organization_id = f.organization_id AND u.id = f.user_id
@@ -41,7 +41,7 @@ func (db *DB) ListReviews(ctx context.Context, organizationID uuid.UUID, q chat.
 	  AND ($4 = '' OR f.rating = $4)
 	  AND ($5::uuid IS NULL OR s.id = $5 AND s.owner_id IS NULL)
 	  AND ($6 = '' OR f.shows <> 'rating' AND position($6 IN lower(normalize(f.comment, NFKC))) > 0)`
-	args := []any{organizationID, orNull(q.From), orNull(q.To), q.Rating, q.SkillID, searched(q.Search)}
+	args := []any{organizationID, orNull(q.From), orNull(q.To), q.Rating, q.SkillID, normalizeSearch(q.Search)}
 	var list []chat.Review
 	var total int
 	batch := &pgx.Batch{}

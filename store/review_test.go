@@ -10,7 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// TestReviews: administrators see of a rating what the person has chosen to show, and nothing once it is gone.
+// TestReviews: administrators see only those parts of a rating that its author shares, and nothing after the rating is
+// deleted.
 func TestReviews(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -114,7 +115,7 @@ func TestReviews(t *testing.T) {
 	f.goReviews(t, thread, plain, private)
 }
 
-// goReviews continues with four reviews: a thread is deleted, one expires, a rating is withdrawn, and Bob leaves.
+// goReviews continues TestReviews: a thread is deleted, one expires, a rating is withdrawn, and Bob is removed.
 func (f *fixture) goReviews(t *testing.T, deleted, withdrawn, expired uuid.UUID) {
 	t.Helper()
 	left := func(what string, want int) {

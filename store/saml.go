@@ -21,7 +21,7 @@ import (
 
 var _ saml.Store = (*DB)(nil)
 
-// Each insert removes some expired rows, as in the tables of the user pool.
+// Each insert removes some expired rows, like the inserts into the tables of the user pool.
 const (
 	samlSweep     = 10
 	samlTestAfter = 24 * time.Hour
@@ -67,7 +67,7 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 		return saml.Settings{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
 	}
 	settings.EmailDomains = slices.DeleteFunc(settings.EmailDomains, func(domain string) bool {
-		return !slices.Contains(settings.MailDomains, domain) // An operator has removed it.
+		return !slices.Contains(settings.MailDomains, domain) // An operator has removed the domain.
 	})
 	return settings, translate(err)
 }
@@ -80,7 +80,7 @@ func (db *DB) ChangeSAMLSettings(
 		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
 			return err
 		}
-		// In their current state: another super-admin may have changed it.
+		// The current settings: another super-admin may have changed them.
 		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
 		if err != nil {
 			return err
@@ -143,8 +143,8 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 	return err
 }
 
-// samlChanges returns the differences between two settings. Certificates are named by their fingerprints, as the
-// settings show them.
+// samlChanges returns the differences between two settings. It identifies certificates by their fingerprints, like the
+// settings page.
 func samlChanges(before, after saml.Settings) []org.Change {
 	certificates := func(s saml.Settings) string {
 		var prints []string
@@ -269,9 +269,9 @@ func (db *DB) AcceptAssertion(
 
 var errRefused = errors.New("refused")
 
-// samlCandidates returns the members whom an assertion may mean. The organization must be locked.
+// samlCandidates returns the members whom an assertion may identify. The organization must be locked.
 func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found saml.Candidates, err error) {
-	// Signed in means that the member has opened the app or was ever let in, by whichever identity provider.
+	// A member has signed in if they have opened the app or any identity provider has authenticated them.
 	const member = `
 		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
 		    u.last_signed_in_at IS NOT NULL OR EXISTS (
@@ -288,7 +288,7 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 		found.Linked = &linked[0]
 		return found, nil
 	}
-	// In any organization: an address belongs to one member only.
+	// In any organization, because an address belongs to one member only.
 	named, err := queryRows[saml.Member](ctx, tx, member+`WHERE u.email = $1`, strings.ToLower(a.Email))
 	if err != nil {
 		return found, err

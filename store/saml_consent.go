@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// holdAssertion stores an assertion, under the hash of its code, until its member has consented.
+// holdAssertion stores an assertion under the hash of its code until its member has consented.
 func holdAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, userID uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM saml_links WHERE hash IN (
@@ -42,7 +42,8 @@ func (db *DB) HeldAssertion(
 	return held, translate(err)
 }
 
-// takeHeldAssertion uses up a held assertion.
+// takeHeldAssertion deletes the held assertion of an acceptance, which can be used only once. If it does not exist or
+// has expired, the error is pgx.ErrNoRows.
 func takeHeldAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, at time.Time) error {
 	used, err := tx.Exec(ctx, `
 		DELETE FROM saml_links WHERE hash = $1 AND browser_hash = $2 AND organization_id = $3 AND expires_at > $4`,

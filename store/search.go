@@ -23,8 +23,8 @@ type pendingText struct {
 	Text           string
 }
 
-// IndexPending implements chat.SearchStore. Triggers queue new texts in the transaction that writes them, so that none
-// is lost in a crash. Both rows are locked with SKIP LOCKED, so that deleting a thread does not wait for either.
+// IndexPending implements chat.SearchStore. Triggers queue new texts in the transaction that writes them, so that a
+// crash loses none. Both rows are locked with SKIP LOCKED, so that deleting a thread waits for neither.
 func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, since time.Duration, limit int) (int, error) {
 	var userID *uuid.UUID
 	if owner != nil {
@@ -62,7 +62,7 @@ func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, since time.Du
 	return taken, err
 }
 
-// candidateRow is a thread with those of its texts that have all keys.
+// candidateRow is a thread with the texts that contain all keys.
 type candidateRow struct {
 	chat.Thread
 	InTitle  bool
@@ -79,8 +79,8 @@ func (db *DB) Candidates(
 	}
 	var rows []candidateRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
-		// The statistics do not know that reading the keys of a row is expensive: for a common word the planner would
-		// scan the whole table.
+		// The planner underestimates the cost of reading the keys of a row: for a common word it would scan the whole
+		// table.
 		batch.Queue(`SELECT set_config('enable_seqscan', 'off', true)`)
 		batch.Queue(candidatesSQL, owner.OrganizationID, owner.UserID, keys, after != nil, place.TouchedAt, place.ID,
 			limit).
@@ -96,8 +96,8 @@ func (db *DB) Candidates(
 	return list, nil
 }
 
-// candidatesSQL finds threads by the keys of their entries. Its parameters are organization, user, keys, whether there
-// is a place to continue from, that place, and the maximum number of threads.
+// candidatesSQL finds threads by the keys of their entries. Its parameters are organization, user, keys, whether to
+// continue after a place, the two values of that place, and the maximum number of threads.
 const candidatesSQL = `
 	WITH hit AS MATERIALIZED (
 	    SELECT e.thread_id, e.message_id

@@ -14,8 +14,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// said adds a thread with a title and messages, alternately questions and answers, and returns the ids of the messages.
-func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
+// addThread adds a thread with a title and messages, alternately questions and answers. It returns the ids of the
+// thread and of the messages.
+func (f *fixture) addThread(t *testing.T, owner chat.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
 	t.Helper()
 	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{
 		ID: newID(), SkillID: f.skills[0].ID,
@@ -48,13 +49,13 @@ func (f *fixture) search(t *testing.T, owner chat.Owner, query string) []chat.Fo
 	return found
 }
 
-func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
+func TestSearchFindsTitlesAndMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	budget, said := f.said(t, f.ann, "来期の予算", "会議の議事録をまとめて", "**ﾃﾞｰﾀ**の移行は10月3日です。\n会議は火曜日です。")
-	trip, asked := f.said(t, f.ann, "出張の手配", "## **大阪**への行き方")
-	_, _ = f.said(t, f.bob, "ボブの予算", "会議")
-	_, _ = f.said(t, f.mallory, "他社の予算", "会議")
+	budget, said := f.addThread(t, f.ann, "来期の予算", "会議の議事録をまとめて", "**ﾃﾞｰﾀ**の移行は10月3日です。\n会議は火曜日です。")
+	trip, asked := f.addThread(t, f.ann, "出張の手配", "## **大阪**への行き方")
+	_, _ = f.addThread(t, f.bob, "ボブの予算", "会議")
+	_, _ = f.addThread(t, f.mallory, "他社の予算", "会議")
 
 	for query, want := range map[string]struct {
 		thread  uuid.UUID
@@ -96,7 +97,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 		}
 	}
 
-	// Newest first, and only threads that contain the words themselves.
+	// The newest thread is first. Threads that contain the words only in part are not found.
 	if found := f.search(t, f.ann, "行"); len(found) != 2 || found[0].ID != trip {
 		t.Errorf("行 finds %+v", found)
 	}
@@ -125,7 +126,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 	}
 }
 
-// A search finds the same as reading everything, page by page.
+// TestSearchIsExact: a search finds the same threads as a scan of all texts, page by page.
 func TestSearchIsExact(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -141,7 +142,7 @@ func TestSearchIsExact(t *testing.T) {
 			return string(text)
 		}
 		title, question, answer := word(4), word(12), word(30)
-		id, _ := f.said(t, f.ann, title, question, answer)
+		id, _ := f.addThread(t, f.ann, title, question, answer)
 		texts[id] = []string{title, question, answer}
 	}
 	_, err := f.IndexPending(t.Context(), nil, 0, 1000)
@@ -180,13 +181,13 @@ func TestSearchIsExact(t *testing.T) {
 	}
 }
 
-// Concurrent indexing, with deletions, loses nothing and waits for nobody.
+// TestIndexingIsShared: concurrent indexing loses no text while threads are deleted, and never waits for a lock.
 func TestIndexingIsShared(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var threads []uuid.UUID
 	for i := range 60 {
-		id, _ := f.said(t, f.ann, fmt.Sprintf("題%d", i), "本文")
+		id, _ := f.addThread(t, f.ann, fmt.Sprintf("題%d", i), "本文")
 		threads = append(threads, id)
 	}
 	done := make(chan error)

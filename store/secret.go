@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 )
 
-// Owners that secrets are bound to.
+// Kinds of records that a secret is bound to.
 const (
 	samlKeyOwner      = "saml_keys"
 	extensionKeyOwner = "extension_release"
@@ -18,7 +18,7 @@ const (
 
 func poolKeyOwner(id string) string { return "pool_keys " + id }
 
-// conceal returns a secret as it is stored: sealed if there is a key, else as it is.
+// conceal returns a secret in its stored form: sealed if there is a key, otherwise in plain text.
 func (db *DB) conceal(plain, owner string) (string, error) {
 	if db.secrets.Empty() {
 		return plain, nil
@@ -26,7 +26,7 @@ func (db *DB) conceal(plain, owner string) (string, error) {
 	return db.secrets.Seal([]byte(plain), owner)
 }
 
-// reveal returns a stored secret, which may have been stored before there was a key.
+// reveal returns the secret of a stored form. Secrets that were stored without a key are in plain text.
 func (db *DB) reveal(kept, owner string) (string, error) {
 	if !secret.Sealed(kept) {
 		return kept, nil
@@ -35,7 +35,7 @@ func (db *DB) reveal(kept, owner string) (string, error) {
 	return string(plain), err
 }
 
-// vaults are the tables that keep secrets. The first parameter of an update is the id as text.
+// vaults are the tables that contain secrets. The first parameter of an update is the id as text.
 var vaults = []struct {
 	read, write string
 	owner       func(id string) string
@@ -62,9 +62,9 @@ var vaults = []struct {
 	},
 }
 
-// RotateSecrets seals every stored secret with the first key, on behalf of an operator, and logs it. It returns how
-// many there are, and how many of them were sealed with another key or not at all. Without a key the error is
-// secret.ErrNoKey.
+// RotateSecrets seals every stored secret with the first key, on behalf of an operator, and logs it. It returns the
+// number of secrets, and the number of those that were in plain text or sealed with another key. Without a key the
+// error is secret.ErrNoKey.
 func (db *DB) RotateSecrets(ctx context.Context, by org.Doer) (all, sealed int, err error) {
 	if db.secrets.Empty() {
 		return 0, 0, secret.ErrNoKey

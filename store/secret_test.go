@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// keys returns a keyring in the form that the setting has.
+// keys returns a keyring parsed from the format of the setting.
 func keys(t *testing.T, keys ...string) secret.Keyring {
 	t.Helper()
 	var k secret.Keyring
@@ -44,7 +44,7 @@ func dump(t *testing.T, f *fixture) string {
 	return all.String()
 }
 
-// secretsOf stores one secret of each kind that begins with a word, and returns a function that reads them all.
+// secretsOf stores one secret of each kind, each prefixed with word, and returns a function that reads them all.
 func secretsOf(t *testing.T, db *store.DB, word string) func(*store.DB) ([]string, error) {
 	t.Helper()
 	now := time.Now()
@@ -76,7 +76,7 @@ func secretsOf(t *testing.T, db *store.DB, word string) func(*store.DB) ([]strin
 	}
 }
 
-// TestR91_SecretsAreNotInADump: with a key, no table shows a secret, and they are read as before.
+// TestR91_SecretsAreNotInADump: with a key, no table contains a secret in plain text, and reading returns the secrets.
 func TestR91_SecretsAreNotInADump(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -84,7 +84,7 @@ func TestR91_SecretsAreNotInADump(t *testing.T) {
 	db := f.WithSecrets(keys(t, secret.NewKey()))
 	read := secretsOf(t, db, word)
 	if text := dump(t, f); strings.Contains(text, word) || strings.Count(text, "sealed.v1.") != 4 {
-		t.Errorf("the dump has a secret, or lacks what is sealed:\n%s", text)
+		t.Errorf("the dump has a secret, or lacks sealed secrets:\n%s", text)
 	}
 	if found, err := read(db); err != nil || strings.Join(found, " ") != "geheim-saml geheim-crx geheim-pool geheim-next" {
 		t.Errorf("got %q, %v", found, err)
@@ -98,15 +98,15 @@ func TestR91_SecretsAreNotInADump(t *testing.T) {
 	}
 }
 
-// TestR91_SecretsAreSealedAnew: what was stored before there was a key is readable, and sealed by a rotation; so is
-// what another key has sealed.
-func TestR91_SecretsAreSealedAnew(t *testing.T) {
+// TestR91_SecretsAreSealedWithTheFirstKey: secrets that were stored in plain text or sealed with an older key are
+// readable, and a rotation seals them with the first key.
+func TestR91_SecretsAreSealedWithTheFirstKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const word = "geheim-"
 	read := secretsOf(t, f.DB, word)
 	if !strings.Contains(dump(t, f), word) {
-		t.Fatal("the test does not see what it looks for")
+		t.Fatal("the dump has no secret in plain text")
 	}
 	old, next := secret.NewKey(), secret.NewKey()
 	if _, _, err := f.RotateSecrets(t.Context(), org.Operator("root")); !errors.Is(err, secret.ErrNoKey) {
@@ -140,6 +140,6 @@ func TestR91_SecretsAreSealedAnew(t *testing.T) {
 		t.Errorf("%d entries, %v", total, err)
 	}
 	if _, _, err := f.WithSecrets(keys(t, old)).RotateSecrets(t.Context(), org.Operator("root")); err == nil {
-		t.Error("secrets of an unknown key were sealed anew")
+		t.Error("secrets of an unknown key were resealed")
 	}
 }

@@ -14,13 +14,15 @@ import (
 
 var _ identity.SessionStore = (*DB)(nil)
 
-// sessionKept is how long ended sessions are kept. No session lasts longer, so that none can reappear as a new one.
+// sessionKept is the time for which ended sessions are stored. It exceeds the longest session, so that an ended session
+// cannot be recorded again as a new one.
 const sessionKept = 31 * 24 * time.Hour
 
-// sessionOver is the condition that a session of user u of organization o is over, by the records of the user pool (g)
-// and this server (s). began and how are columns or parameters. A session by password is also over if single sign-on
-// was switched on or off since, except for super-admins. Connections have an idle limit of their own, and personal access
-// tokens an expiry instead of the organization's limits. Times are compared in seconds, as tokens have them.
+// sessionOver returns the condition that a session of user u of organization o has ended, by the records of the user
+// pool (g) and of this server (s). began and how are columns or parameters: the start and the identity.AuthType of the
+// session. A password session, except a super-admin's, also ends when single sign-on is switched on or off. Connections
+// have a separate idle limit. Personal access tokens have an expiry time instead of the organization's limits. Times
+// are compared in whole seconds, the precision of the times in tokens.
 func sessionOver(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
@@ -72,14 +74,14 @@ func (db *DB) EndSession(ctx context.Context, actor identity.Actor, session uuid
 // EndOtherSessions implements identity.SessionStore.
 func (db *DB) EndOtherSessions(ctx context.Context, actor identity.Actor) error {
 	err := db.endSessions(ctx, actor, `id <> $3`, actor.Session, true)
-	if fault.CodeOf(err) == fault.NotFound { // There are none to end.
+	if fault.CodeOf(err) == fault.NotFound { // There are no other sessions.
 		return nil
 	}
 	return err
 }
 
-// endSessions ends sessions of the actor, of which there must be at least one. Some are known to the pool only, because
-// they have not been used yet.
+// endSessions ends the sessions of the actor that match which. If there are none, the error has the code
+// fault.NotFound. A session that has not been used yet has a record only in the user pool.
 func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which string, session uuid.UUID,
 	logged bool,
 ) error {
@@ -142,7 +144,8 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 	})
 }
 
-// endMemberSessions ends all sessions of a member, including those that only another provider knows.
+// endMemberSessions ends all sessions of a member, including sessions of another identity provider that are not
+// recorded here.
 func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	if _, err := tx.Exec(ctx, `
 		UPDATE users SET sessions_since = clock_timestamp()

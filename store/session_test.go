@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// annIn returns Ann's actor in a session that began a while ago.
+// annIn returns Ann as the actor of a session that began at the given time.
 func (f *fixture) annIn(session uuid.UUID, how identity.AuthType, began time.Time) identity.Actor {
 	return identity.Actor{
 		User: identity.User{
@@ -24,8 +24,8 @@ func (f *fixture) annIn(session uuid.UUID, how identity.AuthType, began time.Tim
 	}
 }
 
-// over reports whether a session is over for UserBySubject, and checks that the list agrees.
-func (f *fixture) over(t *testing.T, a identity.Actor) bool {
+// sessionEnded reports whether UserBySubject considers a session ended, and checks that ListSessions agrees.
+func (f *fixture) sessionEnded(t *testing.T, a identity.Actor) bool {
 	t.Helper()
 	found, err := f.UserBySubject(t.Context(), identity.Claims{
 		Subject: a.Subject, Session: a.Session, AuthType: a.AuthType, AuthTime: a.AuthTime,
@@ -43,15 +43,15 @@ func (f *fixture) over(t *testing.T, a identity.Actor) bool {
 	return found.SessionOver
 }
 
-// TestSessionsRunOut checks the limits of an organization, by the way a session began.
-func TestSessionsRunOut(t *testing.T) {
+// TestSessionsExpire checks an organization's time limits for each kind of sign-in.
+func TestSessionsExpire(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	sso, password := identity.AuthFederated, identity.AuthCognito
 	day := 24 * time.Hour
 	for name, c := range map[string]struct {
 		how           identity.AuthType
-		began, unused time.Duration // Ago.
+		began, unused time.Duration // Durations before now.
 		over          bool
 	}{
 		"just begun":                           {sso, 0, 0, false},
@@ -66,7 +66,7 @@ func TestSessionsRunOut(t *testing.T) {
 		a := f.annIn(uuid.New(), c.how, time.Now().Add(-c.began))
 		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: a, UserAgent: "x"}))
 		f.exec(t, `UPDATE sessions SET used_at = now() - $2::interval WHERE id = $1`, a.Session, c.unused)
-		if got := f.over(t, a); got != c.over {
+		if got := f.sessionEnded(t, a); got != c.over {
 			t.Errorf("%s: over %v", name, got)
 		}
 	}
@@ -76,11 +76,11 @@ func TestSessionsRunOut(t *testing.T) {
 		AuthType: sso, AuthTime: unknown.AuthTime,
 	})
 	if err != nil || !found.SessionOver {
-		t.Errorf("a session that nobody has used yet lasts for ever: %+v, %v", found, err)
+		t.Errorf("a session that was never used does not expire: %+v, %v", found, err)
 	}
 }
 
-// TestEndedSessionsStayEnded, whatever is changed or used afterwards.
+// TestEndedSessionsStayEnded: no later change of settings and no use of the session reactivates it.
 func TestEndedSessionsStayEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -102,8 +102,8 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	wantNotified(t, told, f.ann.UserID)
 	f.exec(t, `UPDATE organizations SET sso_idle_minutes = 1440`)
 	must(t, f.RecordSession(t.Context(), use))
-	if !f.over(t, a) {
-		t.Error("it has come back")
+	if !f.sessionEnded(t, a) {
+		t.Error("the session is valid again")
 	}
 	if held, err := f.GrantByID(t.Context(), grant.ID); err != nil || held.Grant.RevokedAt == nil {
 		t.Errorf("it can be refreshed: %+v, %v", held, err)
@@ -115,8 +115,9 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	}
 }
 
-// TestSessionsByPasswordThatSingleSignOnEnded do not reappear when it is disabled again, except those of super-admins.
-func TestSessionsByPasswordThatSingleSignOnEnded(t *testing.T) {
+// TestSingleSignOnEndsPasswordSessions: password sessions that ended when single sign-on was enabled stay ended
+// when it is disabled again, except those of super-admins.
+func TestSingleSignOnEndsPasswordSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for role, over := range map[string]bool{
@@ -133,14 +134,15 @@ func TestSessionsByPasswordThatSingleSignOnEnded(t *testing.T) {
 		f.exec(t, `UPDATE organizations SET auth_type = 'cognito' WHERE id = $1`, f.a)
 		after := f.annIn(uuid.New(), identity.AuthCognito, time.Now())
 		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: after}))
-		if f.over(t, before) != over || f.over(t, sso) || f.over(t, after) {
-			t.Errorf("%s: over before %v, single sign-on %v, after %v", role, f.over(t, before), f.over(t, sso),
-				f.over(t, after))
+		if f.sessionEnded(t, before) != over || f.sessionEnded(t, sso) || f.sessionEnded(t, after) {
+			t.Errorf("%s: over before %v, single sign-on %v, after %v", role, f.sessionEnded(t, before), f.sessionEnded(t, sso),
+				f.sessionEnded(t, after))
 		}
 	}
 }
 
-// TestR45_SessionsAreEndedByTheirOwner one by one and together, with notifications, including those of other providers.
+// TestR45_SessionsAreEndedByTheirOwner: a user ends sessions one by one and all together, including those of other
+// identity providers. Servers are notified.
 func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -160,10 +162,10 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	wantCode(t, f.EndSession(t.Context(), own[0], own[1].Session), fault.NotFound)
 	must(t, f.EndOtherSessions(t.Context(), own[0]))
 	wantNotified(t, told, f.ann.UserID)
-	must(t, f.EndOtherSessions(t.Context(), own[0])) // There are none.
+	must(t, f.EndOtherSessions(t.Context(), own[0])) // There are no other sessions.
 	for i, a := range own {
-		if f.over(t, a) != (i > 0) {
-			t.Errorf("session %d: over %v", i, f.over(t, a))
+		if f.sessionEnded(t, a) != (i > 0) {
+			t.Errorf("session %d: over %v", i, f.sessionEnded(t, a))
 		}
 	}
 	outdated, err := f.Outdated(t.Context(), f.everyone(), time.Minute)
@@ -172,7 +174,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	}
 	if n := value[int](t, f, `SELECT count(*) FROM audit_events WHERE action = 'session.revoke' AND actor_id = $1`,
 		f.ann.UserID); n != 2 {
-		t.Errorf("the audit log tells of %d", n)
+		t.Errorf("the audit log has %d entries", n)
 	}
 	_, err = f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
 		return org.MemberChange{
@@ -184,7 +186,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	wantNotified(t, told, f.ann.UserID)
 	unseen := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
 	found, err := f.UserBySubject(t.Context(), claimsOf(unseen))
-	if err != nil || !found.SessionOver || !f.over(t, own[0]) {
+	if err != nil || !found.SessionOver || !f.sessionEnded(t, own[0]) {
 		t.Errorf("signed out everywhere: %+v, %v", found, err)
 	}
 }
@@ -223,7 +225,7 @@ func TestSessionLimits(t *testing.T) {
 		SELECT string_agg(d->>'field' || '=' || (d->>'after'), ' ') FROM audit_events, jsonb_array_elements(details) d
 		WHERE action = 'session_limits.edit'`); told != "sso_idle_minutes=15 sso_max_minutes=60 "+
 		"password_idle_minutes=240 connection_idle_minutes=1440" {
-		t.Errorf("the audit log tells of %s", told)
+		t.Errorf("the audit log has %s", told)
 	}
 	wantCode(t, f.SetSessionLimits(t.Context(), super, want, func(*org.Member) error { return org.ErrForbidden }),
 		fault.Forbidden)

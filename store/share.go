@@ -104,7 +104,7 @@ func (db *DB) PutShare(ctx context.Context, owner chat.Owner, snapshot chat.Snap
 	return share, err
 }
 
-// upToSQL are the ids of the branch that ends in the message $6, in order.
+// upToSQL reads the ids of the branch that ends with the message $6, in order.
 const upToSQL = `
 	WITH RECURSIVE branch AS (
 	    SELECT m.id, m.parent_id, m.seq FROM messages m WHERE m.id = $6
@@ -126,8 +126,7 @@ func shareEvent(by org.Doer, action org.Action, organizationID uuid.UUID, share 
 	return event
 }
 
-// sharedRow is a message of a share, without its prompt and reasoning, and without more of its documents than the
-// answer says.
+// sharedRow is a message of a share. It has no prompt, no reasoning, and of documents only the citations of the answer.
 type sharedRow struct {
 	Role         chat.Role
 	Content      string
@@ -191,7 +190,8 @@ func (db *DB) CopyShare(
 	ctx context.Context, owner chat.Owner, shareID uuid.UUID, t chat.NewThread,
 ) (copied chat.Thread, created bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		// Locks the share against changes and deletion, and thereby its thread, whose deletion would delete the share.
+		// The lock on the share prevents changes and deletion of the share and, through its foreign key, deletion of
+		// the thread.
 		if _, err := tx.Exec(ctx, `
 			SELECT 1 FROM shares WHERE organization_id = $1 AND id = $2 FOR SHARE`, owner.OrganizationID,
 			shareID); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// put shares a thread of Ann up to a message.
+// put shares Ann's thread up to a message.
 func (f *fixture) put(t *testing.T, threadID, leaf uuid.UUID) chat.Share {
 	t.Helper()
 	share, err := f.PutShare(t.Context(), f.ann, chat.Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf},
@@ -32,11 +32,11 @@ func (f *fixture) shared(t *testing.T, share chat.Share) (texts []string) {
 	return texts
 }
 
-// TestShareKeepsTheBranchOfItsMoment: an answer that is regenerated later stays in its snapshot.
+// TestShareKeepsTheBranchOfItsMoment: a share still shows an answer that was regenerated after sharing.
 func TestShareKeepsTheBranchOfItsMoment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	thread, ids := f.said(t, f.ann, "題", "一", "壱", "二", "弐")
+	thread, ids := f.addThread(t, f.ann, "題", "一", "壱", "二", "弐")
 	share := f.put(t, thread, ids[1])
 	if got := f.shared(t, share); !slices.Equal(got, []string{"一", "壱"}) {
 		t.Errorf("up to the first answer it shows %q", got)
@@ -49,7 +49,7 @@ func TestShareKeepsTheBranchOfItsMoment(t *testing.T) {
 		t.Errorf("once the answer was asked again it shows %q", got)
 	}
 	if got := f.shared(t, f.put(t, thread, ids[3])); !slices.Equal(got, []string{"一", "壱", "二", "弐"}) {
-		t.Errorf("shared by somebody who sees the earlier answer it shows %q", got)
+		t.Errorf("shared with the earlier answer it shows %q", got)
 	}
 	if got := f.shared(t, f.put(t, thread, again)); !slices.Equal(got, []string{"一", "壱", "二", "二度目"}) {
 		t.Errorf("shared with the new answer it shows %q", got)
@@ -59,8 +59,8 @@ func TestShareKeepsTheBranchOfItsMoment(t *testing.T) {
 func TestShareRefuses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	thread, ids := f.said(t, f.ann, "題", "一", "壱", "二")
-	_, others := f.said(t, f.ann, "別", "三", "参")
+	thread, ids := f.addThread(t, f.ann, "題", "一", "壱", "二")
+	_, others := f.addThread(t, f.ann, "別", "三", "参")
 	running := newID()
 	f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 		VALUES ($1, $2, $3, 'assistant', 'running', $4)`, running, f.a, thread, ids[2])
@@ -93,18 +93,18 @@ func TestShareRefuses(t *testing.T) {
 	}
 }
 
-// TestCopyOfAShareHasWhatItShowed, without prompts, reasoning or quotes.
-func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
+// TestCopyOfAShareHasItsMessages: a copy has the messages of the share without prompts, reasoning and quotes.
+func TestCopyOfAShareHasItsMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	thread, ids := f.said(t, f.ann, "題", "一", "壱", "二", "弐")
+	thread, ids := f.addThread(t, f.ann, "題", "一", "壱", "二", "弐")
 	f.exec(t, `UPDATE messages SET prompt = '秘密のページ', reasoning = '考え',
 			citations = '[{"index": 1, "quote": "秘密"}]', input_tokens = 9
 		WHERE thread_id = $1`, thread)
 	share := f.put(t, thread, ids[3])
 	request := newID()
 	var copies []uuid.UUID
-	for range 2 { // The second time it exists.
+	for range 2 { // The second call finds the copy.
 		copied, created, err := f.CopyShare(t.Context(), f.bob, share.ID,
 			chat.NewThread{ID: newID(), RequestID: &request})
 		must(t, err)
@@ -133,7 +133,7 @@ func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
 	if n := len(f.search(t, f.bob, "壱")); n != 1 {
 		t.Errorf("the copy is found %d times", n)
 	}
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // Retires its skill.
+	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // The skill is retired.
 	_, _, err = f.CopyShare(t.Context(), f.bob, share.ID, chat.NewThread{ID: newID()})
 	wantCode(t, err, fault.NotFound)
 }
@@ -160,7 +160,7 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			thread, ids := f.said(t, f.ann, "題", "一", "壱")
+			thread, ids := f.addThread(t, f.ann, "題", "一", "壱")
 			share := f.put(t, thread, ids[1])
 			must(t, end(f, thread))
 			_, err := f.FindShare(t.Context(), f.a, share.ID)
@@ -169,13 +169,13 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 	}
 }
 
-// TestTemporaryThreadsExpire: expired ones are deleted with their messages, and none of them was ever indexed.
+// TestTemporaryThreadsExpire: an expired thread is deleted with its messages. Temporary threads are never indexed.
 func TestTemporaryThreadsExpire(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var threads []uuid.UUID
 	for i := range 3 {
-		thread, ids := f.said(t, f.ann, fmt.Sprint("題", i), "問い")
+		thread, ids := f.addThread(t, f.ann, fmt.Sprint("題", i), "問い")
 		threads = append(threads, thread)
 		if i == 2 {
 			continue

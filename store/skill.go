@@ -13,7 +13,7 @@ import (
 
 var _ skill.Store = (*DB)(nil)
 
-// skillRow is a skill with nullable columns read as "".
+// skillRow is a skill. Nullable columns are read as "".
 type skillRow struct {
 	ID                 uuid.UUID
 	OrganizationID     *uuid.UUID
@@ -36,7 +36,7 @@ type skillRow struct {
 	IsFavorite         bool
 }
 
-// fullSkillRow is a skill with all that an answer needs.
+// fullSkillRow is a skill with all columns that an answer needs.
 type fullSkillRow struct {
 	skillRow
 	Prompt       string
@@ -72,8 +72,8 @@ func noSkill(err error) error {
 	return fault.Wrap(err, fault.NotFound, "スキルが見つかりません。")
 }
 
-// isListed is the condition that the skill s is offered for new threads. The browser extension's skills are not: their
-// threads begin with a page.
+// isListed is the condition that the skill s is offered for new threads. Skills of the browser extension are not
+// offered, because their threads begin with a page.
 const isListed = `s.retired_at IS NULL AND s.origin <> 'draft' AND NOT starts_with(s.kind, 'chrome_extension_')
 	AND ` + isShown
 
@@ -87,7 +87,7 @@ const mayUse = `(s.organization_id IS NULL OR s.organization_id = $1 AND CASE s.
 	    ELSE EXISTS (SELECT FROM skill_members u WHERE u.skill_id = s.id AND u.user_id = $2)
 	END)`
 
-// documentsOf are the documents of the skill s. One that only skills have has no owner: isOwn.
+// documentsOf is an array of the documents of the skill s. A document that only skills use has no owner; see isOwn.
 const documentsOf = `(SELECT coalesce(jsonb_agg(jsonb_build_object('ID', d.id, 'OwnerID', d.user_id) ORDER BY k.place), '[]')
 	 FROM skill_documents k
 	 JOIN data_sources d ON d.id = k.data_source_id
@@ -188,18 +188,18 @@ func (db *DB) RemoveFavoriteSkill(ctx context.Context, organizationID, userID, s
 	return translate(err)
 }
 
-// skillsLock serializes servers that start together, and operators who import.
+// skillsLock serializes servers that start at the same time, and imports by operators.
 const skillsLock = `SELECT pg_advisory_xact_lock(hashtext('tsumugi builtin skills'))`
 
-// saveCategory inserts a category, or updates it if anything in it differs.
+// saveCategory inserts a category, or updates it if a value has changed.
 const saveCategory = `
 	INSERT INTO categories AS c (id, name, position, organization_id, key)
 	VALUES ($1, $2, $3, $4, nullif($5::text, ''))
 	ON CONFLICT (id) DO UPDATE SET name = excluded.name, position = excluded.position
 	WHERE (c.name, c.position) IS DISTINCT FROM (excluded.name, excluded.position)`
 
-// saveSkill inserts a skill, or updates it if anything in it differs. It returns whether it is new, and no row if
-// nothing changed.
+// saveSkill inserts a skill, or updates it if a value has changed. It returns whether the skill is new, and no row if
+// nothing has changed.
 const saveSkill = `
 	INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
 	                         form_fields, suggestions, keywords, accepts_data_sources, prompt, answer_length, model,
@@ -235,7 +235,7 @@ func skillValues(s skill.Skill, key string) []any {
 	}
 }
 
-// SaveBuiltinSkills implements skill.Store. Servers that start together are serialized.
+// SaveBuiltinSkills implements skill.Store. A lock serializes servers that start at the same time.
 func (db *DB) SaveBuiltinSkills(ctx context.Context, categories []skill.Category, skills []skill.Skill) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, skillsLock); err != nil {

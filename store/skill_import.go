@@ -15,16 +15,16 @@ import (
 // errDry rolls back a dry run.
 var errDry = errors.New("store: only tried")
 
-// ImportSkills saves an operator's skills, for one organization or, with nil, for all, and returns the result for each.
-// They are identified by their keys within that scope, so repeating an import changes nothing. The changes are logged
-// as one event. With dry, nothing is saved. Errors: org.ErrNoOrganization for an organization that does not exist,
+// ImportSkills saves an operator's skills for one organization, or for all if it is nil, and returns the result for
+// each skill. Their keys identify them within that scope, so repeating an import changes nothing. The changes are
+// logged as one event. With dry, nothing is saved. Errors: org.ErrNoOrganization if the organization does not exist,
 // fault.Conflict for a name that another skill has, fault.NotFound for a key to retire that no skill has.
 func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in skill.Import, by org.Doer,
 	dry bool,
 ) ([]skill.Imported, error) {
 	var outcome []skill.Imported
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		outcome = nil // From an earlier attempt.
+		outcome = nil // An earlier attempt may have set it.
 		if _, err := tx.Exec(ctx, skillsLock); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func importSkill(
 	return done, err
 }
 
-// retireSkill retires a skill. Its threads stay.
+// retireSkill retires a skill. Its threads are kept.
 func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key string) (skill.Imported, error) {
 	done := skill.Imported{Key: key, Change: skill.ImportRetired}
 	var before bool
@@ -134,8 +134,8 @@ func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key 
 	return done, err
 }
 
-// checkSkillNames refuses names that would appear twice in one list: an organization sees its own skills and those for
-// all.
+// checkSkillNames refuses names that would appear twice in one list. An organization sees its own skills and those for
+// all organizations.
 func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, list []skill.ImportedSkill) error {
 	names := make([]string, len(list))
 	for i, s := range list {

@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// imported returns a file's skills with a category, as if parsed anew each time.
+// imported returns skills in one category as if they were parsed from a file. Each call returns new values.
 func imported(names ...string) (in skill.Import) {
 	in.Categories = []skill.ImportedCategory{{Key: "sales", Category: skill.Category{
 		ID: newID(), Name: "営業",
@@ -80,7 +80,7 @@ func TestSkillsAreImported(t *testing.T) {
 		t.Errorf("the skill is another one: %+v %v", after, err)
 	}
 
-	// The same keys in another organization are other skills, and seeding the built-in ones changes none of them.
+	// In another organization the same keys denote other skills. Seeding the built-in skills changes neither.
 	run(&f.b, imported("visit=訪問"), false)
 	run(nil, imported("visit=全社の訪問"), false)
 	must(t, f.SaveBuiltinSkills(ctx, f.cats, f.skills))
@@ -127,7 +127,7 @@ func TestInvalidImports(t *testing.T) {
 	if !strings.Contains(fault.DetailOf(err), "校正") {
 		t.Errorf("got %v", err)
 	}
-	// A person who sees both would see the same name twice.
+	// A user who sees both skills would see the same name twice.
 	_, err = f.ImportSkills(ctx, &f.b, imported("visit=訪問"), by, false)
 	must(t, err)
 	_, err = f.ImportSkills(ctx, nil, imported("visit=訪問"), by, false)
@@ -140,7 +140,7 @@ func TestInvalidImports(t *testing.T) {
 	}
 }
 
-// TestImportsAreSerialized has several operators import the same file at once.
+// TestImportsAreSerialized: several operators import the same file concurrently.
 func TestImportsAreSerialized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

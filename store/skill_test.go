@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// ownSkill adds a skill of one organization, for which the store has no method.
+// ownSkill adds a skill of one organization. The store has no method for that.
 func (f *fixture) ownSkill(t *testing.T, organizationID uuid.UUID, position int, name string) uuid.UUID {
 	t.Helper()
 	id := newID()
@@ -74,7 +74,7 @@ func TestSkillsRoundTrip(t *testing.T) {
 		if got.CreatedAt.IsZero() {
 			t.Error("the skill has no time of creation")
 		}
-		want.CreatedAt = got.CreatedAt // The database's.
+		want.CreatedAt = got.CreatedAt // The database sets it.
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("FindSkill = %+v, %v, want %+v", got, err, want)
 		}
@@ -106,7 +106,7 @@ func TestFavorites(t *testing.T) {
 	}
 	f.exec(t, `UPDATE favorite_skills SET created_at = now() - interval '1 hour'`)
 	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, second.ID))
-	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID)) // Keeps its time.
+	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID)) // The favourite keeps its first time.
 
 	got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
 	must(t, err)
@@ -125,7 +125,7 @@ func TestFavorites(t *testing.T) {
 		t.Errorf("a colleague's: %+v, %v", s, err)
 	}
 
-	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[:1])) // Retires the first favourite.
+	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[:1])) // The first favourite is retired.
 	if got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 0, 10); err != nil || len(got) != 1 {
 		t.Errorf("with one retired: %+v, %v", got, err)
 	}
@@ -138,7 +138,7 @@ func TestFavorites(t *testing.T) {
 	}
 }
 
-func TestBuiltinSkillsAreSavedRetiredAndBroughtBack(t *testing.T) {
+func TestBuiltinSkillsAreSavedRetiredAndRestored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	own := f.ownSkill(t, f.a, 9, "自社")
@@ -147,7 +147,7 @@ func TestBuiltinSkillsAreSavedRetiredAndBroughtBack(t *testing.T) {
 	before := value[string](t, f, stamp)
 
 	var wg sync.WaitGroup
-	for range 8 { // Servers start together.
+	for range 8 { // Servers that start at the same time.
 		wg.Go(func() {
 			if err := f.SaveBuiltinSkills(t.Context(), f.cats, f.skills); err != nil {
 				t.Errorf("SaveBuiltinSkills: %v", err)

@@ -22,8 +22,8 @@ const orphanBatch = 100
 const sourceColumns = `id, filename, media_type, size, sha256, status, failure, notice, page_count, chunk_count, ` +
 	`stage, done, total, revision, created_at`
 
-// isOwn is the condition that the data source d is of the owner $1, $2. The zero UUID is the owner of documents that only
-// skills have.
+// isOwn is the condition that the data source d belongs to the owner $1, $2. The zero UUID is the owner of documents
+// that only skills use.
 const isOwn = `d.organization_id = $1 AND coalesce(d.user_id, '00000000-0000-0000-0000-000000000000') = $2`
 
 func noSource(err error) error {
@@ -61,16 +61,16 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session 
 			if err != nil || stored.Status != datasource.Failed {
 				return err
 			}
-			stored, err = waitAgain(ctx, tx, owner, stored.ID, source)
+			stored, err = requeueSource(ctx, tx, owner, stored.ID, source)
 		}
 		return err
 	})
 	return stored, created, err
 }
 
-// claimFile assigns an orphaned file to its owner, who must still be a member and signed in. The row locks serialize a
-// person's uploads until the transaction ends, so that nothing is stored twice and the limit is kept, and keep the user
-// and the session unchanged.
+// claimFile assigns an orphaned file to its owner, who must still be a member and signed in. Its row locks last until
+// the transaction ends. They serialize a user's uploads, so that nothing is stored twice and the limit is kept, and
+// prevent changes of the user and the session.
 func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, id uuid.UUID) error {
 	var active bool
 	err := tx.QueryRow(ctx, `
@@ -90,7 +90,7 @@ func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, 
 	if ended {
 		return identity.ErrExpired
 	}
-	if err != nil && !isNoRows(err) { // Grants of AWS are not stored here.
+	if err != nil && !isNoRows(err) { // AWS grants are not stored here.
 		return err
 	}
 	claimed, err := tx.Exec(ctx, `DELETE FROM loose_files WHERE id = $1 AND remove_at > now()`, id)
@@ -129,7 +129,7 @@ const filesSQL = `
 	UNION ALL
 	SELECT user_id, size + thumbnail_size FROM pictures WHERE organization_id = $1`
 
-// checkRoom refuses a file that exceeds the person's or the organization's storage limit. The lock on the contract
+// checkRoom refuses a file that exceeds the storage limit of the user or the organization. The lock on the contract
 // serializes the uploads of an organization until the transaction ends, and keeps the limit unchanged.
 func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, limit int64) error {
 	var own, all, allowed int64
@@ -138,7 +138,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, lim
 	if err != nil {
 		return err
 	}
-	// A statement of its own, which sees what was committed while the lock was awaited.
+	// A separate statement sees rows that were committed while the first one waited for the lock.
 	err = tx.QueryRow(ctx, `
 		SELECT coalesce(sum(size) FILTER (WHERE user_id = $2), 0)::bigint, coalesce(sum(size), 0)::bigint
 		FROM (`+filesSQL+`) files`,
@@ -157,7 +157,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, lim
 	return nil
 }
 
-// inBytes formats a limit for people.
+// inBytes formats a limit for error messages.
 func inBytes(n int64) string {
 	if n >= 1<<30 {
 		return strconv.FormatFloat(float64(n)/(1<<30), 'f', -1, 64) + " GB"
@@ -165,8 +165,8 @@ func inBytes(n int64) string {
 	return strconv.FormatFloat(float64(n)/(1<<20), 'f', -1, 64) + " MB"
 }
 
-// waitAgain queues a failed source for another attempt, under the name of this upload.
-func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID,
+// requeueSource queues a failed source for another attempt and sets its name to that of this upload.
+func requeueSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID,
 	named datasource.Source,
 ) (datasource.Source, error) {
 	return queryRow[datasource.Source](ctx, tx, `
@@ -223,8 +223,8 @@ func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UU
 	return source, translate(err)
 }
 
-// DeleteSource implements datasource.Store. Triggers make its file an orphan, or leave the data source to the shared
-// skills that use it; then no row counts as deleted.
+// DeleteSource implements datasource.Store. A trigger makes its file an orphan. If shared skills use the data source, a
+// trigger gives it to them instead; then no row counts as deleted.
 func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -238,7 +238,7 @@ func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.
 			return err
 		}
 		tag, err = tx.Exec(ctx, `DELETE FROM data_sources WHERE id = $1`, id)
-		if err != nil || tag.RowsAffected() == 0 { // Shared skills still own the document.
+		if err != nil || tag.RowsAffected() == 0 { // Shared skills keep the document.
 			return err
 		}
 		return forgetQuotes(ctx, tx, owner, id)
@@ -296,7 +296,7 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 
 // ListOrphans implements datasource.Store.
 func (db *DB) ListOrphans(ctx context.Context) ([]uuid.UUID, error) {
-	// The row check protects a stored file whose upload was reported as failed and discarded.
+	// The check for a row protects a stored file whose upload was reported as failed and discarded.
 	rows, err := db.pool.Query(ctx, `
 		SELECT l.id
 		FROM loose_files l

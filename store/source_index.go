@@ -52,8 +52,8 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 	})
 }
 
-// FindIndexes implements datasource.Store. A processed data source does not change, unless it is processed again: then
-// its reading has another number, and so has its index.
+// FindIndexes implements datasource.Store. A processed data source changes only if it is processed again. Its reading,
+// and thereby its index, then has another number.
 func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Indexed, error) {
 	list, err := queryRows[datasource.Indexed](ctx, db.pool, `
 		SELECT d.id, d.filename, d.reading, d.chunk_count AS passages,
@@ -66,7 +66,7 @@ func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uui
 	return list, translate(err)
 }
 
-// ownIndex is the condition that an index i is of the reading $4 of the data source $3 of the owner $1, $2.
+// ownIndex is the condition that an index i belongs to the reading $4 of the data source $3 of the owner $1, $2.
 const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading = $4
 	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND ` + isOwn + `)`
 

@@ -11,8 +11,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 )
 
-// forgetQuotes removes a deleted data source from the citations of its owner's answers, and thereby from their shares:
-// name, place and quote. Where an answer cites it, its number is kept. Passages that were only consulted are removed.
+// forgetQuotes removes the name, place and quote of a deleted data source from the citations of its owner's answers,
+// and thereby from their shares. A citation that the text of the answer refers to keeps its number. Passages that were
+// only consulted are removed.
 func forgetQuotes(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE messages m
@@ -24,7 +25,7 @@ func forgetQuotes(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uui
 	return err
 }
 
-// withoutDeleted returns an SQL expression: citations without what deleted files contributed. deleted is the condition
+// withoutDeleted returns an SQL expression for citations without the data of deleted files. deleted is the condition
 // that the file of the citation c was deleted.
 func withoutDeleted(citations, deleted string) string {
 	return `(

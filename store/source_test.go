@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// source stores a data source with a file of its own.
+// source stores a data source with a new file.
 func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) datasource.Source {
 	t.Helper()
 	s := newSource(text)
@@ -37,8 +37,7 @@ func newSource(text string) datasource.Source {
 	}
 }
 
-// TestReadingThatWasTakenOverStoresNothing: a server continues after a suspension in which another one has processed
-// the file.
+// TestReadingThatWasTakenOverStoresNothing: a server resumes after another server has processed the file.
 func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -83,7 +82,8 @@ func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	f.nothingWaits(t)
 }
 
-// TestUploadsOfTheSameContentAreSerialized: one data source, however many concurrent uploads, and one job.
+// TestUploadsOfTheSameContentAreSerialized: concurrent uploads of the same content result in one data source and one
+// job.
 func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -120,7 +120,8 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	}
 }
 
-// TestFileOfASourceIsNeverAnOrphan, even if its upload was discarded because the database's answer was lost.
+// TestFileOfASourceIsNeverAnOrphan: the file of a stored data source is not listed as an orphan, even if the upload was
+// discarded because the result of the transaction was lost.
 func TestFileOfASourceIsNeverAnOrphan(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -140,8 +141,8 @@ func TestFileOfASourceIsNeverAnOrphan(t *testing.T) {
 	}
 }
 
-// TestUploadThatTookTooLongIsRefused: its file may have been removed.
-func TestUploadThatTookTooLongIsRefused(t *testing.T) {
+// TestSlowUploadIsRefused: the cleanup of orphans may have removed the file of a slow upload.
+func TestSlowUploadIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := newSource("本文")
@@ -179,7 +180,7 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 	}
 }
 
-// TestUploadEndsWithItsSession: nothing is stored if the person was removed or signed out during the upload.
+// TestUploadEndsWithItsSession: nothing is stored if the user was removed or signed out during the upload.
 func TestUploadEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -212,9 +213,9 @@ func TestUploadEndsWithItsSession(t *testing.T) {
 	}
 }
 
-// TestCallOfSomebodyWhoWasRemovedIsRefused: what a call adds after its user was removed gives 401, not an internal
-// error.
-func TestCallOfSomebodyWhoWasRemovedIsRefused(t *testing.T) {
+// TestCallOfARemovedUserIsRefused: inserting rows for a user who was removed during the call fails with 401,
+// not with an internal error.
+func TestCallOfARemovedUserIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)

@@ -27,14 +27,14 @@ const (
 	connectTimeout  = 5 * time.Second  // For each address.
 	openTimeout     = 10 * time.Second // For a database that is starting up.
 	openPoll        = 100 * time.Millisecond
-	maxAttempts     = 4 // Of a transaction that the database asks to retry.
+	maxAttempts     = 4 // Attempts of a transaction after deadlocks and lost connections.
 
-	maxBeginWait = 3 * time.Second // Before further answers are refused: their callers would give up.
+	maxBeginWait = 3 * time.Second // A longer wait refuses further answers, whose callers would give up.
 )
 
-// sessionSettings keep a lost client or a runaway statement from holding locks for ever. They are set after connecting
-// and not in the startup packet, which connection poolers refuse to pass on. Settings in the connection string take
-// precedence.
+// sessionSettings prevent a lost client or a runaway statement from holding locks indefinitely. They are set after
+// connecting and not in the startup packet, because connection poolers reject them there. Settings in the connection
+// string take precedence.
 var sessionSettings = map[string]string{
 	"statement_timeout":                   "30s",
 	"lock_timeout":                        "10s",
@@ -45,25 +45,25 @@ var sessionSettings = map[string]string{
 type DB struct {
 	pool *pgxpool.Pool
 
-	// vital is a separate connection for calls that must not wait behind others: the lease and the health check.
-	// Otherwise a busy server could be mistaken for a dead one.
+	// vital is a separate connection for calls that must not wait for others: the lease and the health check. Otherwise
+	// a busy server could be mistaken for a dead one.
 	vital *pgxpool.Pool
 
-	begins *group // Of answers: their callers wait for the first token.
-	ends   *group // Of answers, and titles.
+	begins *group // Begins of answers, whose callers wait for the first token.
+	ends   *group // Ends of answers, and titles.
 
 	secrets secret.Keyring
 }
 
-// WithSecrets returns the same database, which seals what is secret if there is a key. Closing either closes both.
+// WithSecrets returns a DB with the same connections that seals secrets if there is a key. Closing either closes both.
 func (db *DB) WithSecrets(secrets secret.Keyring) *DB {
 	other := *db
 	other.secrets = secrets
 	return &other
 }
 
-// Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for
-// one that is starting up; every other failure is final. The schema is not touched: see [DB.Migrate].
+// Open connects to the database of a PostgreSQL connection string (URL or keywords). It waits up to 10 s for a database
+// that is starting up; every other failure is final. It does not change the schema: see [DB.Migrate].
 func Open(ctx context.Context, dsn string) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -105,7 +105,7 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 
 // hasPoolSize reports whether the connection string sets the size of the pool.
 func hasPoolSize(dsn string) bool {
-	cfg, err := pgx.ParseConfig(dsn) // Leaves the pool's parameters, which it does not know.
+	cfg, err := pgx.ParseConfig(dsn) // It keeps unknown parameters, such as those of the pool.
 	return err == nil && cfg.RuntimeParams["pool_max_conns"] != ""
 }
 
@@ -142,7 +142,7 @@ func awaitPing(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 }
 
-// isStarting reports whether an error is the answer of a database that is starting up.
+// isStarting reports whether an error is the reply of a database that is starting up.
 func isStarting(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == codeCannotConnectNow
@@ -168,8 +168,8 @@ func (db *DB) tx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return repeat(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, fn) })
 }
 
-// batch is tx for independent statements: they are one transaction and one round trip. An error of a callback that
-// reads a result comes too late to roll anything back.
+// batch is like tx for independent statements, which are sent in one transaction and one round trip. An error of a
+// callback that reads a result occurs after the commit and cannot roll it back.
 func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
 	return repeat(ctx, func() error {
 		batch := &pgx.Batch{}
@@ -178,7 +178,7 @@ func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
 	})
 }
 
-// repeat retries a transaction that deadlocks or meets a dead connection.
+// repeat retries a transaction after a deadlock or a lost connection.
 func repeat(ctx context.Context, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transaction()
@@ -218,7 +218,7 @@ func queryRow[T any](ctx context.Context, q querier, sql string, args ...any) (T
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 }
 
-// orNil turns an empty slice, as the driver reads it, into nil.
+// orNil returns nil for an empty slice, which the driver returns for an empty array.
 func orNil[T any](s []T) []T {
 	if len(s) == 0 {
 		return nil
@@ -226,7 +226,7 @@ func orNil[T any](s []T) []T {
 	return s
 }
 
-// orEmpty turns a nil slice into an empty one: the driver stores nil as NULL, which the columns do not allow.
+// orEmpty returns an empty slice for nil, which the driver would store as NULL. The columns do not allow NULL.
 func orEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}

@@ -23,7 +23,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// emptyDatabase returns a database without any schema, on the server that the tests share.
+// emptyDatabase returns a database without a schema on the shared server.
 func emptyDatabase(t *testing.T) string {
 	t.Helper()
 	dsn := storetest.DSN(t)
@@ -63,7 +63,7 @@ func TestMigrateStepByStep(t *testing.T) {
 	files := fstest.MapFS{"0001_one.sql": {Data: []byte(`CREATE TABLE one (id int)`)}}
 	must(t, db.MigrateFrom(t.Context(), files))
 
-	// A failed migration is rolled back as a whole.
+	// A failed migration is rolled back completely.
 	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE two (id int); SELECT 1/0`)}
 	if err := db.MigrateFrom(t.Context(), files); err == nil || !strings.Contains(err.Error(), "0002_two.sql") {
 		t.Fatalf("a broken step: %v, want an error that names it", err)
@@ -82,7 +82,7 @@ func TestMigrateStepByStep(t *testing.T) {
 	}
 }
 
-// TestMigrationsAreForwardOnly refuses what the migration tool would take for its own syntax: a down migration, and
+// TestMigrationsAreForwardOnly: a migration must not contain syntax of the migration tool, such as a down migration or
 // templates.
 func TestMigrationsAreForwardOnly(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestOpenSetsLimits(t *testing.T) {
 	}
 }
 
-func TestOpenExplainsWhatIsWrong(t *testing.T) {
+func TestOpenExplainsErrors(t *testing.T) {
 	t.Parallel()
 	for dsn, says := range map[string]string{
 		"postgres://user@[::1":                                "connection string",
@@ -147,7 +147,7 @@ func TestOpenWaitsForADatabaseThatStarts(t *testing.T) {
 	must(t, <-opened)
 }
 
-// ownServer returns the configuration of a server that a test may stop, in a folder that other users can access.
+// ownServer returns the configuration of a server that the test may stop. Its folder is accessible to other users.
 func ownServer(t *testing.T) postgres.Config {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-store-*")
@@ -175,7 +175,7 @@ func TestErrorsAreTranslated(t *testing.T) {
 		{&pgconn.PgError{Code: "57014"}, fault.Unavailable}, // statement_timeout
 		{&pgconn.PgError{Code: "40P01"}, fault.Unavailable}, // deadlock_detected
 		{&pgconn.PgError{Code: "22021"}, fault.Invalid},     // NUL in text
-		{&pgconn.PgError{Code: "23505"}, fault.Internal},    // Not expected by the method.
+		{&pgconn.PgError{Code: "23505"}, fault.Internal},    // The method does not expect it.
 		{errors.New("bug"), fault.Internal},
 	} {
 		if got := fault.CodeOf(store.Translate(tt.err)); got != tt.code {
@@ -184,7 +184,7 @@ func TestErrorsAreTranslated(t *testing.T) {
 	}
 }
 
-func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsGone(t *testing.T) {
+func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsStopped(t *testing.T) {
 	t.Parallel()
 	cfg := ownServer(t)
 	srv, err := postgres.Start(t.Context(), cfg)
@@ -209,7 +209,7 @@ func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsGone(t *testing.T) {
 	srv, err = postgres.Start(t.Context(), cfg)
 	must(t, err)
 	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
-	must(t, renew(ctx)) // The pool recovers by itself.
+	must(t, renew(ctx)) // The pool recovers without help.
 	_, err = db.TakeOver(ctx, server, nil, time.Second, 1, 0)
 	must(t, err)
 }

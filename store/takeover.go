@@ -10,15 +10,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// Two rows decide which server runs a generation: the generation names a server and a run, and the server's row has the
-// time of its last heartbeat, by the database's clock alone.
+// Two rows determine which server runs a generation: the generation names a server and a run, and the server's row has
+// the time of its last heartbeat. All times are those of the database's clock.
 //
-// A renewal writes its server's row and then reads the generations. A takeover locks the rows of the servers that it
-// takes from, so that they cannot renew, while it reassigns their generations. So they are serialized: either the
-// server is alive and keeps all its generations, or it learns of the takeover with this very renewal.
+// A renewal writes the row of its server and then reads the generations. A takeover locks the rows of the dead servers,
+// so that they cannot renew, while it reassigns their generations. This serializes the two: either the server is alive
+// and keeps all its generations, or its renewal reports the generations that it has lost.
 
-// Renew implements chat.Store. Both statements are sent together; the second one sees what was committed before the
-// server's row could be written.
+// Renew implements chat.Store. Both statements are sent together; the second one sees everything that was committed
+// before the server's row could be written.
 func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, held []chat.Held) (chat.Renewal, error) {
 	var renewal chat.Renewal
 	batch := &pgx.Batch{}
@@ -79,14 +79,14 @@ func (db *DB) RemoveServer(ctx context.Context, serverID uuid.UUID) error {
 	return translate(err)
 }
 
-// longDead is how long a server must be silent before its row is removed.
+// longDead is the time after which the row of a silent server is removed.
 const longDead = time.Hour
 
 // TakeOver implements chat.Store.
 //
-// The dead servers are determined first, and the generations are then selected by these ids alone. With a join of both,
-// a generation that another server takes over at the same moment could be selected again: after waiting for a row lock,
-// PostgreSQL checks the new version of the row against the old versions of the rows joined with it.
+// It determines the dead servers first and then selects the generations by these ids alone. With a join of both, a
+// generation that another server takes over concurrently could be selected again: after waiting for a row lock,
+// PostgreSQL checks the new version of the row against the old versions of the joined rows.
 func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit,
 	epoch int,
 ) ([]chat.Begun, error) {
@@ -128,10 +128,10 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 	return begun, nil
 }
 
-// lockDead returns the servers, other than this one, that have running generations and are silent for longer than lease
-// or unknown, and keeps them from renewing until the transaction ends: unknown ones get a row for that, with the oldest
-// possible time. A server that is renewing at this moment is not dead. It also removes the rows of servers that are
-// long dead and have no generations.
+// lockDead returns the other servers that have running generations and no row, or a heartbeat older than lease. It
+// prevents their renewal until the transaction ends. To lock a server without a row, it inserts one with the oldest
+// possible time. A server that is renewing concurrently is not dead. It also removes the rows of servers that are dead
+// for longDead and have no generations.
 func lockDead(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
 	var dead []uuid.UUID
 	batch := &pgx.Batch{}
@@ -174,7 +174,7 @@ type takenRow struct {
 	Instructions   string
 }
 
-// loadTaken reads the threads and exchanges of generations one by one: there are few of them, and only after a server
+// loadTaken reads the threads and exchanges of generations one by one. There are few of them, and only after a server
 // has died.
 func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, error) {
 	taken := make([]chat.Begun, 0, len(rows))

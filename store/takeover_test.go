@@ -15,13 +15,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// silence makes a server's last heartbeat old.
+// silence sets the age of a server's last heartbeat.
 func (f *fixture) silence(t *testing.T, serverID uuid.UUID, age time.Duration) {
 	t.Helper()
 	f.exec(t, `UPDATE servers SET heartbeat_at = now() - $2::interval WHERE id = $1`, serverID, age)
 }
 
-// renew registers a server, or sends its heartbeat.
+// renew registers a server or sends its heartbeat.
 func (f *fixture) renew(t *testing.T, serverID uuid.UUID, held ...chat.Held) chat.Renewal {
 	t.Helper()
 	renewal, err := f.Renew(t.Context(), serverID, held)
@@ -39,7 +39,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	b := question(f.ann, thread.ID, dead)
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
-	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete: nothing to take over.
+	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete, so no server takes it over.
 
 	take := func() []chat.Begun {
 		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10, 0)
@@ -67,7 +67,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 		t.Errorf("once more: %+v", jobs)
 	}
 
-	// The server was only slow. Its run is over, and its outcome is refused.
+	// The old server was only slow. Its run has ended, so that its outcome is refused.
 	if err := f.end(t, outcome(f.ann, begun, dead, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
 		t.Errorf("the end of run 1: %v", err)
 	}
@@ -102,7 +102,7 @@ func TestServersWithoutARowAreDead(t *testing.T) {
 	}
 }
 
-func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
+func TestOwnGenerationsThatAreNotHeldAreTakenOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()
@@ -128,7 +128,7 @@ func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
 	}
 }
 
-// TestStartAlone: a server without others considers whatever was running when it starts an orphan.
+// TestStartAlone: a server without other servers takes over all generations that are running when it starts.
 func TestStartAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -142,7 +142,8 @@ func TestStartAlone(t *testing.T) {
 	}
 }
 
-// TestSeveralServersShareTheWork has many servers take over at once: each generation goes to exactly one, as run 2.
+// TestSeveralServersShareTheWork: when many servers take over at once, each generation is taken by exactly one of them,
+// as run 2.
 func TestSeveralServersShareTheWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -201,7 +202,7 @@ func TestLongDeadServersAreRemoved(t *testing.T) {
 	}
 	f.silence(t, old, 2*time.Hour)
 	f.silence(t, recent, time.Minute)
-	f.silence(t, self, 2*time.Hour) // It was suspended, and will renew itself.
+	f.silence(t, self, 2*time.Hour) // It was suspended and will renew its own row.
 	_, err := f.TakeOver(t.Context(), self, nil, lease, 10, 0)
 	must(t, err)
 	if n := value[int](t, f, `SELECT count(*) FROM servers WHERE id = ANY ($1)`, []uuid.UUID{recent, self}); n != 2 {
@@ -212,7 +213,8 @@ func TestLongDeadServersAreRemoved(t *testing.T) {
 	}
 }
 
-// TestEndRacesTakeOver has a slow server end its run while another one takes it over: exactly one succeeds.
+// TestEndRacesTakeOver: when a slow server ends its run while another server takes it over, exactly one of them
+// succeeds.
 func TestEndRacesTakeOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -270,7 +272,8 @@ func TestRenewReportsLostAndStopped(t *testing.T) {
 		t.Errorf("stopped: %v", renewal.Stopped)
 	}
 
-	// What other servers mirror: the run that ended just now still has its title and its end to send.
+	// Runs that other servers mirror: the title and the end event of a run that has just ended may not be published
+	// yet.
 	over := func(ago time.Duration) map[uuid.UUID]bool {
 		runs, err := f.EndedRuns(t.Context(), held, ago)
 		must(t, err)
@@ -288,8 +291,8 @@ func TestRenewReportsLostAndStopped(t *testing.T) {
 	}
 }
 
-// TestLeaseIsRenewedWhileEveryConnectionIsTaken has as many calls in progress as there are connections: a busy server
-// is not considered dead.
+// TestLeaseIsRenewedWhileEveryConnectionIsTaken: a server that uses all connections of the pool can still renew its
+// lease and is not considered dead.
 func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -316,8 +319,8 @@ func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	}
 }
 
-// TestR20_RenewalRacesTakeOver has a server that was silent for longer than its lease renew while another one takes
-// over: what is taken is reported as lost by that very renewal, whether the server has a row or not.
+// TestR20_RenewalRacesTakeOver: a server that was silent for longer than its lease renews it while another server takes
+// over. The renewal reports exactly the generations that were taken over, whether or not the server has a row.
 func TestR20_RenewalRacesTakeOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -358,7 +361,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 	t.Logf("%d of 60 were taken over", taken)
 }
 
-// TestUnstorableOutcomesAreReported has the database refuse an outcome for its contents.
+// TestUnstorableOutcomesAreReported: the database refuses an outcome because of its content.
 func TestUnstorableOutcomesAreReported(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// AttachSources implements chat.Store. The thread is locked, so that the limit is kept.
+// AttachSources implements chat.Store. It locks the thread to enforce the limit.
 func (db *DB) AttachSources(ctx context.Context, owner chat.Owner, p chat.Preparation) (chat.Thread, uuid.UUID, error) {
 	id := uuid.Must(uuid.NewV7())
 	thread, err := db.changeThread(ctx, owner, p.ThreadID, func(tx pgx.Tx) error {
@@ -36,8 +36,8 @@ func (db *DB) AttachSources(ctx context.Context, owner chat.Owner, p chat.Prepar
 	return thread, id, err
 }
 
-// samePreparation returns the id of an earlier preparation by the same request, or ErrRequestConflict if that one is of
-// another thread or other data sources.
+// samePreparation returns the id of an earlier preparation by the same request. It returns ErrRequestConflict if that
+// preparation belongs to another thread or has other data sources.
 func samePreparation(ctx context.Context, tx pgx.Tx, owner chat.Owner, p chat.Preparation) (id uuid.UUID, err error) {
 	var threadID uuid.UUID
 	var sources []uuid.UUID

@@ -15,7 +15,7 @@ func TestIDsAreSentAsTheirBytes(t *testing.T) {
 	types := pgtype.NewMap()
 	store.EncodeUUIDs(types)
 	id := uuid.Must(uuid.NewV7())
-	for range 2 { // The plan is created once and used again.
+	for range 2 { // The plan is created once and reused.
 		got, err := types.Encode(pgtype.UUIDOID, pgtype.BinaryFormatCode, id, nil)
 		if err != nil || !bytes.Equal(got, id[:]) {
 			t.Errorf("got %x, %v; want %x", got, err, id[:])

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The demo user who asks.
+// The demo user's account and the password that all demo users share.
 const (
 	demoUser     = "user@demo.example"
 	demoPassword = "Tsumugi-Demo-1"
@@ -37,7 +37,7 @@ type problem struct {
 
 func (p *problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail) }
 
-// retryAfter returns the wait before the next attempt.
+// retryAfter returns the time to wait before the next attempt.
 func (p *problem) retryAfter() time.Duration {
 	seconds, err := strconv.Atoi(p.RetryAfter)
 	if err != nil {
@@ -46,8 +46,8 @@ func (p *problem) retryAfter() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// passing reports whether the same call may be repeated.
-func (p *problem) passing() bool {
+// repeatable reports whether the same call may be repeated: the status is 429, 502 or 503.
+func (p *problem) repeatable() bool {
 	switch p.Status {
 	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusTooManyRequests:
 		return true
@@ -68,7 +68,7 @@ func readProblem(resp *http.Response) error {
 	return p
 }
 
-// newRequest creates a request with a JSON body, none for nil.
+// newRequest creates a request with a JSON body, or without a body if body is nil.
 func (c *client) newRequest(ctx context.Context, method, url string, body any) (*http.Request, error) {
 	var content io.Reader = http.NoBody
 	if body != nil {
@@ -89,7 +89,7 @@ func (c *client) newRequest(ctx context.Context, method, url string, body any) (
 	return req, nil
 }
 
-// call makes one call. An error response is a *problem.
+// call makes one call and decodes the response into into. An error response is returned as a *problem.
 func (c *client) call(ctx context.Context, method, url string, body, into any) error {
 	req, err := c.newRequest(ctx, method, url, body)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *client) do(req *http.Request, into any) error {
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// signIn returns a client of the demo user, for any server.
+// signIn returns a client of the demo user. It can be used with any server.
 func signIn(t *testing.T, base string) *client {
 	t.Helper()
 	return signInAs(t, base, demoUser)
@@ -162,7 +162,7 @@ func (c *client) poolClient(t *testing.T, base string) string {
 	return way.ClientID
 }
 
-// callPool makes one call of the user pool's protocol. An error response is a *problem.
+// callPool makes one call to the user pool. An error response is returned as a *problem.
 func (c *client) callPool(ctx context.Context, base, operation string, body, into any) error {
 	req, err := c.newRequest(ctx, http.MethodPost, base+"/pool/", body)
 	if err != nil {
@@ -173,13 +173,12 @@ func (c *client) callPool(ctx context.Context, base, operation string, body, int
 	return c.do(req, into)
 }
 
-// mustSoon makes a call that may be repeated until it succeeds: on a busy machine, the balancer may find no server ready
-// for a moment.
+// mustSoon repeats a call until it succeeds. On a busy machine, the balancer may have no ready server for a moment.
 func mustSoon(t *testing.T, call func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	must(t, patiently(ctx, call))
+	must(t, withRetries(ctx, call))
 }
 
 func must(t *testing.T, err error) {
@@ -189,7 +188,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// thread creates a thread.
 func (c *client) thread(t *testing.T, base string) string {
 	t.Helper()
 	var thread struct{ ID string }
@@ -197,7 +195,7 @@ func (c *client) thread(t *testing.T, base string) string {
 	return thread.ID
 }
 
-// question is a question with the scripted model's answer.
+// question is a question together with the answer that the scripted model will give.
 type question struct {
 	RequestID string `json:"request_id"`
 	ThreadID  string `json:"thread_id"`
@@ -247,12 +245,12 @@ func (c *client) messages(ctx context.Context, base, threadID string) ([]message
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// patiently makes a repeatable call, retrying while the response asks for it.
-func patiently(ctx context.Context, call func() error) error {
+// withRetries makes a repeatable call and retries it while the response permits that.
+func withRetries(ctx context.Context, call func() error) error {
 	for {
 		err := call()
 		p, isProblem := err.(*problem) //nolint:errorlint // It is never wrapped.
-		if err == nil || ctx.Err() != nil || (isProblem && !p.passing()) {
+		if err == nil || ctx.Err() != nil || (isProblem && !p.repeatable()) {
 			return err
 		}
 		wait := 200 * time.Millisecond
@@ -267,17 +265,17 @@ func patiently(ctx context.Context, call func() error) error {
 func (c *client) threadWithRetries(ctx context.Context, where func() string) (id string, err error) {
 	var thread struct{ ID string }
 	body := map[string]any{"skill_id": c.skill, "request_id": newID()}
-	err = patiently(ctx, func() error { return c.call(ctx, http.MethodPost, where()+"/v1/thread", body, &thread) })
+	err = withRetries(ctx, func() error { return c.call(ctx, http.MethodPost, where()+"/v1/thread", body, &thread) })
 	return thread.ID, err
 }
 
-// askWithRetries asks a question in a thread of its own while servers restart.
+// askWithRetries asks a question in a new thread while servers restart.
 func (c *client) askWithRetries(ctx context.Context, t *testing.T, where func() string, a answer) (asked, bool) {
 	threadID, err := c.threadWithRetries(ctx, where)
 	q := a.in(threadID)
 	var e exchange
 	if err == nil {
-		err = patiently(ctx, func() error { return c.call(ctx, http.MethodPost, where()+"/v1/message/async", q, &e) })
+		err = withRetries(ctx, func() error { return c.call(ctx, http.MethodPost, where()+"/v1/message/async", q, &e) })
 	}
 	if err != nil && ctx.Err() == nil {
 		t.Error(err)

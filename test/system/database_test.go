@@ -21,12 +21,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestR21_DatabaseRestartsInMidAnswer restarts PostgreSQL while answers are being written: their streams are not
-// affected.
+// TestR21_DatabaseRestartsInMidAnswer restarts PostgreSQL while answers are being written. Their streams must not be
+// interrupted.
 func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	all := r.askMany(t, r.at(0)(), 20, answer{chars: 400, rate: 20})
 	var fs followers
@@ -42,13 +42,13 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	must(t, r.StartPostgres(ctx))
 	join(ctx, t, &fs.wait)
 	r.stored(t, r.at(1)(), all)
-	// Those at the writing server need nothing but that server. A busy relay may end the others, which reconnect.
+	// Clients of the writing server depend on no other server. A busy relay may end the other streams; their clients
+	// reconnect.
 	for i, f := range fs.all {
 		if i%2 == 0 && f.connections != 1 {
 			t.Errorf("stream %d took %d connections", i, f.connections)
 		}
 	}
-	// New questions are answered as before.
 	for server := range r.Len() {
 		more := r.askMany(t, r.at(server)(), 2, answer{chars: 20})
 		for _, a := range more {
@@ -58,15 +58,15 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	join(ctx, t, &fs.wait)
 }
 
-// TestR21_DatabaseIsAwayForHalfAMinute stops PostgreSQL for 30 s: running answers continue, new requests are refused
-// soon with an explanation, nothing piles up, and the servers recover by themselves.
-func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
+// TestR21_DatabaseIsStoppedForHalfAMinute stops PostgreSQL for 30 s. Running answers continue, new requests are soon
+// refused with an explanation, the number of threads stays bounded, and the servers recover without help.
+func TestR21_DatabaseIsStoppedForHalfAMinute(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	threadID := r.thread(t, r.anywhere())
-	all := r.askMany(t, r.at(0)(), 20, answer{chars: 2400, rate: 20}) // They last as long as the database is down.
+	all := r.askMany(t, r.at(0)(), 20, answer{chars: 2400, rate: 20}) // The answers last as long as the outage.
 	var fs followers
 	var begun, spoken sync.WaitGroup
 	away := make(chan struct{})
@@ -94,7 +94,7 @@ func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 	close(away)
 	before := [2]int{r.threads(t, 0), r.threads(t, 1)}
 	slowest, refused := r.refusedWhile(ctx, t, threadID, stopped.Add(30*time.Second))
-	join(ctx, t, &spoken) // They were written without the database.
+	join(ctx, t, &spoken) // The text was written during the outage.
 	for i := range before {
 		if after := r.threads(t, i); after > before[i]+50 {
 			t.Errorf("server %d: %d goroutines or threads, %d before", i+1, after, before[i])
@@ -103,22 +103,22 @@ func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 	must(t, r.StartPostgres(ctx))
 	began := time.Now()
 	for server := range r.Len() {
-		await(t, "the server heals", patience, func() bool { return ready(ctx, r.at(server)()) == http.StatusOK })
+		await(t, "the server heals", waitLimit, func() bool { return ready(ctx, r.at(server)()) == http.StatusOK })
 	}
 	healed := time.Since(began)
 	join(ctx, t, &fs.wait)
 	t.Logf("%d questions refused, the slowest after %v; ready again after %v; all stored after %v; %d answers "+
-		"begun anew", refused,
+		"restarted", refused,
 		slowest.Round(time.Millisecond), healed.Round(time.Millisecond), time.Since(began).Round(time.Millisecond),
 		fs.sum(func(f *follower) int { return f.resets }))
 	if resets := fs.sum(func(f *follower) int { return f.resets }); resets > 0 {
-		t.Errorf("%d answers were restarted though their server lived", resets)
+		t.Errorf("%d answers were restarted although their server kept running", resets)
 	}
 	r.stored(t, r.anywhere(), all)
 }
 
-// refusedWhile asks through both servers until a time, ten questions at once, and returns how many were refused and how
-// long that took at most.
+// refusedWhile asks questions through both servers until the given time, ten at once. It returns the longest time to a
+// refusal and the number of refusals.
 func (r *rig) refusedWhile(ctx context.Context, t *testing.T, threadID string, until time.Time) (slowest time.Duration,
 	refused int,
 ) {
@@ -142,20 +142,20 @@ func (r *rig) refusedWhile(ctx context.Context, t *testing.T, threadID string, u
 		asks.Wait()
 		pause(ctx, time.Second)
 	}
-	if slowest > time.Minute { // Five seconds on an idle machine.
+	if slowest > time.Minute { // 5 s on an idle machine.
 		t.Errorf("a question was refused after %v", slowest)
 	}
 	return slowest, refused
 }
 
-// refusedInJapanese reports whether err is a problem with this status and a Japanese text.
+// refusedInJapanese reports whether err is a problem with this status and a Japanese detail text.
 func refusedInJapanese(err error, status int) bool {
 	p, ok := errors.AsType[*problem](err)
 	return ok && p.Status == status && len([]rune(p.Detail)) > 5 &&
 		unicode.In([]rune(p.Detail)[0], unicode.Katakana, unicode.Hiragana, unicode.Han)
 }
 
-// threads returns how many threads a server's process has.
+// threads returns the number of operating system threads of a server's process.
 func (r *rig) threads(t *testing.T, server int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Server(server).PID()))
@@ -166,7 +166,7 @@ func (r *rig) threads(t *testing.T, server int) int {
 	return n
 }
 
-// fullDisk makes the database report a full disk on every write, and returns a function that ends this.
+// fullDisk makes the database report a full disk on every write. room ends this.
 func fullDisk(ctx context.Context, t *testing.T, dsn string) (room func()) {
 	t.Helper()
 	exec := func(sql string) {
@@ -184,17 +184,16 @@ func fullDisk(ctx context.Context, t *testing.T, dsn string) (room func()) {
 	return func() { exec(`DROP FUNCTION full_disk() CASCADE`) }
 }
 
-// TestR23_FullDisk makes the database report a full disk.
 func TestR23_FullDisk(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r.fullDisk(ctx, t, func() (room func()) { return fullDisk(ctx, t, r.DSN()) })
 }
 
-// TestR23_FullDiskForReal fills the database's disk, if this process may mount a small one; otherwise TestR23_FullDisk
-// has to do.
+// TestR23_FullDiskForReal fills the database's disk. If this process may not mount a small disk, it simulates the
+// failure as TestR23_FullDisk does.
 func TestR23_FullDiskForReal(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -202,7 +201,7 @@ func TestR23_FullDiskForReal(t *testing.T) {
 	must(t, os.Mkdir(disk, 0o755))
 	small := smallDisk(t, disk)
 	r := newRigOn(t, data, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r.fullDisk(ctx, t, func() (room func()) {
 		if !small {
@@ -226,8 +225,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// fullDisk fills the database's disk while answers are being written: they are kept, and stored once there is room; new
-// requests are refused, stored data can be read.
+// fullDisk calls fill while answers are being written. The answers continue and are stored when there is space again.
+// New requests are refused, and stored data can still be read.
 func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func())) {
 	t.Helper()
 	before := r.askMany(t, r.at(0)(), 1, answer{chars: 20})
@@ -288,6 +287,6 @@ func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func
 	join(ctx, t, &fs.wait)
 	r.stored(t, r.anywhere(), all)
 	if resets := fs.sum(func(f *follower) int { return f.resets }); resets > 0 {
-		t.Errorf("%d answers were begun anew", resets)
+		t.Errorf("%d answers were restarted", resets)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// smallDisk mounts a small disk on a folder until the test ends, and reports whether that is allowed here.
+// smallDisk mounts a small disk on a folder until the test ends. It returns false if this process may not mount one.
 func smallDisk(t *testing.T, dir string) bool {
 	t.Helper()
 	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=160m") != nil {

@@ -15,25 +15,25 @@ import (
 	"time"
 )
 
-// follower reads one answer as described in docs/streaming.md, from any server, and reconnects until it has the end. It
-// checks each event on the way. It belongs to one goroutine, which also calls the hooks.
+// follower reads one answer as described in docs/streaming.md and reconnects until the answer is complete. It checks
+// each event. It belongs to one goroutine, which also calls the hooks.
 type follower struct {
 	client *client
-	where  func() string // The server for the next connection, with http://.
-	method string        // POST asks and follows, GET follows by id.
+	where  func() string // Returns the base URL of the next connection.
+	method string        // POST asks a question and follows its answer, GET follows an answer by id.
 	path   string
 	body   any
 
 	onEvent func(e event)        // Called after each event; may be nil.
 	onDrop  dropHook             // May be nil.
-	onBegin func(*http.Response) // Called when a connection begins to respond; may be nil.
-	silence time.Duration        // A connection without data for this time is dropped. 0: 40 s.
+	onBegin func(*http.Response) // Called when a response begins; may be nil.
+	silence time.Duration        // A connection without data for this long is closed. 0 is 40 s.
 
 	messageID   string
 	lastID      string // The cursor.
-	run, first  int    // The current run, and the first one that it read.
+	run, first  int    // The current run, and the first one read.
 	text        []byte
-	needsReset  bool   // The connection's cursor was not accepted: only a reset may follow.
+	needsReset  bool   // Part of the text belongs to an earlier run: the server must send a reset first.
 	ended       string // The terminal event.
 	done        bool   // [DONE]
 	retry       time.Duration
@@ -41,8 +41,8 @@ type follower struct {
 	resets      int
 }
 
-// dropHook is called when a connection has ended without [DONE], with the reason and the time that the client was asked
-// to wait.
+// dropHook is called when a connection has ended without [DONE]. pause is the time that the server asked the client to
+// wait.
 type dropHook func(err error, pause time.Duration)
 
 // event is one event of a stream.
@@ -63,14 +63,15 @@ type chunk struct {
 	Data      json.RawMessage
 }
 
-// errBroken is a violation of the protocol, which no server may commit.
+// errBroken is a violation of the protocol by a server.
 type errBroken struct{ what string }
 
 func (e *errBroken) Error() string { return "the promise is broken: " + e.what }
 
 func broken(format string, args ...any) error { return &errBroken{fmt.Sprintf(format, args...)} }
 
-// follow returns nil when the answer is complete, and an error when the protocol is violated or the context ends.
+// follow returns nil when the answer is complete. It returns an error if a server violates the protocol or the context
+// ends.
 func (f *follower) follow(ctx context.Context) error {
 	for !f.done {
 		err := f.connect(ctx)
@@ -82,13 +83,13 @@ func (f *follower) follow(ctx context.Context) error {
 		}
 		pause := f.retry
 		if p, ok := errors.AsType[*problem](err); ok {
-			if !p.passing() {
+			if !p.repeatable() {
 				return fmt.Errorf("message %s: %w", f.messageID, p)
 			}
 			pause = p.retryAfter()
 		}
 		if pause == 0 {
-			pause = 500 * time.Millisecond // No time was sent yet.
+			pause = 500 * time.Millisecond // The server has not sent a time yet.
 		}
 		if f.onDrop != nil {
 			f.onDrop(err, pause)
@@ -117,7 +118,6 @@ func (f *follower) connect(ctx context.Context) error {
 	if f.silence == 0 {
 		f.silence = 40 * time.Second
 	}
-	// A server that sends nothing for this time is considered dead.
 	watchdog := time.AfterFunc(f.silence, cancel)
 	defer watchdog.Stop()
 	f.connections++
@@ -131,7 +131,7 @@ func (f *follower) connect(ctx context.Context) error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusNoContent && f.method == http.MethodGet:
-		f.done = true // The answer is complete and the cursor is at its end.
+		f.done = true // The answer is complete and the client has all of its text.
 		return nil
 	case resp.StatusCode != http.StatusOK:
 		return readProblem(resp)
@@ -141,7 +141,7 @@ func (f *follower) connect(ctx context.Context) error {
 	return f.read(&watched{resp.Body, func() { watchdog.Reset(f.silence) }})
 }
 
-// watched calls a function on every successful read.
+// watched is a reader that calls alive after every read of at least one byte.
 type watched struct {
 	io.Reader
 	alive func()
@@ -155,7 +155,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read processes events until the stream ends. An event counts once its blank line has arrived.
+// read processes events until the stream ends. An event is complete when its blank line has arrived.
 func (f *follower) read(body io.Reader) error {
 	lines := bufio.NewReader(body)
 	var id, data string
@@ -193,7 +193,6 @@ func (f *follower) read(body io.Reader) error {
 	}
 }
 
-// take processes one event.
 func (f *follower) take(e *event, first bool) error {
 	if f.done {
 		return broken("%s after [DONE]", e.data)
@@ -251,7 +250,7 @@ func (f *follower) start(e *event) error {
 		return broken("run %d after run %d", e.Metadata.Run, f.run)
 	}
 	f.needsReset = len(f.text) > 0 && e.Metadata.Run != f.run
-	// A terminal event without [DONE] is repeated.
+	// The server repeats a terminal event that was not followed by [DONE].
 	f.messageID, f.run, f.ended = e.MessageID, e.Metadata.Run, ""
 	if f.first == 0 {
 		f.first = f.run

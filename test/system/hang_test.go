@@ -17,7 +17,7 @@ import (
 )
 
 // hangPostgres stops every process of the database with SIGSTOP, so that connections stay open without a response.
-// resume continues them.
+// resume continues the processes.
 func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func()) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, dsn)
@@ -29,7 +29,7 @@ func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func())
 	postmaster, err := strconv.Atoi(first)
 	must(t, err)
 	stopped := []int{postmaster}
-	must(t, syscall.Kill(postmaster, syscall.SIGSTOP)) // First, so that it starts no others.
+	must(t, syscall.Kill(postmaster, syscall.SIGSTOP)) // First, so that it forks no more children.
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
 	must(t, err)
 	for field := range strings.FieldsSeq(string(children)) {
@@ -48,12 +48,12 @@ func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func())
 	return resume
 }
 
-// TestR21_DatabaseHangsUnderTheUserPool suspends the database during calls to the user pool. Each gets a 503 within the
-// limit of 5 s, and none counts against the account or the client's address.
+// TestR21_DatabaseHangsUnderTheUserPool suspends the database during calls to the user pool. Each call gets a 503
+// within the limit of 5 s and counts neither against the account nor against the client's address.
 func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	base, clientID := r.at(0)(), r.poolClient(t, r.at(0)())
 	password := func(password string) map[string]any {
@@ -103,12 +103,12 @@ func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 		all.Wait()
 	}
 	t.Logf("the slowest of 150 calls took %v", slowest.Round(time.Millisecond))
-	if slowest > 10*time.Second { // Five seconds on an idle machine.
+	if slowest > 10*time.Second { // 5 s on an idle machine.
 		t.Errorf("a call was refused after %v", slowest)
 	}
 
 	resume()
-	await(t, "the server heals", patience, func() bool { return ready(ctx, base) == http.StatusOK })
+	await(t, "the server heals", waitLimit, func() bool { return ready(ctx, base) == http.StatusOK })
 	conn, err := pgx.Connect(ctx, r.DSN())
 	must(t, err)
 	defer conn.Close(ctx)

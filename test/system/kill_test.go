@@ -11,13 +11,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// kills is the number of kills.
 const kills = 50
 
-// settle is the time within which everything must be complete after the last fault: 15 s on an idle machine.
+// settle is the limit for completing all answers after the last fault. An idle machine needs 15 s.
 const settle = 2 * time.Minute
 
-// talkers are conversations that continue while servers die.
+// talkers are conversations that continue while servers are killed.
 type talkers struct {
 	enough chan struct{}
 	wait   sync.WaitGroup
@@ -43,7 +42,7 @@ func (c *client) startTalkers(ctx context.Context, t *testing.T, n int, where fu
 	return talks
 }
 
-// end waits until all conversations have finished their current answer, and returns the duration.
+// end waits until all conversations have finished their current answer and returns the time that this took.
 func (k *talkers) end() time.Duration {
 	began := time.Now()
 	close(k.enough)
@@ -51,12 +50,12 @@ func (k *talkers) end() time.Duration {
 	return time.Since(began)
 }
 
-// TestR20_KilledServerWithADatabaseOfItsOwn kills the only server repeatedly at a random token, with its database,
-// while conversations are running.
-func TestR20_KilledServerWithADatabaseOfItsOwn(t *testing.T) {
+// TestR20_KilledServerWithEmbeddedDatabase runs conversations and repeatedly kills the only server, together with its
+// database, at a random token.
+func TestR20_KilledServerWithEmbeddedDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*waitLimit)
 	defer cancel()
 	talks := s.startTalkers(ctx, t, 12, s.url, answer{rate: 200})
 	began := time.Now()
@@ -75,11 +74,11 @@ func TestR20_KilledServerWithADatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestR20_KilledServersOfACluster kills random servers, one after the other, during conversations through the balancer.
+// TestR20_KilledServersOfACluster kills random servers one after the other during conversations through the balancer.
 func TestR20_KilledServersOfACluster(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, shortLease)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*waitLimit)
 	defer cancel()
 	talks := r.startTalkers(ctx, t, 10, r.anywhere, answer{rate: 25})
 	began := time.Now()
@@ -99,12 +98,12 @@ func TestR20_KilledServersOfACluster(t *testing.T) {
 	}
 }
 
-// TestR20_TakeoverWithinTenSeconds kills a server with the default lease, and measures the time until its answers are
-// being written elsewhere, and until their watchers have received a reset.
+// TestR20_TakeoverWithinTenSeconds kills a server with the default lease. It measures the time until other servers
+// write its answers, and the time until their followers have received a reset.
 func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	var mu sync.Mutex
 	var took []time.Duration
@@ -139,12 +138,12 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	takeover := time.Since(killed)
 	join(ctx, t, &fs.wait)
 	if len(took) != len(fs.all) {
-		t.Fatalf("%d of %d answers were begun anew", len(took), len(fs.all))
+		t.Fatalf("%d of %d answers were restarted", len(took), len(fs.all))
 	}
-	if takeover > time.Minute { // Ten seconds on an idle machine.
+	if takeover > time.Minute { // 10 s on an idle machine.
 		t.Errorf("all answers were taken over after %v", takeover)
 	}
-	// Clients of other servers are asked to reconnect, which takes up to three seconds more.
+	// Clients of other servers have to reconnect, which takes up to 3 s more.
 	if longest := slices.Max(took); longest > takeover+time.Minute {
 		t.Errorf("a client saw its answer go on after %v", longest)
 	}
@@ -152,20 +151,20 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 		slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
 }
 
-// awaitTakeover waits until every running answer is in its second run.
+// awaitTakeover waits until no answer is in its first run any more.
 func (r *rig) awaitTakeover(ctx context.Context, t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, r.DSN())
 	must(t, err)
 	defer conn.Close(context.WithoutCancel(ctx))
-	await(t, "all answers are taken over", patience, func() bool {
+	await(t, "all answers are taken over", waitLimit, func() bool {
 		var left int
 		must(t, conn.QueryRow(ctx, `SELECT count(*) FROM generations WHERE run = 1 AND ended_at IS NULL`).Scan(&left))
 		return left == 0
 	})
 }
 
-// pause waits for a random time, so that faults happen at any moment.
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

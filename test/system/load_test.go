@@ -13,14 +13,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// TestR31_DroppedStreamsComeBack cuts two thousand streams at once: all resume, each at its own cursor. The limit of
-// ten seconds is measured on an idle machine, by loadgen's scenario drop.
-func TestR31_DroppedStreamsComeBack(t *testing.T) {
+// TestR31_DroppedStreamsResume cuts two thousand streams at once. Each resumes at its own cursor. The scenario drop
+// of loadgen measures the limit of 10 s on an idle machine.
+func TestR31_DroppedStreamsResume(t *testing.T) {
 	t.Parallel()
 	const streams = 2000
-	back := make(chan struct{}) // Closed when all are connected.
+	back := make(chan struct{}) // Closed when all clients are connected.
 	s := newSingle(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	link, err := cluster.NewLink(ctx, s.cfg.Listen)
 	must(t, err)
@@ -32,18 +32,18 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 	var took []time.Duration
 	var begun sync.WaitGroup
 	var fs followers
-	// They are written for as long as necessary.
+	// The answers last longer than the test needs.
 	all := s.askMany(t, s.url(), 20, answer{chars: 16000, rate: 5})
 	for i := range streams {
 		a := all[i%len(all)]
 		f := s.watcher(a, through)
 		begun.Add(1)
-		started, returned := begunOnce(&begun), false
+		started, returned := firstResponse(&begun), false
 		f.onBegin = func(resp *http.Response) {
 			started(resp)
 			mu.Lock()
 			defer mu.Unlock()
-			// Clients that a busy server rejected reconnect as well.
+			// Clients that a busy server rejected reconnect again.
 			if !dropped.IsZero() && !returned && resp.StatusCode < 300 {
 				returned = true
 				if took = append(took, time.Since(dropped)); len(took) == streams {
@@ -92,15 +92,15 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 		slices.Max(took).Round(time.Millisecond))
 }
 
-// TestR31_AboveTheCapClientsAreSentAway opens more streams than a server admits: the excess clients receive a random
-// Retry-After, and come back.
-func TestR31_AboveTheCapClientsAreSentAway(t *testing.T) {
+// TestR31_ExcessStreamsAreRejected opens more streams than a server admits. The rejected clients receive a random
+// Retry-After and reconnect.
+func TestR31_ExcessStreamsAreRejected(t *testing.T) {
 	t.Parallel()
 	const most = 50
 	model := newHeldModel(t)
 	model.end()
 	s := newSingle(t, model.setting, "TSUMUGI_MAX_STREAMS=50")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	all := s.askMany(t, s.url(), 5, answer{chars: 200, rate: 20})
 	var mu sync.Mutex
@@ -117,18 +117,18 @@ func TestR31_AboveTheCapClientsAreSentAway(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			refused[p.RetryAfter]++
-			if times++; times == 2*most { // No client leaves before all have connected.
+			if times++; times == 2*most { // Start the answers when all clients have connected.
 				model.begin()
 			}
 			if p.Status != http.StatusServiceUnavailable || p.Detail == "" {
-				t.Errorf("sent away with %v", p)
+				t.Errorf("rejected with %v", p)
 			}
 		}
 		fs.run(ctx, t, f, a.want)
 	}
 	join(ctx, t, &fs.wait)
-	t.Logf("sent away for so many seconds: %v", refused)
+	t.Logf("rejections by Retry-After in seconds: %v", refused)
 	if len(refused) < 3 {
-		t.Errorf("sent away for so many seconds: %v", refused)
+		t.Errorf("rejections by Retry-After in seconds: %v", refused)
 	}
 }

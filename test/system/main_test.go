@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// parallel is the number of tests that run at the same time: they mostly wait.
+// parallel is the number of tests that run at the same time. Tests spend most of their time waiting.
 const parallel = "4"
 
 func TestMain(m *testing.M) {
@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the program under test. A test binary has no other place for state that its tests share.
+// built is the program under test. It is a global variable because TestMain and all tests share it.
 var built program
 
-// program is built when the first test needs it, without the race detector, because some tests measure it.
-// TSUMUGI_TEST_PROGRAM names an existing one.
+// program builds the program under test when the first test needs it. It builds without the race detector, because some
+// tests measure times. TSUMUGI_TEST_PROGRAM names an existing program to use instead.
 type program struct {
 	once sync.Once
-	dir  string // The folder in which it was built.
+	dir  string // The build folder.
 	err  error
 }
 

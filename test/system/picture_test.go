@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// blackPNG returns a square PNG of a side.
+// blackPNG returns a black square PNG. side is its width in pixels.
 func blackPNG(t *testing.T, side int) []byte {
 	t.Helper()
 	var out, data bytes.Buffer
@@ -35,7 +35,7 @@ func blackPNG(t *testing.T, side int) []byte {
 	return out.Bytes()
 }
 
-// TestLargePictureFitsItsReader: all but 50 million pixels are read within the memory of a child.
+// TestLargePictureFitsItsReader: a child process reads almost 50 million pixels within its memory limit.
 func TestLargePictureFitsItsReader(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)

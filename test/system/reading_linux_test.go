@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// readers returns the ids of the processes in which a server reads files of an extension.
+// readers returns the ids of the child processes that read files with an extension for the server.
 func readers(server int, extension string) (pids []int) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range lines {
@@ -31,18 +31,18 @@ func readers(server int, extension string) (pids []int) {
 	return pids
 }
 
-// readingRig is a server, a slow file that it reads, and files that it reads beside it.
+// readingRig is a server that reads a slow file and, concurrently, other files.
 type readingRig struct {
 	*single
 	tab    *liveSocket
 	slow   dataSource
 	others []dataSource
-	alone  time.Duration // How long a file like the slow one takes on this machine.
+	alone  time.Duration // The reading time of a file like slow on this machine.
 }
 
-const besideSlow = 5
+const otherFiles = 5
 
-// newReadingRig returns once the slow file is being read.
+// newReadingRig uploads all files and returns the process that reads the slow one.
 func newReadingRig(ctx context.Context, t *testing.T) (*readingRig, int) {
 	t.Helper()
 	r := &readingRig{single: newSingle(t)}
@@ -53,8 +53,8 @@ func newReadingRig(ctx context.Context, t *testing.T) (*readingRig, int) {
 	r.alone = time.Since(began)
 	r.tab = r.listen(ctx, t, r.url())
 	child := r.uploadSlow(ctx, t)
-	must(t, syscall.Kill(child, syscall.SIGSTOP)) // Else it may end before the test has uploaded more.
-	for i := range besideSlow {
+	must(t, syscall.Kill(child, syscall.SIGSTOP)) // Otherwise it may end before the test has uploaded the other files.
+	for i := range otherFiles {
 		source, err := r.upload(ctx, r.url(), fmt.Sprintf("%d.txt", i), []byte(strings.Repeat("本文", i+1)))
 		must(t, err)
 		r.others = append(r.others, source)
@@ -62,15 +62,15 @@ func newReadingRig(ctx context.Context, t *testing.T) (*readingRig, int) {
 	return r, child
 }
 
-// uploadSlow uploads a slow file and returns the process in which it is being read. On a busy machine a file may have
-// been read before this process looks: then there is another one.
+// uploadSlow uploads a slow file and returns the process that reads it. On a busy machine the reading may end before
+// this function finds the process. It then uploads another slow file.
 func (r *readingRig) uploadSlow(ctx context.Context, t *testing.T) (child int) {
 	t.Helper()
 	for n := 1; child == 0; n++ {
 		slow, err := r.upload(ctx, r.url(), "今年度.tsv", slowFile(n))
 		must(t, err)
 		r.slow = slow
-		await(t, "the slow file is read", patience, func() bool {
+		await(t, "the slow file is read", waitLimit, func() bool {
 			for _, pid := range readers(r.running().PID(), ".tsv") {
 				child = pid
 				return true
@@ -83,10 +83,10 @@ func (r *readingRig) uploadSlow(ctx context.Context, t *testing.T) (child int) {
 	return child
 }
 
-// awaitRead waits until data sources were read.
+// awaitRead waits until the server has read the data sources.
 func (r *readingRig) awaitRead(ctx context.Context, t *testing.T, sources ...dataSource) {
 	t.Helper()
-	await(t, "the files are read", patience, func() bool {
+	await(t, "the files are read", waitLimit, func() bool {
 		list, err := r.sources(ctx, r.url())
 		for _, s := range sources {
 			if status := list[s.ID].Status; err != nil || status == "pending" || status == "running" {
@@ -99,8 +99,9 @@ func (r *readingRig) awaitRead(ctx context.Context, t *testing.T, sources ...dat
 	})
 }
 
-// endsSoon waits until all is read, and says so if that was later than 15 seconds and the reading itself.
-func (r *readingRig) endsSoon(ctx context.Context, t *testing.T, killed time.Time) {
+// awaitAllRead waits until the server has read all files. The limit is 15 s plus three times the reading time of the
+// slow file.
+func (r *readingRig) awaitAllRead(ctx context.Context, t *testing.T, killed time.Time) {
 	t.Helper()
 	r.awaitRead(ctx, t, append(r.others, r.slow)...)
 	took := time.Since(killed)
@@ -111,17 +112,18 @@ func (r *readingRig) endsSoon(ctx context.Context, t *testing.T, killed time.Tim
 	}
 }
 
-// TestR79_KilledChild: its file is read once, a little later, and the files beside it as ever.
+// TestR79_KilledChild kills the child process that reads the slow file. The server reads that file again, and no file
+// is reported as read more than once.
 func TestR79_KilledChild(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r, child := newReadingRig(ctx, t)
 	must(t, syscall.Kill(child, syscall.SIGKILL))
 	killed := time.Now()
-	r.endsSoon(ctx, t, killed)
+	r.awaitAllRead(ctx, t, killed)
 	succeeded := make(map[string]int)
-	for len(succeeded) < besideSlow+1 {
+	for len(succeeded) < otherFiles+1 {
 		source := r.tab.next(ctx, t).DataSource
 		if source == nil || source.Filename == r.slow.Filename && source.ID != r.slow.ID {
 			continue
@@ -130,28 +132,29 @@ func TestR79_KilledChild(t *testing.T) {
 		case "success":
 			succeeded[source.ID]++
 		case "failed":
-			t.Errorf("told %+v", source)
+			t.Errorf("event %+v", source)
 		}
 	}
 	for id, n := range succeeded {
 		if n != 1 {
-			t.Errorf("%s was told to be read %d times", id, n)
+			t.Errorf("%s: %d events of success", id, n)
 		}
 	}
 }
 
-// TestR79_KilledServerReadsOn when it is started again. Its child is gone with it.
-func TestR79_KilledServerReadsOn(t *testing.T) {
+// TestR79_RestartedServerReadsAllFiles kills the server, which also ends its child process. After a restart the server
+// reads all files.
+func TestR79_RestartedServerReadsAllFiles(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r, child := newReadingRig(ctx, t)
 	r.running().Kill()
 	killed := time.Now()
-	await(t, "the child is gone", patience, func() bool {
+	await(t, "the child is gone", waitLimit, func() bool {
 		return syscall.Kill(child, 0) != nil
 	})
 	r.restart(t)
 	r.client = signIn(t, r.url())
-	r.endsSoon(ctx, t, killed)
+	r.awaitAllRead(ctx, t, killed)
 }

@@ -20,14 +20,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// patience bounds the waits of a test that have no limit of their own, even on a busy machine.
-const patience = 5 * time.Minute
+// waitLimit is the default limit for waiting. It suffices on a busy machine.
+const waitLimit = 5 * time.Minute
 
-// shortLease is the lease in tests that kill many servers and need not wait for the default of 8 s.
+// shortLease is the lease in tests that kill many servers. The default of 8 s would make them slow.
 const shortLease = "TSUMUGI_LEASE=2s"
 
-// settings are those of every server: its model follows the directive in the question, and one person may open many
-// streams.
+// settings returns the settings of every server. The model follows the directive in a question, and the number of
+// streams per user is not limited.
 func settings(t *testing.T, more ...string) []string {
 	t.Helper()
 	model := httptest.NewServer(llmtest.NewHandler(20 * time.Millisecond))
@@ -43,7 +43,7 @@ func settings(t *testing.T, more ...string) []string {
 	}, more...)
 }
 
-// heldModel is a model that neither begins nor ends an answer until it is released.
+// heldModel is a model that begins its answers when begin is called and ends them when end is called.
 type heldModel struct {
 	setting    string
 	begin, end func()
@@ -69,7 +69,7 @@ func newHeldModel(t *testing.T) heldModel {
 	}
 }
 
-// heldWriter holds back the end of a stream.
+// heldWriter delays the end of a stream.
 type heldWriter struct {
 	http.ResponseWriter
 	request *http.Request
@@ -89,19 +89,18 @@ func (w *heldWriter) Write(b []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *heldWriter) Flush() { w.ResponseWriter.(http.Flusher).Flush() } //nolint:forcetypeassert // It is net/http's.
 
-// rig is a cluster of servers and a person who uses it.
+// rig is a cluster of servers and a client of the demo user.
 type rig struct {
 	*cluster.Cluster
 	*client
 }
 
-// newRig starts n servers.
 func newRig(t *testing.T, servers int, more ...string) *rig {
 	t.Helper()
 	return newRigOn(t, folder(t), servers, more...)
 }
 
-// newRigOn starts servers whose data is in a folder of the test.
+// newRigOn starts n servers with their data in the given folder.
 func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	t.Helper()
 	began := time.Now()
@@ -112,11 +111,11 @@ func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	})
 	must(t, err)
 	t.Cleanup(func() {
-		// The data is not needed any more: the servers need not stop gracefully.
+		// The data is not needed any more, so the servers are killed instead of stopped.
 		for i := range servers {
 			c.Kill(i)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		if err := c.Stop(ctx); err != nil {
 			t.Error(err)
@@ -128,7 +127,7 @@ func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	return r
 }
 
-// folder returns a new folder that the database's account can reach.
+// folder returns a new folder that the database's operating system account can access.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tsumugi-system-*")
@@ -142,16 +141,16 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// at returns the address function of a client that uses one server.
+// at returns a function for a follower that uses only one server.
 func (r *rig) at(server int) func() string {
 	url := r.Server(server).URL()
 	return func() string { return url }
 }
 
-// anywhere returns the address function of a client that uses the balancer.
+// anywhere returns the URL of the balancer.
 func (r *rig) anywhere() string { return r.URL() }
 
-// single is one server with a database of its own, and a person who uses it.
+// single is one server with an embedded database, and a client of the demo user.
 type single struct {
 	cfg cluster.ProcessConfig
 	*client
@@ -173,8 +172,8 @@ func newSingle(t *testing.T, more ...string) *single {
 	s.restart(t)
 	t.Cleanup(func() {
 		s.running().Kill()
-		// The database that the server started stops when it notices that the server is gone, and writes until then.
-		await(t, "the database has stopped", patience, func() bool {
+		// The embedded database notices that the server has exited, and writes files until it has stopped.
+		await(t, "the database has stopped", waitLimit, func() bool {
 			_, err := postgres.Running(filepath.Join(s.cfg.Data, "postgres"))
 			return errors.Is(err, postgres.ErrNotRunning)
 		})
@@ -202,7 +201,7 @@ func (s *single) running() *cluster.Process {
 
 func (s *single) url() string { return "http://" + s.cfg.Listen }
 
-// showLogs prints the end of every log of a failed test.
+// showLogs prints the last part of every log if the test failed.
 func showLogs(t *testing.T, dir string) {
 	if !t.Failed() {
 		return
@@ -218,7 +217,7 @@ func showLogs(t *testing.T, dir string) {
 	})
 }
 
-// await tries f until it succeeds, for as long as limit.
+// await repeats f until it returns true, and fails the test after limit.
 func await(t *testing.T, what string, limit time.Duration, f func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -233,7 +232,7 @@ func await(t *testing.T, what string, limit time.Duration, f func() bool) {
 	}
 }
 
-// join waits for a group until ctx ends.
+// join waits for a group. It fails the test when ctx ends first.
 func join(ctx context.Context, t *testing.T, group *sync.WaitGroup) {
 	t.Helper()
 	done := make(chan struct{})
@@ -256,7 +255,7 @@ type answer struct {
 	more  string // Further fields of the directive, with a leading comma.
 }
 
-// in returns a question with this answer.
+// in returns a question that requests this answer.
 func (a answer) in(threadID string) question {
 	rate := a.rate
 	if rate == 0 {
@@ -269,13 +268,13 @@ func (a answer) in(threadID string) question {
 	}
 }
 
-// asked is a question with an answer in progress.
+// asked is a stored question with its answer in progress.
 type asked struct {
 	question
 	exchange
 }
 
-// askMany asks one question in each of n new threads through a server, and returns when all are accepted.
+// askMany asks one question in each of n new threads and returns when the server has accepted all.
 func (c *client) askMany(t *testing.T, base string, n int, a answer) []asked {
 	t.Helper()
 	all := make([]asked, n)
@@ -298,12 +297,12 @@ func (c *client) askMany(t *testing.T, base string, n int, a answer) []asked {
 	return all
 }
 
-// watcher returns a follower of an answer.
+// watcher returns a follower of an answer in progress.
 func (c *client) watcher(a asked, where func() string) *follower {
 	return &follower{client: c, where: where, method: http.MethodGet, path: "/v1/message/" + a.Answer.ID + "/stream"}
 }
 
-// followers are followers that run.
+// followers are followers that run in the background.
 type followers struct {
 	all  []*follower
 	wait sync.WaitGroup
@@ -331,7 +330,7 @@ func (fs *followers) sum(of func(f *follower) int) (n int) {
 	return n
 }
 
-// stored checks that each question is stored once, with its complete answer.
+// stored checks that each question is stored once and that its answer is complete.
 func (c *client) stored(t *testing.T, base string, all []asked) {
 	t.Helper()
 	for _, a := range all {
@@ -348,12 +347,11 @@ func (c *client) stored(t *testing.T, base string, all []asked) {
 	}
 }
 
-// talkLength is the number of questions in a thread: longer ones would use up the organization's tokens.
+// talkLength is the number of questions in a thread. Longer threads would use up the organization's tokens.
 const talkLength = 30
 
-// talk asks questions with answers of various lengths in one thread after the other, until enough is closed, follows
-// each answer to its end, and checks the stored messages of each thread. It returns the number of questions, and how often an
-// answer was restarted.
+// talk asks questions in new threads until enough is closed. It follows each answer to its end and checks the stored
+// messages of each thread. It returns the number of questions and the number of restarts of answers.
 func (c *client) talk(ctx context.Context, t *testing.T, where func() string, enough <-chan struct{},
 	a answer,
 ) (questions, resets int) {
@@ -398,7 +396,7 @@ func (c *client) talk(ctx context.Context, t *testing.T, where func() string, en
 // checkThread checks the stored messages of a thread.
 func (c *client) checkThread(ctx context.Context, t *testing.T, where func() string, threadID string, wants []string) {
 	var messages []message
-	err := patiently(ctx, func() (err error) {
+	err := withRetries(ctx, func() (err error) {
 		messages, err = c.messages(ctx, where(), threadID)
 		return err
 	})
@@ -419,7 +417,7 @@ func (c *client) checkThread(ctx context.Context, t *testing.T, where func() str
 	}
 }
 
-// spoken returns a hook that signals the first piece of text.
+// spoken returns a hook that signals the first text of an answer.
 func spoken(group *sync.WaitGroup) func(event) {
 	done := sync.OnceFunc(group.Done)
 	return func(e event) {
@@ -429,7 +427,7 @@ func spoken(group *sync.WaitGroup) func(event) {
 	}
 }
 
-// ready returns the status of a server's readiness check, or 0 if it cannot be reached.
+// ready returns the status of a server's readiness check, or 0 if the server cannot be reached.
 func ready(ctx context.Context, base string) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
 	if err != nil {

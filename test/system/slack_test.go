@@ -18,20 +18,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 )
 
-// slackRig is servers that are connected with a Slack workspace in small, whose events go to all of them in turn. The
-// demo user is a person of it.
+// slackRig is a cluster that is connected to a fake Slack workspace. The workspace sends its events to the servers in
+// turn. The demo user is a member of the workspace.
 type slackRig struct {
 	*rig
 
 	workspace *slack.Workspace
 }
 
-// newSlackRig starts n servers beside a workspace.
+// newSlackRig starts a workspace and n servers.
 func newSlackRig(t *testing.T, n int, socketMode bool, more ...string) *slackRig {
 	t.Helper()
 	config := slack.Demo()
 	config.Apps[0].SocketMode = socketMode
-	config.Teams[0].People[1].Email = demoUser // Of slack.DemoTaro.
+	config.Teams[0].People[1].Email = demoUser // The address of slack.DemoTaro.
 	workspace := slack.New(config)
 	server := httptest.NewServer(workspace)
 	workspace.SetURL(server.URL)
@@ -52,11 +52,12 @@ func newSlackRig(t *testing.T, n int, socketMode bool, more ...string) *slackRig
 	return s
 }
 
-// link lets the servers link people by their addresses, which count as confirmed once a member has signed in.
+// link makes the servers link Slack users to members by email address. An address is confirmed once the member has
+// signed in.
 func (s *slackRig) link(t *testing.T) {
 	t.Helper()
 	admin := signInAs(t, s.URL(), "admin@demo.example")
-	await(t, "the workspace is known", patience, func() bool {
+	await(t, "the workspace is known", waitLimit, func() bool {
 		var config struct{ Workspace *struct{} }
 		mustSoon(t, func() error { return admin.call(t.Context(), http.MethodGet, s.URL()+"/v1/slack-config", nil, &config) })
 		return config.Workspace != nil
@@ -66,7 +67,7 @@ func (s *slackRig) link(t *testing.T) {
 	mustSoon(t, func() error { return s.call(t.Context(), http.MethodGet, s.URL()+"/v1/me", nil, nil) })
 }
 
-// mention asks a question in a channel and returns its ts.
+// mention asks a question in a channel and returns the ts of the message.
 func (s *slackRig) mention(t *testing.T, a answer) string {
 	t.Helper()
 	ts, err := s.workspace.Mention(slack.DemoApp, slack.Said{
@@ -76,17 +77,17 @@ func (s *slackRig) mention(t *testing.T, a answer) string {
 	return ts
 }
 
-// awaitWorkspace waits for something that the workspace shows.
+// awaitWorkspace waits until the workspace fulfils a condition.
 func (s *slackRig) awaitWorkspace(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := s.workspace.Await(ctx, done); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 }
 
-// answered waits until the answers in a thread are complete, and returns them.
+// answered waits until the last answer in a thread is complete, and returns all answers.
 func (s *slackRig) answered(t *testing.T, ts string) []slack.Message {
 	t.Helper()
 	var answers []slack.Message
@@ -97,7 +98,7 @@ func (s *slackRig) answered(t *testing.T, ts string) []slack.Message {
 	return answers
 }
 
-// stored returns the text of the only answer to a question that was asked in Slack.
+// stored returns the only answer to a question that was asked in Slack.
 func (s *slackRig) stored(t *testing.T) message {
 	t.Helper()
 	var threads struct{ Items []struct{ ID string } }
@@ -114,7 +115,7 @@ func (s *slackRig) stored(t *testing.T) message {
 }
 
 // TestR88_OneAnswerToTwentyEvents delivers the event of a mention twenty times at once to three servers, while a client
-// follows the same answer.
+// follows the answer in the app.
 func TestR88_OneAnswerToTwentyEvents(t *testing.T) {
 	t.Parallel()
 	for name, socketMode := range map[string]bool{"by requests": false, "in Socket Mode": true} {
@@ -154,7 +155,7 @@ func TestR88_OneAnswerToTwentyEvents(t *testing.T) {
 	}
 }
 
-// bareText is what is left of a text without the markup that differs between Slack and the app.
+// bareText removes the markup that differs between Slack and the app.
 func bareText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -164,12 +165,12 @@ func bareText(text string) string {
 	}, html.UnescapeString(text))
 }
 
-// follow follows the answer of the only thread by its stream; the returned function waits for its end.
+// follow reads the stream of the answer in the only thread. The returned function waits for its end.
 func (s *slackRig) follow(t *testing.T, want string) func() {
 	t.Helper()
 	answer := s.stored(t)
 	var all followers
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	t.Cleanup(cancel)
 	all.run(ctx, t, &follower{
 		client: s.client, where: s.anywhere, method: http.MethodGet, path: "/v1/message/" + answer.ID + "/stream",
@@ -177,8 +178,8 @@ func (s *slackRig) follow(t *testing.T, want string) func() {
 	return sync.OnceFunc(func() { join(ctx, t, &all.wait) })
 }
 
-// TestR88_KilledServers kills servers at random moments while answers are written into Slack: each mention gets one
-// message, with the text that is stored.
+// TestR88_KilledServers kills servers at random moments while they write answers into Slack. Each mention gets one
+// message with the stored text.
 func TestR88_KilledServers(t *testing.T) {
 	t.Parallel()
 	for name, socketMode := range map[string]bool{"by requests": false, "in Socket Mode": true} {
@@ -189,15 +190,15 @@ func TestR88_KilledServers(t *testing.T) {
 	}
 }
 
-// survivesKills asks and kills at the same time.
+// survivesKills asks questions and kills servers at the same time.
 func (s *slackRig) survivesKills(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*waitLimit)
 	defer cancel()
 	enough := make(chan struct{})
 	var talkers sync.WaitGroup
 	var mu sync.Mutex
-	asked := make(map[string]string) // What the answer to a mention is to say, by the mention's ts.
+	asked := make(map[string]string) // The expected text of the answer, by the ts of the mention.
 	for talker := range 3 {
 		talkers.Go(func() {
 			for n := 0; ; n++ {
@@ -219,7 +220,7 @@ func (s *slackRig) survivesKills(t *testing.T) {
 			}
 		})
 	}
-	for range kills / 2 { // Both ways of receiving events together have all of them.
+	for range kills / 2 { // Each way of receiving events gets half of the kills.
 		pause(ctx, rand.N(700*time.Millisecond))
 		i := rand.N(s.Len())
 		s.Kill(i)
@@ -228,7 +229,7 @@ func (s *slackRig) survivesKills(t *testing.T) {
 	close(enough)
 	talkers.Wait()
 	t.Logf("%d mentions", len(asked))
-	for ts, want := range asked { // A message that is superseded may be deleted a little later.
+	for ts, want := range asked { // A superseded message may be deleted a little later.
 		s.awaitWorkspace(t, "one message with the whole answer", func() bool {
 			shown := s.shown(ts)
 			return len(shown) == 1 && shown[0] == want
@@ -244,5 +245,5 @@ func (s *slackRig) shown(ts string) (texts []string) {
 	return texts
 }
 
-// says reports whether one of the answers to a mention has a text.
+// says reports whether one of the answers to a mention has this text.
 func (s *slackRig) says(ts, text string) bool { return slices.Contains(s.shown(ts), text) }

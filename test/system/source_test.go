@@ -56,13 +56,13 @@ func (c *client) send(ctx context.Context, url, filename string, content []byte,
 	return c.do(req, into)
 }
 
-// liveSocket is a live connection to one server. It is read in the background, which answers the server's pings.
+// liveSocket is a WebSocket connection to one server. A goroutine reads it and thereby answers the server's pings.
 type liveSocket struct {
 	frames chan liveFrame
-	err    error // Of reading, set before frames is closed.
+	err    error // The read error, set before frames is closed.
 }
 
-// liveFrame has the fields of a frame of /v1/live that the tests use.
+// liveFrame has those fields of a frame of /v1/live that the tests use.
 type liveFrame struct {
 	Type       string
 	ID         string
@@ -82,7 +82,7 @@ func (c *client) listen(ctx context.Context, t *testing.T, base string) *liveSoc
 	s := &liveSocket{frames: make(chan liveFrame, 10_000)}
 	go s.read(ctx, conn)
 	if first := s.next(ctx, t); first.Type != "ready" {
-		t.Fatalf("told %+v", first)
+		t.Fatalf("the first event is %+v", first)
 	}
 	return s
 }
@@ -113,7 +113,8 @@ func (s *liveSocket) read(ctx context.Context, conn *websocket.Conn) {
 	}
 }
 
-// allRead reports whether all events up to the success of each file have arrived. Each event has the next revision.
+// allRead reports whether the event of success has arrived for each file, and all events before it. The revisions of a
+// file's events are consecutive.
 func allRead(uploaded map[string]string, seen map[string][]dataSource) bool {
 	for id := range uploaded {
 		if !slices.ContainsFunc(seen[id], func(d dataSource) bool {
@@ -125,19 +126,19 @@ func allRead(uploaded map[string]string, seen map[string][]dataSource) bool {
 	return true
 }
 
-// TestR17_DataSourceProgressThroughAnyServer: a file that is uploaded through one server is read by any, and each step
-// is published through all, until it is deleted through another one.
+// TestR17_DataSourceProgressThroughAnyServer uploads files through one server. Any server may read them, and all
+// servers publish each step, until another server deletes the files.
 func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	tabs := make([]*liveSocket, r.Len())
 	for i := range tabs {
 		tabs[i] = r.listen(ctx, t, r.at(i)())
 	}
 	const files = 10
-	uploaded := make(map[string]string) // Ids and names.
+	uploaded := make(map[string]string) // Filenames by id.
 	for i := range files {
 		name := string(rune('あ'+i)) + ".txt"
 		source, err := r.upload(ctx, r.at(i%r.Len())(), name, []byte(strings.Repeat(name, i+1)))
@@ -154,9 +155,9 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 			seen[frame.DataSource.ID] = append(seen[frame.DataSource.ID], *frame.DataSource)
 		}
 		for _, steps := range seen {
-			// Events of several servers may be out of order: the revision tells which is newer.
+			// Events of several servers may arrive out of order. The event with the higher revision is newer.
 			slices.SortFunc(steps, func(a, b dataSource) int { return a.Revision - b.Revision })
-			// A reading begins again if its server was too busy to renew the lease.
+			// Reading is repeated if the server was too busy to renew its lease.
 			last := steps[len(steps)-1]
 			if len(steps) < 3 || steps[0].Status != "pending" || steps[1].Status != "running" ||
 				last.Status != "success" || last.PageCount != 1 || last.ChunkCount == 0 {
@@ -180,7 +181,7 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	}
 }
 
-// slowFile returns a file that takes seconds to process, different for each number.
+// slowFile returns a file that takes seconds to read. Its content is different for each number.
 func slowFile(number int) []byte {
 	return bytes.Repeat([]byte(fmt.Sprintf("%d,名前,部署,役職,\"メモ\n改行\"\n", number)), (20<<20)/45)
 }
@@ -196,11 +197,12 @@ func (c *client) sources(ctx context.Context, base string) (map[string]dataSourc
 	return found, err
 }
 
-// TestR64_SlowFilesDelayNobody: while many slow files of one person are read, a small one of another is read at once.
-func TestR64_SlowFilesDelayNobody(t *testing.T) {
+// TestR64_SlowFilesDoNotDelayOtherUsers: while many slow files of one user are being read, a small file of another user
+// is read without delay.
+func TestR64_SlowFilesDoNotDelayOtherUsers(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	other := signInAs(t, s.url(), "admin@demo.example")
 	const files = 6
@@ -221,7 +223,7 @@ func TestR64_SlowFilesDelayNobody(t *testing.T) {
 	before, began := done(), time.Now()
 	small, err := other.upload(ctx, s.url(), "メモ.txt", []byte("短いメモ"))
 	must(t, err)
-	await(t, "the small file is read", patience, func() bool {
+	await(t, "the small file is read", waitLimit, func() bool {
 		list, err := other.sources(ctx, s.url())
 		return err == nil && list[small.ID].Status == "success"
 	})
@@ -232,26 +234,27 @@ func TestR64_SlowFilesDelayNobody(t *testing.T) {
 	}
 	t.Logf("the small file was read after %v; of the slow ones %d were read before it, and %d meanwhile",
 		took.Round(time.Millisecond), before, after-before)
-	if after-before > files/2 { // Running readings may finish first.
+	if after-before > files/2 { // Files that are being read may be finished first.
 		t.Errorf("%d slow files were read before the small one", after-before)
 	}
-	await(t, "the slow files are read", patience, func() bool { return done() == files })
+	await(t, "the slow files are read", waitLimit, func() bool { return done() == files })
 }
 
-// TestR79_ReadingsOfAKilledServerAreTakenOver, and each file is read once in the end.
+// TestR79_ReadingsOfAKilledServerAreTakenOver kills one of several servers that read files. All files are read in the
+// end.
 func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	const files = 4
 	for i := range files {
 		_, err := r.upload(ctx, r.at(1)(), "名簿.csv", slowFile(i))
 		must(t, err)
 	}
-	r.Kill(0) // Two of the four, which are being read or have just been.
+	r.Kill(0) // It is reading two of the four files, or has just read them.
 	killed := time.Now()
-	await(t, "all files are read", patience, func() bool {
+	await(t, "all files are read", waitLimit, func() bool {
 		list, err := r.sources(ctx, r.at(1)())
 		read := 0
 		for _, source := range list {
@@ -264,8 +267,8 @@ func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 	t.Logf("all files were read %v after the kill", time.Since(killed).Round(time.Millisecond))
 }
 
-// TestR23_FullDiskOnUpload fills the disk of uploaded files: a file that does not fit is refused and leaves nothing,
-// chat works, and there is room again once something is deleted.
+// TestR23_FullDiskOnUpload fills the disk for uploaded files. A file that does not fit is refused and leaves no data
+// behind. Chat still works, and deleting a file makes space again.
 func TestR23_FullDiskOnUpload(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(folder(t), "files")
@@ -274,7 +277,7 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 		t.Skip("no disk can be mounted here")
 	}
 	s := newSingle(t, "BLOB_URL=file://"+disk)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	var kept []string
 	var refused error
@@ -290,7 +293,7 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 		p.Code != "storage_full" || !strings.Contains(p.Detail, "保存容量") {
 		t.Fatalf("after %d files: %v", len(kept), refused)
 	}
-	await(t, "nothing is left of the file that was refused", patience, func() bool {
+	await(t, "nothing is left of the file that was refused", waitLimit, func() bool {
 		files, err := filepath.Glob(filepath.Join(disk, "data-source", "*"))
 		return err == nil && len(files) == len(kept)
 	})
@@ -303,7 +306,7 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 	s.stored(t, s.url(), all)
 
 	must(t, s.call(ctx, http.MethodDelete, s.url()+"/v1/data-source/"+kept[0], nil, nil))
-	await(t, "the deleted file is gone", patience, func() bool {
+	await(t, "the deleted file is gone", waitLimit, func() bool {
 		_, err := os.Stat(filepath.Join(disk, "data-source", kept[0]))
 		return errors.Is(err, os.ErrNotExist)
 	})
@@ -311,7 +314,8 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 	must(t, err)
 }
 
-// blank returns n bytes of a text with one word, which is read in a moment. The same file is not stored twice.
+// blank returns a text of n bytes with a single random word, which is read quickly. The word makes each file different,
+// so that the file is stored again.
 func blank(n int) []byte {
 	word := newID()
 	return append(bytes.Repeat([]byte("\n"), n-len(word)), word...)

@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestR45_ChangeWithoutNotification ends the database sessions that notify servers of changed users, and suspends one
-// server. A user is disabled meanwhile: the running server refuses them within 5 s, the other one as soon as it
+// TestR45_ChangeWithoutNotification ends the database sessions that notify servers of changed users and suspends one
+// server. It then disables a user. The running server refuses the user within 5 s, the other server as soon as it
 // resumes.
 func TestR45_ChangeWithoutNotification(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	me := func(server int) error { return r.call(ctx, http.MethodGet, r.at(server)()+"/v1/me", nil, nil) }
 	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); pause(ctx, 50*time.Millisecond) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// drops records when clients were dropped, and how long they were asked to wait.
+// drops records when clients lost their connection and how long they were asked to wait.
 type drops struct {
 	all sync.WaitGroup // Drops that are still expected.
 
@@ -33,12 +33,13 @@ func (d *drops) note(f *follower) {
 	}
 }
 
-// spread returns the difference between the longest and the shortest pause: clients that are dropped at the same time
-// must not return at the same time.
+// spread returns the difference between the longest and the shortest pause. Clients that are disconnected at the same
+// time must not reconnect at the same time.
 func (d *drops) spread() time.Duration { return slices.Max(d.pauses) - slices.Min(d.pauses) }
 
-// unreadyAtOnce asks a server to stop and checks that it is not ready at once, and accepts no more questions.
-func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) {
+// checkUnready asks a server to stop and checks that it immediately reports that it is not ready and refuses
+// questions.
+func checkUnready(t *testing.T, c *client, term func(), base, threadID string) {
 	t.Helper()
 	began := time.Now()
 	term()
@@ -53,11 +54,11 @@ func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) 
 }
 
 // TestR18_SingleServerStopsWithFiveHundredStreams stops a server while some of its answers do not end in time, and
-// restarts it: nothing is lost.
+// restarts it. No text is lost.
 func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	threadID := s.thread(t, s.url())
 	all := s.askMany(t, s.url(), 40, answer{chars: 200, rate: 20})
@@ -74,32 +75,32 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 		f := s.watcher(a, s.url)
 		dropped.note(f)
 		begun.Add(1)
-		f.onBegin = begunOnce(&begun)
+		f.onBegin = firstResponse(&begun)
 		fs.run(ctx, t, f, a.want)
 	}
 	join(ctx, t, &begun)
 	began := time.Now()
-	unreadyAtOnce(t, s.client, s.running().Term, s.url(), threadID)
-	stopCtx, cancelStop := context.WithTimeout(ctx, patience)
+	checkUnready(t, s.client, s.running().Term, s.url(), threadID)
+	stopCtx, cancelStop := context.WithTimeout(ctx, waitLimit)
 	defer cancelStop()
 	must(t, s.running().Stop(stopCtx))
 	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
 	s.restart(t)
 	join(ctx, t, &fs.wait)
 	s.stored(t, s.url(), all)
-	t.Logf("%d were dropped; the pauses they were told are up to %v apart", len(dropped.times), dropped.spread())
+	t.Logf("%d clients were disconnected; their pauses differ by up to %v", len(dropped.times), dropped.spread())
 	if len(dropped.times) < 100 || dropped.spread() < 500*time.Millisecond {
-		t.Errorf("%d were dropped; the pauses they were told are up to %v apart", len(dropped.times), dropped.spread())
+		t.Errorf("%d clients were disconnected; their pauses differ by up to %v", len(dropped.times), dropped.spread())
 	}
 }
 
-// TestR18_ServerOfAClusterStopsWithFiveHundredStreams stops the one of three servers that writes the answers: its
-// clients move to the others, within seconds and not all at once.
+// TestR18_ServerOfAClusterStopsWithFiveHundredStreams stops the server that writes the answers, one of three. Its
+// clients reconnect to the others within seconds, but not all at the same time.
 func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 	t.Parallel()
 	model := newHeldModel(t)
 	r := newRig(t, 3, model.setting)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	threadID := r.thread(t, r.anywhere())
 	all := r.askMany(t, r.at(0)(), 25, answer{chars: 400, rate: 20})
@@ -119,30 +120,30 @@ func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 		}
 		dropped.note(f)
 		begun.Add(1)
-		f.onBegin = begunOnce(&begun)
+		f.onBegin = firstResponse(&begun)
 		fs.run(ctx, t, f, a.want)
 	}
 	join(ctx, t, &begun)
-	model.begin() // They are written until all watchers have moved, and then end.
+	model.begin() // The answers continue until all clients have reconnected.
 	began := time.Now()
-	unreadyAtOnce(t, r.client, r.Server(0).Term, r.at(0)(), threadID)
+	checkUnready(t, r.client, r.Server(0).Term, r.at(0)(), threadID)
 	join(ctx, t, &dropped.all)
 	t.Logf("all dropped after %v", time.Since(began).Round(time.Millisecond))
 	model.end()
-	stopCtx, cancelStop := context.WithTimeout(ctx, patience)
+	stopCtx, cancelStop := context.WithTimeout(ctx, waitLimit)
 	defer cancelStop()
 	must(t, r.StopServer(stopCtx, 0))
 	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
 	join(ctx, t, &fs.wait)
 	r.stored(t, r.anywhere(), all)
-	onceOnly(t, &fs)
+	checkNotRestarted(t, &fs)
 }
 
-// onceOnly checks that no answer restarted although its server had time to finish it. It logs how many clients received
-// a reset because the server that they reached did not catch up with their cursor in time.
-func onceOnly(t *testing.T, fs *followers) {
+// checkNotRestarted checks that no answer was restarted. Its server had time to finish it. It logs the number of
+// clients that received a reset because their new server did not reach their cursor in time.
+func checkNotRestarted(t *testing.T, fs *followers) {
 	t.Helper()
-	t.Logf("%d of %d streams were told their text from its start", fs.sum(func(f *follower) int { return f.resets }),
+	t.Logf("%d resets in %d streams", fs.sum(func(f *follower) int { return f.resets }),
 		len(fs.all))
 	again := fs.sum(func(f *follower) int {
 		if f.restarted() {
@@ -151,12 +152,12 @@ func onceOnly(t *testing.T, fs *followers) {
 		return 0
 	})
 	if again > 0 {
-		t.Errorf("%d of %d streams are of answers that were begun anew", again, len(fs.all))
+		t.Errorf("%d of %d streams have restarted answers", again, len(fs.all))
 	}
 }
 
-// begunOnce returns a hook that signals the first stream that has begun.
-func begunOnce(begun *sync.WaitGroup) func(*http.Response) {
+// firstResponse returns a hook that signals the first successful response.
+func firstResponse(begun *sync.WaitGroup) func(*http.Response) {
 	done := sync.OnceFunc(begun.Done)
 	return func(resp *http.Response) {
 		if resp.StatusCode == http.StatusOK {
@@ -165,19 +166,19 @@ func begunOnce(begun *sync.WaitGroup) func(*http.Response) {
 	}
 }
 
-// TestRollingRestart restarts each of three servers while two hundred streams are watched: no text is lost or repeated,
-// and no answer restarts.
+// TestRollingRestart restarts each of three servers while two hundred clients read streams. No text is lost or
+// repeated, and no answer is restarted.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	enough := make(chan struct{})
 	var fs followers
 	var all []asked
 	var pairs sync.WaitGroup
 	var mu sync.Mutex
-	// Forty conversations, and five clients watch each answer.
+	// Forty conversations with five clients for each answer.
 	for i := range 40 {
 		pairs.Go(func() {
 			for seed := uint64(1000 * i); ; seed++ { //nolint:gosec // Small.
@@ -203,7 +204,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 	began := time.Now()
 	for i := range r.Len() {
-		stopCtx, cancelStop := context.WithTimeout(ctx, patience)
+		stopCtx, cancelStop := context.WithTimeout(ctx, waitLimit)
 		must(t, r.StopServer(stopCtx, i))
 		cancelStop()
 		must(t, r.Restart(ctx, i))
@@ -212,7 +213,7 @@ func TestRollingRestart(t *testing.T) {
 	close(enough)
 	pairs.Wait()
 	r.stored(t, r.anywhere(), all)
-	onceOnly(t, &fs)
+	checkNotRestarted(t, &fs)
 	t.Logf("three servers restarted in %v; %d answers, %d streams in %d connections", took.Round(time.Millisecond),
 		len(all),
 		len(fs.all), fs.sum(func(f *follower) int { return f.connections }))
