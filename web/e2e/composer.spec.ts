@@ -1,3 +1,4 @@
+import { hold } from './support/hold'
 import { expect, test } from './support/test'
 
 test.describe('the sending key', () => {
@@ -57,6 +58,20 @@ test.describe('drafts', () => {
     await other.composer.fill('書き直した質問')
     await expect(again.composer).toHaveValue('書き直した質問')
   })
+
+  test('follow into the thread that is being created', async ({ chat, page, model, question }) => {
+    model.script(question, { text: '回答です。' })
+    const creation = await hold(page, /\/v1\/thread$/)
+    await chat.open()
+    await chat.ask(question)
+    await chat.composer.fill('続けて入力した質問')
+    creation.release()
+    await chat.threadId()
+    await chat.finished()
+    await expect(chat.composer).toHaveValue('続けて入力した質問')
+    await chat.open()
+    await expect(chat.composer).toHaveValue('')
+  })
 })
 
 test.describe('questions sent during an answer', () => {
@@ -76,9 +91,10 @@ test.describe('questions sent during an answer', () => {
     await chat.ask(question)
     await chat.threadId()
     const queue = page.getByRole('region', { name: '送信待ちの質問' })
+    const sendLater = page.getByRole('button', { name: '回答が終わりしだい送信' })
     for (const content of [second, third, '取り消す質問']) {
       await chat.composer.fill(content)
-      await expect(chat.send).toBeEnabled() // A queue needs the id of the thread.
+      await expect(sendLater).toBeEnabled() // A queue needs the id of the thread.
       await chat.composer.press('Enter')
       await expect(chat.composer).toHaveValue('')
     }

@@ -19,7 +19,7 @@ import { toastFailure } from '@/lib/ui/toast'
 import { clearAdded, giveBackAttachments } from './attachments'
 import { Conversation } from './conversation'
 import { type ConversationEvents, isBusy } from './conversationState'
-import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
+import { carryDraft, draftAtom, draftKey, giveBack, moveDraft, takeBack } from './drafts'
 import { describeFailure } from './failures'
 import { enqueue, settleQueue } from './queue'
 import { QueueSender } from './sender'
@@ -131,7 +131,12 @@ function make(skillId: string, thread: Thread | null, begin = createThread): Con
         watch: (live) => streams.watch(live),
       },
       api: {
-        createThread: begin,
+        createThread: async (request) => {
+          const draft = store.get(draftAtom(draftKey(skillId, undefined)))
+          const made = await begin(request)
+          carryDraft(skillId, made.id, draft)
+          return made
+        },
         getThread: api.getThread,
         editThread: api.editThread,
         listMessages: api.listMessages,

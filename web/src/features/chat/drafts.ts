@@ -48,16 +48,27 @@ function replace(key: string, expected: string, text: string): boolean {
 
 /** moveDraft moves the draft and the queue of a deleted thread to the skill's next thread. */
 export function moveDraft(skillId: string, threadId: string | undefined): void {
-  const draft = draftAtom(draftKey(skillId, threadId))
   const queued = threadId === undefined ? [] : emptyQueue(threadId)
-  const text = [...queued, store.get(draft)].filter(Boolean).join('\n\n')
-  const from = draftKey(skillId, threadId)
-  if (giveBack(draftKey(skillId, undefined), text)) {
+  move(draftKey(skillId, threadId), draftKey(skillId, undefined), queued)
+}
+
+/**
+ * carryDraft moves what the user has entered while a thread was being created from the composer of the skill to that
+ * of the thread. `before` is the text of the skill's composer when the creation began.
+ */
+export function carryDraft(skillId: string, threadId: string, before: string): void {
+  const from = draftKey(skillId, undefined)
+  if (store.get(draftAtom(from)) !== before) move(from, draftKey(skillId, threadId))
+}
+
+function move(from: string, to: string, queued: readonly string[] = []): void {
+  const text = [...queued, store.get(draftAtom(from))].filter(Boolean).join('\n\n')
+  if (giveBack(to, text)) {
     const { added, pictures } = readAttachments(from)
-    giveBackAttachments(draftKey(skillId, undefined), { sources: added, pictures })
+    giveBackAttachments(to, { sources: added, pictures })
   }
   clearAdded(from)
-  store.set(draft, '')
+  store.set(draftAtom(from), '')
 }
 
 const prefix = 'draft:'
