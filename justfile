@@ -33,8 +33,7 @@ packages:
 build: packages
     @scripts/build
 
-# Run every test: Go (most of it with the race detector) on a real PostgreSQL, unit tests of the app and the clients, browser tests.
-# --smoke runs a few of each kind.
+# Run every test: Go on a real PostgreSQL, unit tests of the app and the clients, browser tests. --smoke runs a few.
 test *args: build compiler browser
     @scripts/test {{ args }}
 
@@ -48,13 +47,11 @@ compiler:
 browser:
     @scripts/browser
 
-# Measure against the goals and the peers; --quick takes two minutes, --json FILE stores every round, --only NAMES a
-# part.
+# Measure against the goals and the peers: --quick takes two minutes, --json FILE stores every round, --only NAMES.
 bench *args: build browser
     @scripts/bench {{ args }}
 
-# Measure extraction and retrieval of the documents in a folder; exits with status 1 if a goal is missed. For vectors:
-# --embed URL --model NAME [--query-prefix TEXT --passage-prefix TEXT]. See docs/documents.md.
+# Measure extraction and retrieval of the documents in a folder against the goals. See docs/documents.md for options.
 eval dir="../shared/data" *args="":
     @mkdir -p .cache/bench && go build -o .cache/bench/eval ./bench/eval && .cache/bench/eval "{{ dir }}" {{ args }}
 

@@ -194,14 +194,16 @@ func (s *Service) leavePlace(g *generation) {
 // write writes the answer into the text: first its sources, then the model's text, or the Grounder's answer without a
 // model.
 func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
-	if err = s.ground(ctx, g); err == nil && g.grounds.Answer != "" && g.ask.inJSON() {
+	switch err = s.ground(ctx, g); {
+	case err != nil:
+	case g.grounds.Answer != "" && g.ask.inJSON():
 		err = fault.Errorf(fault.Unavailable, "%s", g.grounds.Answer)
-	} else if err == nil && g.grounds.Answer != "" {
+	case g.grounds.Answer != "":
 		s.publish(g, g.grounds.Answer)
 		result.FinishReason = llm.FinishStop
-	} else if err == nil && g.ask.Proofreads() {
+	case g.ask.Proofreads():
 		result, err = s.proofread(ctx, g)
-	} else if err == nil {
+	default:
 		result, err = s.askModel(ctx, g)
 	}
 	result.Usage.Add(g.grounds.Usage)

@@ -249,8 +249,8 @@ func TestCompletionsRefuseParameters(t *testing.T) {
 		},
 		"a format of wrong type": {map[string]any{"response_format": "json_object"}, "response_format", "invalid_type"},
 		"no schema": {
-			map[string]any{"response_format": map[string]any{"type": "json_schema"}}, "response_format.json_schema",
-			"missing_required_parameter",
+			map[string]any{"response_format": map[string]any{"type": "json_schema"}},
+			"response_format.json_schema", "missing_required_parameter",
 		},
 		"a schema of text": {inSchema(map[string]any{"schema": "a"}), "response_format.json_schema.schema", "invalid_type"},
 		"a deep schema": {

@@ -128,10 +128,12 @@ func (w *writer) line(line []segment, p paragraph, t turn) {
 
 // segments writes the segments of a line.
 func (w *writer) segments(line []segment) {
+	var last segment
 	for i, s := range line {
-		if i > 0 && s.box.x0-line[i-1].box.x1 > mixedGap*math.Min(s.size, line[i-1].size)/2 {
+		if i > 0 && s.box.x0-last.box.x1 > mixedGap*math.Min(s.size, last.size)/2 {
 			w.out.WriteByte(' ')
 		}
+		last = s
 		for k, g := range s.glyphs {
 			if k > 0 && spaced(s.glyphs[k-1], g) {
 				w.out.WriteByte(' ')

@@ -88,7 +88,6 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
         <div className={styles.drawing} tabIndex={0} role="region" aria-label={drawn.title || name}>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: the button above does the same. */}
-          {/* biome-ignore lint/a11y/noNoninteractiveElementInteractions: as above. */}
           <img
             src={url}
             alt={drawn.title || texts.drawn(name)}
