@@ -28,12 +28,21 @@ type chatResult struct {
 	lags   []float64 // Milliseconds from each token's due time to its arrival.
 	tokens int
 	took   time.Duration
-	cpu    time.Duration // CPU time of the server.
-	grown  float64       // Maximum growth of the server's memory in KiB.
+	used   resources
 }
 
-// perToken returns the server's CPU time per token, in µs.
-func (r chatResult) perToken() float64 { return float64(r.cpu.Microseconds()) / float64(r.tokens) }
+// resources are what a server has used during a load.
+type resources struct {
+	server   time.Duration // CPU time of the server.
+	database time.Duration // CPU time of the database.
+	grown    float64       // Maximum growth of the server's memory in KiB.
+}
+
+// perToken returns the CPU time per token, in µs: that of the server, and that of the server and its database.
+func (r chatResult) perToken() (server, all float64) {
+	n := float64(r.tokens)
+	return float64(r.used.server.Microseconds()) / n, float64((r.used.server + r.used.database).Microseconds()) / n
+}
 
 // load asks until all questions are answered or l.lasting has elapsed. It counts answers that differ from the expected
 // text.
@@ -56,7 +65,7 @@ func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatRe
 	}
 	all.Wait()
 	w.result.took = time.Since(w.began)
-	w.result.cpu, w.result.grown, err = observed.end()
+	w.result.used, err = observed.end()
 	m.wrong += w.wrong
 	m.refused += w.refused
 	if w.refused > 0 {
@@ -133,10 +142,10 @@ func (w *chatWork) ask(ctx context.Context, request []byte) {
 	w.result.tokens += w.load.tokens
 }
 
-// observation measures a server's CPU time and memory between observe and end.
+// observation measures the resources of a server between observe and end.
 type observation struct {
 	of      *process
-	cpu     time.Duration
+	before  resources
 	memory  float64
 	most    float64 // Maximum in KiB. Owned by the sampling goroutine until done is closed.
 	stop    chan struct{}
@@ -150,12 +159,19 @@ func observe(server *process) (*observation, error) {
 	if server == nil {
 		return o, nil
 	}
-	var err1, err2 error
-	o.cpu, err1 = server.cpu()
-	o.memory, err2 = server.memory()
+	var err error
+	if o.memory, err = server.memory(); err == nil {
+		o.before, err = o.cpu()
+	}
 	o.most, o.stop, o.done = o.memory, make(chan struct{}), make(chan struct{})
 	go o.watch()
-	return o, errors.Join(err1, err2)
+	return o, err
+}
+
+func (o *observation) cpu() (resources, error) {
+	server, err1 := o.of.cpu()
+	database, err2 := o.of.childrenCPU()
+	return resources{server: server, database: database}, errors.Join(err1, err2)
 }
 
 func (o *observation) watch() {
@@ -173,13 +189,15 @@ func (o *observation) watch() {
 	}
 }
 
-// end returns the CPU time and the maximum growth of the memory in KiB, both since observe.
-func (o *observation) end() (cpu time.Duration, grown float64, err error) {
+// end returns the resources used since observe.
+func (o *observation) end() (resources, error) {
 	if o.of == nil {
-		return 0, 0, nil
+		return resources{}, nil
 	}
 	close(o.stop)
 	<-o.done
-	after, err := o.of.cpu()
-	return after - o.cpu, o.most - o.memory, errors.Join(err, o.failure)
+	after, err := o.cpu()
+	return resources{
+		server: after.server - o.before.server, database: after.database - o.before.database, grown: o.most - o.memory,
+	}, errors.Join(err, o.failure)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -97,6 +98,52 @@ func (p *process) cpu() (time.Duration, error) {
 		return 0, fmt.Errorf("the CPU clock of process %d: %w", p.cmd.Process.Pid, err)
 	}
 	return time.Duration(at.Nano()), nil
+}
+
+// childrenCPU returns the CPU time of the process's descendants, such as the embedded PostgreSQL, including those that
+// have ended. Its resolution is 10 ms.
+func (p *process) childrenCPU() (time.Duration, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	type entry struct {
+		parent int
+		ticks  int64
+	}
+	entries := make(map[int]entry, len(stats))
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // The process has ended.
+		}
+		id, rest, _ := strings.Cut(string(text), " (")
+		fields := strings.Fields(rest[strings.LastIndexByte(rest, ')')+1:])
+		var e entry
+		pid, err := strconv.Atoi(id)
+		if err == nil {
+			e.parent, err = strconv.Atoi(fields[1])
+		}
+		for _, field := range fields[11:15] { // utime, stime, cutime, cstime.
+			ticks, wrong := strconv.ParseInt(field, 10, 64)
+			e.ticks, err = e.ticks+ticks, errors.Join(err, wrong)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		entries[pid] = e
+	}
+	var ticks int64
+	for _, e := range entries {
+		ancestor := e.parent
+		for ancestor != 0 && ancestor != p.cmd.Process.Pid {
+			ancestor = entries[ancestor].parent
+		}
+		if ancestor != 0 {
+			ticks += e.ticks
+		}
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
 // memory returns the process's resident memory in KiB.
