@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
+// slowRenewal is the duration from which a renewal counts as late.
+const slowRenewal = time.Second
+
 // lease is how long this server may consider its generations its own, by its own monotonic clock: Config.Lease from the
 // beginning of its last renewal, which is not later than the time that the database records. A server that was
 // suspended for longer (stopped, swapped out, starved) thereby notices that others may have taken over, before it
@@ -16,7 +19,7 @@ import (
 type lease struct {
 	began time.Time    // The origin of until.
 	until atomic.Int64 // Nanoseconds.
-	away  atomic.Int64 // Nanoseconds. When a renewal last failed; 0 for never.
+	away  atomic.Int64 // Nanoseconds. When a renewal last failed, or was late; 0 for never.
 
 	mu     sync.Mutex
 	asking chan struct{} // Guarded by mu. Closed when the renewal in progress is over; nil if there is none.
@@ -25,11 +28,20 @@ type lease struct {
 // fresh reports whether the lease is valid. It is called before every piece of text.
 func (l *lease) fresh() bool { return int64(time.Since(l.began)) < l.until.Load() }
 
-// blind reports whether the database was unreachable so recently that other servers, cut off as well, may not have
-// renewed their leases yet. Their silence does not mean that they are dead then.
+// blind reports whether a renewal of this server has failed or was late within the last lease. The database may then
+// have been unreachable, or the whole machine suspended, and other servers may not have renewed their leases yet.
 func (l *lease) blind(lease time.Duration) bool {
 	away := l.away.Load()
 	return away > 0 && time.Since(l.began)-time.Duration(away) < lease
+}
+
+// renewed extends the lease after a renewal that began at a time and took a while. Only the renewal in progress calls it.
+func (l *lease) renewed(began time.Time, took, lease time.Duration) {
+	until := l.until.Load()
+	if took > slowRenewal || until > 0 && int64(began.Sub(l.began)) > until {
+		l.away.Store(int64(time.Since(l.began)))
+	}
+	l.extend(began.Add(lease))
 }
 
 // extend is called by the renewal in progress only.
@@ -101,7 +113,7 @@ func (s *Service) renewNow() error {
 	for _, id := range renewal.Stopped {
 		held[id].cancel(errStopped)
 	}
-	s.lease.extend(began.Add(s.cfg.Lease)) // After the drops: a valid lease lets generations publish.
+	s.lease.renewed(began, time.Since(began), s.cfg.Lease) // After the drops: a valid lease lets generations publish.
 	return nil
 }
 

@@ -21,10 +21,12 @@ import (
 
 // Config tunes the Service. The zero value of a field selects its default.
 type Config struct {
-	Lease time.Duration // A server silent for longer is considered failed. Default 8 s.
-	// How often this server renews its lease. Default 1 s (2 s if Alone), or a quarter of Lease.
-	Heartbeat  time.Duration
-	Sweep      time.Duration // Interval of the search for generations of failed servers. Default 1 s.
+	// A server silent for longer is considered failed. Default 3 s. At least 8 s if Alone, when nobody waits for it.
+	Lease time.Duration
+	// How often this server renews its lease. Default 400 ms, or 2 s if Alone, but at most a quarter of Lease.
+	Heartbeat time.Duration
+	// Interval of the search for generations of failed servers. Default 250 ms, or 1 s if Alone.
+	Sweep      time.Duration
 	StoreRetry time.Duration // Longest pause between attempts to store an answer. Default 5 s.
 	// Interval at which a request that waits for another server's answer reads the answer. Default 5 s.
 	Patience     time.Duration
@@ -64,13 +66,13 @@ func (c Config) withDefaults() Config {
 			*d = value
 		}
 	}
-	set(&c.Lease, 8*time.Second)
-	heartbeat := time.Second
+	set(&c.Lease, 3*time.Second)
+	heartbeat, sweep := 400*time.Millisecond, 250*time.Millisecond
 	if c.Alone {
-		heartbeat = 2 * time.Second
+		c.Lease, heartbeat, sweep = max(c.Lease, 8*time.Second), 2*time.Second, time.Second
 	}
 	set(&c.Heartbeat, min(heartbeat, max(c.Lease/4, 10*time.Millisecond)))
-	set(&c.Sweep, time.Second)
+	set(&c.Sweep, sweep)
 	set(&c.StoreRetry, 5*time.Second)
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 30*time.Second)

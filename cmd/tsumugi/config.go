@@ -67,7 +67,7 @@ type config struct {
 	MaxStreams     int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
 	MaxGenerations int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server generates at once; as many again wait in a queue."`
 	MaxLiveText    int           `env:"TSUMUGI_MAX_LIVE_TEXT" default:"512" placeholder:"MIB" help:"Memory for the texts of answers in progress, in MiB. Above it, no new answers start."`
-	Lease          time.Duration `env:"TSUMUGI_LEASE" default:"8s" placeholder:"TIME" help:"Time without a sign of life of a server after which others take over its answers. The same on all servers."`
+	Lease          time.Duration `env:"TSUMUGI_LEASE" default:"3s" placeholder:"TIME" help:"Time without a sign of life of a server after which others take over its answers. The same on all servers."`
 	OTLPEndpoint   string        `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector for traces, by OTLP over HTTP, such as http://127.0.0.1:4318. Default: no traces."`
 
 	TagManagerID string `env:"TSUMUGI_TAG_MANAGER_ID" placeholder:"ID" help:"Google Tag Manager container that the app loads, GTM-… Default: none."`

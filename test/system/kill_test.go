@@ -151,7 +151,7 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 		slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
 }
 
-// awaitTakeover waits until no answer is in its first run any more.
+// awaitTakeover waits until every unfinished answer has been taken over.
 func (r *rig) awaitTakeover(ctx context.Context, t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, r.DSN())
@@ -159,7 +159,7 @@ func (r *rig) awaitTakeover(ctx context.Context, t *testing.T) {
 	defer conn.Close(context.WithoutCancel(ctx))
 	await(t, "all answers are taken over", waitLimit, func() bool {
 		var left int
-		must(t, conn.QueryRow(ctx, `SELECT count(*) FROM generations WHERE run = 1 AND ended_at IS NULL`).Scan(&left))
+		must(t, conn.QueryRow(ctx, `SELECT count(*) FROM generations WHERE attempts = 1 AND ended_at IS NULL`).Scan(&left))
 		return left == 0
 	})
 }

@@ -23,7 +23,7 @@ import (
 // waitLimit is the default limit for waiting. It suffices on a busy machine.
 const waitLimit = 5 * time.Minute
 
-// shortLease is the lease in tests that kill many servers. The default of 8 s would make them slow.
+// shortLease is the lease in tests that kill many servers. The default of 3 s would make them slow.
 const shortLease = "TSUMUGI_LEASE=2s"
 
 // settings returns the settings of every server. The model follows the directive in a question, and the number of
