@@ -21,7 +21,7 @@ var order = []string{
 	"internal/redline",
 	"internal/proofread",
 	"migrations", "internal/mail", "internal/crx",
-	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
+	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest", "internal/tally",
 	"internal/llm", "internal/llm/catalog", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/saml", "internal/identity/saml/samltest",

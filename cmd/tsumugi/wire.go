@@ -26,6 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -41,6 +42,7 @@ type server struct {
 	telemetry *telemetry.Telemetry
 	bridge    *bridge.Bridge // Nil for a single server.
 	feed      *stream.Feed
+	tally     *tally.Tally // Nil without other servers.
 	hub       *stream.Hub
 	streams   *sse.Server
 	chat      *chat.Service
@@ -97,7 +99,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
-	limiter := api.NewLimiter(c.Limits)
+	limiter := api.NewLimiter(c.Limits, s.tally)
 	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(ctx); err != nil {
@@ -187,6 +189,10 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 	s.streams = sse.NewServer(sse.Config{Fast: c.FastStreams, MaxStreams: c.MaxStreams})
 	s.telemetry.WatchStreams(s.streams.Stats, s.hub.Stats)
 	s.feed, err = stream.NewFeed(transport)
+	if err == nil && transport != nil {
+		s.tally = tally.New(s.feed, s.log.With("part", "limits"))
+		s.telemetry.WatchTally(s.tally.Stats)
+	}
 	return err
 }
 
@@ -234,6 +240,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		BaseContext:    func(net.Listener) context.Context { return base },
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+	s.tally.Start()
 	s.people.Start(api.NewPresence(s.streams, s.live))
 	s.org.Start()
 	s.sources.Start()
@@ -308,6 +315,7 @@ func (s *server) close() {
 	if s.hub != nil {
 		s.hub.Stop(ctx)
 	}
+	s.tally.Stop()
 	if s.feed != nil {
 		s.feed.Close()
 	}

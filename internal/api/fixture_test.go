@@ -198,7 +198,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	services.Connect = connection.NewService(connection.Config{
 		PublicURL: issuer, Clients: connection.Clients([]string{extensionOrigin}),
 	}, f.db, people)
-	limiter := api.NewLimiter(with.limits)
+	limiter := api.NewLimiter(with.limits, nil)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})

@@ -125,7 +125,7 @@ func poolServer(t *testing.T, limits api.Limits, pool http.HandlerFunc) http.Han
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
-		Limiter: api.NewLimiter(limits),
+		Limiter: api.NewLimiter(limits, nil),
 	}, api.Config{}, log)
 	if err != nil {
 		t.Fatal(err)

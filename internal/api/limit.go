@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 )
 
 // window is the period of the limits. It is a sliding window: the count of the previous window is weighted by its
@@ -28,14 +29,15 @@ type limiter struct {
 	counter *httprate.RateLimiter
 }
 
-// newLimiter returns a limiter for most calls per minute, or nil for no limit.
-func newLimiter(kind Kind, most int, refused string) *limiter {
+// newLimiter returns a limiter for most calls per minute on all servers together, or nil for no limit. name distinguishes
+// the limiters of a kind.
+func newLimiter(kind Kind, name string, most int, refused string, servers *tally.Tally) *limiter {
 	if most <= 0 {
 		return nil
 	}
 	// With a separate counter, windows are aligned to the minutes of the clock, so that the end of a window is known.
 	return &limiter{kind: kind, most: most, refused: refused, counter: httprate.NewRateLimiter(most, window,
-		httprate.WithLimitCounter(httprate.NewLocalLimitCounter(window)),
+		httprate.WithLimitCounter(servers.Minute(string(kind)+" "+name, window)),
 		httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
 }
 

@@ -26,7 +26,7 @@ func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-		Limiter:  api.NewLimiter(api.Limits{api.KindSignIn: {Each: 4}, api.KindGuess: {Each: 2}}),
+		Limiter:  api.NewLimiter(api.Limits{api.KindSignIn: {Each: 4}, api.KindGuess: {Each: 2}}, nil),
 		Pool: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var call struct{ AuthFlow, Password string }
 			if json.NewDecoder(r.Body).Decode(&call) != nil || call.Password != "right" &&

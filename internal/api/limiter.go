@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 )
 
 // class is the limit class of a call: its additional kinds besides a call and, with q, a search. Every authenticated
@@ -34,15 +35,15 @@ var (
 	downloads = class{held: KindTransfer}
 )
 
-// Limiter enforces the limits of people, organizations and addresses on this server. It is safe for concurrent use.
+// Limiter enforces the limits of people, organizations and addresses. It is safe for concurrent use.
 type Limiter struct {
 	each, organization map[Kind]*limiter // Per minute: by person or address, and by organization.
 	held               map[Kind]*places
 	questions          questions
 }
 
-// NewLimiter returns a Limiter with all counts at zero.
-func NewLimiter(limits Limits) *Limiter {
+// NewLimiter returns a Limiter with all counts at zero. servers has the counts of other servers; nil for none.
+func NewLimiter(limits Limits, servers *tally.Tally) *Limiter {
 	l := &Limiter{
 		each: make(map[Kind]*limiter), organization: make(map[Kind]*limiter), held: make(map[Kind]*places),
 		questions: questions{current: make(map[question]struct{})},
@@ -51,10 +52,12 @@ func NewLimiter(limits Limits) *Limiter {
 		switch kind {
 		case KindGeneration: // Enforced by package chat, because a generation outlives its call.
 		case KindStream, KindTransfer, KindSocket:
-			l.held[kind] = &places{kind: kind, most: limit, held: make(map[uuid.UUID]int)}
+			l.held[kind] = &places{
+				kind: kind, most: limit, servers: servers.Level(string(kind)), held: make(map[uuid.UUID]int),
+			}
 		default:
-			l.each[kind], l.organization[kind] = newLimiter(kind, limit.Each, tooManyCalls),
-				newLimiter(kind, limit.Organization, tooManyCallsOfAll)
+			l.each[kind] = newLimiter(kind, "each", limit.Each, tooManyCalls, servers)
+			l.organization[kind] = newLimiter(kind, "organization", limit.Organization, tooManyCallsOfAll, servers)
 		}
 	}
 	return l
@@ -104,35 +107,47 @@ func (l *Limiter) ask(w http.ResponseWriter, r *http.Request, actor identity.Act
 
 // places counts the concurrent calls of a kind by person and organization.
 type places struct {
-	kind Kind
-	most Allowance
+	kind    Kind
+	most    Allowance
+	servers *tally.Level // The calls on other servers.
 
 	mu   sync.Mutex
 	held map[uuid.UUID]int // Guarded by mu. By person and by organization.
+}
+
+// full reports whether a person or an organization has most calls. The caller holds mu.
+func (p *places) full(id uuid.UUID, most int) bool {
+	return most > 0 && p.held[id]+p.servers.Others(id.String()) >= most
+}
+
+// add changes the calls of a person and an organization. The caller holds mu.
+func (p *places) add(actor identity.Actor, n int) {
+	for _, id := range []uuid.UUID{actor.ID, actor.OrganizationID} {
+		p.held[id] += n
+		p.servers.Set(id.String(), p.held[id])
+		if p.held[id] == 0 {
+			delete(p.held, id)
+		}
+	}
 }
 
 func (p *places) take(actor identity.Actor) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.most.Each > 0 && p.held[actor.ID] >= p.most.Each:
+	case p.full(actor.ID, p.most.Each):
 		return refusal(p.kind, tooManyHeld[p.kind], 0)
-	case p.most.Organization > 0 && p.held[actor.OrganizationID] >= p.most.Organization:
+	case p.full(actor.OrganizationID, p.most.Organization):
 		return refusal(p.kind, tooManyHeldByAll, 0)
 	}
-	p.held[actor.ID]++
-	p.held[actor.OrganizationID]++
+	p.add(actor, 1)
 	return nil
 }
 
 func (p *places) leave(actor identity.Actor) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, id := range []uuid.UUID{actor.ID, actor.OrganizationID} {
-		if p.held[id]--; p.held[id] == 0 {
-			delete(p.held, id)
-		}
-	}
+	p.add(actor, -1)
 }
 
 // Messages for people whose call was refused.

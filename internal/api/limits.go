@@ -35,7 +35,7 @@ const (
 	KindSocket     Kind = "socket"     // Live sockets.
 )
 
-// Allowance is the limit of a kind on each server. 0 means no limit.
+// Allowance is the limit of a kind. 0 means no limit.
 type Allowance struct {
 	Each         int // Per person or, for kinds counted by address, per address.
 	Organization int // Per organization.

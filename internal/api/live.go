@@ -77,7 +77,7 @@ type Live struct {
 // NewLive returns a Live without sockets. A nil limiter allows any number of sockets per person.
 func NewLive(feed *stream.Feed, people *identity.Service, limiter *Limiter, log *slog.Logger, cfg LiveConfig) *Live {
 	if limiter == nil {
-		limiter = NewLimiter(nil)
+		limiter = NewLimiter(nil, nil)
 	}
 	hurry, cut := context.WithCancel(context.Background())
 	l := &Live{

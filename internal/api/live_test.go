@@ -61,7 +61,7 @@ func newLiveServer(t *testing.T, cfg api.LiveConfig, limits api.Limits) *liveSer
 		t.Fatal(err)
 	}
 	people := identity.NewService(members{}, verifier{}, log)
-	limiter := api.NewLimiter(limits)
+	limiter := api.NewLimiter(limits, nil)
 	live := api.NewLive(feed, people, limiter, log, cfg)
 	handler, err := api.New(api.Services{
 		Identity: people, Live: live, Limiter: limiter,

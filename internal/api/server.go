@@ -101,7 +101,7 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 		services.Tracer = noop.NewTracerProvider().Tracer("")
 	}
 	if services.Limiter == nil {
-		services.Limiter = NewLimiter(nil)
+		services.Limiter = NewLimiter(nil, nil)
 	}
 	s := &Server{
 		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),

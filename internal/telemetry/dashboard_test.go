@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -27,6 +28,7 @@ func everything(t *testing.T) string {
 	tel.WatchChannels(func() channel.Stats { return channel.Stats{} })
 	tel.WatchWebSearch(func() websearch.Stats { return websearch.Stats{} })
 	tel.WatchBridge(func() bool { return true })
+	tel.WatchTally(func() tally.Stats { return tally.Stats{} })
 	tel.WatchLive(func() int { return 1 })
 	tel.Generations().GenerationEnded(chat.OutcomeSuccess, 1, 1)
 	tel.RequestDone("GET", "/v1/me", 200, 1)

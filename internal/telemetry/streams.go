@@ -3,6 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -111,6 +112,18 @@ func (t *Telemetry) WatchBridge(connected func() bool) {
 		}
 		return 0
 	}))
+}
+
+// WatchTally adds the state of the exchange of counts between servers.
+func (t *Telemetry) WatchTally(stats func() tally.Stats) {
+	t.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tsumugi_limit_servers", Help: "Other servers whose counts of calls arrive and are included in limits.",
+		}, func() float64 { return float64(stats().Servers) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "tsumugi_limit_missed_total", Help: "Interruptions after which counts of other servers may be missing.",
+		}, func() float64 { return float64(stats().Missed) }),
+	)
 }
 
 // WatchLive adds the number of open live sockets.
